@@ -1,0 +1,176 @@
+/**
+ * The schema of `gateway.yaml`. One place gives each setting its type, bounds, default and description; the JSON Schema
+ * for editors, `trailgate check` and `docs/configuration.md` come from it.
+ */
+import { z } from 'zod';
+
+const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const SIZE_UNITS_BYTES = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, KB: 1e3, MB: 1e6, GB: 1e9 } as const;
+
+/** `10s`, `500ms`, `5m`, `24h`, `7d` → milliseconds. */
+const duration = z
+  .string()
+  .regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, 'must be a duration such as 500ms, 10s, 5m or 24h')
+  .transform((text) => {
+    const [, amount = '', unit = 'ms'] = /^([\d.]+)(ms|s|m|h|d)$/.exec(text) ?? [];
+    return Math.round(Number(amount) * DURATION_UNITS_MS[unit as keyof typeof DURATION_UNITS_MS]);
+  });
+
+/** `1GiB`, `64KiB`, or a plain number of bytes → bytes. */
+const size = z.union([
+  z.int().min(0),
+  z
+    .string()
+    .regex(/^\d+(\.\d+)?(B|KiB|MiB|GiB|KB|MB|GB)$/, 'must be a size such as 64KiB, 10MiB or 1GiB')
+    .transform((text) => {
+      const [, amount = '', unit = 'B'] = /^([\d.]+)([A-Za-z]+)$/.exec(text) ?? [];
+      return Math.round(Number(amount) * SIZE_UNITS_BYTES[unit as keyof typeof SIZE_UNITS_BYTES]);
+    }),
+]);
+
+const port = z.int().min(0).max(65_535);
+const limit = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+const date = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).nullable();
+
+export const SCOPE_PATTERN = /^[a-z][a-z0-9_-]*:(?:[a-z][a-z0-9_-]*|\*)$|^\*$/;
+const scope = z.string().regex(SCOPE_PATTERN, 'must be resource:verb, for example customers:read');
+
+const windowLimits = z
+  .strictObject({
+    minute: limit.optional().describe('Most requests in any 60 seconds.'),
+    month: limit.optional().describe('Most requests in a calendar month.'),
+  })
+  .describe('Limits per window; a window that is not named is unlimited.');
+
+const plan = z.strictObject({
+  key: windowLimits.prefault({}).describe('Limits of each API key.'),
+  account: windowLimits.prefault({}).describe('Limits of the account, all of its keys together.'),
+  onRedisLoss: z
+    .enum(['local', 'open', 'closed'])
+    .default('local')
+    .describe('While Redis is away: `local` counts on in this process, `open` admits, `closed` answers 503.'),
+});
+
+const service = z.strictObject({
+  targets: z
+    .array(z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' }))
+    .min(1)
+    .describe('Origins that speak HTTP; a path is kept as a prefix.'),
+  openapi: z.string().min(1).optional().describe('OpenAPI 3.0 or 3.1 document of the service, relative to this file.'),
+  maxBodyBytes: size.prefault('10MiB').describe('Largest request body that is forwarded.'),
+  timeouts: z
+    .strictObject({
+      connect: duration.prefault('1s').describe('Until a connection stands.'),
+      firstByte: duration.prefault('10s').describe('From the end of the request to the first byte of the answer.'),
+      idle: duration.prefault('30s').describe('Between two chunks of a body.'),
+    })
+    .prefault({}),
+  connections: z.int().min(1).max(65_535).default(128).describe('Most connections to one target from one process.'),
+  health: z
+    .strictObject({ path: z.string().startsWith('/'), interval: duration.prefault('5s') })
+    .optional()
+    .describe('Active health check.'),
+  authenticates: z
+    .boolean()
+    .default(false)
+    .describe("The service's own 401 and 403 speak to the client and are passed on, instead of counting as our fault (502)."),
+});
+
+const operation = z.strictObject({
+  match: z
+    .string()
+    .regex(/^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \/\S*$/, 'must be METHOD /path, for example GET /customers/{id}')
+    .describe('Method and path template, relative to api.basePath.'),
+  service: z.string().optional().describe('The service, where no OpenAPI document describes the operation.'),
+  id: z.string().optional().describe('operationId, where no OpenAPI document gives one.'),
+  scopes: z.array(scope).optional().describe('All of these are needed. `[]` says on purpose: any valid key.'),
+  cost: z.int().min(0).max(1_000_000).optional().describe('How many requests one call counts as; 1 unless said.'),
+});
+
+export const configSchema = z.strictObject({
+  gateway: z
+    .strictObject({
+      host: z.string().default('0.0.0.0'),
+      port: port.default(8080),
+      tls: z
+        .strictObject({ cert: z.string(), key: z.string() })
+        .optional()
+        .describe('Certificate and key files (PEM). Without it: plain HTTP.'),
+      trustedProxies: z
+        .array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))
+        .default([])
+        .describe('Load balancers whose X-Forwarded-For is believed.'),
+    })
+    .prefault({})
+    .describe('The public listener.'),
+  admin: z
+    .strictObject({ host: z.string().default('127.0.0.1'), port: port.default(8081) })
+    .prefault({})
+    .describe('Admin API, health and metrics; never public.'),
+  api: z
+    .strictObject({
+      basePath: z
+        .string()
+        .regex(/^(\/[a-z0-9][a-z0-9._-]*)+$/, 'must be a lower-case path such as /api/v1')
+        .default('/api/v1'),
+      title: z.string().default('API'),
+      publicUrl: z.url().optional().describe('Origin under which integrators reach the API, for documents and error types.'),
+      deprecation: date.default(null).describe('RFC 9745: when this version is or will be deprecated.'),
+      sunset: date.default(null).describe('RFC 8594: when this version stops answering.'),
+    })
+    .prefault({}),
+  services: z.record(z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be a lower-case name'), service),
+  operations: z.array(operation).default([]).describe('Adds to or overrides what the OpenAPI documents say.'),
+  plans: z.record(z.string().regex(/^[a-z][a-z0-9_-]*$/, 'must be a lower-case name'), plan),
+  usage: z
+    .strictObject({ flushInterval: duration.prefault('5s').describe('The longest that a count waits before it stands in the database.') })
+    .prefault({}),
+  events: z.array(z.string().regex(/^[a-z0-9_]+(\.[a-z0-9_]+)+$/)).default([]).describe('Event types that backends may hand in.'),
+});
+
+/** A validated `gateway.yaml`, durations in milliseconds and sizes in bytes. */
+export type GatewayFile = z.output<typeof configSchema>;
+export type PlanConfig = z.output<typeof plan>;
+export type ServiceConfig = z.output<typeof service>;
+
+/** One method + path template of a service, ready to be matched. Built from the OpenAPI documents and `operations`. */
+export interface Operation {
+  /** Position in `Config.operations`; metrics and tables are indexed by it. */
+  readonly index: number;
+  /** `operationId`, or `get_customers_id` made from method and template. Unique. */
+  readonly id: string;
+  readonly method: string;
+  /** Relative to the base path: `/customers/{id}`. */
+  readonly template: string;
+  readonly service: string;
+  /** All are needed; empty means any valid key. */
+  readonly scopes: readonly string[];
+  readonly cost: number;
+  /** The OpenAPI operation object it came from, for the public description. */
+  readonly openapi?: Readonly<Record<string, unknown>>;
+}
+
+/** What differs per machine: the environment, parsed once at start. Nothing else in the program reads `process.env`. */
+export interface Environment {
+  readonly gatewayPort?: number;
+  readonly adminPort?: number;
+  readonly customersPort?: number;
+  readonly databaseUrl?: string;
+  readonly redisUrl?: string;
+  readonly dataDir: string;
+  readonly adminToken?: string;
+  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+}
+
+/** Everything that the program runs by: file, OpenAPI documents and environment, checked together. */
+export interface Config {
+  readonly file: GatewayFile;
+  readonly environment: Environment;
+  /** Absolute path of the file that it was read from. */
+  readonly path: string;
+  readonly operations: readonly Operation[];
+  /** Parsed OpenAPI document by service name, where there is one. */
+  readonly documents: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  /** Origin that integrators use, without a trailing slash: `api.publicUrl`, else made from host and port. */
+  readonly publicUrl: string;
+}

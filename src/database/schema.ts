@@ -1,0 +1,95 @@
+/**
+ * The tables, the same on SQLite and PostgreSQL: text, integer and bigint columns only; JSON is text, times are
+ * milliseconds since the Unix epoch. Every row type here matches `migrations.ts`.
+ */
+
+export interface AccountTable {
+  /** `acc_…` */
+  id: string;
+  name: string;
+  plan: string;
+  /** IANA name. */
+  time_zone: string;
+  /** 1–31. */
+  billing_day: number;
+  status: 'active' | 'suspended';
+  created_at: number;
+  updated_at: number;
+}
+
+export interface ApiKeyTable {
+  /** `key_…` */
+  id: string;
+  account_id: string;
+  name: string;
+  /** JSON array of scopes. */
+  scopes: string;
+  environment: 'live' | 'test';
+  status: 'active' | 'revoked';
+  expires_at: number | null;
+  /** JSON array of addresses and CIDR blocks; empty: any address. */
+  allowed_ips: string;
+  /** `tg_live_…a1b2`: prefix and last four characters, for people to recognise it by. */
+  hint: string;
+  last_used_at: number | null;
+  created_at: number;
+  updated_at: number;
+  revoked_at: number | null;
+}
+
+/** One live secret of a key, during a rotation two. Only the hash is stored. */
+export interface ApiKeySecretTable {
+  /** SHA-256 of the whole secret, lower-case hex. */
+  hash: string;
+  api_key_id: string;
+  created_at: number;
+  /** End of a rotation's overlap; null for the current secret. */
+  expires_at: number | null;
+}
+
+/** Month counters as last flushed: what a restart or an emptied Redis starts again from. */
+export interface QuotaCounterTable {
+  account_id: string;
+  /** Empty string: the account's own counter. */
+  api_key_id: string;
+  /** Start of the period, milliseconds. */
+  period_start: number;
+  used: number;
+  updated_at: number;
+}
+
+/** Append-only record of every change made through the admin API. */
+export interface AuditEntryTable {
+  /** `aud_…`, ordered by time. */
+  id: string;
+  /** Null where the change belongs to no account. */
+  account_id: string | null;
+  /** `operator`, later a member's id. */
+  actor: string;
+  /** `api_key.created`, `account.updated`, … */
+  action: string;
+  target_type: string;
+  target_id: string;
+  /** JSON, secrets never in it. */
+  before: string | null;
+  after: string | null;
+  ip: string;
+  request_id: string;
+  created_at: number;
+}
+
+/** Facts about this installation: who seeded it, what it was started with. */
+export interface InstallationTable {
+  name: string;
+  value: string;
+}
+
+export interface Tables {
+  account: AccountTable;
+  api_key: ApiKeyTable;
+  api_key_secret: ApiKeySecretTable;
+  quota_counter: QuotaCounterTable;
+  audit_entry: AuditEntryTable;
+  installation: InstallationTable;
+}
+

@@ -1,0 +1,184 @@
+/**
+ * Every error that the product can answer with: code → status, title, whose fault.
+ *
+ * One code stands here once. The reference page, `docs/errors.md` and the tests are held to this table.
+ * The shape on the wire is RFC 9457 (`application/problem+json`).
+ */
+
+/** Who has to act for the error to go away. `client` errors are never retried by us and never page anyone. */
+export type Fault = 'client' | 'backend' | 'gateway';
+
+/** One row of the catalogue. */
+export interface ErrorEntry {
+  readonly status: number;
+  readonly title: string;
+  readonly fault: Fault;
+  /** A URI registered by a specification, used as `type` instead of our own page. */
+  readonly registeredType?: string;
+}
+
+const QUOTA_EXCEEDED_TYPE = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
+
+export const ERRORS = {
+  // Framing and size: what the parser or the server refuses before a route is known.
+  bad_request: { status: 400, title: 'The request could not be understood', fault: 'client' },
+  invalid_path: { status: 400, title: 'The path is not in a form that this API accepts', fault: 'client' },
+  request_timeout: { status: 408, title: 'The request did not arrive in time', fault: 'client' },
+  content_too_large: { status: 413, title: 'The request body is too large', fault: 'client' },
+  uri_too_long: { status: 414, title: 'The URL is too long', fault: 'client' },
+  unsupported_media_type: { status: 415, title: 'The content type is not supported', fault: 'client' },
+  headers_too_large: { status: 431, title: 'The request headers are too large', fault: 'client' },
+
+  // Route.
+  route_not_found: { status: 404, title: 'No such path', fault: 'client' },
+  method_not_allowed: { status: 405, title: 'This path does not support the method', fault: 'client' },
+  operation_sunset: { status: 410, title: 'This operation has been retired', fault: 'client' },
+
+  // Key.
+  too_many_failed_attempts: { status: 429, title: 'Too many failed attempts from this address', fault: 'client' },
+  malformed_authorization: { status: 400, title: 'The Authorization header is malformed', fault: 'client' },
+  missing_api_key: { status: 401, title: 'An API key is needed', fault: 'client' },
+  invalid_api_key: { status: 401, title: 'The API key is not valid', fault: 'client' },
+  expired_api_key: { status: 401, title: 'The API key has expired', fault: 'client' },
+  revoked_api_key: { status: 401, title: 'The API key has been revoked', fault: 'client' },
+  ip_not_allowed: { status: 403, title: 'The API key may not be used from this address', fault: 'client' },
+  account_suspended: { status: 403, title: 'The account is suspended', fault: 'client' },
+  authentication_unavailable: { status: 503, title: 'API keys cannot be checked right now', fault: 'gateway' },
+
+  // Scope.
+  insufficient_scope: { status: 403, title: 'The API key lacks a scope', fault: 'client' },
+
+  // Quota.
+  rate_limited: { status: 429, title: 'Too many requests', fault: 'client', registeredType: QUOTA_EXCEEDED_TYPE },
+  quota_exceeded: { status: 429, title: 'Monthly quota used up', fault: 'client', registeredType: QUOTA_EXCEEDED_TYPE },
+  quota_unavailable: { status: 503, title: 'Limits cannot be checked right now', fault: 'gateway' },
+
+  // Forward: our own words for what went wrong between us and the backend.
+  backend_unreachable: { status: 502, title: 'The backend could not be reached', fault: 'backend' },
+  backend_bad_response: { status: 502, title: 'The backend gave an invalid answer', fault: 'backend' },
+  backend_unavailable: { status: 503, title: 'The backend is unavailable', fault: 'backend' },
+  backend_timeout: { status: 504, title: 'The backend did not answer in time', fault: 'backend' },
+  backend_error: { status: 500, title: 'The backend failed', fault: 'backend' },
+
+  // What a backend refused, in our shape, with its own status (design section 2.5).
+  request_refused: { status: 400, title: 'The request was refused', fault: 'client' },
+  validation_failed: { status: 422, title: 'Some fields are not valid', fault: 'client' },
+  payment_required: { status: 402, title: 'Payment is required', fault: 'client' },
+  forbidden: { status: 403, title: 'This is not allowed', fault: 'client' },
+  resource_not_found: { status: 404, title: 'No such resource', fault: 'client' },
+  not_acceptable: { status: 406, title: 'The requested form is not available', fault: 'client' },
+  conflict: { status: 409, title: 'The request conflicts with the current state', fault: 'client' },
+  resource_gone: { status: 410, title: 'The resource is gone', fault: 'client' },
+  precondition_failed: { status: 412, title: 'A precondition was not met', fault: 'client' },
+  backend_rate_limited: { status: 429, title: 'The backend asks for a slower pace', fault: 'client' },
+
+  // Lists and parameters of our own endpoints and of the admin API.
+  invalid_parameter: { status: 400, title: 'A parameter is not valid', fault: 'client' },
+  invalid_cursor: { status: 400, title: 'The cursor is not valid', fault: 'client' },
+
+  // Admin API.
+  missing_credentials: { status: 401, title: 'Sign in first', fault: 'client' },
+  invalid_credentials: { status: 401, title: 'The credentials are not valid', fault: 'client' },
+  too_many_requests: { status: 429, title: 'Too many requests', fault: 'client' },
+  database_unavailable: { status: 503, title: 'The database cannot be reached right now', fault: 'gateway' },
+
+  // Ourselves.
+  shutting_down: { status: 503, title: 'This server is shutting down', fault: 'gateway' },
+  internal_error: { status: 500, title: 'Something went wrong on our side', fault: 'gateway' },
+} as const satisfies Record<string, ErrorEntry>;
+
+/** A code of the catalogue: stable, snake_case, what integrators program against. */
+export type ErrorCode = keyof typeof ERRORS;
+
+/** One wrong field; `pointer` is a JSON Pointer in URI-fragment form (`#/email`), as in RFC 9457's example. */
+export interface FieldError {
+  readonly detail: string;
+  readonly pointer?: string;
+  /** The name of a query or path parameter, where the fault is not in the body. */
+  readonly parameter?: string;
+  readonly code?: string;
+}
+
+/** What a problem can carry beside its catalogue row. */
+export interface ProblemOptions {
+  /** Words for the caller; says what to do. Never a stack, a host name or a secret. */
+  readonly detail?: string;
+  readonly errors?: readonly FieldError[];
+  /** Names of the quota policies that refused. */
+  readonly violatedPolicies?: readonly string[];
+  /** Response headers, flat: name, value, name, value. */
+  readonly headers?: readonly string[];
+  /** A status other than the catalogue's, for a backend's own 4xx. */
+  readonly status?: number;
+  /** More extension members of the body. */
+  readonly extensions?: Readonly<Record<string, unknown>>;
+  /** What really happened; for the log only, never sent. */
+  readonly cause?: unknown;
+}
+
+/**
+ * An error on its way to the caller. Guards and handlers throw it; one filter per application writes it.
+ *
+ * It is an `Error` without a stack: a refusal is an answer, not a fault in the program, and collecting the stack
+ * would cost more than the refusal. Put an unexpected error into `cause`, where its own stack survives.
+ */
+export class Problem extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly options: ProblemOptions;
+
+  constructor(code: ErrorCode, options: ProblemOptions = {}) {
+    const limit = Error.stackTraceLimit;
+    Error.stackTraceLimit = 0;
+    super(options.detail ?? ERRORS[code].title);
+    Error.stackTraceLimit = limit;
+    this.name = 'Problem';
+    this.code = code;
+    this.status = options.status ?? ERRORS[code].status;
+    this.options = options;
+    if (options.cause !== undefined) this.cause = options.cause;
+  }
+}
+
+/** The JSON body of an error, RFC 9457 with our extension members (`code`, `request_id`, `errors`, `violated-policies`). */
+export interface ProblemBody {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail?: string;
+  readonly code: string;
+  readonly request_id: string;
+  readonly errors?: readonly FieldError[];
+  readonly 'violated-policies'?: readonly string[];
+}
+
+let errorsUrl = 'http://localhost:8080/docs/errors/';
+
+/** Sets where the pages of the error codes live; `type` is this plus the code. Called once at start, with a trailing slash. */
+export function setErrorsUrl(url: string): void {
+  errorsUrl = url;
+}
+
+/** The `type` URI of a code: a registered one where a specification has it, else our own page. */
+export function problemType(code: ErrorCode): string {
+  const entry: ErrorEntry = ERRORS[code];
+  return entry.registeredType ?? errorsUrl + code;
+}
+
+/** The body that a problem is answered with. */
+export function problemBody(problem: Problem, requestId: string): ProblemBody {
+  const { detail, errors, violatedPolicies, extensions } = problem.options;
+  return {
+    type: problemType(problem.code),
+    title: ERRORS[problem.code].title,
+    status: problem.status,
+    ...(detail === undefined ? {} : { detail }),
+    code: problem.code,
+    request_id: requestId,
+    ...(errors === undefined || errors.length === 0 ? {} : { errors }),
+    ...(violatedPolicies === undefined ? {} : { 'violated-policies': violatedPolicies }),
+    ...extensions,
+  };
+}
+
+export const PROBLEM_CONTENT_TYPE = 'application/problem+json; charset=utf-8';

@@ -1,0 +1,43 @@
+/**
+ * What the request path knows of a key: the row of the key joined with its secret and its account, as plain immutable
+ * data. The store reads it, the cache keeps it, the guards judge it.
+ */
+export interface ApiKeyRecord {
+  /** SHA-256 of the secret that was presented, lower-case hex. */
+  readonly hash: string;
+  readonly keyId: string;
+  readonly accountId: string;
+  readonly keyStatus: 'active' | 'revoked';
+  readonly environment: 'live' | 'test';
+  readonly scopes: readonly string[];
+  /** Milliseconds since the epoch: the earlier of the key's own expiry and the end of this secret's overlap; null: never. */
+  readonly expiresAt: number | null;
+  /** True where `expiresAt` is the end of a rotation's overlap, so that the refusal can say so. */
+  readonly rotatedOut: boolean;
+  /** Addresses and CIDR blocks; empty: any address. */
+  readonly allowedIps: readonly string[];
+  readonly accountStatus: 'active' | 'suspended';
+  readonly plan: string;
+  readonly timeZone: string;
+  readonly billingDay: number;
+}
+
+/** Where the request path finds keys. Implemented over the database; a dead database rejects, an unknown hash is null. */
+export interface ApiKeyLookup {
+  /** All records for these hashes, in any order; a hash that is missing from the answer is unknown. */
+  findByHashes(hashes: readonly string[]): Promise<readonly ApiKeyRecord[]>;
+}
+
+/** A change that every node must hear of. Sent after the transaction that made it has committed. */
+export type Invalidation =
+  | { readonly type: 'api_key'; readonly accountId: string; readonly keyId: string }
+  | { readonly type: 'account'; readonly accountId: string };
+
+/** How changes reach the other processes: in process, or Redis pub/sub. */
+export interface InvalidationBus {
+  /** Best effort and bounded in time: a bus that is down does not fail the change (caches are bounded by age). */
+  publish(change: Invalidation): Promise<void>;
+  subscribe(listener: (change: Invalidation) => void): void;
+  /** Time since which no message can have been missed, in ms since the epoch; null while the bus is down. */
+  connectedSince(): number | null;
+}
