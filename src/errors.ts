@@ -6,7 +6,7 @@
  */
 
 /** Who has to act for the error to go away. `client` errors are never retried by us and never page anyone. */
-export type Fault = "client" | "backend" | "gateway";
+export type Fault = 'client' | 'backend' | 'gateway';
 
 /** One row of the catalogue. */
 export interface ErrorEntry {
@@ -17,124 +17,124 @@ export interface ErrorEntry {
   readonly registeredType?: string;
 }
 
-const QUOTA_EXCEEDED_TYPE = "https://iana.org/assignments/http-problem-types#quota-exceeded";
+const QUOTA_EXCEEDED_TYPE = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
 
 export const ERRORS = {
   // Framing and size: what the parser or the server refuses before a route is known.
-  bad_request: { status: 400, title: "The request could not be understood", fault: "client" },
+  bad_request: { status: 400, title: 'The request could not be understood', fault: 'client' },
   invalid_path: {
     status: 400,
-    title: "The path is not in a form that this API accepts",
-    fault: "client",
+    title: 'The path is not in a form that this API accepts',
+    fault: 'client',
   },
-  request_timeout: { status: 408, title: "The request did not arrive in time", fault: "client" },
-  content_too_large: { status: 413, title: "The request body is too large", fault: "client" },
-  uri_too_long: { status: 414, title: "The URL is too long", fault: "client" },
+  request_timeout: { status: 408, title: 'The request did not arrive in time', fault: 'client' },
+  content_too_large: { status: 413, title: 'The request body is too large', fault: 'client' },
+  uri_too_long: { status: 414, title: 'The URL is too long', fault: 'client' },
   unsupported_media_type: {
     status: 415,
-    title: "The content type is not supported",
-    fault: "client",
+    title: 'The content type is not supported',
+    fault: 'client',
   },
-  headers_too_large: { status: 431, title: "The request headers are too large", fault: "client" },
+  headers_too_large: { status: 431, title: 'The request headers are too large', fault: 'client' },
 
   // Route.
-  route_not_found: { status: 404, title: "No such path", fault: "client" },
+  route_not_found: { status: 404, title: 'No such path', fault: 'client' },
   method_not_allowed: {
     status: 405,
-    title: "This path does not support the method",
-    fault: "client",
+    title: 'This path does not support the method',
+    fault: 'client',
   },
-  operation_sunset: { status: 410, title: "This operation has been retired", fault: "client" },
+  operation_sunset: { status: 410, title: 'This operation has been retired', fault: 'client' },
 
   // Key.
   too_many_failed_attempts: {
     status: 429,
-    title: "Too many failed attempts from this address",
-    fault: "client",
+    title: 'Too many failed attempts from this address',
+    fault: 'client',
   },
   malformed_authorization: {
     status: 400,
-    title: "The Authorization header is malformed",
-    fault: "client",
+    title: 'The Authorization header is malformed',
+    fault: 'client',
   },
-  missing_api_key: { status: 401, title: "An API key is needed", fault: "client" },
-  invalid_api_key: { status: 401, title: "The API key is not valid", fault: "client" },
-  expired_api_key: { status: 401, title: "The API key has expired", fault: "client" },
-  revoked_api_key: { status: 401, title: "The API key has been revoked", fault: "client" },
+  missing_api_key: { status: 401, title: 'An API key is needed', fault: 'client' },
+  invalid_api_key: { status: 401, title: 'The API key is not valid', fault: 'client' },
+  expired_api_key: { status: 401, title: 'The API key has expired', fault: 'client' },
+  revoked_api_key: { status: 401, title: 'The API key has been revoked', fault: 'client' },
   ip_not_allowed: {
     status: 403,
-    title: "The API key may not be used from this address",
-    fault: "client",
+    title: 'The API key may not be used from this address',
+    fault: 'client',
   },
-  account_suspended: { status: 403, title: "The account is suspended", fault: "client" },
+  account_suspended: { status: 403, title: 'The account is suspended', fault: 'client' },
   authentication_unavailable: {
     status: 503,
-    title: "API keys cannot be checked right now",
-    fault: "gateway",
+    title: 'API keys cannot be checked right now',
+    fault: 'gateway',
   },
 
   // Scope.
-  insufficient_scope: { status: 403, title: "The API key lacks a scope", fault: "client" },
+  insufficient_scope: { status: 403, title: 'The API key lacks a scope', fault: 'client' },
 
   // Quota.
   rate_limited: {
     status: 429,
-    title: "Too many requests",
-    fault: "client",
+    title: 'Too many requests',
+    fault: 'client',
     registeredType: QUOTA_EXCEEDED_TYPE,
   },
   quota_exceeded: {
     status: 429,
-    title: "Monthly quota used up",
-    fault: "client",
+    title: 'Monthly quota used up',
+    fault: 'client',
     registeredType: QUOTA_EXCEEDED_TYPE,
   },
-  quota_unavailable: { status: 503, title: "Limits cannot be checked right now", fault: "gateway" },
+  quota_unavailable: { status: 503, title: 'Limits cannot be checked right now', fault: 'gateway' },
 
   // Forward: our own words for what went wrong between us and the backend.
-  backend_unreachable: { status: 502, title: "The backend could not be reached", fault: "backend" },
+  backend_unreachable: { status: 502, title: 'The backend could not be reached', fault: 'backend' },
   backend_bad_response: {
     status: 502,
-    title: "The backend gave an invalid answer",
-    fault: "backend",
+    title: 'The backend gave an invalid answer',
+    fault: 'backend',
   },
-  backend_unavailable: { status: 503, title: "The backend is unavailable", fault: "backend" },
-  backend_timeout: { status: 504, title: "The backend did not answer in time", fault: "backend" },
-  backend_error: { status: 500, title: "The backend failed", fault: "backend" },
+  backend_unavailable: { status: 503, title: 'The backend is unavailable', fault: 'backend' },
+  backend_timeout: { status: 504, title: 'The backend did not answer in time', fault: 'backend' },
+  backend_error: { status: 500, title: 'The backend failed', fault: 'backend' },
 
   // What a backend refused, in our shape, with its own status (design section 2.5).
-  request_refused: { status: 400, title: "The request was refused", fault: "client" },
-  validation_failed: { status: 422, title: "Some fields are not valid", fault: "client" },
-  payment_required: { status: 402, title: "Payment is required", fault: "client" },
-  forbidden: { status: 403, title: "This is not allowed", fault: "client" },
-  resource_not_found: { status: 404, title: "No such resource", fault: "client" },
-  not_acceptable: { status: 406, title: "The requested form is not available", fault: "client" },
-  conflict: { status: 409, title: "The request conflicts with the current state", fault: "client" },
-  resource_gone: { status: 410, title: "The resource is gone", fault: "client" },
-  precondition_failed: { status: 412, title: "A precondition was not met", fault: "client" },
+  request_refused: { status: 400, title: 'The request was refused', fault: 'client' },
+  validation_failed: { status: 422, title: 'Some fields are not valid', fault: 'client' },
+  payment_required: { status: 402, title: 'Payment is required', fault: 'client' },
+  forbidden: { status: 403, title: 'This is not allowed', fault: 'client' },
+  resource_not_found: { status: 404, title: 'No such resource', fault: 'client' },
+  not_acceptable: { status: 406, title: 'The requested form is not available', fault: 'client' },
+  conflict: { status: 409, title: 'The request conflicts with the current state', fault: 'client' },
+  resource_gone: { status: 410, title: 'The resource is gone', fault: 'client' },
+  precondition_failed: { status: 412, title: 'A precondition was not met', fault: 'client' },
   backend_rate_limited: {
     status: 429,
-    title: "The backend asks for a slower pace",
-    fault: "client",
+    title: 'The backend asks for a slower pace',
+    fault: 'client',
   },
 
   // Lists and parameters of our own endpoints and of the admin API.
-  invalid_parameter: { status: 400, title: "A parameter is not valid", fault: "client" },
-  invalid_cursor: { status: 400, title: "The cursor is not valid", fault: "client" },
+  invalid_parameter: { status: 400, title: 'A parameter is not valid', fault: 'client' },
+  invalid_cursor: { status: 400, title: 'The cursor is not valid', fault: 'client' },
 
   // Admin API.
-  missing_credentials: { status: 401, title: "Sign in first", fault: "client" },
-  invalid_credentials: { status: 401, title: "The credentials are not valid", fault: "client" },
-  too_many_requests: { status: 429, title: "Too many requests", fault: "client" },
+  missing_credentials: { status: 401, title: 'Sign in first', fault: 'client' },
+  invalid_credentials: { status: 401, title: 'The credentials are not valid', fault: 'client' },
+  too_many_requests: { status: 429, title: 'Too many requests', fault: 'client' },
   database_unavailable: {
     status: 503,
-    title: "The database cannot be reached right now",
-    fault: "gateway",
+    title: 'The database cannot be reached right now',
+    fault: 'gateway',
   },
 
   // Ourselves.
-  shutting_down: { status: 503, title: "This server is shutting down", fault: "gateway" },
-  internal_error: { status: 500, title: "Something went wrong on our side", fault: "gateway" },
+  shutting_down: { status: 503, title: 'This server is shutting down', fault: 'gateway' },
+  internal_error: { status: 500, title: 'Something went wrong on our side', fault: 'gateway' },
 } as const satisfies Record<string, ErrorEntry>;
 
 /** A code of the catalogue: stable, snake_case, what integrators program against. */
@@ -182,7 +182,7 @@ export class Problem extends Error {
     Error.stackTraceLimit = 0;
     super(options.detail ?? ERRORS[code].title);
     Error.stackTraceLimit = limit;
-    this.name = "Problem";
+    this.name = 'Problem';
     this.code = code;
     this.status = options.status ?? ERRORS[code].status;
     this.options = options;
@@ -199,10 +199,10 @@ export interface ProblemBody {
   readonly code: string;
   readonly request_id: string;
   readonly errors?: readonly FieldError[];
-  readonly "violated-policies"?: readonly string[];
+  readonly 'violated-policies'?: readonly string[];
 }
 
-let errorsUrl = "http://localhost:8080/docs/errors/";
+let errorsUrl = 'http://localhost:8080/docs/errors/';
 
 /** Sets where the pages of the error codes live; `type` is this plus the code. Called once at start, with a trailing slash. */
 export function setErrorsUrl(url: string): void {
@@ -226,9 +226,9 @@ export function problemBody(problem: Problem, requestId: string): ProblemBody {
     code: problem.code,
     request_id: requestId,
     ...(errors === undefined || errors.length === 0 ? {} : { errors }),
-    ...(violatedPolicies === undefined ? {} : { "violated-policies": violatedPolicies }),
+    ...(violatedPolicies === undefined ? {} : { 'violated-policies': violatedPolicies }),
     ...extensions,
   };
 }
 
-export const PROBLEM_CONTENT_TYPE = "application/problem+json; charset=utf-8";
+export const PROBLEM_CONTENT_TYPE = 'application/problem+json; charset=utf-8';

@@ -73,13 +73,18 @@ const service = z.strictObject({
   authenticates: z
     .boolean()
     .default(false)
-    .describe("The service's own 401 and 403 speak to the client and are passed on, instead of counting as our fault (502)."),
+    .describe(
+      "The service's own 401 and 403 speak to the client and are passed on, instead of counting as our fault (502).",
+    ),
 });
 
 const operation = z.strictObject({
   match: z
     .string()
-    .regex(/^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \/\S*$/, 'must be METHOD /path, for example GET /customers/{id}')
+    .regex(
+      /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \/\S*$/,
+      'must be METHOD /path, for example GET /customers/{id}',
+    )
     .describe('Method and path template, relative to api.basePath.'),
   service: z.string().optional().describe('The service, where no OpenAPI document describes the operation.'),
   id: z.string().optional().describe('operationId, where no OpenAPI document gives one.'),
@@ -114,7 +119,10 @@ export const configSchema = z.strictObject({
         .regex(/^(\/[a-z0-9][a-z0-9._-]*)+$/, 'must be a lower-case path such as /api/v1')
         .default('/api/v1'),
       title: z.string().default('API'),
-      publicUrl: z.url().optional().describe('Origin under which integrators reach the API, for documents and error types.'),
+      publicUrl: z
+        .url()
+        .optional()
+        .describe('Origin under which integrators reach the API, for documents and error types.'),
       deprecation: date.default(null).describe('RFC 9745: when this version is or will be deprecated.'),
       sunset: date.default(null).describe('RFC 8594: when this version stops answering.'),
     })
@@ -123,9 +131,16 @@ export const configSchema = z.strictObject({
   operations: z.array(operation).default([]).describe('Adds to or overrides what the OpenAPI documents say.'),
   plans: z.record(z.string().regex(/^[a-z][a-z0-9_-]*$/, 'must be a lower-case name'), plan),
   usage: z
-    .strictObject({ flushInterval: duration.prefault('5s').describe('The longest that a count waits before it stands in the database.') })
+    .strictObject({
+      flushInterval: duration
+        .prefault('5s')
+        .describe('The longest that a count waits before it stands in the database.'),
+    })
     .prefault({}),
-  events: z.array(z.string().regex(/^[a-z0-9_]+(\.[a-z0-9_]+)+$/)).default([]).describe('Event types that backends may hand in.'),
+  events: z
+    .array(z.string().regex(/^[a-z0-9_]+(\.[a-z0-9_]+)+$/))
+    .default([])
+    .describe('Event types that backends may hand in.'),
 });
 
 /** A validated `gateway.yaml`, durations in milliseconds and sizes in bytes. */

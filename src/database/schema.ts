@@ -92,4 +92,3 @@ export interface Tables {
   audit_entry: AuditEntryTable;
   installation: InstallationTable;
 }
-

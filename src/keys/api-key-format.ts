@@ -2,28 +2,28 @@
  * What an API key's secret looks like: `tg_live_<30 base62><6 base62 CRC-32>`, GitHub's token format with our prefix.
  * The checksum covers the 30 random characters, so junk is told apart without asking a store.
  */
-import { hash, randomBytes } from "node:crypto";
-import { crc32 } from "node:zlib";
+import { hash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 
-const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const PREFIX_LENGTH = "tg_live_".length;
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const PREFIX_LENGTH = 'tg_live_'.length;
 const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
 
 /** Length of every secret, in characters. */
 export const SECRET_LENGTH = PREFIX_LENGTH + RANDOM_LENGTH + CHECKSUM_LENGTH;
 
-export type ApiKeyEnvironment = "live" | "test";
+export type ApiKeyEnvironment = 'live' | 'test';
 
 /** The checksum of 30 random characters: CRC-32 (IEEE) in base62, left-padded with `0` to six characters. */
 export function checksum(random: string): string {
   let value = crc32(random);
-  let text = "";
+  let text = '';
   while (value > 0) {
     text = ALPHABET.charAt(value % 62) + text;
     value = Math.floor(value / 62);
   }
-  return text.padStart(CHECKSUM_LENGTH, "0");
+  return text.padStart(CHECKSUM_LENGTH, '0');
 }
 
 /** A new secret with 178 bits from the system's random source. */
@@ -34,7 +34,7 @@ export function createSecret(environment: ApiKeyEnvironment): string {
 
 /** Uniform base62 characters: bytes of 248 and above are thrown away, so that no character is likelier than another. */
 function randomBase62(length: number): string {
-  let text = "";
+  let text = '';
   while (text.length < length) {
     for (const byte of randomBytes(length + 8)) {
       if (byte < 248 && text.length < length) text += ALPHABET.charAt(byte % 62);
@@ -46,7 +46,7 @@ function randomBase62(length: number): string {
 /** Whether the text has the shape of a secret and its checksum fits. Costs no look-up. */
 export function isWellFormedSecret(text: string): boolean {
   if (text.length !== SECRET_LENGTH) return false;
-  if (!text.startsWith("tg_live_") && !text.startsWith("tg_test_")) return false;
+  if (!text.startsWith('tg_live_') && !text.startsWith('tg_test_')) return false;
   // The last six characters are compared as a number, which saves building the expected string on every request.
   let claimed = 0;
   for (let index = PREFIX_LENGTH + RANDOM_LENGTH; index < SECRET_LENGTH; index++) {
@@ -70,7 +70,7 @@ function digitOf(charCode: number): number {
 
 /** SHA-256 of the whole secret in lower-case hex: the only form in which a secret is kept. */
 export function hashSecret(secret: string): string {
-  return hash("sha256", secret, "hex");
+  return hash('sha256', secret, 'hex');
 }
 
 /** What people recognise a key by: its prefix and its last four characters. */

@@ -7,8 +7,8 @@ export interface ApiKeyRecord {
   readonly hash: string;
   readonly keyId: string;
   readonly accountId: string;
-  readonly keyStatus: "active" | "revoked";
-  readonly environment: "live" | "test";
+  readonly keyStatus: 'active' | 'revoked';
+  readonly environment: 'live' | 'test';
   readonly scopes: readonly string[];
   /** Milliseconds since the epoch: the earlier of the key's own expiry and the end of this secret's overlap; null: never. */
   readonly expiresAt: number | null;
@@ -16,7 +16,7 @@ export interface ApiKeyRecord {
   readonly rotatedOut: boolean;
   /** Addresses and CIDR blocks; empty: any address. */
   readonly allowedIps: readonly string[];
-  readonly accountStatus: "active" | "suspended";
+  readonly accountStatus: 'active' | 'suspended';
   readonly plan: string;
   readonly timeZone: string;
   readonly billingDay: number;
@@ -30,8 +30,8 @@ export interface ApiKeyLookup {
 
 /** A change that every node must hear of. Sent after the transaction that made it has committed. */
 export type Invalidation =
-  | { readonly type: "api_key"; readonly accountId: string; readonly keyId: string }
-  | { readonly type: "account"; readonly accountId: string };
+  | { readonly type: 'api_key'; readonly accountId: string; readonly keyId: string }
+  | { readonly type: 'account'; readonly accountId: string };
 
 /** How changes reach the other processes: in process, or Redis pub/sub. */
 export interface InvalidationBus {
