@@ -1,0 +1,52 @@
+/** The PostgreSQL of the tests gives each caller a database of its own and survives being killed. */
+import { expect, it } from '@jest/globals';
+import pg from 'pg';
+import { describeWithOwnPostgres, describeWithPostgres } from './describe-with.js';
+import { freshDatabase, startPostgres } from './postgres.js';
+
+async function rows(url: string, statement: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describeWithPostgres('the shared PostgreSQL', () => {
+  it('gives each caller a database that no one else sees', async () => {
+    const [one, other] = await Promise.all([freshDatabase(), freshDatabase()]);
+    await rows(one.url, 'create table only_here (id integer)');
+    expect(await rows(one.url, 'select * from only_here')).toEqual([]);
+    await expect(rows(other.url, 'select * from only_here')).rejects.toThrow('does not exist');
+    await Promise.all([one.drop(), other.drop()]);
+    await expect(rows(one.url, 'select 1')).rejects.toThrow('does not exist');
+  });
+
+  it('drops a database that still has open sessions', async () => {
+    const database = await freshDatabase();
+    const client = new pg.Client({ connectionString: database.url });
+    client.on('error', () => {});
+    await client.connect();
+    await database.drop();
+    await expect(client.query('select 1')).rejects.toThrow(/terminat|connection error/);
+  });
+});
+
+describeWithOwnPostgres('a PostgreSQL of the test', () => {
+  it('keeps what was committed over kill -9 and restart, and asks for its password', async () => {
+    const server = await startPostgres();
+    try {
+      const url = await server.createDatabase('kept');
+      await rows(url, 'create table note as select 1 as id');
+      await server.kill9();
+      await expect(rows(url, 'select 1')).rejects.toThrow('ECONNREFUSED');
+      await server.restart();
+      expect(await rows(url, 'select id from note')).toEqual([{ id: 1 }]);
+      await expect(rows(url.replace(':postgres-test-password', ':wrong'), 'select 1')).rejects.toThrow('password');
+    } finally {
+      await server.stop();
+    }
+  }, 60_000);
+});

@@ -1,0 +1,157 @@
+/** A real PostgreSQL cluster for tests: made by initdb in a temporary folder, on a free loopback port, stopped by pid. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { eventually, freePort, spawnOwned, temporaryFolder, type OwnedProcess } from './processes.js';
+import { findPostgresBin } from './servers.js';
+
+const USER = 'trailgate';
+/** Real, so that a test can look for it where it must not stand. */
+const PASSWORD = 'postgres-test-password';
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: 200,
+  shared_buffers: '32MB',
+  // Safe against the end of the process, which tests do; not against a power cut, which they do not.
+  fsync: 'off',
+  full_page_writes: 'off',
+};
+
+export interface PostgresServer {
+  /** Of the administrator, on the database `postgres`. */
+  readonly url: string;
+  readonly port: number;
+  /** Of the postmaster; changes with `restart`. */
+  readonly pid: number;
+  /** Ends it and removes its folder. Harmless when it has ended already. */
+  stop(): Promise<void>;
+  /** Kills the postmaster; the sessions notice and end. The folder stays for `restart`. */
+  kill9(): Promise<void>;
+  /** Starts it again on the same port and folder; ends it first where it still runs. */
+  restart(): Promise<void>;
+  /** Creates an empty database and returns its URL. */
+  createDatabase(name: string): Promise<string>;
+}
+
+/** PostgreSQL refuses to run as root: then it runs as the user that its package made, or as nobody. */
+function unprivileged(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {};
+  const user = ['postgres', 'nobody'].find((name) => spawnSync('id', ['-u', name]).status === 0) ?? 'nobody';
+  const id = (flag: string) => Number(execFileSync('id', [flag, user], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+function initialise(bin: string, folder: string): string {
+  const user = unprivileged();
+  const data = join(folder, 'data');
+  const passwordFile = join(folder, 'password');
+  mkdirSync(data, { mode: 0o700 });
+  writeFileSync(passwordFile, PASSWORD, { mode: 0o600 });
+  for (const path of [data, passwordFile]) chownSync(path, user.uid ?? -1, user.gid ?? -1);
+  const version = Number(/(\d+)/.exec(execFileSync(join(bin, 'postgres'), ['--version'], { encoding: 'utf8' }))?.[1]);
+  // A linguistic order of text, as most installations have, so that no test leans on SQLite's order of bytes.
+  const locale = version >= 15 ? ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US'] : ['--locale=C'];
+  const args = ['-D', data, '-U', USER, '-E', 'UTF8', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`, '--no-sync'];
+  execFileSync(join(bin, 'initdb'), [...args, ...locale], { ...user, cwd: folder, stdio: 'pipe' });
+  return data;
+}
+
+async function canConnect(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function launch(bin: string, data: string, port: number): Promise<OwnedProcess> {
+  const settings = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const server = spawnOwned(join(bin, 'postgres'), ['-D', data, ...settings], { ...unprivileged(), cwd: data });
+  let output = '';
+  for (const stream of [server.child.stdout, server.child.stderr]) stream?.on('data', (chunk) => (output += chunk));
+  await eventually(
+    `PostgreSQL answers on port ${port}`,
+    async () => {
+      if (!server.isRunning()) throw new Error(`PostgreSQL ended at once:\n${output}`);
+      return canConnect(urlOf(port, 'postgres'));
+    },
+    60_000,
+  );
+  return server;
+}
+
+const urlOf = (port: number, database: string) => `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`;
+
+async function run(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Makes a cluster and waits until it answers, a few seconds. The caller stops it. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const bin = findPostgresBin();
+  if (bin === null) throw new Error('PostgreSQL (initdb) was not found');
+  const folder = temporaryFolder('postgres');
+  const data = initialise(bin, folder);
+  const port = await freePort();
+  let running = await launch(bin, data, port);
+  return {
+    url: urlOf(port, 'postgres'),
+    port,
+    get pid() {
+      return running.pid;
+    },
+    async stop() {
+      await running.end('SIGINT'); // "fast": does not wait for clients
+      await rm(folder, { recursive: true, force: true });
+    },
+    async kill9() {
+      await running.end('SIGKILL');
+    },
+    async restart() {
+      if (running.isRunning()) await running.end('SIGINT');
+      running = await launch(bin, data, port);
+    },
+    async createDatabase(name) {
+      await run(urlOf(port, 'postgres'), `create database "${name}"`);
+      return urlOf(port, name);
+    },
+  };
+}
+
+/** A database that is the caller's alone. */
+export interface FreshDatabase {
+  readonly url: string;
+  /** Removes it; sessions that are still open are ended. */
+  drop(): Promise<void>;
+}
+
+let ownShared: Promise<PostgresServer> | undefined;
+
+/**
+ * A new, empty database on the PostgreSQL that all test files share. `npm test` starts it; where Jest is run by hand,
+ * the first call of a file starts one that ends with this process.
+ */
+export async function freshDatabase(): Promise<FreshDatabase> {
+  const given = process.env['TEST_DATABASE_URL'] ?? process.env['DATABASE_URL'];
+  ownShared ??= given === undefined ? startPostgres() : undefined;
+  const admin = given ?? (await ownShared)?.url ?? '';
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await run(admin, `create database "${name}"`);
+  const url = new URL(admin);
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => run(admin, `drop database if exists "${name}" with (force)`) };
+}

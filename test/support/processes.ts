@@ -1,0 +1,121 @@
+/**
+ * Processes, ports and folders of the tests. Whatever is started here ends with the process that started it, also when
+ * that one is killed: a small shell holds the list of pids and kills what is left on it once its input closes.
+ * (Exit handlers would not do: Jest gives each test file a copy of `process` on which they never run.)
+ */
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Writable } from 'node:stream';
+
+const REAPER = `
+trap '' INT TERM HUP
+pids=''
+while read -r verb pid; do
+  case $verb in
+    started) pids="$pids $pid" ;;
+    ended) left=''; for each in $pids; do [ "$each" = "$pid" ] || left="$left $each"; done; pids=$left ;;
+  esac
+done
+[ -z "$pids" ] || kill -9 $pids 2>/dev/null
+`;
+
+let reaper: Writable | undefined;
+
+function tellReaper(line: string): void {
+  if (reaper === undefined) {
+    const shell = spawn('/bin/sh', ['-c', REAPER], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+    shell.unref();
+    (shell.stdin as unknown as { unref(): void }).unref();
+    shell.stdin.on('error', () => {});
+    reaper = shell.stdin;
+  }
+  reaper.write(`${line}\n`);
+}
+
+/** How a process ended. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A child process that cannot outlive this one. */
+export interface OwnedProcess {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  /** Settles when it has ended, however that came about. */
+  readonly exited: Promise<Exit>;
+  /** False once it has ended. */
+  isRunning(): boolean;
+  /** Sends the signal and waits; after `timeoutMs` it is killed and the promise rejects. */
+  end(signal: NodeJS.Signals, timeoutMs?: number): Promise<Exit>;
+}
+
+/** Starts a command as a child that ends with this process. Does not keep the event loop alive. */
+export function spawnOwned(command: string, args: readonly string[], options: SpawnOptions = {}): OwnedProcess {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+  const pid = child.pid;
+  if (pid === undefined) throw new Error(`${command} could not be started`);
+  tellReaper(`started ${pid}`);
+  for (const handle of [child, child.stdout, child.stderr] as ({ unref?(): void } | null)[]) handle?.unref?.();
+
+  const exited = once(child, 'exit').then(([code, signal]) => {
+    tellReaper(`ended ${pid}`);
+    return { code, signal } as Exit;
+  });
+  const isRunning = () => child.exitCode === null && child.signalCode === null;
+
+  async function end(signal: NodeJS.Signals, timeoutMs = 20_000): Promise<Exit> {
+    child.ref();
+    if (isRunning()) child.kill(signal);
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      child.kill('SIGKILL');
+    }, timeoutMs);
+    const exit = await exited;
+    clearTimeout(timer);
+    if (timedOut) throw new Error(`${command} (pid ${pid}) was still running ${timeoutMs} ms after ${signal}`);
+    return exit;
+  }
+
+  return { child, pid, exited, isRunning, end };
+}
+
+/** A TCP port of 127.0.0.1 that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  await new Promise((done) => server.close(done));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** A new temporary folder that other users of the machine (PostgreSQL's) can walk through. */
+export function temporaryFolder(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `trailgate-${name}-`));
+  chmodSync(folder, 0o711);
+  return folder;
+}
+
+/** Waits; the timer keeps the event loop alive. */
+export function sleep(ms: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, ms));
+}
+
+/** Asks `check` every few milliseconds until it is true. Rejects after `timeoutMs`, saying what was waited for. */
+export async function eventually(
+  what: string,
+  check: () => boolean | Promise<boolean>,
+  timeoutMs = 10_000,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (!(await check())) {
+    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain until ${what}`);
+    await sleep(20);
+  }
+}
