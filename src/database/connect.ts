@@ -1,0 +1,105 @@
+/** Opens the database that the environment names: SQLite in the data folder, or PostgreSQL. Runs the migrations. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Kysely, type Dialect } from 'kysely';
+import { postgresOpenError, sqliteOpenError } from './open-errors.js';
+import { migrate, ping } from './migrations.js';
+import { postgresDialect } from './postgres-dialect.js';
+import type { Tables } from './schema.js';
+import { sqliteDialect } from './sqlite-dialect.js';
+
+/** The one file of the embedded database, inside the data folder. */
+export const SQLITE_FILE = 'trailgate.db';
+
+/** The longest that a caller waits for a statement. */
+const CALL_DEADLINE_MS = 2_000;
+/** Shorter than the call's deadline, so that a lock held elsewhere is reported as what it is. */
+const BUSY_TIMEOUT_MS = 1_500;
+/** Migrations wait for another process that migrates, and may rewrite a table. */
+const MIGRATION_DEADLINE_MS = 60_000;
+const CONNECT_TIMEOUT_MS = 1_500;
+const START_CONNECT_TIMEOUT_MS = 5_000;
+const MAX_CONNECTIONS = 10;
+
+export interface OpenDatabaseOptions {
+  /** `postgres://…`; without it SQLite in the data folder. */
+  readonly databaseUrl?: string;
+  readonly dataDir: string;
+}
+
+export interface DatabaseHandle {
+  readonly db: Kysely<Tables>;
+  readonly kind: 'sqlite' | 'postgres';
+  /** Ends every connection; on SQLite the write-ahead log is folded into the file. */
+  close(): Promise<void>;
+  /** A round trip to the database, bounded by the call deadline. Never rejects. */
+  healthy(): Promise<boolean>;
+}
+
+/** Connects, migrates, and hands out the pool. Rejects with `DatabaseOpenError`, whose one line says what to do. */
+export async function openDatabase(options: OpenDatabaseOptions): Promise<DatabaseHandle> {
+  return options.databaseUrl === undefined ? openSqlite(options.dataDir) : openPostgres(options.databaseUrl);
+}
+
+async function openSqlite(dataDir: string): Promise<DatabaseHandle> {
+  const file = join(dataDir, SQLITE_FILE);
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    await migrateOnce(
+      sqliteDialect({ file, busyTimeoutMs: MIGRATION_DEADLINE_MS / 2, deadlineMs: MIGRATION_DEADLINE_MS }),
+    );
+  } catch (error) {
+    throw sqliteOpenError(error, file);
+  }
+  return handle('sqlite', sqliteDialect({ file, busyTimeoutMs: BUSY_TIMEOUT_MS, deadlineMs: CALL_DEADLINE_MS }));
+}
+
+async function openPostgres(databaseUrl: string): Promise<DatabaseHandle> {
+  try {
+    new URL(databaseUrl);
+    await migrateOnce(
+      postgresDialect({
+        databaseUrl,
+        connectTimeoutMs: START_CONNECT_TIMEOUT_MS,
+        statementTimeoutMs: MIGRATION_DEADLINE_MS,
+        maxConnections: 1,
+      }),
+    );
+  } catch (error) {
+    throw postgresOpenError(error, databaseUrl);
+  }
+  return handle(
+    'postgres',
+    postgresDialect({
+      databaseUrl,
+      connectTimeoutMs: CONNECT_TIMEOUT_MS,
+      statementTimeoutMs: CALL_DEADLINE_MS,
+      maxConnections: MAX_CONNECTIONS,
+    }),
+  );
+}
+
+/** Migrations run on a connection of their own, with its own, longer, deadlines. */
+async function migrateOnce(dialect: Dialect): Promise<void> {
+  const db = new Kysely<Tables>({ dialect });
+  try {
+    await ping(db);
+    await migrate(db);
+  } finally {
+    await db.destroy();
+  }
+}
+
+function handle(kind: DatabaseHandle['kind'], dialect: Dialect): DatabaseHandle {
+  const db = new Kysely<Tables>({ dialect });
+  return {
+    db,
+    kind,
+    close: () => db.destroy(),
+    healthy: () =>
+      ping(db).then(
+        () => true,
+        () => false,
+      ),
+  };
+}

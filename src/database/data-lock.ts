@@ -1,0 +1,50 @@
+/** One process per data folder, where the counters live inside the process: a second one would admit the same quota twice. */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { DatabaseOpenError } from './database-errors.js';
+import { sqliteOpenError } from './open-errors.js';
+
+const SQLITE_BUSY = 5;
+
+/** Gives the folder back. The kernel does so too when the process dies, however it dies. */
+export type ReleaseDataDir = () => void;
+
+/**
+ * Takes the folder, which is made if it is missing. The lock is an open exclusive transaction on `trailgate.lock`: a file
+ * lock that no crash leaves behind. Throws `DatabaseOpenError` where another process has it or the folder cannot be written.
+ */
+export function lockDataDir(dataDir: string): ReleaseDataDir {
+  const file = join(dataDir, 'trailgate.lock');
+  const pidFile = join(dataDir, 'trailgate.pid');
+  let database: DatabaseSync | undefined;
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    database = new DatabaseSync(file, { timeout: 0 });
+    database.exec('begin exclusive');
+    writeFileSync(pidFile, `${process.pid}\n`);
+  } catch (error) {
+    database?.close();
+    if (((error as { errcode?: number }).errcode ?? 0) % 256 !== SQLITE_BUSY) throw sqliteOpenError(error, file);
+    throw new DatabaseOpenError(
+      `The data folder ${dataDir} is in use by ${holder(pidFile)}: stop it, give this one another TRAILGATE_DATA_DIR, ` +
+        'or set REDIS_URL on both so that they share their counters.',
+      error,
+    );
+  }
+  const locked = database;
+  return () => {
+    if (!locked.isOpen) return;
+    rmSync(pidFile, { force: true });
+    locked.close();
+  };
+}
+
+function holder(pidFile: string): string {
+  try {
+    const pid = Number(readFileSync(pidFile, 'utf8'));
+    return Number.isInteger(pid) && pid > 0 ? `process ${pid}` : 'another process';
+  } catch {
+    return 'another process';
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * The tables' history: one list for both databases. A migration that has shipped is never edited; a change is a new one.
+ */
+import { sql, type Kysely } from 'kysely';
+import { Migrator, type Migration } from 'kysely/migration';
+
+const first: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await db.schema
+      .createTable('account')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('plan', 'text', (column) => column.notNull())
+      .addColumn('time_zone', 'text', (column) => column.notNull())
+      .addColumn('billing_day', 'integer', (column) => column.notNull())
+      .addColumn('status', 'text', (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull())
+      .execute();
+    await createApiKeyTables(db);
+    await db.schema
+      .createTable('quota_counter')
+      .addColumn('account_id', 'text', (column) => column.notNull())
+      .addColumn('api_key_id', 'text', (column) => column.notNull())
+      .addColumn('period_start', 'bigint', (column) => column.notNull())
+      .addColumn('used', 'bigint', (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('quota_counter_pkey', ['account_id', 'api_key_id', 'period_start'])
+      .execute();
+    await createAuditTable(db);
+    await db.schema
+      .createTable('installation')
+      .addColumn('name', 'text', (column) => column.primaryKey())
+      .addColumn('value', 'text', (column) => column.notNull())
+      .execute();
+  },
+};
+
+async function createApiKeyTables(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('api_key')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('account_id', 'text', (column) => column.notNull().references('account.id'))
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('scopes', 'text', (column) => column.notNull())
+    .addColumn('environment', 'text', (column) => column.notNull())
+    .addColumn('status', 'text', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint')
+    .addColumn('allowed_ips', 'text', (column) => column.notNull())
+    .addColumn('hint', 'text', (column) => column.notNull())
+    .addColumn('last_used_at', 'bigint')
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('updated_at', 'bigint', (column) => column.notNull())
+    .addColumn('revoked_at', 'bigint')
+    .execute();
+  await db.schema.createIndex('api_key_account_id').on('api_key').columns(['account_id', 'id']).execute();
+  await db.schema
+    .createTable('api_key_secret')
+    .addColumn('hash', 'text', (column) => column.primaryKey())
+    .addColumn('api_key_id', 'text', (column) => column.notNull().references('api_key.id').onDelete('cascade'))
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint')
+    .execute();
+  await db.schema.createIndex('api_key_secret_api_key_id').on('api_key_secret').column('api_key_id').execute();
+  await db.schema.createIndex('api_key_secret_expires_at').on('api_key_secret').column('expires_at').execute();
+}
+
+async function createAuditTable(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('audit_entry')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('account_id', 'text')
+    .addColumn('actor', 'text', (column) => column.notNull())
+    .addColumn('action', 'text', (column) => column.notNull())
+    .addColumn('target_type', 'text', (column) => column.notNull())
+    .addColumn('target_id', 'text', (column) => column.notNull())
+    .addColumn('before', 'text')
+    .addColumn('after', 'text')
+    .addColumn('ip', 'text', (column) => column.notNull())
+    .addColumn('request_id', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema.createIndex('audit_entry_account_id').on('audit_entry').columns(['account_id', 'id']).execute();
+}
+
+/** In the order in which they run; the name says since when. */
+const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001_accounts_keys_counters_audit': first,
+};
+
+/**
+ * Brings the tables up to date. Processes that start at the same moment wait for each other: on PostgreSQL on Kysely's
+ * advisory lock, on SQLite on the write lock that `begin immediate` takes before the history is read.
+ * Rejects with the database's error, or where the database was written by a newer version.
+ */
+export async function migrate<T>(db: Kysely<T>): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw error;
+}
+
+/** A round trip that touches no table. */
+export async function ping<T>(db: Kysely<T>): Promise<void> {
+  await sql`select 1`.execute(db);
+}

@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Kysely, sql } from 'kysely';
+import { DatabaseUnavailable } from './database-errors.js';
+import { SqliteClient } from './sqlite-client.js';
+import { sqliteDialect } from './sqlite-dialect.js';
+
+interface Counters {
+  counter: { id: number; value: number };
+}
+
+/** Counts up until it is stopped by nobody: keeps the worker busy for about as many million steps. */
+const slow = (million: number) =>
+  sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${million * 1e6}) select count(*) from n`;
+
+describe('SQLite in its worker', () => {
+  let folder: string;
+  let file: string;
+  let db: Kysely<Counters>;
+  const open = (deadlineMs: number, busyTimeoutMs = 1_500) =>
+    new Kysely<Counters>({ dialect: sqliteDialect({ file, busyTimeoutMs, deadlineMs }) });
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'trailgate-sqlite-'));
+    file = join(folder, 'test.db');
+    db = open(2_000);
+    await sql`create table counter (id integer primary key, value integer not null)`.execute(db);
+  });
+  afterEach(async () => {
+    await db.destroy();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('waits for the disk on every commit and checks foreign keys', async () => {
+    const pragma = async (name: string) => (await sql.raw(`pragma ${name}`).execute(db)).rows;
+    expect(await pragma('journal_mode')).toEqual([{ journal_mode: 'wal' }]);
+    expect(await pragma('synchronous')).toEqual([{ synchronous: 2 }]);
+    expect(await pragma('foreign_keys')).toEqual([{ foreign_keys: 1 }]);
+    expect(await pragma('busy_timeout')).toEqual([{ timeout: 1_500 }]);
+  });
+
+  it('leaves the event loop free while a statement runs', async () => {
+    let turns = 0;
+    const timer = setInterval(() => (turns += 1), 5);
+    await slow(2).execute(db);
+    clearInterval(timer);
+    expect(turns).toBeGreaterThan(5);
+  });
+
+  it('gives up at the deadline, and works again once the statement has ended', async () => {
+    await db.destroy();
+    db = open(150);
+    await db.selectFrom('counter').selectAll().execute();
+    const start = performance.now();
+    await expect(slow(8).execute(db)).rejects.toThrow(DatabaseUnavailable);
+    await expect(db.selectFrom('counter').selectAll().execute()).rejects.toThrow(DatabaseUnavailable);
+    expect(performance.now() - start).toBeLessThan(1_000);
+    const recovered = async (): Promise<unknown> => db.selectFrom('counter').selectAll().execute().catch(recovered);
+    expect(await recovered()).toEqual([]);
+  });
+
+  it('rolls back a transaction whose statement missed the deadline', async () => {
+    await db.destroy();
+    db = open(150);
+    const attempt = db.transaction().execute(async (trx) => {
+      await trx.insertInto('counter').values({ id: 1, value: 1 }).execute();
+      await slow(8).execute(trx);
+    });
+    await expect(attempt).rejects.toThrow(DatabaseUnavailable);
+    const recovered = async (): Promise<unknown> => db.selectFrom('counter').selectAll().execute().catch(recovered);
+    expect(await recovered()).toEqual([]);
+  });
+
+  it('reports a lock that another process holds, and writes once it is free', async () => {
+    await db.destroy();
+    db = open(2_000, 100);
+    const other = new DatabaseSync(file);
+    other.exec('begin immediate');
+    const insert = () => db.insertInto('counter').values({ id: 1, value: 1 }).execute();
+    await expect(insert()).rejects.toThrow(/locked/);
+    await expect(insert()).rejects.toThrow(DatabaseUnavailable);
+    other.exec('commit');
+    other.close();
+    await insert();
+    expect(await db.selectFrom('counter').select('id').execute()).toEqual([{ id: 1 }]);
+  });
+
+  it("keeps SQLite's codes on an error of the statement", async () => {
+    await db.insertInto('counter').values({ id: 1, value: 1 }).execute();
+    const again = db.insertInto('counter').values({ id: 1, value: 1 }).execute();
+    await expect(again).rejects.toMatchObject({ name: 'SqliteError', code: 'ERR_SQLITE_ERROR', errcode: 1555 });
+  });
+
+  it('never lets a statement of another caller into an open transaction', async () => {
+    const seen: unknown[] = [];
+    const transaction = db.transaction().execute(async (trx) => {
+      await trx.insertInto('counter').values({ id: 1, value: 1 }).execute();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await sql`delete from counter`.execute(trx);
+    });
+    const reader = db.selectFrom('counter').selectAll().execute();
+    seen.push(...(await reader));
+    await transaction;
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('the SQLite worker', () => {
+  it('rejects everything pending when it dies, and a new one takes over', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'trailgate-sqlite-'));
+    const client = new SqliteClient({ file: join(folder, 'test.db'), busyTimeoutMs: 100, deadlineMs: 5_000 });
+    await client.open();
+    const pending = client.query(
+      'with recursive n(i) as (select 1 union all select i + 1 from n where i < 50000000) select count(*) from n',
+      [],
+    );
+    const queued = client.query('select 1', []);
+    const { worker } = client as unknown as { worker: { terminate(): Promise<number> } };
+    void worker.terminate();
+    await expect(pending).rejects.toThrow(DatabaseUnavailable);
+    await expect(queued).rejects.toThrow(DatabaseUnavailable);
+    await client.open();
+    expect((await client.query('select 7 as n', [])).rows).toEqual([{ n: 7 }]);
+    expect(client.generation).toBe(2);
+    await client.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+});

@@ -1,0 +1,111 @@
+/**
+ * The thread that SQLite lives in: `node:sqlite` is synchronous, and an fsync must never stop the event loop.
+ *
+ * It owns one connection and answers messages one after the other. It imports nothing but Node, so that Node can run
+ * this file as it stands (types stripped) as well as compiled.
+ */
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { parentPort, workerData } from 'node:worker_threads';
+
+/** What the thread is started with. */
+export interface SqliteWorkerData {
+  readonly file: string;
+  /** How long a statement waits for a lock that another process holds. */
+  readonly busyTimeoutMs: number;
+}
+
+/** `query` runs one statement; `reset` rolls back whatever transaction is open; `close` checkpoints and closes the file. */
+export type SqliteRequest =
+  | { readonly id: number; readonly kind: 'query'; readonly sql: string; readonly parameters: readonly unknown[] }
+  | { readonly id: number; readonly kind: 'reset' }
+  | { readonly id: number; readonly kind: 'close' };
+
+/** The answer to the request of the same id; id 0 is the answer to opening the file. */
+export interface SqliteReply {
+  readonly id: number;
+  readonly rows?: readonly unknown[];
+  readonly changes?: number;
+  readonly error?: { readonly message: string; readonly code?: string; readonly errcode?: number };
+}
+
+const MAX_CACHED_STATEMENTS = 256;
+
+interface CachedStatement {
+  readonly statement: StatementSync;
+  readonly isReader: boolean;
+}
+
+const { file, busyTimeoutMs } = workerData as SqliteWorkerData;
+const statements = new Map<string, CachedStatement>();
+let database: DatabaseSync | undefined;
+
+function open(): DatabaseSync {
+  const opened = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
+  // Changing to WAL does not wait for other connections as statements do: a second process that starts at the same
+  // moment sees SQLITE_BUSY at once, so the wait is ours.
+  const giveUpAt = performance.now() + busyTimeoutMs;
+  for (;;) {
+    try {
+      opened.exec('pragma journal_mode = wal');
+      break;
+    } catch (error) {
+      if (performance.now() > giveUpAt || (error as { errcode?: number }).errcode !== 5) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+  }
+  opened.exec('pragma synchronous = full');
+  return opened;
+}
+
+function prepare(connection: DatabaseSync, sql: string): CachedStatement {
+  const known = statements.get(sql);
+  if (known !== undefined) return known;
+  const statement = connection.prepare(sql);
+  const cached = { statement, isReader: statement.columns().length > 0 };
+  if (statements.size >= MAX_CACHED_STATEMENTS) statements.clear();
+  statements.set(sql, cached);
+  return cached;
+}
+
+function answer(request: SqliteRequest): SqliteReply {
+  const { id } = request;
+  if (database === undefined) throw new Error('the database is closed');
+  if (request.kind === 'close') {
+    statements.clear();
+    database.close();
+    database = undefined;
+    return { id };
+  }
+  if (request.kind === 'reset') {
+    if (database.isTransaction) database.exec('rollback');
+    return { id };
+  }
+  const { statement, isReader } = prepare(database, request.sql);
+  const parameters = request.parameters as SQLInputValue[];
+  if (isReader) return { id, rows: statement.all(...parameters) };
+  return { id, changes: Number(statement.run(...parameters).changes) };
+}
+
+function failure(id: number, error: unknown): SqliteReply {
+  const { message, code, errcode } = error as { message: string; code?: string; errcode?: number };
+  return {
+    id,
+    error: { message, ...(code === undefined ? {} : { code }), ...(errcode === undefined ? {} : { errcode }) },
+  };
+}
+
+function reply(id: number, produce: () => SqliteReply): void {
+  let result: SqliteReply;
+  try {
+    result = produce();
+  } catch (error) {
+    result = failure(id, error);
+  }
+  parentPort?.postMessage(result);
+}
+
+reply(0, () => {
+  database = open();
+  return { id: 0 };
+});
+parentPort?.on('message', (request: SqliteRequest) => reply(request.id, () => answer(request)));

@@ -1,0 +1,99 @@
+/** What both databases promise to the stores above them. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
+import { isUniqueViolation } from '../../src/database/database-errors.js';
+import { DATABASE_KINDS, emptyDatabase, type TestDatabase } from '../support/database.js';
+
+const account = (id: string) => ({
+  id,
+  name: 'Salzach Rafting',
+  plan: 'starter',
+  time_zone: 'Europe/Vienna',
+  billing_day: 1,
+  status: 'active' as const,
+  created_at: 1_795_000_000_123,
+  updated_at: 1_795_000_000_123,
+});
+
+describe.each(DATABASE_KINDS)('the database on %s', (kind) => {
+  let place: TestDatabase;
+  let handle: DatabaseHandle;
+
+  beforeEach(async () => {
+    place = await emptyDatabase(kind);
+    handle = await openDatabase(place.options);
+  });
+  afterEach(async () => {
+    await handle.close();
+    await place.drop();
+  });
+
+  it('gives milliseconds and counts back as the numbers that went in', async () => {
+    await handle.db.insertInto('account').values(account('acc_1')).execute();
+    expect(await handle.db.selectFrom('account').selectAll().execute()).toEqual([account('acc_1')]);
+  });
+
+  it('keeps what was written over a restart, and runs no migration twice', async () => {
+    await handle.db.insertInto('account').values(account('acc_1')).execute();
+    await handle.close();
+    handle = await openDatabase(place.options);
+    expect(await handle.db.selectFrom('account').select('id').execute()).toEqual([{ id: 'acc_1' }]);
+    expect(await handle.healthy()).toBe(true);
+  });
+
+  it('lets processes that start at the same moment all succeed', async () => {
+    const fresh = await emptyDatabase(kind);
+    const handles = await Promise.all(Array.from({ length: 5 }, () => openDatabase(fresh.options)));
+    const migrations = await sql<{ n: number }>`select count(*) as n from kysely_migration`.execute(handles[0]!.db);
+    expect(migrations.rows).toEqual([{ n: 1 }]);
+    await Promise.all(handles.map((each) => each.close()));
+    await fresh.drop();
+  });
+
+  it('rolls a failed transaction back whole and serves the next caller', async () => {
+    const failed = handle.db.transaction().execute(async (trx) => {
+      await trx.insertInto('account').values(account('acc_1')).execute();
+      await trx.insertInto('account').values(account('acc_1')).execute();
+    });
+    expect(isUniqueViolation(await failed.catch((error: unknown) => error))).toBe(true);
+    expect(await handle.db.selectFrom('account').selectAll().execute()).toEqual([]);
+  });
+
+  it('runs transactions that compete for a row one after the other, and loses none', async () => {
+    await handle.db
+      .insertInto('account')
+      .values({ ...account('acc_1'), billing_day: 0 })
+      .execute();
+    const increment = () =>
+      handle.db.transaction().execute(async (trx) => {
+        const lock = trx.updateTable('account').set({ updated_at: 1 }).where('id', '=', 'acc_1');
+        await lock.execute();
+        const { billing_day: day } = await trx.selectFrom('account').select('billing_day').executeTakeFirstOrThrow();
+        await trx
+          .updateTable('account')
+          .set({ billing_day: day + 1 })
+          .execute();
+      });
+    await Promise.all(Array.from({ length: 20 }, increment));
+    const { billing_day: day } = await handle.db.selectFrom('account').select('billing_day').executeTakeFirstOrThrow();
+    expect(day).toBe(20);
+  });
+
+  it('refuses a secret of a key that does not exist', async () => {
+    const orphan = { hash: 'x', api_key_id: 'key_none', created_at: 1, expires_at: null };
+    await expect(handle.db.insertInto('api_key_secret').values(orphan).execute()).rejects.toThrow(/foreign key/i);
+  });
+
+  it('is healthy while it is open and unhealthy afterwards, without throwing', async () => {
+    const other = await openDatabase(place.options);
+    expect(await other.healthy()).toBe(true);
+    await other.close();
+    expect(await other.healthy()).toBe(false);
+  });
+
+  it('says so where a newer version wrote it', async () => {
+    await sql`insert into kysely_migration (name, timestamp) values ('9999_future', '2030')`.execute(handle.db);
+    await expect(openDatabase(place.options)).rejects.toThrow(/newer version of Trailgate/);
+  });
+});

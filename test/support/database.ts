@@ -1,0 +1,40 @@
+/** A new database of either kind for a test, opened and migrated as the program does it. */
+import { rm } from 'node:fs/promises';
+import { openDatabase, type DatabaseHandle, type OpenDatabaseOptions } from '../../src/database/connect.js';
+import { freshDatabase } from './postgres.js';
+import { temporaryFolder } from './processes.js';
+import { postgresIsAvailable } from './servers.js';
+
+/** The databases that this machine can test; PostgreSQL is left out, visibly, by `describeWithPostgres` alone. */
+export const DATABASE_KINDS: readonly DatabaseHandle['kind'][] = postgresIsAvailable()
+  ? ['sqlite', 'postgres']
+  : ['sqlite'];
+
+export interface TestDatabase {
+  readonly options: OpenDatabaseOptions;
+  /** Removes it. Close every handle first. */
+  drop(): Promise<void>;
+}
+
+/** An empty place for a database: a temporary folder, or a new database of the shared PostgreSQL. */
+export async function emptyDatabase(kind: DatabaseHandle['kind']): Promise<TestDatabase> {
+  if (kind === 'sqlite') {
+    const dataDir = temporaryFolder('sqlite');
+    return { options: { dataDir }, drop: () => rm(dataDir, { recursive: true, force: true }) };
+  }
+  const { url, drop } = await freshDatabase();
+  return { options: { databaseUrl: url, dataDir: '' }, drop };
+}
+
+/** A migrated database; `close` closes and removes it. */
+export async function testDatabase(kind: DatabaseHandle['kind']): Promise<DatabaseHandle> {
+  const { options, drop } = await emptyDatabase(kind);
+  const handle = await openDatabase(options);
+  return {
+    ...handle,
+    close: async () => {
+      await handle.close();
+      await drop();
+    },
+  };
+}
