@@ -7,30 +7,47 @@ import { z } from 'zod';
 const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const SIZE_UNITS_BYTES = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, KB: 1e3, MB: 1e6, GB: 1e9 } as const;
 
+/** Node's timers take no more than this many milliseconds (24.8 days) and fire at once beyond it. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** `10s`, `500ms`, `5m`, `24h`, `7d` → milliseconds. */
 const duration = z
-  .string()
+  .string('must be a duration such as 500ms, 10s, 5m or 24h')
   .regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, 'must be a duration such as 500ms, 10s, 5m or 24h')
   .transform((text) => {
     const [, amount = '', unit = 'ms'] = /^([\d.]+)(ms|s|m|h|d)$/.exec(text) ?? [];
     return Math.round(Number(amount) * DURATION_UNITS_MS[unit as keyof typeof DURATION_UNITS_MS]);
-  });
+  })
+  .refine((ms) => ms >= 1 && ms <= MAX_TIMER_MS, 'must be from 1ms to 24d');
+
+const SIZE_MESSAGE = 'must be a size such as 64KiB, 10MiB or 1GiB, or a number of bytes';
+const DATE_MESSAGE = 'must be a date such as 2027-01-31 or 2027-01-31T00:00:00Z';
+const ADDRESS_MESSAGE = 'must be an address or a block such as 10.0.0.0/8';
 
 /** `1GiB`, `64KiB`, or a plain number of bytes → bytes. */
-const size = z.union([
-  z.int().min(0),
-  z
-    .string()
-    .regex(/^\d+(\.\d+)?(B|KiB|MiB|GiB|KB|MB|GB)$/, 'must be a size such as 64KiB, 10MiB or 1GiB')
-    .transform((text) => {
-      const [, amount = '', unit = 'B'] = /^([\d.]+)([A-Za-z]+)$/.exec(text) ?? [];
-      return Math.round(Number(amount) * SIZE_UNITS_BYTES[unit as keyof typeof SIZE_UNITS_BYTES]);
-    }),
-]);
+const size = z.union(
+  [
+    z.int().min(0),
+    z
+      .string()
+      .regex(/^\d+(\.\d+)?(B|KiB|MiB|GiB|KB|MB|GB)$/, SIZE_MESSAGE)
+      .transform((text) => {
+        const [, amount = '', unit = 'B'] = /^([\d.]+)([A-Za-z]+)$/.exec(text) ?? [];
+        return Math.round(Number(amount) * SIZE_UNITS_BYTES[unit as keyof typeof SIZE_UNITS_BYTES]);
+      }),
+  ],
+  SIZE_MESSAGE,
+);
 
 const port = z.int().min(0).max(65_535);
 const limit = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
-const date = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).nullable();
+const date = z
+  .union([z.iso.date(DATE_MESSAGE), z.iso.datetime({ offset: true, error: DATE_MESSAGE })], DATE_MESSAGE)
+  .nullable();
+const address = z.union(
+  [z.ipv4(ADDRESS_MESSAGE), z.ipv6(ADDRESS_MESSAGE), z.cidrv4(ADDRESS_MESSAGE), z.cidrv6(ADDRESS_MESSAGE)],
+  ADDRESS_MESSAGE,
+);
 
 export const SCOPE_PATTERN = /^[a-z][a-z0-9_-]*:(?:[a-z][a-z0-9_-]*|\*)$|^\*$/;
 const scope = z.string().regex(SCOPE_PATTERN, 'must be resource:verb, for example customers:read');
@@ -51,11 +68,13 @@ const plan = z.strictObject({
     .describe('While Redis is away: `local` counts on in this process, `open` admits, `closed` answers 503.'),
 });
 
+const target = z
+  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
+  .refine((url) => !hasCredentials(url), 'must not carry a user name or password')
+  .refine((url) => !/[?#]/.test(url), 'must not have a query or a fragment: a path is kept as a prefix, nothing more');
+
 const service = z.strictObject({
-  targets: z
-    .array(z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' }))
-    .min(1)
-    .describe('Origins that speak HTTP; a path is kept as a prefix.'),
+  targets: z.array(target).min(1).describe('Origins that speak HTTP; a path is kept as a prefix.'),
   openapi: z.string().min(1).optional().describe('OpenAPI 3.0 or 3.1 document of the service, relative to this file.'),
   maxBodyBytes: size.prefault('10MiB').describe('Largest request body that is forwarded.'),
   timeouts: z
@@ -78,7 +97,7 @@ const service = z.strictObject({
     ),
 });
 
-const operation = z.strictObject({
+export const operationSchema = z.strictObject({
   match: z
     .string()
     .regex(
@@ -101,10 +120,7 @@ export const configSchema = z.strictObject({
         .strictObject({ cert: z.string(), key: z.string() })
         .optional()
         .describe('Certificate and key files (PEM). Without it: plain HTTP.'),
-      trustedProxies: z
-        .array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))
-        .default([])
-        .describe('Load balancers whose X-Forwarded-For is believed.'),
+      trustedProxies: z.array(address).default([]).describe('Load balancers whose X-Forwarded-For is believed.'),
     })
     .prefault({})
     .describe('The public listener.'),
@@ -128,7 +144,7 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   services: z.record(z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be a lower-case name'), service),
-  operations: z.array(operation).default([]).describe('Adds to or overrides what the OpenAPI documents say.'),
+  operations: z.array(operationSchema).default([]).describe('Adds to or overrides what the OpenAPI documents say.'),
   plans: z.record(z.string().regex(/^[a-z][a-z0-9_-]*$/, 'must be a lower-case name'), plan),
   usage: z
     .strictObject({
@@ -143,8 +159,16 @@ export const configSchema = z.strictObject({
     .describe('Event types that backends may hand in.'),
 });
 
+function hasCredentials(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { username, password } = new URL(url);
+  return username !== '' || password !== '';
+}
+
 /** A validated `gateway.yaml`, durations in milliseconds and sizes in bytes. */
 export type GatewayFile = z.output<typeof configSchema>;
+/** One entry of `operations`. */
+export type OperationEntry = z.output<typeof operationSchema>;
 export type PlanConfig = z.output<typeof plan>;
 export type ServiceConfig = z.output<typeof service>;
 

@@ -1,0 +1,71 @@
+/** What `trailgate check` reports, and the guess behind "did you mean". */
+
+/** One fault of the configuration, at the place where a person mends it. */
+export interface ConfigProblem {
+  /** Absolute path of the file. */
+  readonly file: string;
+  /** 1-based. */
+  readonly line: number;
+  /** 1-based. */
+  readonly column: number;
+  /** Where in the document: `services.customers.targets[0]`; empty for the document itself. */
+  readonly path: string;
+  readonly message: string;
+  /** What to do about it. */
+  readonly hint?: string;
+}
+
+/** Keys and array indices from the root of a document. */
+export type DocumentPath = readonly (string | number)[];
+
+/** `['services', 'customers', 'targets', 0]` → `services.customers.targets[0]`. */
+export function formatPath(path: DocumentPath): string {
+  let text = '';
+  for (const part of path) {
+    if (typeof part === 'number') text += `[${part}]`;
+    else if (/^[\w$-]+$/.test(part)) text += text === '' ? part : `.${part}`;
+    else text += `["${part}"]`;
+  }
+  return text;
+}
+
+/** Problems in the order in which they stand in the files; the same fault at the same place only once. */
+export function sortProblems(problems: readonly ConfigProblem[]): ConfigProblem[] {
+  const sorted = problems.toSorted(
+    (a, b) => compare(a.file, b.file) || a.line - b.line || a.column - b.column || compare(a.message, b.message),
+  );
+  return sorted.filter((problem, index) => {
+    const before = sorted[index - 1];
+    return before === undefined || JSON.stringify(before) !== JSON.stringify(problem);
+  });
+}
+
+/** "did you mean `targets`?" for the nearest candidate, undefined where none is near. */
+export function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
+  let nearest: string | undefined;
+  let nearestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
+  for (const candidate of candidates) {
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    if (distance < nearestDistance) [nearest, nearestDistance] = [candidate, distance];
+  }
+  return nearest === undefined ? undefined : `did you mean \`${nearest}\`?`;
+}
+
+/** Edits (insert, delete, replace, swap of neighbours) that turn one word into the other: optimal string alignment. */
+function editDistance(a: string, b: string): number {
+  const rows = Array.from({ length: a.length + 1 }, (_, row) => [row]);
+  const at = (row: number, column: number): number => rows[row]?.[column] ?? column;
+  for (let i = 1; i <= a.length; i++) {
+    for (let j = 1; j <= b.length; j++) {
+      const replace = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = swapped ? at(i - 2, j - 2) + 1 : Infinity;
+      rows[i]![j] = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, replace, swap);
+    }
+  }
+  return at(a.length, b.length);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
