@@ -1,6 +1,6 @@
 /**
  * Processes, ports and folders of the tests. Whatever is started here ends with the process that started it, also when
- * that one is killed: a small shell holds the list of pids and kills what is left on it once its input closes.
+ * that one is killed: a small shell holds the list of pids and folders and clears what is left once its input closes.
  * (Exit handlers would not do: Jest gives each test file a copy of `process` on which they never run.)
  */
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
@@ -14,13 +14,16 @@ import type { Writable } from 'node:stream';
 const REAPER = `
 trap '' INT TERM HUP
 pids=''
-while read -r verb pid; do
+set --
+while read -r verb what; do
   case $verb in
-    started) pids="$pids $pid" ;;
-    ended) left=''; for each in $pids; do [ "$each" = "$pid" ] || left="$left $each"; done; pids=$left ;;
+    started) pids="$pids $what" ;;
+    ended) left=''; for pid in $pids; do [ "$pid" = "$what" ] || left="$left $pid"; done; pids=$left ;;
+    folder) set -- "$@" "$what" ;;
   esac
 done
-[ -z "$pids" ] || kill -9 $pids 2>/dev/null
+[ -z "$pids" ] || { kill -9 $pids; sleep 1; } 2>/dev/null
+for folder in "$@"; do case $folder in */trailgate-*) rm -rf -- "$folder" ;; esac; done
 `;
 
 let reaper: Writable | undefined;
@@ -95,10 +98,11 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** A new temporary folder that other users of the machine (PostgreSQL's) can walk through. */
+/** A new temporary folder that other users of the machine (PostgreSQL's) can walk through. Goes with this process. */
 export function temporaryFolder(name: string): string {
   const folder = mkdtempSync(join(tmpdir(), `trailgate-${name}-`));
   chmodSync(folder, 0o711);
+  tellReaper(`folder ${folder}`);
   return folder;
 }
 

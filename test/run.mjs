@@ -1,0 +1,108 @@
+/**
+ * What `npm test [-- arguments of Jest]` runs: finds (or installs) and starts one Redis and one PostgreSQL for the whole
+ * run, runs Jest, stops them, and ends with one line: `N passed, N failed` (`, N skipped` where some were).
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const JEST = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules', 'node_modules/jest/bin/jest.js'];
+/** How long Jest may take to end once its results are written; what lasts longer is something that a test left open. */
+const EXIT_GRACE_MS = 15_000;
+
+/** The support files are TypeScript, which Node runs as it is, but their imports end in `.js`, as the compiler wants. */
+registerHooks({
+  resolve(specifier, context, next) {
+    const fromSupport = specifier.startsWith('.') && context.parentURL?.includes('/test/support/');
+    return next(fromSupport ? specifier.replace(/\.js$/, '.ts') : specifier, context);
+  },
+});
+const { findRedisServer, findPostgresBin, howToGet, installPackages, mayInstall, missingPackages } =
+  await import('./support/servers.ts');
+const { startRedis } = await import('./support/redis.ts');
+const { startPostgres } = await import('./support/postgres.ts');
+
+function installWhatIsMissing() {
+  if (missingPackages().length > 0 && mayInstall()) {
+    console.error(`Installing ${missingPackages().join(' and ')} for the tests.`);
+    const failure = installPackages(missingPackages());
+    if (failure !== null) console.error(`That did not work: ${failure}.`);
+  }
+  if (missingPackages().length > 0) console.error(howToGet(missingPackages()));
+}
+
+/** Starts what was not given by URL; returns the servers to stop and the environment that the test files read. */
+async function startServers() {
+  const { REDIS_URL: redisUrl, DATABASE_URL: databaseUrl } = process.env;
+  const redis = redisUrl === undefined && findRedisServer() !== null ? await startRedis() : undefined;
+  const postgres = databaseUrl === undefined && findPostgresBin() !== null ? await startPostgres() : undefined;
+  return {
+    servers: [redis, postgres].filter((server) => server !== undefined),
+    environment: { TEST_REDIS_URL: redis?.url ?? redisUrl, TEST_DATABASE_URL: postgres?.url ?? databaseUrl },
+  };
+}
+
+/** Runs Jest to its end; returns its exit code and its results, null where it did not come so far. */
+async function runJest(args, environment, folder) {
+  const resultFile = join(folder, 'results.json');
+  const report = ['--json', `--outputFile=${resultFile}`, '--maxWorkers=2'];
+  // With --json Jest writes its readable report to stderr; stdout would only name the file.
+  const jest = spawn(process.execPath, [...JEST, ...report, ...args], {
+    cwd: ROOT,
+    env: { ...process.env, ...environment },
+    stdio: ['inherit', 'ignore', 'inherit'],
+  });
+  let leaked = false;
+  let writtenAt;
+  const watch = setInterval(() => {
+    if (existsSync(resultFile)) writtenAt ??= performance.now();
+    if (writtenAt === undefined || performance.now() - writtenAt < EXIT_GRACE_MS) return;
+    leaked = true;
+    jest.kill('SIGKILL');
+  }, 500);
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => jest.kill(signal));
+  const [code] = await once(jest, 'exit');
+  clearInterval(watch);
+  if (leaked) console.error('Jest did not end: a test left a socket, timer or process open (--detectOpenHandles).');
+  return { code, leaked, results: existsSync(resultFile) ? JSON.parse(readFileSync(resultFile, 'utf8')) : null };
+}
+
+/** The last line and the exit code. A file that could not run counts as a failure, and so does a run without tests. */
+function summarise({ code, leaked, results }) {
+  const passed = results?.numPassedTests ?? 0;
+  const skipped = (results?.numPendingTests ?? 0) + (results?.numTodoTests ?? 0);
+  let failed = (results?.numFailedTests ?? 0) + (results?.numRuntimeErrorTestSuites ?? 0);
+  if (passed + failed === 0) console.error('No test ran.');
+  const isGood = code === 0 && !leaked && passed > 0 && failed === 0;
+  if (!isGood && failed === 0) failed = 1;
+  return {
+    line: `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`,
+    exitCode: isGood ? 0 : 1,
+  };
+}
+
+// Everything that the run writes goes into one folder; PostgreSQL's user must be able to walk through it.
+const folder = mkdtempSync(join(tmpdir(), 'trailgate-test-'));
+chmodSync(folder, 0o711);
+process.env.TMPDIR = folder;
+let outcome = { line: '0 passed, 1 failed', exitCode: 1 };
+try {
+  installWhatIsMissing();
+  const { servers, environment } = await startServers();
+  try {
+    outcome = summarise(await runJest(process.argv.slice(2), environment, folder));
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()));
+  }
+} catch (error) {
+  console.error(error);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log(outcome.line);
+process.exitCode = outcome.exitCode;

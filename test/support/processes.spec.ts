@@ -1,0 +1,45 @@
+/** Nothing that a test starts outlives the test run, however that ends. */
+import { describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { eventually, spawnOwned } from './processes.js';
+
+/** Stands for a test run: starts a process and a folder as the tests do, says which, and waits. */
+const RUN = `
+  import { registerHooks } from 'node:module';
+  registerHooks({ resolve: (specifier, context, next) => next(specifier.replace(/^(\\..*)\\.js$/, '$1.ts'), context) });
+  const { spawnOwned, temporaryFolder } = await import('./test/support/processes.ts');
+  console.log(JSON.stringify({ pid: spawnOwned('sleep', ['60']).pid, folder: temporaryFolder('probe') }));
+  setInterval(() => {}, 1000);
+`;
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  const stat = `/proc/${pid}/stat`; // in a container without an init, the dead stay listed as zombies
+  return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'));
+}
+
+describe('a process of the tests', () => {
+  it.each(['SIGKILL', 'SIGINT'] as const)('ends, and its folder goes, when the run ends by %s', async (signal) => {
+    const run = spawn(process.execPath, ['--input-type=module', '-e', RUN], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = (await once(createInterface({ input: run.stdout }), 'line')) as [string];
+    const { pid, folder } = JSON.parse(line) as { pid: number; folder: string };
+    expect([isAlive(pid), existsSync(folder)]).toEqual([true, true]);
+    run.kill(signal);
+    await eventually('the folder has gone', () => !existsSync(folder));
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  it('is killed, and the caller told, when it does not obey', async () => {
+    const stubborn = spawnOwned('sh', ['-c', 'trap "" TERM; echo ready; while :; do sleep 0.1; done']);
+    await once(stubborn.child.stdout ?? stubborn.child, 'data');
+    await expect(stubborn.end('SIGTERM', 100)).rejects.toThrow('still running 100 ms after SIGTERM');
+    expect(await stubborn.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  });
+});
