@@ -1,0 +1,77 @@
+/** The backend's Nest application: its parts put together, and what every answer has in common. */
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import type { Clock } from './clock.js';
+import { CursorCodec } from './cursor.js';
+import { CustomerParser } from './customer.schema.js';
+import { CustomersController } from './customers.controller.js';
+import { CustomersRepository } from './customers.repository.js';
+import type { Database } from './database/connection.js';
+import { ErrorFilter, toRequestError } from './error.filter.js';
+import { HealthController } from './health.controller.js';
+import { BODY_LIMIT_BYTES, useJsonBodies } from './json-body.js';
+
+const REQUEST_TIMEOUT_MS = 30_000;
+
+@Module({})
+class CustomersModule {}
+
+export interface Parts {
+  readonly database: Database;
+  readonly cursorSecret: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Builds the application; the caller makes it listen and closes it, and the database after it. */
+export async function createApplication(parts: Parts): Promise<NestFastifyApplication> {
+  const adapter = new FastifyAdapter({
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // What the router refuses before any hook or filter runs, such as %ff in a path.
+    frameworkErrors: (error, _request, reply) => {
+      const refusal = toRequestError(error);
+      void reply.status(refusal.status).send(refusal.body());
+    },
+  });
+  const fastify = adapter.getInstance() as unknown as FastifyInstance;
+  useJsonBodies(fastify);
+  fastify.addHook('onRequest', async (_request, reply) => {
+    // Personal data: no cache between us and the caller may keep it.
+    void reply.header('cache-control', 'private, no-store');
+  });
+  logRequests(fastify, parts.log);
+  const application = await NestFactory.create<NestFastifyApplication>(
+    {
+      module: CustomersModule,
+      controllers: [CustomersController, HealthController],
+      providers: [
+        { provide: CustomersRepository, useValue: new CustomersRepository(parts.database, parts.clock) },
+        { provide: CursorCodec, useValue: new CursorCodec(parts.cursorSecret) },
+        { provide: CustomerParser, useValue: new CustomerParser(parts.clock) },
+      ],
+    },
+    adapter,
+    { bodyParser: false, logger: false, abortOnError: false },
+  );
+  application.useGlobalFilters(new ErrorFilter(parts.log));
+  return application;
+}
+
+/** One line per request at level debug, without query or body: they hold personal data. */
+function logRequests(fastify: FastifyInstance, log: Logger): void {
+  fastify.addHook('onResponse', async (request, reply) => {
+    log.debug({
+      request_id: request.headers['x-request-id'],
+      account_id: request.headers['x-account-id'],
+      method: request.method,
+      route: request.routeOptions.url,
+      status: reply.statusCode,
+      duration_ms: Math.round(reply.elapsedTime * 1_000) / 1_000,
+    });
+  });
+}

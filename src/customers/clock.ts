@@ -1,0 +1,7 @@
+/** The backend's own clock: it shares no code with the gateway. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch. */
+  now(): number;
+}
+
+export const systemClock: Clock = { now: () => Date.now() };

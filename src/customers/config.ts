@@ -1,0 +1,64 @@
+/** The backend's environment, read once at start. Nothing else in this folder reads `process.env`. */
+import { z } from 'zod';
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+const DEFAULT_PORT = 4001;
+
+export interface CustomersConfig {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** PostgreSQL; without it a SQLite file in `dataDir`. */
+  readonly databaseUrl?: string;
+  readonly dataDir: string;
+  /** Accounts to fill with customers at first start: 10,000 for the first, 50 for each further one. */
+  readonly seedAccounts: readonly string[];
+  readonly logLevel: (typeof LOG_LEVELS)[number];
+}
+
+/** A reason not to start. Its message says what to do, so it is printed as one line, without a stack. */
+export class StartError extends Error {}
+
+const accountIds = z
+  .string()
+  .default('')
+  .transform((text) => [...new Set(text.split(',').map((id) => id.trim()))].filter((id) => id !== ''));
+
+const environmentSchema = z.object({
+  TRAILGATE_CUSTOMERS_HOST: z.string().default('127.0.0.1'),
+  TRAILGATE_CUSTOMERS_PORT: z.coerce
+    .number({ error: 'must be a port number from 0 to 65535' })
+    .int('must be a port number from 0 to 65535')
+    .min(0, 'must be a port number from 0 to 65535')
+    .max(65_535, 'must be a port number from 0 to 65535')
+    .default(DEFAULT_PORT),
+  CUSTOMERS_DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL, or unset for SQLite')
+    .optional(),
+  CUSTOMERS_DATA_DIR: z.string().default('./data/customers'),
+  CUSTOMERS_SEED_ACCOUNTS: accountIds,
+  LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
+});
+
+/**
+ * Reads the environment; an empty variable counts as not set.
+ *
+ * @throws StartError naming every variable that is wrong
+ */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env): CustomersConfig {
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = environmentSchema.safeParse(present);
+  if (!parsed.success) {
+    throw new StartError(parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '));
+  }
+  const values = parsed.data;
+  return {
+    host: values.TRAILGATE_CUSTOMERS_HOST,
+    port: values.TRAILGATE_CUSTOMERS_PORT,
+    ...(values.CUSTOMERS_DATABASE_URL === undefined ? {} : { databaseUrl: values.CUSTOMERS_DATABASE_URL }),
+    dataDir: values.CUSTOMERS_DATA_DIR,
+    seedAccounts: values.CUSTOMERS_SEED_ACCOUNTS,
+    logLevel: values.LOG_LEVEL,
+  };
+}

@@ -1,0 +1,148 @@
+/** Customers in the database. Every query names the account, so that no account sees or touches another's records. */
+import type { SelectQueryBuilder, SqlBool } from 'kysely';
+import { sql } from 'kysely';
+import type { Clock } from './clock.js';
+import type { Position } from './cursor.js';
+import type { Customer, CustomerFields } from './customer.js';
+import { fromRow, newCustomerId, toRow } from './customer.js';
+import type { Database } from './database/connection.js';
+import { isUniqueViolation } from './database/database-errors.js';
+import type { Tables } from './database/schema.js';
+import { RequestError } from './errors.js';
+import type { CustomerFilters } from './list-query.js';
+import { likePatterns } from './search-text.js';
+
+const COLUMNS = [
+  'id',
+  'first_name',
+  'last_name',
+  'email',
+  'phone',
+  'language',
+  'birth_date',
+  'activities',
+  'status',
+  'emergency_contact',
+  'waiver_signed_at',
+  'notes',
+  'created_at',
+  'updated_at',
+] as const;
+
+export interface Page {
+  readonly customers: readonly Customer[];
+  readonly hasMore: boolean;
+}
+
+export class CustomersRepository {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** One page, newest first, starting behind `after`. */
+  async list(accountId: string, filters: CustomerFilters, limit: number, after?: Position): Promise<Page> {
+    // One row more than asked for tells whether there is another page.
+    const rows = await this.listQuery(accountId, filters, after)
+      .limit(limit + 1)
+      .execute();
+    return { customers: rows.slice(0, limit).map(fromRow), hasMore: rows.length > limit };
+  }
+
+  /** The list's query without its limit; open to the test that reads its plan. */
+  listQuery(accountId: string, filters: CustomerFilters, after?: Position) {
+    let query = this.database.tables.selectFrom('customer').select(COLUMNS).where('account_id', '=', accountId);
+    query = narrow(query, filters);
+    if (after !== undefined) query = query.where(sql<SqlBool>`(created_at, id) < (${after.createdAt}, ${after.id})`);
+    return query.orderBy('created_at', 'desc').orderBy('id', 'desc');
+  }
+
+  /** @throws RequestError `customer_not_found` */
+  async get(accountId: string, id: string): Promise<Customer> {
+    const row = await this.database.tables
+      .selectFrom('customer')
+      .select(COLUMNS)
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .executeTakeFirst();
+    if (row === undefined) throw notFound(id);
+    return fromRow(row);
+  }
+
+  /** @throws RequestError `email_taken` */
+  async create(accountId: string, fields: CustomerFields): Promise<Customer> {
+    const now = this.clock.now();
+    const customer = { ...fields, id: newCustomerId(), created_at: now, updated_at: now };
+    await refuseTakenEmail(fields.email, () =>
+      this.database.tables.insertInto('customer').values(toRow(accountId, customer)).execute(),
+    );
+    return customer;
+  }
+
+  /**
+   * Changes the named fields; without any, `updated_at` stays too.
+   *
+   * @throws RequestError `customer_not_found`, `email_taken`
+   */
+  async update(accountId: string, id: string, changes: Partial<CustomerFields>): Promise<Customer> {
+    return this.database.tables.transaction().execute(async (trx) => {
+      const query = trx.selectFrom('customer').select(COLUMNS).where('id', '=', id).where('account_id', '=', accountId);
+      // Two changes of different fields at once must both stay; on SQLite the transaction is alone anyway.
+      const row = await (this.database.kind === 'postgres' ? query.forUpdate() : query).executeTakeFirst();
+      if (row === undefined) throw notFound(id);
+      const current = fromRow(row);
+      if (Object.keys(changes).length === 0) return current;
+      const customer: Customer = { ...current, ...changes, updated_at: Math.max(this.clock.now(), current.updated_at) };
+      await refuseTakenEmail(customer.email, () =>
+        trx.updateTable('customer').set(toRow(accountId, customer)).where('id', '=', id).execute(),
+      );
+      return customer;
+    });
+  }
+
+  /** @throws RequestError `customer_not_found` */
+  async delete(accountId: string, id: string): Promise<void> {
+    const result = await this.database.tables
+      .deleteFrom('customer')
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .executeTakeFirst();
+    if (result.numDeletedRows === 0n) throw notFound(id);
+  }
+
+  /** Rejects when the database cannot answer. */
+  async ping(): Promise<void> {
+    await sql`select 1`.execute(this.database.tables);
+  }
+}
+
+function narrow<Output>(
+  query: SelectQueryBuilder<Tables, 'customer', Output>,
+  filters: CustomerFilters,
+): SelectQueryBuilder<Tables, 'customer', Output> {
+  let narrowed = query;
+  if (filters.email !== undefined) narrowed = narrowed.where('email', '=', filters.email);
+  if (filters.status !== undefined) narrowed = narrowed.where('status', '=', filters.status);
+  // The column is a JSON array of names that contain no quote.
+  if (filters.activity !== undefined) narrowed = narrowed.where('activities', 'like', `%"${filters.activity}"%`);
+  if (filters.created_after !== undefined) narrowed = narrowed.where('created_at', '>=', filters.created_after);
+  if (filters.created_before !== undefined) narrowed = narrowed.where('created_at', '<', filters.created_before);
+  for (const pattern of likePatterns(filters.search ?? '')) {
+    narrowed = narrowed.where(sql<SqlBool>`search_text like ${pattern} escape '\\'`);
+  }
+  return narrowed;
+}
+
+async function refuseTakenEmail(email: string, write: () => Promise<unknown>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    const message = `Another customer has the email address ${email}. Find it with ?email= and change it, or use another address.`;
+    throw new RequestError('email_taken', message, [{ field: 'email', message: 'is taken by another customer' }]);
+  }
+}
+
+function notFound(id: string): RequestError {
+  return new RequestError('customer_not_found', `There is no customer ${id}.`);
+}

@@ -1,0 +1,51 @@
+/** The schema's history, oldest first. A migration that was released is never changed; a new one is added below it. */
+import type { Transaction } from 'kysely';
+import { sql } from 'kysely';
+import type { Database } from './connection.js';
+import type { Tables } from './schema.js';
+
+interface Migration {
+  readonly name: string;
+  up(trx: Transaction<Tables>, kind: Database['kind']): Promise<void>;
+}
+
+export const MIGRATIONS: readonly Migration[] = [{ name: '0001_customers', up: createCustomers }];
+
+async function createCustomers(trx: Transaction<Tables>, kind: Database['kind']): Promise<void> {
+  // Plain byte order on PostgreSQL too, so that the list's order does not depend on the server's locale.
+  const id = kind === 'postgres' ? sql`text collate "C"` : 'text';
+  await trx.schema
+    .createTable('customer')
+    .addColumn('id', id, (column) => column.primaryKey())
+    .addColumn('account_id', 'text', (column) => column.notNull())
+    .addColumn('first_name', 'text', (column) => column.notNull())
+    .addColumn('last_name', 'text', (column) => column.notNull())
+    .addColumn('email', 'text', (column) => column.notNull())
+    .addColumn('phone', 'text')
+    .addColumn('language', 'text', (column) => column.notNull())
+    .addColumn('birth_date', 'text')
+    .addColumn('activities', 'text', (column) => column.notNull())
+    .addColumn('status', 'text', (column) => column.notNull())
+    .addColumn('emergency_contact', 'text')
+    .addColumn('waiver_signed_at', 'bigint')
+    .addColumn('notes', 'text')
+    .addColumn('search_text', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('updated_at', 'bigint', (column) => column.notNull())
+    .execute();
+  const index = (name: string) => trx.schema.createIndex(name).on('customer');
+  await index('customer_by_email').columns(['account_id', 'email']).unique().execute();
+  await index('customer_by_time').columns(['account_id', 'created_at', 'id']).execute();
+  await index('customer_by_status').columns(['account_id', 'status', 'created_at', 'id']).execute();
+  await trx.schema
+    .createTable('seed')
+    .addColumn('account_id', 'text', (column) => column.primaryKey())
+    .addColumn('customers', 'integer', (column) => column.notNull())
+    .addColumn('seeded_at', 'bigint', (column) => column.notNull())
+    .execute();
+  await trx.schema
+    .createTable('setting')
+    .addColumn('name', 'text', (column) => column.primaryKey())
+    .addColumn('value', 'text', (column) => column.notNull())
+    .execute();
+}

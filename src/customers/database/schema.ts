@@ -1,0 +1,49 @@
+/** The tables, the same on SQLite and PostgreSQL: text, integer and bigint only; JSON is text, times are milliseconds. */
+import type { CustomerStatus } from '../customer.js';
+
+export interface CustomerTable {
+  id: string;
+  account_id: string;
+  first_name: string;
+  last_name: string;
+  email: string;
+  phone: string | null;
+  language: string;
+  birth_date: string | null;
+  /** JSON array. */
+  activities: string;
+  status: CustomerStatus;
+  /** JSON object. */
+  emergency_contact: string | null;
+  waiver_signed_at: number | null;
+  notes: string | null;
+  /** Folded names and email, see `search-text.ts`. */
+  search_text: string;
+  created_at: number;
+  updated_at: number;
+}
+
+/** Which accounts were filled with seeded customers, so that it happens once. */
+export interface SeedTable {
+  account_id: string;
+  customers: number;
+  seeded_at: number;
+}
+
+/** Facts about this database, such as the secret that cursors are signed with. */
+export interface SettingTable {
+  name: string;
+  value: string;
+}
+
+export interface MigrationTable {
+  name: string;
+  applied_at: number;
+}
+
+export interface Tables {
+  customer: CustomerTable;
+  seed: SeedTable;
+  setting: SettingTable;
+  migration: MigrationTable;
+}

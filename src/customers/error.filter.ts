@@ -1,0 +1,53 @@
+/** The one place that answers with an error: refusals, what Fastify refuses before a handler runs, and our own faults. */
+import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
+import { Catch, HttpException } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { isUnavailable } from './database/database-errors.js';
+import { RequestError } from './errors.js';
+
+const RETRY_AFTER_SECONDS = 5;
+
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(private readonly log: Logger) {}
+
+  catch(exception: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    const error = toRequestError(exception);
+    if (error.status >= 500) {
+      this.log.error({ err: exception, request_id: request.headers['x-request-id'] }, error.message);
+    }
+    if (error.status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS);
+    void reply.status(error.status).send(error.body());
+  }
+}
+
+/** What any thrown value means to the caller; only refusals keep their words. */
+export function toRequestError(exception: unknown): RequestError {
+  if (exception instanceof RequestError) return exception;
+  if (isUnavailable(exception)) {
+    return new RequestError('database_unavailable', 'The database cannot be reached right now.');
+  }
+  const status = exception instanceof HttpException ? exception.getStatus() : statusOf(exception);
+  switch (status) {
+    case 404:
+      return new RequestError('route_not_found', 'There is nothing at this path, or it does not support this method.');
+    case 413:
+      return new RequestError('body_too_large', 'The request body is larger than 100 KB.');
+    case 415:
+      return new RequestError('unsupported_media_type', 'Send the body as JSON, with Content-Type: application/json.');
+    default:
+      return status >= 400 && status < 500
+        ? new RequestError('bad_request', 'The request could not be understood.')
+        : new RequestError('internal_error', 'Something went wrong on our side.');
+  }
+}
+
+/** Fastify's own errors carry the status that they stand for. */
+function statusOf(exception: unknown): number {
+  if (typeof exception !== 'object' || exception === null || !('statusCode' in exception)) return 500;
+  return typeof exception.statusCode === 'number' ? exception.statusCode : 500;
+}

@@ -1,0 +1,50 @@
+/** Everything that the backend refuses with: code → status. The one shape on the wire is `{"error": {code, message, fields?}}`. */
+
+const STATUSES = {
+  malformed_json: 400,
+  invalid_body: 400,
+  bad_request: 400,
+  invalid_parameter: 400,
+  invalid_cursor: 400,
+  missing_account: 401,
+  customer_not_found: 404,
+  route_not_found: 404,
+  email_taken: 409,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  validation_failed: 422,
+  internal_error: 500,
+  database_unavailable: 503,
+} as const;
+
+export type ErrorCode = keyof typeof STATUSES;
+
+/** One wrong field of a body (dotted path, `emergency_contact.phone`) or one wrong query parameter. */
+export interface FieldError {
+  readonly field: string;
+  /** Follows the field's name in a sentence: `must be …`, `is required`. */
+  readonly message: string;
+}
+
+export interface ErrorBody {
+  readonly error: { readonly code: ErrorCode; readonly message: string; readonly fields?: readonly FieldError[] };
+}
+
+/** A refusal on its way to the error filter. Its message is for the caller. */
+export class RequestError extends Error {
+  readonly status: number;
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    readonly fields: readonly FieldError[] = [],
+  ) {
+    super(message);
+    this.status = STATUSES[code];
+  }
+
+  body(): ErrorBody {
+    const { code, message, fields } = this;
+    return { error: { code, message, ...(fields.length === 0 ? {} : { fields }) } };
+  }
+}

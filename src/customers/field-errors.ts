@@ -1,0 +1,55 @@
+/** Turns what zod found into one message per field, in the words of someone who reads only our documentation. */
+import type { z } from 'zod';
+import type { FieldError } from './errors.js';
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+};
+
+/** Words for zod's own checks; a message that a schema gives itself comes first. */
+export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_type') {
+    if (issue.input === undefined) return 'is required';
+    const nothing = issue.input === null ? ', it cannot be null' : '';
+    return `must be ${KINDS[issue.expected] ?? issue.expected}${nothing}`;
+  }
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`;
+  return undefined;
+}
+
+/**
+ * One entry per wrong field, in the order of the schema. A field that fails several checks is named once, with the first.
+ *
+ * @param known names of the fields of the whole body, to suggest one for a misspelt name
+ * @param readOnly names that exist but cannot be sent
+ */
+export function toFieldErrors(
+  error: z.ZodError,
+  known: readonly string[],
+  readOnly: readonly string[] = [],
+): FieldError[] {
+  const messages = new Map<string, string>();
+  for (const issue of error.issues) {
+    const path = issue.path.map(String);
+    const found: [string, string][] =
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => [
+            [...path, key].join('.'),
+            describeUnknown(key, path.length === 0 ? known : [], readOnly),
+          ])
+        : [[path.join('.'), issue.message]];
+    for (const [field, message] of found) if (!messages.has(field)) messages.set(field, message);
+  }
+  return [...messages].map(([field, message]) => ({ field, message }));
+}
+
+function describeUnknown(key: string, known: readonly string[], readOnly: readonly string[]): string {
+  if (known.length > 0 && readOnly.includes(key)) return 'cannot be set, leave it out';
+  const bare = (name: string): string => name.replaceAll(/[_-]/g, '').toLowerCase();
+  const meant = known.find((name) => bare(name) === bare(key));
+  return meant === undefined ? 'is not known here, leave it out' : `is not known here, did you mean ${meant}?`;
+}

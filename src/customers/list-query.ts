@@ -1,0 +1,82 @@
+/** The query of the customer list: limit, cursor and filters. A parameter that is misspelt is refused, not ignored. */
+import { z } from 'zod';
+import type { Activity, CustomerStatus } from './customer.js';
+import { ACTIVITIES, STATUSES } from './customer.js';
+import { RequestError } from './errors.js';
+import { describeIssue, toFieldErrors } from './field-errors.js';
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 100;
+const SEARCH_LENGTH = 100;
+const LIMIT_MESSAGE = `must be a whole number from 1 to ${MAX_LIMIT}`;
+const INSTANT_MESSAGE = 'must be a date (2026-05-01) or an RFC 3339 date-time (2026-05-01T09:30:00Z; write + as %2B)';
+
+/** What narrows the list; instants are milliseconds. */
+export interface CustomerFilters {
+  /** Lower case. */
+  readonly email?: string;
+  readonly activity?: Activity;
+  readonly status?: CustomerStatus;
+  /** Inclusive. */
+  readonly created_after?: number;
+  /** Exclusive, so that adjacent spans neither overlap nor leave a gap. */
+  readonly created_before?: number;
+  readonly search?: string;
+}
+
+export interface ListQuery {
+  readonly limit: number;
+  readonly cursor?: string;
+  readonly filters: CustomerFilters;
+}
+
+const plainText = z.string().refine((value) => !/[\p{Cc}\p{Cs}]/u.test(value), 'must not contain control characters');
+
+const instant = z
+  .union([z.iso.date(), z.iso.datetime({ offset: true })], { error: INSTANT_MESSAGE })
+  .transform((value) => Date.parse(value));
+
+const querySchema = z.strictObject({
+  limit: z
+    .string()
+    .regex(/^\d{1,3}$/, LIMIT_MESSAGE)
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= MAX_LIMIT, LIMIT_MESSAGE)
+    .default(DEFAULT_LIMIT),
+  cursor: z.string().optional(),
+  email: plainText.trim().min(1, 'must not be empty').toLowerCase().optional(),
+  activity: z.enum(ACTIVITIES).optional(),
+  status: z.enum(STATUSES).optional(),
+  created_after: instant.optional(),
+  created_before: instant.optional(),
+  search: plainText
+    .trim()
+    .min(1, 'must not be empty')
+    .max(SEARCH_LENGTH, `must be at most ${SEARCH_LENGTH} characters long`)
+    .optional(),
+});
+
+/** @throws RequestError `invalid_parameter` with every wrong parameter */
+export function parseListQuery(query: Readonly<Record<string, unknown>>): ListQuery {
+  const parsed = querySchema.safeParse(query, {
+    error: (issue) => (Array.isArray(issue.input) ? 'must be given only once' : describeIssue(issue)),
+  });
+  if (!parsed.success) throw refusal(toFieldErrors(parsed.error, Object.keys(querySchema.shape)));
+  const { limit, cursor, ...rest } = parsed.data;
+  const filters = Object.fromEntries(
+    Object.entries(rest).filter(([, value]) => value !== undefined),
+  ) as CustomerFilters;
+  if (
+    filters.created_after !== undefined &&
+    filters.created_before !== undefined &&
+    filters.created_after >= filters.created_before
+  ) {
+    throw refusal([{ field: 'created_before', message: 'must be later than created_after' }]);
+  }
+  return { limit, filters, ...(cursor === undefined ? {} : { cursor }) };
+}
+
+function refusal(fields: ConstructorParameters<typeof RequestError>[2] & object): RequestError {
+  const sentence = fields.map(({ field, message }) => `${field} ${message}`).join('; ');
+  return new RequestError('invalid_parameter', `The query is not valid: ${sentence}.`, fields);
+}

@@ -1,0 +1,78 @@
+/** The customers backend's process: start, say where it listens, end with SIGTERM or with the process that started it. */
+import 'reflect-metadata';
+import type { AddressInfo } from 'node:net';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Logger } from 'pino';
+import { destination, pino } from 'pino';
+import { createApplication } from './application.js';
+import { systemClock } from './clock.js';
+import type { CustomersConfig } from './config.js';
+import { readConfig, StartError } from './config.js';
+import type { Database } from './database/connection.js';
+import { openDatabase } from './database/connection.js';
+import { prepareDatabase } from './database/prepare.js';
+
+const SHUTDOWN_TIMEOUT_MS = 10_000;
+
+try {
+  await start(readConfig());
+} catch (error) {
+  const reason =
+    error instanceof StartError
+      ? error.message
+      : error instanceof Error
+        ? (error.stack ?? error.message)
+        : String(error);
+  process.stderr.write(`customers: ${reason}\n`);
+  process.exit(1);
+}
+
+async function start(config: CustomersConfig): Promise<void> {
+  // Standard output carries the listening line and nothing else.
+  const log = pino({ level: config.logLevel, base: { service: 'customers' } }, destination({ dest: 2, sync: true }));
+  const database = await openDatabase(config, (error) => log.warn({ err: error }, 'A database connection was lost.'));
+  const { cursorSecret, seeded } = await prepareDatabase(database, config.seedAccounts, systemClock);
+  for (const [accountId, customers] of seeded) log.debug({ account_id: accountId, customers }, 'Seeded an account.');
+  const application = await createApplication({ database, cursorSecret, clock: systemClock, log });
+  const url = await listen(application, config);
+  endWithSignals(application, database, log);
+  process.stdout.write(`${JSON.stringify({ event: 'listening', url })}\n`);
+}
+
+async function listen(application: NestFastifyApplication, config: CustomersConfig): Promise<string> {
+  try {
+    await application.listen(config.port, config.host);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    if (code === 'EADDRINUSE') {
+      throw new StartError(
+        `port ${config.port} on ${config.host} is in use. Stop the program that uses it, or set TRAILGATE_CUSTOMERS_PORT to a free port.`,
+      );
+    }
+    throw new StartError(
+      `cannot listen on ${config.host}:${config.port} (${code ?? cause}). Set TRAILGATE_CUSTOMERS_HOST to an address of this machine and TRAILGATE_CUSTOMERS_PORT to a port that this user may open.`,
+    );
+  }
+  const { address, family, port } = application.getHttpServer().address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+function endWithSignals(application: NestFastifyApplication, database: Database, log: Logger): void {
+  let ending = false;
+  const end = async (): Promise<void> => {
+    if (ending) return;
+    ending = true;
+    setTimeout(() => process.exit(1), SHUTDOWN_TIMEOUT_MS).unref();
+    try {
+      await application.close();
+      await database.tables.destroy();
+      process.exit(0);
+    } catch (error) {
+      log.error({ err: error }, 'Shutting down failed.');
+      process.exit(1);
+    }
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end());
+  // Started as a child with a channel: a parent that is gone, even by kill -9, takes us with it.
+  if (process.send !== undefined) process.on('disconnect', () => void end());
+}
