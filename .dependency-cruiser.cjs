@@ -1,0 +1,99 @@
+/**
+ * Who may import whom. Four floors, and every import goes down: the top starts the program, the planes serve somebody,
+ * the domain decides, the ground knows nothing of what stands on it. `npm run lint` and test/architecture.spec.ts hold
+ * the source to these rules.
+ */
+const TOP = '^src/((main|start|demo)\\.ts$|cli/)';
+const PLANE = '^src/(gateway|reference|admin|mcp|webhooks)/';
+const DOMAIN = '^src/(keys|quotas|proxy|events|config)/';
+const GROUND = '^src/((database|redis)/|(errors|metrics|clock|log|rfc3339)\\.ts$)';
+const CUSTOMERS = '^src/customers/';
+const SPEC = '\\.spec\\.ts$';
+
+const forbidden = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    forbidden('no-cycles', 'Two files that need each other are one thing, or hide a third.', {}, { circular: true }),
+    forbidden(
+      'planes-stay-apart',
+      'What two planes share belongs to the domain.',
+      { path: PLANE, pathNot: SPEC },
+      { path: PLANE, pathNot: '^src/$1/' },
+    ),
+    forbidden(
+      'nothing-imports-the-top',
+      'main, start, demo and the commands put the program together; nothing leans on them.',
+      { path: '^src/', pathNot: [TOP, SPEC] },
+      { path: TOP },
+    ),
+    forbidden(
+      'domain-knows-no-plane',
+      'A plane is thin and asks the domain, never the other way round.',
+      { path: DOMAIN, pathNot: SPEC },
+      { path: PLANE },
+    ),
+    forbidden(
+      'ground-knows-nothing-above',
+      'The ground can be understood, and replaced, alone.',
+      { path: GROUND, pathNot: SPEC },
+      { path: [PLANE, DOMAIN] },
+    ),
+    forbidden(
+      'config-is-the-lowest-of-the-domain',
+      'Every part of the domain may read the configuration; it reads none of them.',
+      { path: '^src/config/', pathNot: SPEC },
+      { path: DOMAIN, pathNot: '^src/config/' },
+    ),
+    forbidden(
+      'customers-knows-no-gateway',
+      'The reference backend stands for any backend: it knows only the headers that it receives.',
+      { path: CUSTOMERS },
+      { path: '^src/', pathNot: CUSTOMERS },
+    ),
+    forbidden(
+      'no-gateway-knows-customers',
+      'The reference backend is reached over HTTP, as any backend is.',
+      { path: '^src/', pathNot: CUSTOMERS },
+      { path: CUSTOMERS },
+    ),
+    forbidden(
+      'every-file-has-a-floor',
+      'A new folder or file at the top needs its place in this file first.',
+      { path: '^src/', pathNot: [TOP, PLANE, DOMAIN, GROUND, CUSTOMERS, '^src/panel/', '^src/[a-z-]+\\.spec\\.ts$'] },
+      {},
+    ),
+    forbidden(
+      'program-needs-no-tests',
+      'dist/ is built without them.',
+      { path: '^src/', pathNot: SPEC },
+      { path: '^test/' },
+    ),
+    forbidden(
+      'program-needs-no-dev-dependency',
+      'The image is installed without them.',
+      { path: '^src/', pathNot: SPEC },
+      { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    ),
+    forbidden(
+      'no-undeclared-package',
+      'It is there by accident.',
+      {},
+      { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    ),
+    forbidden(
+      'everything-resolves',
+      'An import that leads nowhere escapes every other rule.',
+      {},
+      { couldNotResolve: true },
+    ),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^test/bench/peers/' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
+  },
+};

@@ -1,0 +1,138 @@
+/** The layout rules of the source hold: floors, no cycles, no barrels, no drawers, one place for time and environment. */
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+
+const MAX_LINES = 400;
+
+interface Cruise {
+  readonly summary: {
+    readonly violations: readonly {
+      readonly from: string;
+      readonly to: string;
+      readonly rule: { readonly name: string };
+    }[];
+    readonly totalCruised: number;
+  };
+  readonly modules: readonly {
+    readonly source: string;
+    readonly dependencies: readonly { readonly resolved: string }[];
+  }[];
+}
+
+function cruise(): Cruise {
+  const depcruise = 'node_modules/.bin/depcruise';
+  const { stdout, stderr } = spawnSync(process.execPath, [depcruise, '--output-type', 'json', 'src', 'test'], {
+    encoding: 'utf8',
+    maxBuffer: 256 * 1024 * 1024,
+  });
+  if (stdout === '') throw new Error(stderr);
+  return JSON.parse(stdout) as Cruise;
+}
+
+const files = globSync('src/**/*.ts').toSorted();
+const programFiles = files.filter((file) => !file.endsWith('.spec.ts'));
+const textOf = (file: string) => readFileSync(file, 'utf8');
+/** The code without its comments, which may speak of what the code must not do. */
+const codeOf = (file: string) => textOf(file).replaceAll(/\/\*[\s\S]*?\*\/|(?<![:'"`])\/\/.*$/gm, '');
+
+/** Files whose code matches, as `file:line`. */
+function linesWith(pattern: RegExp, allowed: RegExp): string[] {
+  return programFiles
+    .filter((file) => !allowed.test(file))
+    .flatMap((file) =>
+      codeOf(file)
+        .split('\n')
+        .flatMap((line) => (pattern.test(line) ? [`${file}: ${line.trim()}`] : [])),
+    );
+}
+
+/** `src/keys/store.ts` → `keys`; null for a file at the top of src. */
+const folderOf = (file: string) => /^src\/([^/]+)\//.exec(file)?.[1] ?? null;
+
+/** A way through the folders that comes back to where it began, or null. */
+function findFolderCycle(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] | null {
+  const settled = new Set<string>();
+  const walk = (folder: string, path: readonly string[]): string[] | null => {
+    if (path.includes(folder)) return [...path.slice(path.indexOf(folder)), folder];
+    if (settled.has(folder)) return null;
+    for (const next of edges.get(folder) ?? []) {
+      const cycle = walk(next, [...path, folder]);
+      if (cycle !== null) return cycle;
+    }
+    settled.add(folder);
+    return null;
+  };
+  for (const folder of edges.keys()) {
+    const cycle = walk(folder, []);
+    if (cycle !== null) return cycle;
+  }
+  return null;
+}
+
+describe('the source', () => {
+  let graph: Cruise;
+  beforeAll(() => {
+    graph = cruise();
+  });
+
+  it('imports downward only, without cycles, and only what exists', () => {
+    expect(graph.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`)).toEqual([]);
+    expect(graph.summary.totalCruised).toBeGreaterThan(files.length);
+  });
+
+  it('has no two folders that import each other, over however many steps', () => {
+    const edges = new Map<string, Set<string>>();
+    for (const { source, dependencies } of graph.modules) {
+      const from = folderOf(source);
+      if (from === null || source.endsWith('.spec.ts')) continue;
+      const targets = dependencies.map(({ resolved }) => folderOf(resolved));
+      edges.set(
+        from,
+        new Set([...(edges.get(from) ?? []), ...targets.filter((to) => to !== null && to !== from)] as string[]),
+      );
+    }
+    expect(findFolderCycle(edges)).toBeNull();
+    expect(
+      findFolderCycle(
+        new Map([
+          ['a', new Set(['b'])],
+          ['b', new Set(['c'])],
+          ['c', new Set(['a'])],
+        ]),
+      ),
+    ).not.toBeNull();
+  });
+
+  it('has no barrel and no drawer', () => {
+    expect(files.filter((file) => basename(file) === 'index.ts')).toEqual([]);
+    expect(files.filter((file) => /\/(common|shared|utils|helpers|misc)(\/|\.ts$)/.test(file))).toEqual([]);
+  });
+
+  it(`has no file of more than ${MAX_LINES} lines`, () => {
+    const lengths = files.map((file) => ({ file, lines: textOf(file).split('\n').length - 1 }));
+    expect(lengths.filter(({ lines }) => lines > MAX_LINES)).toEqual([]);
+  });
+
+  it('begins every file with what it is for', () => {
+    expect(programFiles.filter((file) => !/^(#!.*\n)?\/\*\*/.test(textOf(file)))).toEqual([]);
+  });
+
+  it('reads the environment in the configuration only', () => {
+    expect(linesWith(/\bprocess\.env\b/, /^src\/(config\/|main\.ts$|customers\/config\.ts$)/)).toEqual([]);
+  });
+
+  it('takes the time from the clock only, but for the time of a log line', () => {
+    expect(linesWith(/\bDate\.now\(|\bnew Date\(\)/, /^src\/(clock\.ts$|log\.ts$|customers\/)/)).toEqual([]);
+  });
+
+  it('has no default export', () => {
+    expect(linesWith(/^export default\b/, /^$/)).toEqual([]);
+  });
+
+  it('is what these rules look at', () => {
+    expect(files).toContain('src/errors.ts');
+    expect(existsSync('.dependency-cruiser.cjs')).toBe(true);
+  });
+});
