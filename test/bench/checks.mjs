@@ -1,0 +1,88 @@
+/** Before any load: does a gateway do what its row of the table says? Each fault is an error that names the gateway. */
+import assert from 'node:assert/strict';
+import { BODY } from './backend.mjs';
+import { newSecret } from './keys.mjs';
+
+const COUNTED_REQUESTS = 300;
+const PARALLEL_REQUESTS = 20;
+const POLICIES = ['key-minute', 'account-minute', 'key-month', 'account-month'];
+
+/** Rejects with what is wrong. @param {import('./peers.mjs').Gateway} gateway */
+export async function checkGateway(gateway) {
+  try {
+    await forwards(gateway);
+    if (gateway.keyed) await asksForAKey(gateway);
+    if (gateway.keyed) await hidesTheKey(gateway);
+    if (gateway.scoped) assert.equal((await get(gateway, gateway.unscoped)).status, 403, 'a key without the scope');
+    if (gateway.limits) await sendsLimits(gateway);
+    if (gateway.counters) await countsExactly(gateway);
+    if (gateway.limits) await refusesOverTheLimit(gateway);
+  } catch (error) {
+    throw new Error(`${gateway.id} does not do its job: ${error.message}`, { cause: error });
+  }
+}
+
+async function get(gateway, secret, path = '/api/v1/customers') {
+  const response = await fetch(gateway.url + path, { headers: secret ? { authorization: `Bearer ${secret}` } : {} });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+async function forwards(gateway) {
+  const { status, text } = await get(gateway, gateway.secrets[0]);
+  assert.equal(status, 200, 'a good request');
+  assert.equal(text, BODY, 'the body');
+}
+
+async function asksForAKey(gateway) {
+  assert.equal((await get(gateway)).status, 401, 'no key');
+  assert.equal((await get(gateway, newSecret())).status, 401, 'a well-formed key that does not exist');
+  assert.equal((await get(gateway, 'tg_live_junk')).status, 401, 'junk');
+}
+
+/** The backend's /echo answers the headers that reached it. */
+async function hidesTheKey(gateway) {
+  const { text } = await get(gateway, gateway.secrets[0], '/api/v1/echo');
+  const received = JSON.parse(text);
+  assert.equal(received.authorization, '', 'the key must not reach the backend');
+  for (const name of ['x-account-id', 'x-api-key-id', 'x-request-id', 'x-api-scopes']) {
+    if (name === 'x-request-id' && !gateway.limits) continue;
+    assert.notEqual(received[name], '', `${name} must reach the backend`);
+  }
+}
+
+async function sendsLimits(gateway) {
+  const { headers } = await get(gateway, gateway.secrets[0]);
+  for (const policy of POLICIES) {
+    assert.match(headers.get('ratelimit-policy') ?? '', new RegExp(`"${policy}";q=\\d+;w=\\d+`), 'RateLimit-Policy');
+    assert.match(headers.get('ratelimit') ?? '', new RegExp(`"${policy}";r=\\d+;t=\\d+`), 'RateLimit');
+  }
+  for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
+    assert.match(headers.get(name) ?? '', /^\d+$/, name);
+  }
+  assert.ok(headers.get('x-request-id'), 'X-Request-Id');
+}
+
+/** Every window rises by exactly the requests that were answered. */
+async function countsExactly(gateway) {
+  const before = await gateway.counters();
+  for (let sent = 0; sent < COUNTED_REQUESTS; sent += PARALLEL_REQUESTS) {
+    await Promise.all(Array.from({ length: PARALLEL_REQUESTS }, () => get(gateway, gateway.secrets[0])));
+  }
+  const after = await gateway.counters();
+  assert.equal(after.length, POLICIES.length, 'windows that are counted');
+  const risen = after.map((count, i) => count - before[i]);
+  assert.deepEqual(
+    risen,
+    POLICIES.map(() => COUNTED_REQUESTS),
+    `counters after ${COUNTED_REQUESTS} requests`,
+  );
+}
+
+/** A key of three requests a minute; tried again where a fixed minute ended in between. */
+async function refusesOverTheLimit(gateway) {
+  let refused;
+  for (let i = 0; i < 7 && refused?.status !== 429; i++) refused = await get(gateway, gateway.tiny);
+  assert.equal(refused.status, 429, 'the request over the limit');
+  assert.match(refused.headers.get('retry-after') ?? '', /^\d+$/, 'Retry-After');
+  assert.match(refused.headers.get('ratelimit') ?? '', /"key-minute";r=0;/, 'RateLimit of the refusal');
+}

@@ -1,0 +1,112 @@
+/** Turns rounds into a table with ratios, a result file by commit, and the table of docs/benchmarks.md. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const DOCS = path.join(ROOT, 'docs/benchmarks.md');
+const BEGIN = '<!-- table: written by `npm run bench -- --write-docs` -->';
+const END = '<!-- end of table -->';
+/** Everything is compared to this row. */
+const REFERENCE = 'nginx-lua';
+/** From this share of the gateway's core on, other work on it makes the figures of a round doubtful. */
+const FOREIGN_USE_LIMIT = 0.05;
+
+const median = (values) => {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+};
+
+/** Medians of every figure of a gateway's rounds, and the lowest CPU time. */
+export function summarise(gateways) {
+  const rows = gateways.map(({ id, title, rounds }) => {
+    const names = Object.keys(rounds[0]).filter((name) => rounds[0][name] !== undefined);
+    const medians = Object.fromEntries(names.map((name) => [name, median(rounds.map((round) => round[name]))]));
+    const lowestCpu = Math.min(...rounds.map((round) => round.cpuMicroseconds));
+    const worstForeignUse = Math.max(...rounds.map((round) => round.foreignCoreUse));
+    return { id, title, medians, lowestCpu, worstForeignUse, rounds };
+  });
+  const reference = rows.find(({ id }) => id === REFERENCE);
+  return rows.map((row) => ({
+    ...row,
+    ratio: reference && row.lowestCpu / reference.lowestCpu,
+    medianRatio: reference && row.medians.cpuMicroseconds / reference.medians.cpuMicroseconds,
+  }));
+}
+
+/** The table as Markdown, cheapest gateway first. */
+export function table(rows) {
+  const head = [
+    'gateway',
+    'CPU µs/request, lowest',
+    'median',
+    'ratio',
+    'requests/s',
+    'p50 ms',
+    'p99 ms',
+    'memory MB',
+    'Redis calls/request',
+    "use of the gateway's core",
+  ];
+  const fixed = (value, digits) => (value === undefined ? '–' : value.toFixed(digits));
+  const lines = rows
+    .toSorted((a, b) => a.lowestCpu - b.lowestCpu)
+    .map(({ title, lowestCpu, ratio, medians }) => [
+      title,
+      fixed(lowestCpu, 1),
+      fixed(medians.cpuMicroseconds, 1),
+      fixed(ratio, 2),
+      Math.round(medians.requestsPerSecond).toLocaleString('en'),
+      fixed(medians.p50, 2),
+      fixed(medians.p99, 2),
+      fixed(medians.residentMegabytes, 0),
+      fixed(medians.redisCalls, 2),
+      `${fixed(medians.gatewayCoreUse * 100, 0)} %`,
+    ]);
+  const alignment = head.map((_, i) => (i === 0 ? '---' : '---:'));
+  return [head, alignment, ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** One line on what was measured where. */
+export function caption({ commit, date, machine, settings }) {
+  const { node, nginx, haproxy, redis, wrk } = machine.versions;
+  const versions = `Node ${node}, nginx ${nginx}, HAProxy ${haproxy}, Redis ${redis}, wrk ${wrk}`;
+  const rounds = `${settings.rounds} round${settings.rounds === 1 ? '' : 's'} of ${settings.seconds} s`;
+  return (
+    `Commit ${commit}, ${date.slice(0, 10)}; ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ` +
+    `Linux ${machine.kernel}; ${versions}; ${settings.connections} connections, ${rounds}.`
+  );
+}
+
+/** What a reader of the table must know of this run; empty when it was a clean one. */
+export function warnings(rows) {
+  return rows
+    .filter(({ worstForeignUse }) => worstForeignUse > FOREIGN_USE_LIMIT)
+    .map(
+      ({ id, worstForeignUse }) =>
+        `${id}: other work took up to ${Math.round(worstForeignUse * 100)} % of the gateway's core; do not trust its times.`,
+    );
+}
+
+/** Keeps everything under test/bench/results/<commit>.json. Returns the path, relative to the root. */
+export function writeResult(result) {
+  const folder = path.join(import.meta.dirname, 'results');
+  mkdirSync(folder, { recursive: true });
+  const file = path.join(folder, `${result.commit}.json`);
+  writeFileSync(file, `${JSON.stringify(result, undefined, 2)}\n`);
+  return path.relative(ROOT, file);
+}
+
+/** Replaces the table of docs/benchmarks.md. */
+export function writeDocs(result) {
+  const text = readFileSync(DOCS, 'utf8');
+  const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];
+  if (begin < 0 || end < begin) throw new Error('docs/benchmarks.md has lost the marks of its table.');
+  const parts = [
+    BEGIN,
+    caption(result),
+    table(result.gateways),
+    ...warnings(result.gateways).map((line) => `> ${line}`),
+  ];
+  writeFileSync(DOCS, `${text.slice(0, begin)}${parts.join('\n\n')}\n\n${text.slice(end)}`);
+}
