@@ -1,0 +1,209 @@
+/**
+ * Every metric: name, help, labels, buckets. `docs/metrics.md` is held to this file by a test.
+ *
+ * Series are looked up once and kept by whoever counts, so that counting on the request path is an addition, not a look-up
+ * by labels. Names follow OpenTelemetry's HTTP conventions and Prometheus's rules: base units, `_total` for counters.
+ */
+import { collectDefaultMetrics, register } from 'prom-client';
+
+/** Bucket bounds of OpenTelemetry's HTTP duration histograms, in seconds, with 0.3 for the usual objective. */
+const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.3, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+/** For calls that ought to take well under a millisecond. */
+const FAST_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05];
+
+/** Most series of one metric; more than that fold into the last one, so that a mistake cannot fill the memory. */
+const LARGEST_METRIC = 5_000;
+
+type Kind = 'counter' | 'gauge' | 'histogram';
+
+/** A single number under fixed labels. */
+export class ValueSeries {
+  value = 0;
+
+  constructor(readonly labels: string) {}
+
+  inc(by = 1): void {
+    this.value += by;
+  }
+
+  set(value: number): void {
+    this.value = value;
+  }
+}
+
+/** A histogram under fixed labels. */
+export class HistogramSeries {
+  readonly counts: Float64Array;
+  sum = 0;
+
+  constructor(
+    readonly labels: string,
+    readonly bounds: readonly number[],
+  ) {
+    this.counts = new Float64Array(bounds.length + 1);
+  }
+
+  observe(value: number): void {
+    let index = 0;
+    while (index < this.bounds.length && value > (this.bounds[index] ?? Infinity)) index++;
+    this.counts[index] = (this.counts[index] ?? 0) + 1;
+    this.sum += value;
+  }
+}
+
+/** A metric: its description and its series. */
+export class Metric<Series extends ValueSeries | HistogramSeries> {
+  private readonly all = new Map<string, Series>();
+  /** Called before every scrape, for values that are read rather than counted. */
+  collect: (() => void) | undefined;
+
+  constructor(
+    readonly name: string,
+    readonly kind: Kind,
+    readonly help: string,
+    readonly labelNames: readonly string[],
+    private readonly create: (labels: string) => Series,
+  ) {}
+
+  /** The series of these label values, in the order of `labelNames`. Keep it where it is counted often. */
+  series(...values: readonly (string | number)[]): Series {
+    const labels = this.labelNames.map((name, index) => `${name}="${escapeLabel(String(values[index] ?? ''))}"`).join();
+    let series = this.all.get(labels);
+    if (series === undefined) {
+      if (this.all.size >= LARGEST_METRIC) return [...this.all.values()].at(-1) ?? this.create(labels);
+      series = this.create(labels);
+      this.all.set(labels, series);
+    }
+    return series;
+  }
+
+  /** Prometheus's text format, version 0.0.4. */
+  text(): string {
+    this.collect?.();
+    const lines = [`# HELP ${this.name} ${this.help}`, `# TYPE ${this.name} ${this.kind}`];
+    for (const series of this.all.values()) {
+      if (series instanceof HistogramSeries) lines.push(...histogramLines(this.name, series));
+      else lines.push(`${this.name}${series.labels === '' ? '' : `{${series.labels}}`} ${series.value}`);
+    }
+    return lines.join('\n');
+  }
+}
+
+function histogramLines(name: string, series: HistogramSeries): string[] {
+  const prefix = series.labels === '' ? '' : `${series.labels},`;
+  const braces = series.labels === '' ? '' : `{${series.labels}}`;
+  const lines: string[] = [];
+  let total = 0;
+  series.counts.forEach((count, index) => {
+    total += count;
+    lines.push(`${name}_bucket{${prefix}le="${series.bounds[index] ?? '+Inf'}"} ${total}`);
+  });
+  lines.push(`${name}_sum${braces} ${series.sum}`, `${name}_count${braces} ${total}`);
+  return lines;
+}
+
+function escapeLabel(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}
+
+function counter(name: string, help: string, ...labelNames: string[]): Metric<ValueSeries> {
+  return new Metric(name, 'counter', help, labelNames, (labels) => new ValueSeries(labels));
+}
+
+function gauge(name: string, help: string, ...labelNames: string[]): Metric<ValueSeries> {
+  return new Metric(name, 'gauge', help, labelNames, (labels) => new ValueSeries(labels));
+}
+
+function histogram(
+  name: string,
+  help: string,
+  bounds: readonly number[],
+  ...labelNames: string[]
+): Metric<HistogramSeries> {
+  return new Metric(name, 'histogram', help, labelNames, (labels) => new HistogramSeries(labels, bounds));
+}
+
+export const METRICS = {
+  requestDuration: histogram(
+    'http_server_request_duration_seconds',
+    'Time from the first byte of a request to the end of its answer, by operation.',
+    DURATION_BUCKETS,
+    'http_request_method',
+    'http_route',
+    'http_response_status_code',
+  ),
+  upstreamDuration: histogram(
+    'trailgate_upstream_request_duration_seconds',
+    'Time that a backend took, from dispatch to the end of its answer, by outcome.',
+    DURATION_BUCKETS,
+    'service',
+    'outcome',
+  ),
+  refusals: counter(
+    'trailgate_refusals_total',
+    'Requests that were not answered by a backend, by error code and whose fault it was.',
+    'code',
+    'fault',
+  ),
+  quotaDecisions: counter(
+    'trailgate_quota_decisions_total',
+    'Quota decisions by plan, outcome and the policy that refused (empty when admitted).',
+    'plan',
+    'outcome',
+    'policy',
+  ),
+  quotaGiveBacks: counter('trailgate_quota_give_backs_total', 'Requests whose cost was given back.', 'outcome'),
+  quotaStoreUp: gauge(
+    'trailgate_quota_store_up',
+    '1 while the counters answer, 0 while plans decide without them.',
+    'store',
+  ),
+  quotaStoreErrors: counter('trailgate_quota_store_errors_total', 'Calls to the counters that failed or timed out.'),
+  quotaStoreCalls: counter('trailgate_quota_store_calls_total', 'Calls to the counters.'),
+  quotaDegradedSeconds: counter('trailgate_quota_store_degraded_seconds_total', 'Time spent without the counters.'),
+  quotaDegradedDecisions: counter(
+    'trailgate_quota_degraded_decisions_total',
+    'Decisions made without the counters, by what the plan says.',
+    'mode',
+  ),
+  usageFlushes: counter(
+    'trailgate_usage_flushes_total',
+    'Writes of month counts to the database, by outcome.',
+    'outcome',
+  ),
+  usageFlushLag: gauge(
+    'trailgate_usage_flush_lag_seconds',
+    'Age of the oldest month count that is not yet in the database.',
+  ),
+  keyCacheEntries: gauge('trailgate_key_cache_entries', 'Keys in memory, by kind (known, unknown).', 'kind'),
+  keyLookups: counter('trailgate_key_lookups_total', 'Look-ups of keys, by where the answer came from.', 'result'),
+  keyStaleAnswers: counter(
+    'trailgate_key_stale_answers_total',
+    'Requests that were let in on a key that could not be checked again, because the database was away.',
+  ),
+  invalidationBusUp: gauge('trailgate_invalidation_bus_up', '1 while changes to keys reach this process at once.'),
+  clientErrors: counter(
+    'trailgate_client_errors_total',
+    'Requests that were broken off before a route was known.',
+    'code',
+  ),
+  logLinesDropped: counter(
+    'trailgate_log_lines_dropped_total',
+    'Log lines that were dropped because their reader was too slow.',
+  ),
+  buildInfo: gauge('trailgate_build_info', 'Always 1; the version is a label.', 'version'),
+} as const;
+
+let defaultsCollected = false;
+
+/** Every metric of this process in Prometheus's text format, Node's own included. */
+export async function metricsText(): Promise<string> {
+  if (!defaultsCollected) {
+    defaultsCollected = true;
+    collectDefaultMetrics();
+  }
+  const ours = Object.values(METRICS).map((metric) => metric.text());
+  return `${ours.join('\n')}\n${await register.metrics()}`;
+}
+
+export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';

@@ -1,0 +1,44 @@
+/** A circuit breaker: after a failure the store is left alone, and asked again by one call at a time with growing pauses. */
+import type { Clock } from '../clock.js';
+
+export class Breaker {
+  private pauseMs = 0;
+  private retryAtMs = 0;
+  private probing = false;
+  /** When the store was lost; undefined while it answers. */
+  openSinceMs: number | undefined;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly firstPauseMs = 100,
+    private readonly longestPauseMs = 2_000,
+  ) {}
+
+  /** Whether a call may go out now. While open, it says yes to one probe at a time. */
+  allows(): boolean {
+    if (this.openSinceMs === undefined) return true;
+    if (this.probing || this.clock.now() < this.retryAtMs) return false;
+    this.probing = true;
+    return true;
+  }
+
+  /** Returns true when this success closed the breaker. */
+  succeeded(): boolean {
+    this.probing = false;
+    if (this.openSinceMs === undefined) return false;
+    this.openSinceMs = undefined;
+    this.pauseMs = 0;
+    return true;
+  }
+
+  /** Returns true when this failure opened the breaker. */
+  failed(): boolean {
+    const now = this.clock.now();
+    const opened = this.openSinceMs === undefined;
+    this.probing = false;
+    this.openSinceMs ??= now;
+    this.pauseMs = Math.min(this.longestPauseMs, this.pauseMs === 0 ? this.firstPauseMs : this.pauseMs * 2);
+    this.retryAtMs = now + this.pauseMs;
+    return opened;
+  }
+}

@@ -1,0 +1,35 @@
+/** What a place for live counters must do. The process and Redis implement it; one contract suite tests both. */
+import type { MonthPeriod } from './month-period.js';
+import type { QuotaCounts, QuotaDecision, QuotaSubject } from './policies.js';
+
+/** Counts of an account or a key, read without counting. */
+export interface CounterReading {
+  readonly nowMs: number;
+  readonly period: MonthPeriod;
+  readonly used: Readonly<QuotaCounts>;
+  /** Milliseconds of the store's time, 0 where nothing is used. */
+  readonly keyMinuteResetMs: number;
+  readonly accountMinuteResetMs: number;
+}
+
+export interface CounterStore {
+  /**
+   * Judges one request against every window of its key and account in one atomic step: all admit and all count, or
+   * one refuses and none counts. Rejects when the counters cannot be reached; a refusal is an answer, not a rejection.
+   */
+  decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision>;
+  /** Takes back an admitted decision, from every window that still holds it. Call it at most once per decision. */
+  giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<void>;
+  /** Counts as they stand. Without a key: the account's only. */
+  read(accountId: string, keyId: string | undefined): Promise<CounterReading>;
+}
+
+/** Where month counts come from when a counter does not exist yet: the database. */
+export interface MonthSource {
+  /** Used in the period by the account and by the key, 0 where nothing is known. Rejects when the database is away. */
+  usedInMonth(
+    accountId: string,
+    keyId: string | undefined,
+    period: MonthPeriod,
+  ): Promise<{ readonly account: number; readonly key: number }>;
+}

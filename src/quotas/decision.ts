@@ -1,0 +1,71 @@
+/** From what a store counted to the verdict on one request. Every store ends here, so that all of them answer alike. */
+import type { MonthPeriod } from './month-period.js';
+import {
+  ACCOUNT_MINUTE,
+  ACCOUNT_MONTH,
+  KEY_MINUTE,
+  KEY_MONTH,
+  MINUTE_BUCKETS,
+  violatedBy,
+  type DecisionSource,
+  type QuotaCounts,
+  type QuotaDecision,
+  type QuotaSubject,
+} from './policies.js';
+
+/** What a store found for a group of equal requests that arrived together: same key, same cost. */
+export interface GroupVerdict {
+  readonly source: DecisionSource;
+  readonly nowMs: number;
+  readonly period: MonthPeriod;
+  /** How many of the group, from the first, are admitted. */
+  readonly admitted: number;
+  /** Counts before the group. */
+  readonly before: Readonly<QuotaCounts>;
+  /** Second in which the oldest request that is still counted was made. */
+  readonly accountOldest: number;
+  readonly keyOldest: number;
+  /** Second from which one more request fits the minute window; 0 where it fits already. */
+  readonly accountFreedAt: number;
+  readonly keyFreedAt: number;
+}
+
+/** The decision for the request at `position` (from 0) of a group. */
+export function decisionFor(
+  subject: QuotaSubject,
+  cost: number,
+  verdict: GroupVerdict,
+  position: number,
+): QuotaDecision {
+  const admitted = position < verdict.admitted;
+  const added = cost * (admitted ? position + 1 : verdict.admitted);
+  const { before, period, nowMs } = verdict;
+  const used = {
+    keyMinute: before.keyMinute + added,
+    accountMinute: before.accountMinute + added,
+    accountMonth: before.accountMonth + added,
+    keyMonth: before.keyMonth + added,
+  };
+  const violated = admitted ? 0 : violatedBy(subject.limits, used, cost);
+  return {
+    admitted,
+    source: verdict.source,
+    cost,
+    nowMs,
+    period,
+    used,
+    keyMinuteResetMs: used.keyMinute > 0 ? (verdict.keyOldest + MINUTE_BUCKETS) * 1_000 : 0,
+    accountMinuteResetMs: used.accountMinute > 0 ? (verdict.accountOldest + MINUTE_BUCKETS) * 1_000 : 0,
+    violated,
+    retryAtMs: violated === 0 ? 0 : retryAtMs(verdict, violated),
+  };
+}
+
+/** The instant at which every violated window has room again. */
+function retryAtMs(verdict: GroupVerdict, violated: number): number {
+  let atMs = 0;
+  if ((violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0) atMs = verdict.period.endMs;
+  if ((violated & ACCOUNT_MINUTE) !== 0) atMs = Math.max(atMs, verdict.accountFreedAt * 1_000);
+  if ((violated & KEY_MINUTE) !== 0) atMs = Math.max(atMs, verdict.keyFreedAt * 1_000);
+  return atMs;
+}

@@ -1,0 +1,157 @@
+/**
+ * Month counts in the database: what a restart or an emptied Redis starts again from. Counts are written in batches, off
+ * the request path; between two flushes at most one interval's worth waits in memory.
+ */
+import { sql, type Kysely } from 'kysely';
+import type { Clock } from '../clock.js';
+import type { Tables } from '../database/schema.js';
+import type { Logger } from '../log.js';
+import { METRICS } from '../metrics.js';
+import type { MonthSource } from './counter-store.js';
+import type { MonthPeriod } from './month-period.js';
+import type { QuotaDecision, QuotaSubject } from './policies.js';
+
+const ROWS_PER_STATEMENT = 500;
+
+/** A month count that waits to be written. */
+interface Row {
+  account_id: string;
+  api_key_id: string;
+  period_start: number;
+  used: number;
+  updated_at: number;
+}
+
+/** Exact counts of this process, where the counters live here; else the last that was seen has to do. */
+export type ExactCounts = (subject: QuotaSubject) => { account: number; key: number; period: MonthPeriod } | undefined;
+
+export class MonthLedger implements MonthSource {
+  private dirty = new Map<QuotaSubject, MonthPeriod>();
+  private oldestDirtyMs = 0;
+  private flushing: Promise<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly clock: Clock,
+    private readonly log: Logger,
+    private readonly exact: ExactCounts,
+  ) {
+    METRICS.usageFlushLag.collect = () =>
+      METRICS.usageFlushLag
+        .series()
+        .set(this.dirty.size === 0 ? 0 : Math.max(0, (this.clock.now() - this.oldestDirtyMs) / 1_000));
+  }
+
+  async usedInMonth(
+    accountId: string,
+    keyId: string | undefined,
+    period: MonthPeriod,
+  ): Promise<{ account: number; key: number }> {
+    const rows = await this.db
+      .selectFrom('quota_counter')
+      .select(['api_key_id', 'used'])
+      .where('account_id', '=', accountId)
+      .where('period_start', '=', period.startMs)
+      .where('api_key_id', 'in', ['', keyId ?? ''])
+      .execute();
+    return {
+      account: rows.find((row) => row.api_key_id === '')?.used ?? 0,
+      key: rows.find((row) => row.api_key_id === keyId)?.used ?? 0,
+    };
+  }
+
+  /** Remembers that a subject's counts have changed. On the request path: one comparison when they already had. */
+  note(subject: QuotaSubject, decision: QuotaDecision): void {
+    if (subject.dirty) return;
+    subject.dirty = true;
+    if (this.dirty.size === 0) this.oldestDirtyMs = this.clock.now();
+    this.dirty.set(subject, decision.period);
+  }
+
+  /** Flushes every `intervalMs` from now on. */
+  start(intervalMs: number): void {
+    this.timer = setInterval(() => void this.flush().catch(() => undefined), intervalMs);
+    this.timer.unref();
+  }
+
+  /** Stops flushing, and writes what is left. Rejects when that fails. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.flushing?.catch(() => undefined);
+    await this.flush();
+  }
+
+  /** Writes what has changed. One at a time; on failure everything stays noted for the next. */
+  flush(): Promise<void> {
+    this.flushing ??= this.write().finally(() => (this.flushing = undefined));
+    return this.flushing;
+  }
+
+  private async write(): Promise<void> {
+    if (this.dirty.size === 0) return;
+    const batch = this.dirty;
+    this.dirty = new Map();
+    const rows = this.rowsOf(batch);
+    try {
+      for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) {
+        await this.upsert(rows.slice(at, at + ROWS_PER_STATEMENT));
+      }
+      METRICS.usageFlushes.series('written').inc();
+    } catch (error) {
+      METRICS.usageFlushes.series('failed').inc();
+      for (const [subject, period] of batch) {
+        subject.dirty = true;
+        if (!this.dirty.has(subject)) this.dirty.set(subject, period);
+      }
+      this.log.error(
+        { event: 'usage_flush_failed', rows: rows.length, err: error },
+        'Month counts could not be written',
+      );
+      throw error;
+    }
+  }
+
+  /** The rows of a batch; clears the marks first, so that what is counted from here on is noted again. */
+  private rowsOf(batch: ReadonlyMap<QuotaSubject, MonthPeriod>): Row[] {
+    const rows = new Map<string, Row>();
+    const now = this.clock.now();
+    const put = (accountId: string, keyId: string, period: MonthPeriod, used: number): void => {
+      const id = `${accountId}/${keyId}/${period.label}`;
+      if (used < (rows.get(id)?.used ?? 0)) return;
+      rows.set(id, {
+        account_id: accountId,
+        api_key_id: keyId,
+        period_start: period.startMs,
+        used,
+        updated_at: now,
+      });
+    };
+    for (const [subject, noted] of batch) {
+      subject.dirty = false;
+      const seen = subject.lastSeen;
+      const counts =
+        this.exact(subject) ??
+        (seen === undefined ? undefined : { account: seen.accountMonth, key: seen.keyMonth, period: noted });
+      if (counts === undefined) continue;
+      put(subject.accountId, '', counts.period, counts.account);
+      put(subject.accountId, subject.keyId, counts.period, counts.key);
+    }
+    // One order for all nodes: two that write the same rows wait for each other instead of deadlocking.
+    return [...rows.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+  }
+
+  /** Counts only grow here: of several nodes, the one that saw most is right. */
+  private async upsert(rows: readonly Row[]): Promise<void> {
+    await this.db
+      .insertInto('quota_counter')
+      .values([...rows])
+      .onConflict((conflict) =>
+        conflict.columns(['account_id', 'api_key_id', 'period_start']).doUpdateSet({
+          used: sql<number>`case when excluded.used > quota_counter.used then excluded.used else quota_counter.used end`,
+          updated_at: sql<number>`excluded.updated_at`,
+        }),
+      )
+      .execute();
+  }
+}

@@ -1,0 +1,178 @@
+/** Live counters inside this process: one machine, nothing to install. Also what a node counts on with while Redis is away. */
+import type { Clock } from '../clock.js';
+import type { CounterReading, CounterStore, MonthSource } from './counter-store.js';
+import { decisionFor } from './decision.js';
+import { CurrentMonth, type MonthPeriod } from './month-period.js';
+import { MINUTE_BUCKETS, roomFor, type QuotaCounts, type QuotaDecision, type QuotaSubject } from './policies.js';
+import { SlidingWindow } from './sliding-window.js';
+
+/** The counter of one account or one key. */
+class Counter {
+  readonly minute = new SlidingWindow();
+
+  constructor(
+    public month: number,
+    public used: number,
+  ) {}
+
+  /** Brings both windows to now. */
+  advance(bucket: number, period: MonthPeriod): void {
+    this.minute.slideTo(bucket);
+    if (this.month < period.label) {
+      this.month = period.label;
+      this.used = 0;
+    }
+  }
+}
+
+export class ProcessCounters implements CounterStore {
+  private readonly accounts = new Map<string, Counter>();
+  private readonly keys = new Map<string, Counter>();
+  private readonly month = new CurrentMonth();
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly source: MonthSource,
+    private readonly reportAs: 'store' | 'local' = 'store',
+  ) {}
+
+  decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
+    const nowMs = this.clock.now();
+    const period = this.month.at(nowMs);
+    const account = this.accounts.get(subject.accountId);
+    const key = this.keys.get(subject.keyId);
+    if (account === undefined || key === undefined) return this.seedAndDecide(subject, cost, period);
+    return this.judge(subject, cost, account, key, nowMs, period);
+  }
+
+  async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<void> {
+    const nowMs = this.clock.now();
+    const period = this.month.at(nowMs);
+    const bucket = Math.floor(decision.nowMs / 1_000);
+    for (const counter of [this.accounts.get(subject.accountId), this.keys.get(subject.keyId)]) {
+      if (counter === undefined) continue;
+      counter.advance(Math.floor(nowMs / 1_000), period);
+      counter.minute.giveBack(bucket, decision.cost);
+      if (counter.month === decision.period.label) counter.used = Math.max(0, counter.used - decision.cost);
+    }
+  }
+
+  async read(accountId: string, keyId: string | undefined): Promise<CounterReading> {
+    const nowMs = this.clock.now();
+    const period = this.month.at(nowMs);
+    if (!this.accounts.has(accountId) || (keyId !== undefined && !this.keys.has(keyId))) {
+      await this.seed(accountId, keyId, period);
+    }
+    const account = this.accounts.get(accountId);
+    const key = keyId === undefined ? undefined : this.keys.get(keyId);
+    account?.advance(Math.floor(nowMs / 1_000), period);
+    key?.advance(Math.floor(nowMs / 1_000), period);
+    return {
+      nowMs,
+      period,
+      used: countsOf(account, key),
+      accountMinuteResetMs: resetMs(account),
+      keyMinuteResetMs: resetMs(key),
+    };
+  }
+
+  /** Puts a subject's counters where they were last seen, unless they exist. */
+  seedFrom(subject: QuotaSubject, seen: QuotaCounts, seenAtMs: number, period: MonthPeriod): void {
+    const bucket = Math.floor(seenAtMs / 1_000);
+    if (!this.accounts.has(subject.accountId)) {
+      this.accounts.set(subject.accountId, counterFrom(period, seen.accountMonth, bucket, seen.accountMinute));
+    }
+    if (!this.keys.has(subject.keyId)) {
+      this.keys.set(subject.keyId, counterFrom(period, seen.keyMonth, bucket, seen.keyMinute));
+    }
+  }
+
+  /** Month counts that stand here now; undefined where the counter does not exist. */
+  monthUsed(subject: QuotaSubject): { account: number; key: number; period: MonthPeriod } | undefined {
+    const account = this.accounts.get(subject.accountId);
+    const key = this.keys.get(subject.keyId);
+    if (account === undefined || key === undefined) return undefined;
+    const nowMs = this.clock.now();
+    const period = this.month.at(nowMs);
+    account.advance(Math.floor(nowMs / 1_000), period);
+    key.advance(Math.floor(nowMs / 1_000), period);
+    return { account: account.used, key: key.used, period };
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.accounts.clear();
+    this.keys.clear();
+  }
+
+  private judge(
+    subject: QuotaSubject,
+    cost: number,
+    account: Counter,
+    key: Counter,
+    nowMs: number,
+    period: MonthPeriod,
+  ): QuotaDecision {
+    const bucket = Math.floor(nowMs / 1_000);
+    account.advance(bucket, period);
+    key.advance(bucket, period);
+    const before = countsOf(account, key);
+    const admitted = roomFor(subject.limits, before, cost) > 0 ? 1 : 0;
+    if (admitted === 1 && cost > 0) {
+      account.minute.add(cost);
+      account.used += cost;
+      key.minute.add(cost);
+      key.used += cost;
+    }
+    return decisionFor(
+      subject,
+      cost,
+      {
+        source: this.reportAs,
+        nowMs,
+        period,
+        admitted,
+        before,
+        accountOldest: account.minute.oldest,
+        keyOldest: key.minute.oldest,
+        accountFreedAt:
+          admitted === 1 ? 0 : account.minute.freedAt(before.accountMinute + cost - subject.limits.accountMinute),
+        keyFreedAt: admitted === 1 ? 0 : key.minute.freedAt(before.keyMinute + cost - subject.limits.keyMinute),
+      },
+      0,
+    );
+  }
+
+  private async seedAndDecide(subject: QuotaSubject, cost: number, period: MonthPeriod): Promise<QuotaDecision> {
+    await this.seed(subject.accountId, subject.keyId, period);
+    return this.decide(subject, cost);
+  }
+
+  /** Creates the missing counters from the database. Whoever comes second finds them and leaves them as they are. */
+  private async seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
+    const used = await this.source.usedInMonth(accountId, keyId, period);
+    if (!this.accounts.has(accountId)) this.accounts.set(accountId, new Counter(period.label, used.account));
+    if (keyId !== undefined && !this.keys.has(keyId)) this.keys.set(keyId, new Counter(period.label, used.key));
+  }
+}
+
+function countsOf(account: Counter | undefined, key: Counter | undefined): QuotaCounts {
+  return {
+    keyMinute: key?.minute.sum ?? 0,
+    accountMinute: account?.minute.sum ?? 0,
+    accountMonth: account?.used ?? 0,
+    keyMonth: key?.used ?? 0,
+  };
+}
+
+function counterFrom(period: MonthPeriod, used: number, bucket: number, minuteUsed: number): Counter {
+  const counter = new Counter(period.label, used);
+  counter.minute.slideTo(bucket);
+  if (minuteUsed > 0) counter.minute.add(minuteUsed);
+  return counter;
+}
+
+function resetMs(counter: Counter | undefined): number {
+  if (counter === undefined || counter.minute.sum === 0) return 0;
+  return (counter.minute.oldest + MINUTE_BUCKETS) * 1_000;
+}

@@ -1,0 +1,179 @@
+/**
+ * The one place that decides quotas: asks the counters, and where they are away does what the plan says. It is also the
+ * `ThrottlerStorage` of `@nestjs/throttler`, so that the admin application's stock guard counts in the same place.
+ */
+import type { ThrottlerStorage } from '@nestjs/throttler';
+import type { Clock } from '../clock.js';
+import { Problem } from '../errors.js';
+import type { Logger } from '../log.js';
+import { METRICS } from '../metrics.js';
+import type { Breaker } from './breaker.js';
+import type { CounterReading, CounterStore } from './counter-store.js';
+import type { MonthLedger } from './month-ledger.js';
+import { CurrentMonth, type MonthPeriod } from './month-period.js';
+import type { QuotaCounts, QuotaDecision, QuotaSubject } from './policies.js';
+import type { ProcessCounters } from './process-counters.js';
+import type { ThrottleWindows } from './throttle-windows.js';
+
+type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
+
+export class QuotaStorage implements ThrottlerStorage {
+  private readonly month = new CurrentMonth();
+  private readonly degraded = {
+    local: METRICS.quotaDegradedDecisions.series('local'),
+    open: METRICS.quotaDegradedDecisions.series('open'),
+    closed: METRICS.quotaDegradedDecisions.series('closed'),
+  };
+
+  constructor(
+    private readonly counters: CounterStore,
+    /** Undefined where the counters are in this process and cannot be lost. */
+    private readonly breaker: Breaker | undefined,
+    /** What this node counts on with while the counters are away. */
+    private readonly local: ProcessCounters,
+    private readonly ledger: MonthLedger,
+    private readonly throttles: ThrottleWindows,
+    private readonly clock: Clock,
+    private readonly log: Logger,
+  ) {
+    METRICS.quotaDegradedSeconds.collect = () => this.countDegradedTime();
+  }
+
+  /**
+   * Judges a request by every window of its key and account.
+   * @throws Problem `quota_unavailable` where the counters are away and the plan says closed.
+   */
+  decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
+    if (this.breaker !== undefined && !this.breaker.allows()) return this.decideWithout(subject, cost);
+    const decision = this.counters.decide(subject, cost);
+    if (!(decision instanceof Promise)) return this.noted(subject, decision);
+    return decision.then(
+      (made) => this.noted(subject, made),
+      (error: unknown) => this.decideWithout(subject, cost, error),
+    );
+  }
+
+  /** Gives the cost of an admitted decision back, in the background. */
+  giveBack(subject: QuotaSubject, decision: QuotaDecision): void {
+    if (!decision.admitted || decision.cost === 0 || decision.source === 'open') return;
+    const store = decision.source === 'local' ? this.local : this.counters;
+    store.giveBack(subject, decision).then(
+      () => {
+        METRICS.quotaGiveBacks.series('done').inc();
+        this.ledger.note(subject, decision);
+      },
+      (error: unknown) => {
+        METRICS.quotaGiveBacks.series('failed').inc();
+        this.log.warn({ event: 'give_back_failed', key_id: subject.keyId, err: error }, 'A cost was not given back');
+      },
+    );
+  }
+
+  /** Counts as they stand, for `/usage` and the admin API. Rejects while the counters are away. */
+  read(accountId: string, keyId: string | undefined): Promise<CounterReading> {
+    return this.counters.read(accountId, keyId);
+  }
+
+  /** Whether the counters answer. */
+  get storeUp(): boolean {
+    return this.breaker?.openSinceMs === undefined;
+  }
+
+  /** Told by the counters of every call. */
+  storeAnswered(answered: boolean): void {
+    METRICS.quotaStoreCalls.series().inc();
+    if (answered) {
+      if (this.breaker?.succeeded() === true) {
+        this.countDegradedTime();
+        this.local.clear();
+        METRICS.quotaStoreUp.series('redis').set(1);
+        this.log.warn({ event: 'quota_store_back' }, 'Redis answers again: limits are shared by all nodes again');
+      }
+      return;
+    }
+    METRICS.quotaStoreErrors.series().inc();
+    if (this.breaker?.failed() === true) {
+      this.degradedCountedMs = this.clock.now();
+      METRICS.quotaStoreUp.series('redis').set(0);
+      this.log.error({ event: 'quota_store_lost' }, 'Redis does not answer: plans decide by onRedisLoss');
+    }
+  }
+
+  /** `ThrottlerStorage`: one window of any length; times in seconds. */
+  async increment(
+    key: string,
+    ttl: number,
+    limit: number,
+    _blockDuration: number,
+    throttlerName: string,
+  ): Promise<ThrottlerRecord> {
+    const window = await this.throttles.increment(throttlerName, key, ttl, limit);
+    const waitSeconds = Math.max(1, Math.ceil(window.resetMs / 1_000));
+    return {
+      totalHits: window.admitted ? window.hits : limit + 1,
+      timeToExpire: waitSeconds,
+      isBlocked: !window.admitted,
+      timeToBlockExpire: window.admitted ? 0 : waitSeconds,
+    };
+  }
+
+  private noted(subject: QuotaSubject, decision: QuotaDecision): QuotaDecision {
+    subject.lastSeen = decision.used;
+    subject.lastSeenAtMs = decision.nowMs;
+    subject.lastSeenMonth = decision.period.label;
+    if (decision.admitted) this.ledger.note(subject, decision);
+    return decision;
+  }
+
+  /** The counters are away: what the plan says, decided here and nowhere else. */
+  private decideWithout(subject: QuotaSubject, cost: number, cause?: unknown): QuotaDecision | Promise<QuotaDecision> {
+    if (this.breaker === undefined) throw new Problem('quota_unavailable', { cause });
+    this.degraded[subject.onStoreLoss].inc();
+    const nowMs = this.clock.now();
+    const period = this.month.at(nowMs);
+    const seen = lastSeen(subject, period);
+    switch (subject.onStoreLoss) {
+      case 'closed':
+        throw new Problem('quota_unavailable', {
+          detail: 'Usage limits cannot be checked at the moment. Nothing was counted; try again shortly.',
+          headers: ['Retry-After', '1', 'X-Should-Retry', 'true'],
+          cause,
+        });
+      case 'open':
+        return {
+          admitted: true,
+          source: 'open',
+          cost,
+          nowMs,
+          period,
+          used: seen,
+          keyMinuteResetMs: 0,
+          accountMinuteResetMs: 0,
+          violated: 0,
+          retryAtMs: 0,
+        };
+      case 'local':
+        this.local.seedFrom(subject, seen, subject.lastSeenAtMs, period);
+        return this.local.decide(subject, cost);
+    }
+  }
+
+  private degradedCountedMs = 0;
+
+  private countDegradedTime(): void {
+    const since = this.breaker?.openSinceMs;
+    const now = this.clock.now();
+    if (since !== undefined || this.degradedCountedMs > 0) {
+      METRICS.quotaDegradedSeconds
+        .series()
+        .inc(this.degradedCountedMs > 0 ? Math.max(0, now - this.degradedCountedMs) / 1_000 : 0);
+    }
+    this.degradedCountedMs = since === undefined ? 0 : now;
+  }
+}
+
+/** The counts to go on from; a month that has ended meanwhile starts at nothing. */
+function lastSeen(subject: QuotaSubject, period: MonthPeriod): QuotaCounts {
+  const seen = subject.lastSeen ?? { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
+  return subject.lastSeenMonth === period.label ? seen : { ...seen, accountMonth: 0, keyMonth: 0 };
+}

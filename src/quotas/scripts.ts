@@ -1,0 +1,219 @@
+/**
+ * The decision, as Redis runs it: every window of a key and its account in one atomic step, by Redis's own clock.
+ *
+ * A counter is a hash. `l` last bucket written (whole seconds), `s` sum of the ring, `o` oldest bucket with a count,
+ * `p` month label, `u` used in that month, and the ring: field `0`…`60` holds the count of the bucket with that number
+ * modulo 61. The five named fields are written first, so that the linear look-up in Redis's compact hash finds them at
+ * once. A bucket is touched when it fills and when it leaves: the cost of a decision does not depend on the limit.
+ */
+
+/** Functions that every script here begins with. */
+const WINDOW_LUA = `
+local BUCKETS = 61
+
+-- Reads a counter and slides its ring to bucket 'now'. Returns nil when there is no such counter.
+-- w: {key, last, sum, oldest, period, used, count of the current bucket}
+local function load(key, now)
+  local f = redis.call('HMGET', key, 'l', 's', 'o', 'p', 'u', now % BUCKETS)
+  if not f[1] then return nil end
+  local last, sum, oldest = tonumber(f[1]), tonumber(f[2]), tonumber(f[3])
+  local w = {key, now, sum, oldest, tonumber(f[4]), tonumber(f[5]), 0}
+  if last == now then
+    w[7] = tonumber(f[6]) or 0
+    return w
+  end
+  if now < last and last - now < BUCKETS then
+    -- The clock went back a little: go on in the bucket that is already open.
+    w[2] = last
+    w[7] = tonumber(redis.call('HGET', key, last % BUCKETS)) or 0
+    return w
+  end
+  if sum == 0 then
+    w[4] = now
+    return w
+  end
+  if now < last or now - last >= BUCKETS then
+    -- Either all of it has left, or the clock went back by more than a window: then all of it counts from now on.
+    local fields = {}
+    for slot = 0, BUCKETS - 1 do fields[#fields + 1] = slot end
+    redis.call('HDEL', key, unpack(fields))
+    if now < last then w[7] = sum else w[3] = 0 end
+    w[4] = now
+    redis.call('HSET', key, 'l', now, 's', w[3], 'o', now)
+    if w[7] > 0 then redis.call('HSET', key, now % BUCKETS, w[7]) end
+    return w
+  end
+  local keep = now - BUCKETS + 1
+  if oldest < keep then
+    local fields = {}
+    for bucket = oldest, last do fields[#fields + 1] = bucket % BUCKETS end
+    local counts = redis.call('HMGET', key, unpack(fields))
+    local gone = {}
+    oldest = nil
+    for i = 1, #fields do
+      local count = tonumber(counts[i]) or 0
+      local bucket = w[4] + i - 1
+      if count > 0 then
+        if bucket < keep then
+          sum = sum - count
+          gone[#gone + 1] = fields[i]
+        else
+          oldest = bucket
+          break
+        end
+      end
+    end
+    if #gone > 0 then redis.call('HDEL', key, unpack(gone)) end
+    w[3], w[4] = sum, oldest or now
+    redis.call('HSET', key, 'l', now, 's', sum, 'o', w[4])
+  end
+  return w
+end
+
+-- Adds to a counter in its current bucket and writes it back.
+local function add(w, amount)
+  if w[3] == 0 then w[4] = w[2] end
+  w[3], w[6], w[7] = w[3] + amount, w[6] + amount, w[7] + amount
+  redis.call('HSET', w[1], 'l', w[2], 's', w[3], 'o', w[4], 'p', w[5], 'u', w[6], w[2] % BUCKETS, w[7])
+end
+
+-- The bucket second from which 'need' more has left the ring; the window's length from now when that never is enough.
+local function freed(w, need)
+  local fields = {}
+  for bucket = w[4], w[2] do fields[#fields + 1] = bucket % BUCKETS end
+  local counts = redis.call('HMGET', w[1], unpack(fields))
+  local sum = 0
+  for i = 1, #fields do
+    sum = sum + (tonumber(counts[i]) or 0)
+    if sum >= need then return w[4] + i - 1 + BUCKETS end
+  end
+  return w[2] + BUCKETS
+end
+`;
+
+/** Numbers per group in ARGV and in the answer of `DECIDE_LUA`. */
+export const DECIDE_ARGUMENTS = 8;
+export const DECIDE_ANSWERS = 9;
+
+/**
+ * Decides groups of equal requests. KEYS: account counter, key counter, for each group. ARGV for each group: cost, how many
+ * requests, limits (account minute, key minute, account month, key month; -1 is none), month label, time to live (ms, absolute).
+ * Answer: time in ms, then for each group: admitted (-1: a counter is missing and must be seeded first), used before in
+ * the same order as the limits, oldest bucket of account and key, second from which one more fits for account and key (0: it fits).
+ */
+export const DECIDE_LUA = `${WINDOW_LUA}
+local time = redis.call('TIME')
+local now = tonumber(time[1])
+local out = {now * 1000 + math.floor(tonumber(time[2]) / 1000)}
+local n = 1
+for g = 0, #KEYS / 2 - 1 do
+  local a, k = load(KEYS[g * 2 + 1], now), load(KEYS[g * 2 + 2], now)
+  local i = g * ${DECIDE_ARGUMENTS}
+  if not a or not k then
+    out[n + 1] = -1
+    for j = 2, ${DECIDE_ANSWERS} do out[n + j] = 0 end
+  else
+    local cost, admitted = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
+    local amin, kmin = tonumber(ARGV[i + 3]), tonumber(ARGV[i + 4])
+    local amon, kmon = tonumber(ARGV[i + 5]), tonumber(ARGV[i + 6])
+    local period = tonumber(ARGV[i + 7])
+    local rolled = a[5] < period or k[5] < period
+    if a[5] < period then a[5], a[6] = period, 0 end
+    if k[5] < period then k[5], k[6] = period, 0 end
+    if cost > 0 then
+      if amin >= 0 then admitted = math.min(admitted, math.floor((amin - a[3]) / cost)) end
+      if kmin >= 0 then admitted = math.min(admitted, math.floor((kmin - k[3]) / cost)) end
+      if amon >= 0 then admitted = math.min(admitted, math.floor((amon - a[6]) / cost)) end
+      if kmon >= 0 then admitted = math.min(admitted, math.floor((kmon - k[6]) / cost)) end
+      if admitted < 0 then admitted = 0 end
+    end
+    out[n + 1], out[n + 2], out[n + 3], out[n + 4], out[n + 5] = admitted, a[3], k[3], a[6], k[6]
+    if admitted > 0 and cost > 0 then
+      add(a, admitted * cost)
+      add(k, admitted * cost)
+      if rolled then
+        redis.call('PEXPIREAT', a[1], ARGV[i + 8])
+        redis.call('PEXPIREAT', k[1], ARGV[i + 8])
+      end
+    end
+    out[n + 6], out[n + 7], out[n + 8], out[n + 9] = a[4], k[4], 0, 0
+    if admitted < tonumber(ARGV[i + 2]) then
+      if amin >= 0 and a[3] + cost > amin then out[n + 8] = freed(a, a[3] + cost - amin) end
+      if kmin >= 0 and k[3] + cost > kmin then out[n + 9] = freed(k, k[3] + cost - kmin) end
+    end
+  end
+  n = n + ${DECIDE_ANSWERS}
+end
+return out
+`;
+
+/**
+ * Creates counters that do not exist, from what the database knows. KEYS: counters. ARGV: month label, time to live (ms,
+ * absolute), then one used count per counter. A counter that somebody else has created meanwhile is left as it is.
+ */
+export const SEED_LUA = `
+local now = tonumber(redis.call('TIME')[1])
+for i = 1, #KEYS do
+  if redis.call('HSETNX', KEYS[i], 'l', now) == 1 then
+    redis.call('HSET', KEYS[i], 's', 0, 'o', now, 'p', ARGV[1], 'u', ARGV[i + 2])
+    redis.call('PEXPIREAT', KEYS[i], ARGV[2])
+  end
+end
+return 1
+`;
+
+/**
+ * Gives a cost back to every window that still holds it. KEYS: counters. ARGV: cost, bucket that it was counted in, month label.
+ * Never goes below zero; what has left the ring, or belongs to another month, stays as it is.
+ */
+export const GIVE_BACK_LUA = `${WINDOW_LUA}
+local now = tonumber(redis.call('TIME')[1])
+local cost, bucket, period = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+for i = 1, #KEYS do
+  local w = load(KEYS[i], now)
+  if w then
+    if bucket > w[2] - BUCKETS and bucket <= w[2] then
+      local held = tonumber(redis.call('HGET', KEYS[i], bucket % BUCKETS)) or 0
+      local back = math.min(cost, held)
+      if back > 0 then
+        redis.call('HSET', KEYS[i], 'l', w[2], 's', w[3] - back, 'o', w[4], bucket % BUCKETS, held - back)
+      end
+    end
+    if w[5] == period then redis.call('HSET', KEYS[i], 'u', math.max(0, w[6] - cost)) end
+  end
+end
+return 1
+`;
+
+/** Reads counters without counting. KEYS: counters. Answer: time in ms, then month label, used, sum, oldest for each (label -1: none). */
+export const READ_LUA = `${WINDOW_LUA}
+local time = redis.call('TIME')
+local now = tonumber(time[1])
+local out = {now * 1000 + math.floor(tonumber(time[2]) / 1000)}
+for i = 1, #KEYS do
+  local w = load(KEYS[i], now)
+  local n = #out
+  if w then
+    out[n + 1], out[n + 2], out[n + 3], out[n + 4] = w[5], w[6], w[3], w[4]
+  else
+    out[n + 1], out[n + 2], out[n + 3], out[n + 4] = -1, 0, 0, 0
+  end
+end
+return out
+`;
+
+/**
+ * One throttle window of any length for `ThrottlerStorage.increment`. KEYS: counter. ARGV: bucket length (ms), limit, time to
+ * live (ms, relative). Answer: 1 when admitted, sum after, ms until the next bucket leaves or until one more fits.
+ */
+export const THROTTLE_LUA = `${WINDOW_LUA}
+local time = redis.call('TIME')
+local ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local length, limit = tonumber(ARGV[1]), tonumber(ARGV[2])
+local now = math.floor(ms / length)
+local w = load(KEYS[1], now) or {KEYS[1], now, 0, now, 0, 0, 0}
+if w[3] >= limit then return {0, w[3], freed(w, w[3] + 1 - limit) * length - ms} end
+add(w, 1)
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return {1, w[3], (w[4] + BUCKETS) * length - ms}
+`;

@@ -1,0 +1,73 @@
+/** Connections to Redis, with deadlines: a call that cannot be answered soon fails soon. */
+import { Redis } from 'ioredis';
+
+/** Longest that a decision waits for Redis. */
+export const REDIS_DEADLINE_MS = 50;
+
+/** What the program needs from its logger here. */
+export interface ConnectionLog {
+  warn(fields: object, message: string): void;
+}
+
+/**
+ * A connection for decisions: fails at once while Redis is away, after `REDIS_DEADLINE_MS` when it hangs, and comes back by
+ * itself. Nothing is queued while it is down and nothing is sent twice.
+ */
+export function connectRedis(url: string, name: string, log: ConnectionLog): Redis {
+  return withErrorListener(
+    new Redis(url, {
+      connectionName: `trailgate-${name}`,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 1,
+      commandTimeout: REDIS_DEADLINE_MS,
+      connectTimeout: 1_000,
+      autoResendUnfulfilledCommands: false,
+      retryStrategy: (attempt) => Math.min(attempt * 50, 500),
+    }),
+    name,
+    log,
+  );
+}
+
+/** A connection that listens: resubscribes by itself after every reconnection. */
+export function connectSubscriber(url: string, log: ConnectionLog): Redis {
+  return withErrorListener(
+    new Redis(url, {
+      connectionName: 'trailgate-subscriber',
+      maxRetriesPerRequest: null,
+      connectTimeout: 1_000,
+      autoResubscribe: true,
+      retryStrategy: (attempt) => Math.min(attempt * 50, 500),
+    }),
+    'subscriber',
+    log,
+  );
+}
+
+function withErrorListener(client: Redis, name: string, log: ConnectionLog): Redis {
+  let silentUntil = 0;
+  client.on('error', (error: Error) => {
+    // One line every ten seconds: reconnection attempts come many times a second.
+    const now = performance.now();
+    if (now < silentUntil) return;
+    silentUntil = now + 10_000;
+    log.warn({ event: 'redis_error', connection: name, error: error.message }, 'Redis connection failed');
+  });
+  return client;
+}
+
+/** Waits until a connection answers, at most `timeoutMs`. Rejects with a one-line reason that names no password. */
+export async function redisReady(client: Redis, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  let reason = 'no answer';
+  while (performance.now() < deadline) {
+    try {
+      await client.ping();
+      return;
+    } catch (error) {
+      reason = error instanceof Error ? error.message : String(error);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+  throw new Error(reason);
+}
