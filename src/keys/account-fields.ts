@@ -1,0 +1,61 @@
+/** What an account may be given from outside: one schema for the admin API, its description and the store. */
+import { z } from 'zod';
+
+/** A name for people: trimmed, no control characters. */
+export const nameField = z
+  .string()
+  .trim()
+  .min(1, 'must not be empty')
+  .max(200, 'must be at most 200 characters')
+  .regex(/^\P{Cc}*$/u, 'must not contain control characters')
+  .meta({ description: 'A name for people, 1 to 200 characters.', example: 'Salzach Rafting' });
+
+/** The zone's usual spelling, or undefined where there is no such zone. Offsets such as `+01:00` are no zones. */
+function canonicalTimeZone(name: string): string | undefined {
+  if (!/^[A-Za-z]/.test(name)) return undefined;
+  try {
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
+    // An alias (Asia/Kolkata) stays as it was written; only the letters' case is put right.
+    return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name;
+  } catch {
+    return undefined;
+  }
+}
+
+const timeZone = z
+  .string()
+  .max(64)
+  .refine((name) => canonicalTimeZone(name) !== undefined, 'must be an IANA time zone such as Europe/Vienna')
+  .overwrite((name) => canonicalTimeZone(name) ?? name)
+  .meta({ description: 'IANA time zone; months and reset times follow it.', example: 'Europe/Vienna' });
+
+const billingDay = z
+  .int()
+  .min(1)
+  .max(31)
+  .meta({ description: 'Day of the month on which the billing period starts; in shorter months the last day.' });
+
+const plan = z
+  .string()
+  .min(1)
+  .max(100)
+  .meta({ description: 'Name of a plan of the configuration.', example: 'starter' });
+
+const status = z.enum(['active', 'suspended']).meta({ description: 'A suspended account is refused with 403.' });
+
+export const createAccountSchema = z
+  .strictObject({
+    name: nameField,
+    plan,
+    time_zone: timeZone.default('UTC'),
+    billing_day: billingDay.default(1),
+  })
+  .meta({ id: 'CreateAccount' });
+
+export const updateAccountSchema = z
+  .strictObject({ name: nameField, plan, time_zone: timeZone, billing_day: billingDay, status })
+  .partial()
+  .meta({ id: 'UpdateAccount' });
+
+export type CreateAccount = z.output<typeof createAccountSchema>;
+export type UpdateAccount = z.output<typeof updateAccountSchema>;

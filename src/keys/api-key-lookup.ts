@@ -1,0 +1,80 @@
+/** The request path's questions to the database: which key has this secret, and which keys were used. */
+import { sql, type Kysely } from 'kysely';
+import type { Tables } from '../database/schema.js';
+import type { ApiKeyLookup, ApiKeyRecord } from './api-key.js';
+import { parseStrings } from './api-key-rows.js';
+
+/** Far below both databases' limits on parameters. */
+const MAX_ROWS_PER_STATEMENT = 500;
+
+export class DatabaseKeyLookup implements ApiKeyLookup {
+  constructor(protected readonly db: Kysely<Tables>) {}
+
+  /** One statement for all. Rejects with `DatabaseUnavailable` where the database cannot be asked. */
+  async findByHashes(hashes: readonly string[]): Promise<readonly ApiKeyRecord[]> {
+    const records: ApiKeyRecord[] = [];
+    for (const some of chunks(hashes)) records.push(...(await this.findSome(some)));
+    return records;
+  }
+
+  /** Notes when keys were last used: key id → milliseconds. An older time than the stored one changes nothing. */
+  async touchLastUsed(batch: ReadonlyMap<string, number>): Promise<void> {
+    for (const some of chunks([...batch].sort(([a], [b]) => (a < b ? -1 : 1)))) {
+      const rows = sql.join(some.map(([id, ms]) => sql`(${id}, cast(${ms} as bigint))`));
+      await sql`
+        with seen(id, at) as (values ${rows})
+        update api_key set last_used_at = (select at from seen where seen.id = api_key.id)
+        where id in (select id from seen where api_key.last_used_at is null or api_key.last_used_at < seen.at)
+      `.execute(this.db);
+    }
+  }
+
+  private async findSome(hashes: readonly string[]): Promise<ApiKeyRecord[]> {
+    const rows = await this.db
+      .selectFrom('api_key_secret as secret')
+      .innerJoin('api_key as key', 'key.id', 'secret.api_key_id')
+      .innerJoin('account', 'account.id', 'key.account_id')
+      .select([
+        'secret.hash',
+        'secret.expires_at as secret_expires_at',
+        'key.id as key_id',
+        'key.account_id',
+        'key.status as key_status',
+        'key.environment',
+        'key.scopes',
+        'key.expires_at as key_expires_at',
+        'key.allowed_ips',
+        'account.status as account_status',
+        'account.plan',
+        'account.time_zone',
+        'account.billing_day',
+      ])
+      .where('secret.hash', 'in', hashes)
+      .execute();
+    return rows.map((row) => ({
+      hash: row.hash,
+      keyId: row.key_id,
+      accountId: row.account_id,
+      keyStatus: row.key_status,
+      environment: row.environment,
+      scopes: parseStrings(row.scopes),
+      ...lifetime(row.key_expires_at, row.secret_expires_at),
+      allowedIps: parseStrings(row.allowed_ips),
+      accountStatus: row.account_status,
+      plan: row.plan,
+      timeZone: row.time_zone,
+      billingDay: row.billing_day,
+    }));
+  }
+}
+
+function lifetime(key: number | null, secret: number | null): Pick<ApiKeyRecord, 'expiresAt' | 'rotatedOut'> {
+  if (secret === null || (key !== null && key <= secret)) return { expiresAt: key, rotatedOut: false };
+  return { expiresAt: secret, rotatedOut: true };
+}
+
+function* chunks<T>(items: readonly T[]): Generator<readonly T[]> {
+  for (let start = 0; start < items.length; start += MAX_ROWS_PER_STATEMENT) {
+    yield items.slice(start, start + MAX_ROWS_PER_STATEMENT);
+  }
+}

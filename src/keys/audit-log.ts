@@ -1,0 +1,107 @@
+/** The record of every change: written in the transaction that makes the change, so that neither exists without the other. */
+import type { Kysely, Transaction } from 'kysely';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
+import { newId } from '../database/ids.js';
+import type { AuditEntryTable, Tables } from '../database/schema.js';
+
+/** Who asks for a change, and from where. */
+export interface ChangeContext {
+  /** `operator`, `system`, later a member's id. */
+  readonly actor: string;
+  readonly ip: string;
+  readonly requestId: string;
+}
+
+/** A value that may stand in the log; the callers leave secrets and hashes out. */
+export type AuditedFields = Readonly<Record<string, unknown>>;
+
+export interface AuditedChange {
+  readonly accountId: string | null;
+  /** `api_key.created`, `account.updated`, … */
+  readonly action: string;
+  readonly targetType: 'account' | 'api_key';
+  readonly targetId: string;
+  /** Only the fields that changed; null where the target did not exist. */
+  readonly before: AuditedFields | null;
+  readonly after: AuditedFields | null;
+}
+
+export interface AuditEntry extends AuditedChange {
+  readonly id: string;
+  readonly actor: string;
+  readonly ip: string;
+  readonly requestId: string;
+  readonly createdAt: number;
+}
+
+/** Adds an entry to the transaction that makes the change. */
+export async function recordChange(
+  trx: Transaction<Tables>,
+  context: ChangeContext,
+  change: AuditedChange,
+  nowMs: number,
+): Promise<void> {
+  const row: AuditEntryTable = {
+    id: newId('aud', nowMs),
+    account_id: change.accountId,
+    actor: context.actor,
+    action: change.action,
+    target_type: change.targetType,
+    target_id: change.targetId,
+    before: change.before === null ? null : JSON.stringify(change.before),
+    after: change.after === null ? null : JSON.stringify(change.after),
+    ip: context.ip,
+    request_id: context.requestId,
+    created_at: nowMs,
+  };
+  await trx.insertInto('audit_entry').values(row).execute();
+}
+
+/** The fields whose values differ, before and after; null where nothing differs. */
+export function changedFields(
+  before: AuditedFields,
+  after: AuditedFields,
+): { readonly before: AuditedFields; readonly after: AuditedFields } | null {
+  const names = Object.keys(after).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  if (names.length === 0) return null;
+  const pick = (fields: AuditedFields) => Object.fromEntries(names.map((name) => [name, fields[name]]));
+  return { before: pick(before), after: pick(after) };
+}
+
+export class AuditLog {
+  constructor(private readonly db: Kysely<Tables>) {}
+
+  /** Newest first; of one account, or of all. */
+  async list(request: PageRequest & { readonly accountId?: string | undefined }): Promise<Page<AuditEntry>> {
+    const { accountId, cursor, limit } = request;
+    const list = `audit-log:${accountId ?? ''}`;
+    let query = this.db
+      .selectFrom('audit_entry')
+      .selectAll()
+      .orderBy('id', 'desc')
+      .limit(limit + 1);
+    if (accountId !== undefined) query = query.where('account_id', '=', accountId);
+    if (cursor !== undefined) query = query.where('id', '<', decodeCursor(list, cursor));
+    return pageOf(list, limit, await query.execute(), entryOf);
+  }
+}
+
+function entryOf(row: AuditEntryTable): AuditEntry {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    actor: row.actor,
+    action: row.action,
+    targetType: row.target_type as AuditEntry['targetType'],
+    targetId: row.target_id,
+    before: parsed(row.before),
+    after: parsed(row.after),
+    ip: row.ip,
+    requestId: row.request_id,
+    createdAt: row.created_at,
+  };
+}
+
+function parsed(json: string | null): AuditedFields | null {
+  return json === null ? null : (JSON.parse(json) as AuditedFields);
+}

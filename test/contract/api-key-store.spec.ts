@@ -1,0 +1,261 @@
+/** What the stores of accounts and keys promise, on both databases. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { createAccountSchema } from '../../src/keys/account-fields.js';
+import { createApiKeySchema } from '../../src/keys/api-key-fields.js';
+import { hashSecret, hintOf, isWellFormedSecret } from '../../src/keys/api-key-format.js';
+import { DATABASE_KINDS, testDatabase } from '../support/database.js';
+import { OPERATOR, storesOn } from '../support/stores.js';
+
+const HOUR_MS = 3_600_000;
+const newAccount = createAccountSchema.parse({ name: 'Salzach Rafting', plan: 'starter', time_zone: 'Europe/Vienna' });
+const newKey = (fields: object = {}) => createApiKeySchema.parse({ name: 'k', scopes: ['customers:read'], ...fields });
+const problem = (code: string, pointer?: string) =>
+  expect.objectContaining({
+    code,
+    ...(pointer === undefined
+      ? {}
+      : {
+          options: expect.objectContaining({ errors: expect.arrayContaining([expect.objectContaining({ pointer })]) }),
+        }),
+  });
+
+describe.each(DATABASE_KINDS)('accounts and keys on %s', (kind) => {
+  let database: DatabaseHandle;
+  let stores: ReturnType<typeof storesOn>;
+  let accountId: string;
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+  });
+  afterAll(() => database.close());
+  beforeEach(async () => {
+    stores = storesOn(database);
+    accountId = (await stores.accounts.create(newAccount, OPERATOR)).id;
+  });
+
+  const create = (fields: object = {}) => stores.keys.create(accountId, newKey(fields), OPERATOR);
+  const lookUp = async (secret: string) => (await stores.keys.findByHashes([hashSecret(secret)]))[0];
+  const audited = async () =>
+    (await stores.auditLog.list({ limit: 100, accountId })).data.map(({ action }) => action).toReversed();
+
+  it('finds a new key by the hash of its secret, with everything that the request path asks', async () => {
+    const { key, secret } = await create({ allowed_ips: ['203.0.113.0/24', '2001:db8::/32'] });
+    expect(isWellFormedSecret(secret)).toBe(true);
+    expect(key).toMatchObject({ accountId, status: 'active', hint: hintOf(secret), lastUsedAt: null });
+    expect(await stores.keys.findByHashes([hashSecret(secret), hashSecret('unknown')])).toEqual([
+      {
+        hash: hashSecret(secret),
+        keyId: key.id,
+        accountId,
+        keyStatus: 'active',
+        environment: 'live',
+        scopes: ['customers:read'],
+        expiresAt: null,
+        rotatedOut: false,
+        allowedIps: ['203.0.113.0/24', '2001:db8::/32'],
+        accountStatus: 'active',
+        plan: 'starter',
+        timeZone: 'Europe/Vienna',
+        billingDay: 1,
+      },
+    ]);
+  });
+
+  it('answers a thousand hashes at once, known and unknown', async () => {
+    const { secret } = await create();
+    const hashes = Array.from({ length: 1_500 }, (_, index) => hashSecret(`junk ${index}`));
+    expect(await stores.keys.findByHashes([...hashes, hashSecret(secret)])).toHaveLength(1);
+    expect(await stores.keys.findByHashes([])).toEqual([]);
+  });
+
+  it('refuses a scope that no operation knows, naming its place, and accepts wildcards', async () => {
+    await expect(create({ scopes: ['customers:read', 'customers:raed'] })).rejects.toEqual(
+      problem('validation_failed', '#/scopes/1'),
+    );
+    await expect(create({ scopes: ['boats:*'] })).rejects.toEqual(problem('validation_failed', '#/scopes/0'));
+    expect((await create({ scopes: ['customers:*', '*'] })).key.scopes).toEqual(['customers:*', '*']);
+  });
+
+  it('refuses an expiry that has passed, an unknown plan and an unknown account', async () => {
+    const expired = new Date(stores.clock.now()).toISOString();
+    await expect(create({ expires_at: expired })).rejects.toEqual(problem('validation_failed', '#/expires_at'));
+    await expect(stores.accounts.create({ ...newAccount, plan: 'constructor' }, OPERATOR)).rejects.toEqual(
+      problem('validation_failed', '#/plan'),
+    );
+    await expect(stores.keys.create('acc_none', newKey(), OPERATOR)).rejects.toEqual(problem('resource_not_found'));
+  });
+
+  it('lets both secrets of a rotation find one key until the overlap ends', async () => {
+    const { key, secret } = await create();
+    const rotated = await stores.keys.rotate(key.id, 3_600, OPERATOR);
+    const end = stores.clock.now() + HOUR_MS;
+    expect(rotated).toMatchObject({ previousSecretExpiresAt: end, key: { id: key.id, hint: hintOf(rotated.secret) } });
+    expect(await lookUp(secret)).toMatchObject({ keyId: key.id, expiresAt: end, rotatedOut: true });
+    expect(await lookUp(rotated.secret)).toMatchObject({ keyId: key.id, expiresAt: null, rotatedOut: false });
+  });
+
+  it('ends the old secret at once when the overlap is none', async () => {
+    const { key, secret } = await create();
+    await stores.keys.rotate(key.id, 0, OPERATOR);
+    expect(await lookUp(secret)).toMatchObject({ expiresAt: stores.clock.now(), rotatedOut: true });
+  });
+
+  it('never extends an overlap by rotating again, and never leaves three secrets alive', async () => {
+    const first = await create();
+    const second = await stores.keys.rotate(first.key.id, 3_600, OPERATOR);
+    stores.clock.advance(60_000);
+    const third = await stores.keys.rotate(first.key.id, 604_800, OPERATOR);
+    const now = stores.clock.now();
+    const lives = await Promise.all(
+      [first, second, third].map(async ({ secret }) => (await lookUp(secret))?.expiresAt),
+    );
+    expect(lives).toEqual([now, now + 604_800_000, null]);
+    stores.clock.advance(1_000);
+    await stores.keys.rotate(first.key.id, 0, OPERATOR);
+    expect((await lookUp(first.secret))?.expiresAt).toBe(now);
+    expect((await lookUp(second.secret))?.expiresAt).toBe(now + 1_000);
+  });
+
+  it('keeps an overlap inside the life of the key, also when that is shortened later', async () => {
+    const expiresAt = stores.clock.now() + 600_000;
+    const { key, secret } = await create({ expires_at: new Date(expiresAt).toISOString() });
+    const { previousSecretExpiresAt } = await stores.keys.rotate(key.id, 86_400, OPERATOR);
+    expect(previousSecretExpiresAt).toBe(expiresAt);
+    const sooner = new Date(stores.clock.now() + 1_000).toISOString();
+    await stores.keys.update(key.id, { expires_at: sooner }, OPERATOR);
+    expect(await lookUp(secret)).toMatchObject({ expiresAt: Date.parse(sooner), rotatedOut: false });
+  });
+
+  it('refuses to rotate a revoked or an expired key', async () => {
+    const revoked = await create();
+    await stores.keys.revoke(revoked.key.id, OPERATOR);
+    await expect(stores.keys.rotate(revoked.key.id, 0, OPERATOR)).rejects.toEqual(problem('conflict'));
+    const expiring = await create({ expires_at: new Date(stores.clock.now() + 1_000).toISOString() });
+    stores.clock.advance(1_000);
+    expect((await stores.keys.get(expiring.key.id)).status).toBe('expired');
+    await expect(stores.keys.rotate(expiring.key.id, 0, OPERATOR)).rejects.toEqual(problem('conflict'));
+  });
+
+  it('lets ten rotations at the same moment leave one current secret', async () => {
+    const { key } = await create();
+    await Promise.all(Array.from({ length: 10 }, () => stores.keys.rotate(key.id, 3_600, OPERATOR)));
+    const rows = await database.db.selectFrom('api_key_secret').selectAll().where('api_key_id', '=', key.id).execute();
+    const now = stores.clock.now();
+    expect(rows.filter(({ expires_at }) => expires_at === null)).toHaveLength(1);
+    expect(rows.filter(({ expires_at }) => expires_at === null || expires_at > now)).toHaveLength(2);
+  });
+
+  it('revokes for good, and repeating it changes nothing but tells every node again', async () => {
+    const { key, secret } = await create();
+    const revoked = await stores.keys.revoke(key.id, OPERATOR);
+    stores.clock.advance(5_000);
+    expect(await stores.keys.revoke(key.id, OPERATOR)).toEqual(revoked);
+    expect(await lookUp(secret)).toMatchObject({ keyStatus: 'revoked' });
+    await expect(stores.keys.update(key.id, { name: 'again' }, OPERATOR)).rejects.toEqual(problem('conflict'));
+    expect(stores.bus.published).toEqual(Array(3).fill({ type: 'api_key', accountId, keyId: key.id }));
+    expect(await audited()).toEqual(['account.created', 'api_key.created', 'api_key.revoked']);
+  });
+
+  it('changes what is named, leaves the rest, and records only what changed', async () => {
+    const { key } = await create({ allowed_ips: ['203.0.113.7'] });
+    const updated = await stores.keys.update(key.id, { name: 'New', scopes: ['tours:read'] }, OPERATOR);
+    expect(updated).toMatchObject({
+      name: 'New',
+      scopes: ['tours:read'],
+      allowedIps: ['203.0.113.7'],
+      expiresAt: null,
+    });
+    await stores.keys.update(key.id, { name: 'New' }, OPERATOR);
+    const [latest] = (await stores.auditLog.list({ limit: 1, accountId })).data;
+    expect(latest).toMatchObject({
+      action: 'api_key.updated',
+      targetType: 'api_key',
+      targetId: key.id,
+      before: { name: 'k', scopes: ['customers:read'] },
+      after: { name: 'New', scopes: ['tours:read'] },
+      ...OPERATOR,
+    });
+  });
+
+  it('puts a change of plan, time zone or status on the next look-up and on the bus', async () => {
+    const { secret } = await create();
+    await stores.accounts.update(accountId, { plan: 'pro', billing_day: 15, status: 'suspended' }, OPERATOR);
+    expect(await lookUp(secret)).toMatchObject({ plan: 'pro', billingDay: 15, accountStatus: 'suspended' });
+    expect(stores.bus.published.at(-1)).toEqual({ type: 'account', accountId });
+    expect(await audited()).toEqual(['account.created', 'api_key.created', 'account.updated']);
+  });
+
+  it('leaves nothing behind, and tells nobody, when the audit entry cannot be written', async () => {
+    const broken = { ...OPERATOR, requestId: null as unknown as string };
+    const { key } = await create();
+    const told = stores.bus.published.length;
+    await expect(stores.keys.revoke(key.id, broken)).rejects.toThrow(/null/i);
+    await expect(stores.keys.create(accountId, newKey(), broken)).rejects.toThrow(/null/i);
+    expect((await stores.keys.get(key.id)).status).toBe('active');
+    expect((await stores.keys.list(accountId, { limit: 10 })).data).toHaveLength(1);
+    expect(stores.bus.published).toHaveLength(told);
+  });
+
+  it('pages through the keys of an account: each once, none of another account', async () => {
+    const other = await stores.accounts.create(newAccount, OPERATOR);
+    await stores.keys.create(other.id, newKey(), OPERATOR);
+    const made: string[] = [];
+    for (let count = 0; count < 7; count += 1) made.push((await create()).key.id);
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await stores.keys.list(accountId, { limit: 3, cursor });
+      seen.push(...page.data.map(({ id }) => id));
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    expect(seen).toEqual(made);
+    const { nextCursor } = await stores.keys.list(accountId, { limit: 1 });
+    await expect(stores.keys.list(other.id, { limit: 1, cursor: nextCursor ?? '' })).rejects.toEqual(
+      problem('invalid_cursor'),
+    );
+    await expect(stores.accounts.list({ limit: 1, cursor: 'junk' })).rejects.toEqual(problem('invalid_cursor'));
+  });
+
+  it('notes the latest use of many keys, and never turns it back', async () => {
+    const [a, b] = [await create(), await create()];
+    await stores.keys.touchLastUsed(
+      new Map([
+        [a.key.id, 2_000],
+        [b.key.id, 2_000],
+        ['key_gone', 9_000],
+      ]),
+    );
+    await stores.keys.touchLastUsed(
+      new Map([
+        [a.key.id, 1_000],
+        [b.key.id, 3_000],
+      ]),
+    );
+    await stores.keys.touchLastUsed(new Map());
+    expect((await stores.keys.get(a.key.id)).lastUsedAt).toBe(2_000);
+    expect((await stores.keys.get(b.key.id)).lastUsedAt).toBe(3_000);
+  });
+
+  it('forgets a rotated secret a month after its overlap, never a live one', async () => {
+    const { key, secret } = await create();
+    const { secret: current } = await stores.keys.rotate(key.id, 3_600, OPERATOR);
+    stores.clock.advance(30 * 86_400_000);
+    await stores.keys.deleteDeadSecrets();
+    expect(await lookUp(secret)).toBeDefined();
+    stores.clock.advance(HOUR_MS + 1);
+    expect(await stores.keys.deleteDeadSecrets()).toBeGreaterThanOrEqual(1);
+    expect(await lookUp(secret)).toBeUndefined();
+    expect(await lookUp(current)).toBeDefined();
+  });
+
+  it('keeps a secret in no column of any table', async () => {
+    const { key, secret } = await create();
+    const { secret: rotated } = await stores.keys.rotate(key.id, 3_600, OPERATOR);
+    const tables = ['account', 'api_key', 'api_key_secret', 'audit_entry'] as const;
+    const rows = await Promise.all(tables.map((table) => database.db.selectFrom(table).selectAll().execute()));
+    const text = JSON.stringify(rows);
+    expect(text).toContain(hashSecret(rotated));
+    for (const each of [secret, rotated]) expect(text).not.toContain(each.slice(8, 30));
+  });
+});

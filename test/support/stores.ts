@@ -1,0 +1,67 @@
+/** The stores of the control plane on a database, with a clock that tests turn and a bus that remembers. */
+import type { Config } from '../../src/config/schema.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { AccountStore } from '../../src/keys/accounts.js';
+import type { Invalidation, InvalidationBus } from '../../src/keys/api-key.js';
+import { ApiKeyStore } from '../../src/keys/api-key-store.js';
+import { AuditLog } from '../../src/keys/audit-log.js';
+import { Catalogue } from '../../src/keys/catalogue.js';
+
+const operation = (index: number, id: string, method: string, scope: string) => ({
+  index,
+  id,
+  method,
+  template: '/customers',
+  service: 'customers',
+  scopes: [scope],
+  cost: 1,
+});
+
+const plan = (minute: number) => ({ key: { minute }, account: {}, onRedisLoss: 'local' as const });
+
+/** Two plans, three operations with scopes. */
+export const TEST_CONFIG = {
+  file: { plans: { starter: plan(60), pro: plan(600) } } as unknown as Config['file'],
+  operations: [
+    operation(0, 'listCustomers', 'GET', 'customers:read'),
+    operation(1, 'createCustomer', 'POST', 'customers:write'),
+    operation(2, 'listTours', 'GET', 'tours:read'),
+  ],
+};
+
+export const OPERATOR = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_test' };
+
+/** A bus that delivers nothing and remembers all. */
+export class RecordingBus implements InvalidationBus {
+  readonly published: Invalidation[] = [];
+  async publish(change: Invalidation): Promise<void> {
+    this.published.push(change);
+  }
+  subscribe(): void {}
+  connectedSince(): number {
+    return 0;
+  }
+}
+
+export class TestClock {
+  constructor(private nowMs = 1_795_000_000_000) {}
+  now(): number {
+    return this.nowMs;
+  }
+  advance(ms: number): void {
+    this.nowMs += ms;
+  }
+}
+
+export function storesOn(database: DatabaseHandle) {
+  const clock = new TestClock();
+  const bus = new RecordingBus();
+  const catalogue = new Catalogue(() => TEST_CONFIG);
+  const deps = { database, clock, bus, catalogue };
+  return {
+    ...deps,
+    accounts: new AccountStore(deps),
+    keys: new ApiKeyStore(deps),
+    auditLog: new AuditLog(database.db),
+  };
+}
