@@ -1,0 +1,189 @@
+/**
+ * Keys in memory. A key is trusted while the message bus is known to have missed nothing, else for ten seconds; then the
+ * database is asked again. While the database is away, known keys go on for an hour; unknown ones are an error, never a 401.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../clock.js';
+import { Problem } from '../errors.js';
+import { METRICS } from '../metrics.js';
+import type { ApiKeyLookup, ApiKeyRecord, Invalidation, InvalidationBus } from './api-key.js';
+import type { KnownKey, KnownKeyFactory } from './known-key.js';
+
+/** How long a record is trusted without word from the bus: the stated bound on a revocation while the bus is down. */
+export const FRESH_WITHOUT_BUS_MS = 10_000;
+/** How long a record is trusted while the bus is up. */
+const FRESH_WITH_BUS_MS = 300_000;
+/** How long a known key goes on while the database is away. */
+export const LONGEST_STALE_MS = 3_600_000;
+/** How long an unknown hash is remembered as unknown. */
+const UNKNOWN_MS = 60_000;
+
+const MOST_KNOWN = 100_000;
+const MOST_UNKNOWN = 10_000;
+/** Hashes in one query, and queries at once. */
+const HASHES_PER_QUERY = 100;
+const MOST_QUERIES = 2;
+const READ_ATTEMPTS = 3;
+/** Requests that may wait for look-ups; beyond, the answer is 503 at once. */
+const MOST_WAITING = 10_000;
+
+interface Waiting {
+  readonly promise: Promise<KnownKey | undefined>;
+  readonly resolve: (key: KnownKey | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class ApiKeyCache {
+  private readonly known = new LRUCache<string, KnownKey>({
+    max: MOST_KNOWN,
+    dispose: (key, hash) => this.byAccount.get(key.record.accountId)?.delete(hash),
+  });
+  private readonly unknown = new LRUCache<string, true>({ max: MOST_UNKNOWN, ttl: UNKNOWN_MS });
+  private readonly byAccount = new Map<string, Set<string>>();
+  private readonly waiting = new Map<string, Waiting>();
+  private queue: string[] = [];
+  private queries = 0;
+  /** Grows with every invalidation: a look-up that was under way may have read the old row. */
+  private invalidations = 0;
+
+  private readonly hits = METRICS.keyLookups.series('memory');
+  private readonly unknownHits = METRICS.keyLookups.series('memory_unknown');
+  private readonly misses = METRICS.keyLookups.series('database');
+  private readonly staleAnswers = METRICS.keyStaleAnswers.series();
+
+  constructor(
+    private readonly lookup: ApiKeyLookup,
+    private readonly factory: KnownKeyFactory,
+    private readonly bus: InvalidationBus,
+    private readonly clock: Clock,
+  ) {
+    bus.subscribe((change) => this.invalidate(change));
+    METRICS.keyCacheEntries.collect = () => {
+      METRICS.keyCacheEntries.series('known').set(this.known.size);
+      METRICS.keyCacheEntries.series('unknown').set(this.unknown.size);
+    };
+  }
+
+  /**
+   * The key with this secret's hash; undefined when there is none. Answers at once when the key is fresh in memory.
+   * @throws Problem `authentication_unavailable` when the database must be asked and cannot be.
+   */
+  find(hash: string): KnownKey | undefined | Promise<KnownKey | undefined> {
+    const key = this.known.get(hash);
+    if (key !== undefined) {
+      if (this.isFresh(key)) {
+        this.hits.inc();
+        return key;
+      }
+      return this.recheck(hash, key);
+    }
+    if (this.unknown.has(hash)) {
+      this.unknownHits.inc();
+      return undefined;
+    }
+    return this.load(hash);
+  }
+
+  private isFresh(key: KnownKey): boolean {
+    const ageMs = this.clock.now() - key.checkedAtMs;
+    // A clock that went back makes the age negative: then nothing is known about it.
+    if (ageMs < 0) return false;
+    if (ageMs < FRESH_WITHOUT_BUS_MS) return true;
+    const since = this.bus.connectedSince();
+    return since !== null && key.checkedAtMs >= since && ageMs < FRESH_WITH_BUS_MS;
+  }
+
+  /** Asks the database again about a key that is in memory; goes on with what is known while the database is away. */
+  private recheck(hash: string, key: KnownKey): KnownKey | undefined | Promise<KnownKey | undefined> {
+    const usable = Math.abs(this.clock.now() - key.checkedAtMs) < LONGEST_STALE_MS;
+    const answer = this.load(hash);
+    if (!usable) return answer;
+    if (key.recheckFailed) {
+      answer.catch(() => undefined);
+      this.staleAnswers.inc();
+      return key;
+    }
+    return answer.catch(() => {
+      key.recheckFailed = true;
+      this.staleAnswers.inc();
+      return key;
+    });
+  }
+
+  /** One look-up per hash at a time, many hashes per query, a bounded number of queries. */
+  private load(hash: string): Promise<KnownKey | undefined> {
+    const already = this.waiting.get(hash);
+    if (already !== undefined) return already.promise;
+    if (this.waiting.size >= MOST_WAITING) return Promise.reject(unavailable());
+    this.misses.inc();
+    const waiting = Promise.withResolvers<KnownKey | undefined>();
+    this.waiting.set(hash, waiting);
+    this.queue.push(hash);
+    if (this.queries < MOST_QUERIES) void this.query();
+    return waiting.promise;
+  }
+
+  private async query(): Promise<void> {
+    this.queries += 1;
+    while (this.queue.length > 0) {
+      const hashes = this.queue.splice(0, HASHES_PER_QUERY);
+      try {
+        const { records, current } = await this.read(hashes);
+        const found = new Map(records.map((record) => [record.hash, record]));
+        for (const hash of hashes) this.settle(hash, found.get(hash), current);
+      } catch (error) {
+        for (const hash of hashes) {
+          this.waiting.get(hash)?.reject(unavailable(error));
+          this.waiting.delete(hash);
+        }
+      }
+    }
+    this.queries -= 1;
+  }
+
+  /** Reads records, again while changes come in meanwhile; `current: false` when they kept coming. */
+  private async read(hashes: readonly string[]): Promise<{ records: readonly ApiKeyRecord[]; current: boolean }> {
+    for (let attempt = 1; ; attempt++) {
+      const before = this.invalidations;
+      const records = await this.lookup.findByHashes(hashes);
+      const current = before === this.invalidations;
+      if (current || attempt === READ_ATTEMPTS) return { records, current };
+    }
+  }
+
+  private settle(hash: string, record: ApiKeyRecord | undefined, cacheable: boolean): void {
+    const waiting = this.waiting.get(hash);
+    this.waiting.delete(hash);
+    if (record === undefined) {
+      this.known.delete(hash);
+      this.unknown.set(hash, true);
+      waiting?.resolve(undefined);
+      return;
+    }
+    const key = this.factory.build(record, this.clock.now(), this.known.peek(hash));
+    if (cacheable) {
+      this.known.set(hash, key);
+      const ofAccount = this.byAccount.get(record.accountId);
+      if (ofAccount === undefined) this.byAccount.set(record.accountId, new Set([hash]));
+      else ofAccount.add(hash);
+    }
+    waiting?.resolve(key);
+  }
+
+  private invalidate(change: Invalidation): void {
+    this.invalidations += 1;
+    for (const hash of this.byAccount.get(change.accountId) ?? []) {
+      const key = this.known.peek(hash);
+      if (change.type === 'account' || key?.record.keyId === change.keyId) this.known.delete(hash);
+    }
+    if (this.byAccount.get(change.accountId)?.size === 0) this.byAccount.delete(change.accountId);
+  }
+}
+
+function unavailable(cause?: unknown): Problem {
+  return new Problem('authentication_unavailable', {
+    detail: 'The API key could not be checked. This says nothing about the key; try again shortly.',
+    headers: ['Retry-After', '1'],
+    cause,
+  });
+}

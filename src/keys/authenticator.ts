@@ -1,0 +1,56 @@
+/** Who is calling: from the secret that was sent to a key that may be used now, from here. */
+import type { Clock } from '../clock.js';
+import { Problem } from '../errors.js';
+import { holdsAddress } from './address-list.js';
+import { hashSecret } from './api-key-format.js';
+import type { ApiKeyCache } from './api-key-cache.js';
+import { refusedKey } from './bearer.js';
+import type { KnownKey } from './known-key.js';
+import type { LastUsed } from './last-used.js';
+
+export class Authenticator {
+  constructor(
+    private readonly cache: ApiKeyCache,
+    private readonly lastUsed: LastUsed,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * The key that a secret belongs to, when it may be used.
+   * @param secret well formed, see `bearerSecret`.
+   * @param address where the request comes from, asked for only when the key has an allow-list.
+   * @throws Problem 401 `invalid_api_key`, `revoked_api_key`, `expired_api_key`; 403 `ip_not_allowed`,
+   *   `account_suspended`; 503 `authentication_unavailable`.
+   */
+  authenticate(secret: string, address: () => string): KnownKey | Promise<KnownKey> {
+    const found = this.cache.find(hashSecret(secret));
+    return found instanceof Promise ? found.then((key) => this.judge(key, address)) : this.judge(found, address);
+  }
+
+  private judge(key: KnownKey | undefined, address: () => string): KnownKey {
+    if (key === undefined) throw refusedKey('invalid_api_key', 'There is no such API key.');
+    const { record } = key;
+    const now = this.clock.now();
+    if (record.keyStatus === 'revoked') {
+      throw refusedKey('revoked_api_key', 'This API key has been revoked. Make a new one in the admin panel.');
+    }
+    if (record.expiresAt !== null && now >= record.expiresAt) {
+      const why = record.rotatedOut
+        ? 'This API key was rotated and its overlap has ended. Use the new secret.'
+        : 'This API key has expired. Make a new one in the admin panel.';
+      throw refusedKey('expired_api_key', why);
+    }
+    if (key.allowedAddresses !== undefined && !holdsAddress(key.allowedAddresses, address())) {
+      throw new Problem('ip_not_allowed', {
+        detail: `This API key may only be used from the addresses on its list; ${address()} is not one of them.`,
+      });
+    }
+    if (record.accountStatus === 'suspended') {
+      throw new Problem('account_suspended', {
+        detail: 'The account that this API key belongs to is suspended. Its owner can find out why.',
+      });
+    }
+    this.lastUsed.note(key, now);
+    return key;
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * How a key comes in: `Authorization: Bearer <key>` (RFC 6750 section 2.1), once, and nowhere else. The challenges that a
+ * refusal carries are written here too (RFC 6750 section 3).
+ */
+import { Problem, type ErrorCode } from '../errors.js';
+import { isWellFormedSecret, SECRET_LENGTH } from './api-key-format.js';
+
+const REALM = 'Bearer realm="api"';
+const HOW_TO = 'Send your API key as "Authorization: Bearer <API_KEY>".';
+/** What a secret begins with, for finding one where it must not be. */
+const SECRET_PREFIX = /tg_(?:live|test)_[0-9A-Za-z]{36}/;
+
+/**
+ * The secret of a request.
+ * @param authorization the header as Node gives it (the first one, when there are several).
+ * @param rawHeaders name, value, name, value: to see whether there are several.
+ * @param url path and query as received: a key in it is refused, because URLs end up in logs and histories.
+ * @throws Problem `missing_api_key`, `invalid_api_key` or `malformed_authorization`.
+ */
+export function bearerSecret(authorization: string | undefined, rawHeaders: readonly string[], url: string): string {
+  if (url.includes('tg_') && SECRET_PREFIX.test(url)) throw keyInUrl(authorization === undefined);
+  if (authorization === undefined) throw refusedKey('missing_api_key', HOW_TO);
+  if (countAuthorization(rawHeaders) > 1) {
+    throw new Problem('malformed_authorization', {
+      detail: 'The request has more than one Authorization header. Send exactly one.',
+      headers: ['WWW-Authenticate', challenge('invalid_request', 'More than one Authorization header')],
+    });
+  }
+  // The scheme is case-insensitive (RFC 9110 section 11.1); one space or more follow it.
+  if (authorization.length < 7 || authorization.slice(0, 7).toLowerCase() !== 'bearer ') {
+    throw refusedKey('missing_api_key', `The Authorization header has another scheme than Bearer. ${HOW_TO}`);
+  }
+  const secret = authorization.length === SECRET_LENGTH + 7 ? authorization.slice(7) : authorization.slice(7).trim();
+  if (secret === '') throw refusedKey('missing_api_key', HOW_TO);
+  if (!isWellFormedSecret(secret)) {
+    throw refusedKey('invalid_api_key', 'This is not an API key: its form or checksum is wrong. Was it copied whole?');
+  }
+  return secret;
+}
+
+/** A 401 with the challenge that RFC 6750 asks for: without an error code when there were no credentials at all. */
+export function refusedKey(code: ErrorCode, detail: string): Problem {
+  const header = code === 'missing_api_key' ? REALM : challenge('invalid_token', detail);
+  return new Problem(code, { detail, headers: ['WWW-Authenticate', header] });
+}
+
+/** The challenge of a 403 for missing scopes; names all scopes that the operation needs (RFC 6750 section 3.1). */
+export function insufficientScopeChallenge(needed: readonly string[]): string {
+  return `${REALM}, error="insufficient_scope", scope="${needed.join(' ')}"`;
+}
+
+function keyInUrl(alone: boolean): Problem {
+  const detail = `An API key in the URL is never accepted, because URLs are logged. Rotate this key. ${HOW_TO}`;
+  if (alone) return refusedKey('missing_api_key', detail);
+  return new Problem('malformed_authorization', {
+    detail,
+    headers: ['WWW-Authenticate', challenge('invalid_request', 'API key in the URL')],
+  });
+}
+
+/** `error_description` may hold no quote and no backslash, and ASCII only. */
+function challenge(error: string, description: string): string {
+  return `${REALM}, error="${error}", error_description="${description.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'")}"`;
+}
+
+function countAuthorization(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (name.length === 13 && name.toLowerCase() === 'authorization') count++;
+  }
+  return count;
+}
