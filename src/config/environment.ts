@@ -34,7 +34,7 @@ export class EnvironmentError extends Error {
  * Values that may hold a secret are never repeated in an error.
  * @throws EnvironmentError naming every variable that is wrong.
  */
-export function readEnvironment(variables: Variables): Environment {
+export function readEnvironment(variables: Variables = process.env): Environment {
   const problems: string[] = [];
   const text = (name: VariableName): string | undefined => variables[name]?.trim() || undefined;
 

@@ -83,10 +83,14 @@ const service = z.strictObject({
       firstByte: duration.prefault('10s').describe('From the end of the request to the first byte of the answer.'),
       idle: duration.prefault('30s').describe('Between two chunks of a body.'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('How long the service may take.'),
   connections: z.int().min(1).max(65_535).default(128).describe('Most connections to one target from one process.'),
   health: z
-    .strictObject({ path: z.string().startsWith('/'), interval: duration.prefault('5s') })
+    .strictObject({
+      path: z.string().startsWith('/', 'must begin with /').describe('Asked with GET; 2xx means healthy.'),
+      interval: duration.prefault('5s').describe('Between two checks.'),
+    })
     .optional()
     .describe('Active health check.'),
   authenticates: z
@@ -114,10 +118,13 @@ export const operationSchema = z.strictObject({
 export const configSchema = z.strictObject({
   gateway: z
     .strictObject({
-      host: z.string().default('0.0.0.0'),
-      port: port.default(8080),
+      host: z.string().default('0.0.0.0').describe('Address to listen on.'),
+      port: port.default(8080).describe('Port to listen on; 0: any free one.'),
       tls: z
-        .strictObject({ cert: z.string(), key: z.string() })
+        .strictObject({
+          cert: z.string().describe('Certificate file, with its chain; relative to this file.'),
+          key: z.string().describe('Private key file; relative to this file.'),
+        })
         .optional()
         .describe('Certificate and key files (PEM). Without it: plain HTTP.'),
       trustedProxies: z.array(address).default([]).describe('Load balancers whose X-Forwarded-For is believed.'),
@@ -125,7 +132,10 @@ export const configSchema = z.strictObject({
     .prefault({})
     .describe('The public listener.'),
   admin: z
-    .strictObject({ host: z.string().default('127.0.0.1'), port: port.default(8081) })
+    .strictObject({
+      host: z.string().default('127.0.0.1').describe('Address to listen on.'),
+      port: port.default(8081).describe('Port to listen on; 0: any free one.'),
+    })
     .prefault({})
     .describe('Admin API, health and metrics; never public.'),
   api: z
@@ -133,19 +143,25 @@ export const configSchema = z.strictObject({
       basePath: z
         .string()
         .regex(/^(\/[a-z0-9][a-z0-9._-]*)+$/, 'must be a lower-case path such as /api/v1')
-        .default('/api/v1'),
-      title: z.string().default('API'),
+        .default('/api/v1')
+        .describe('Where the operations begin; its last part is the version.'),
+      title: z.string().default('API').describe('Name of the API in its description and reference.'),
       publicUrl: z
-        .url()
+        .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
+        .refine((url) => /^https?:\/\/[^/?#@]+\/?$/.test(url), 'must be an origin such as https://api.example.com')
         .optional()
         .describe('Origin under which integrators reach the API, for documents and error types.'),
       deprecation: date.default(null).describe('RFC 9745: when this version is or will be deprecated.'),
       sunset: date.default(null).describe('RFC 8594: when this version stops answering.'),
     })
     .prefault({}),
-  services: z.record(z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be a lower-case name'), service),
+  services: z
+    .record(z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be a lower-case name'), service)
+    .describe('The backends by name.'),
   operations: z.array(operationSchema).default([]).describe('Adds to or overrides what the OpenAPI documents say.'),
-  plans: z.record(z.string().regex(/^[a-z][a-z0-9_-]*$/, 'must be a lower-case name'), plan),
+  plans: z
+    .record(z.string().regex(/^[a-z][a-z0-9_-]*$/, 'must be a lower-case name'), plan)
+    .describe('The plans by name; an account has one.'),
   usage: z
     .strictObject({
       flushInterval: duration
@@ -154,7 +170,7 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   events: z
-    .array(z.string().regex(/^[a-z0-9_]+(\.[a-z0-9_]+)+$/))
+    .array(z.string().regex(/^[a-z0-9_]+(\.[a-z0-9_]+)+$/, 'must be resource.verb, for example customer.created'))
     .default([])
     .describe('Event types that backends may hand in.'),
 });

@@ -1,0 +1,102 @@
+/** `trailgate check`: every problem of the configuration, or what would be published. */
+import { formatProblems } from '../config/check.js';
+import { EnvironmentError, readEnvironment } from '../config/environment.js';
+import { loadConfig } from '../config/load.js';
+import type { ConfigProblem } from '../config/problem.js';
+import type { Config, Environment, PlanConfig } from '../config/schema.js';
+
+/** How the command answers. */
+export interface CheckOptions {
+  /** One JSON document instead of text. */
+  readonly json?: boolean;
+  /** Where the answer goes; standard output unless said. */
+  readonly write?: (text: string) => void;
+}
+
+/** Checks a configuration. @returns The exit code: 0 where it can be run, else 1. */
+export async function checkCommand(path: string, options: CheckOptions = {}): Promise<number> {
+  const write = options.write ?? ((text: string) => void process.stdout.write(text));
+  const { environment, environmentProblems } = checkEnvironment();
+  const result = await loadConfig(path, environment);
+  const problems: readonly ConfigProblem[] = 'problems' in result ? result.problems : [];
+  const isValid = 'config' in result && environmentProblems.length === 0;
+  if (options.json === true) {
+    const published = 'config' in result ? jsonSummary(result.config) : {};
+    const document = { valid: isValid, problems, environment_problems: environmentProblems, ...published };
+    write(`${JSON.stringify(document, null, 2)}\n`);
+    return isValid ? 0 : 1;
+  }
+  const blocks =
+    environmentProblems.length > 0 ? [`environment\n${environmentProblems.map((text) => `  ${text}`).join('\n')}`] : [];
+  if ('problems' in result) blocks.push(formatProblems(result.problems));
+  if (isValid) blocks.push(describeConfig(result.config));
+  write(`${blocks.join('\n\n')}\n`);
+  return isValid ? 0 : 1;
+}
+
+/** A broken environment is reported with the file's problems, which are looked for as if nothing were set. */
+function checkEnvironment(): { environment: Environment; environmentProblems: readonly string[] } {
+  try {
+    return { environment: readEnvironment(), environmentProblems: [] };
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) throw error;
+    return { environment: readEnvironment({}), environmentProblems: error.problems };
+  }
+}
+
+function describeConfig(config: Config): string {
+  const { file, operations } = config;
+  const services = Object.entries(file.services).map(([name, service]) => {
+    const count = operations.filter((operation) => operation.service === name).length;
+    return [name, service.targets.join(', '), String(count)];
+  });
+  const rows = operations.map((operation) => [
+    operation.method,
+    file.api.basePath + operation.template,
+    operation.service,
+    operation.scopes.join(' ') || '(any key)',
+    String(operation.cost),
+  ]);
+  const plans = Object.entries(file.plans).map(([name, plan]) => [name, ...limitCells(plan), plan.onRedisLoss]);
+  return [
+    `${config.path} is valid. Integrators reach ${config.publicUrl}${file.api.basePath}`,
+    table(['SERVICE', 'TARGETS', 'OPERATIONS'], services),
+    table(['METHOD', 'PATH', 'SERVICE', 'SCOPES', 'COST'], rows),
+    table(['PLAN', 'KEY/MIN', 'KEY/MONTH', 'ACCOUNT/MIN', 'ACCOUNT/MONTH', 'REDIS LOST'], plans),
+  ].join('\n\n');
+}
+
+function limitCells({ key, account }: PlanConfig): string[] {
+  return [key.minute, key.month, account.minute, account.month].map((limit) =>
+    limit === undefined ? '-' : String(limit),
+  );
+}
+
+function jsonSummary(config: Config): Record<string, unknown> {
+  return {
+    public_url: config.publicUrl,
+    base_path: config.file.api.basePath,
+    services: Object.entries(config.file.services).map(([name, { targets }]) => ({ name, targets })),
+    operations: config.operations.map(({ id, method, template, service, scopes, cost }) => ({
+      id,
+      method,
+      path: config.file.api.basePath + template,
+      service,
+      scopes,
+      cost,
+    })),
+    plans: config.file.plans,
+  };
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  return [head, ...rows]
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

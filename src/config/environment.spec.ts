@@ -1,0 +1,73 @@
+/** The environment: defaults, every fault at once, and no secret in an error. */
+import { describe, expect, it } from '@jest/globals';
+import { EnvironmentError, readEnvironment } from './environment.js';
+
+function faultsOf(variables: Record<string, string>): readonly string[] {
+  try {
+    readEnvironment(variables);
+  } catch (error) {
+    if (error instanceof EnvironmentError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('readEnvironment', () => {
+  it('needs nothing: an empty environment gives the embedded stores in ./data', () => {
+    expect(readEnvironment({})).toEqual({ dataDir: './data', logLevel: 'info' });
+  });
+
+  it('reads every variable', () => {
+    const environment = readEnvironment({
+      TRAILGATE_GATEWAY_PORT: '9080',
+      TRAILGATE_ADMIN_PORT: '0',
+      TRAILGATE_CUSTOMERS_PORT: '65535',
+      DATABASE_URL: 'postgresql://user:pw@db/trailgate',
+      REDIS_URL: 'rediss://cache:6380',
+      TRAILGATE_DATA_DIR: '/var/lib/trailgate',
+      TRAILGATE_ADMIN_TOKEN: 'x'.repeat(32),
+      LOG_LEVEL: 'warn',
+    });
+    expect(environment).toEqual({
+      gatewayPort: 9080,
+      adminPort: 0,
+      customersPort: 65_535,
+      databaseUrl: 'postgresql://user:pw@db/trailgate',
+      redisUrl: 'rediss://cache:6380',
+      dataDir: '/var/lib/trailgate',
+      adminToken: 'x'.repeat(32),
+      logLevel: 'warn',
+    });
+  });
+
+  it('takes an empty variable for one that is not set', () => {
+    expect(readEnvironment({ REDIS_URL: '', DATABASE_URL: ' ', LOG_LEVEL: '' })).toEqual(readEnvironment({}));
+  });
+
+  it('names every variable that is wrong in one error', () => {
+    const faults = faultsOf({
+      TRAILGATE_GATEWAY_PORT: '65536',
+      TRAILGATE_ADMIN_PORT: '-1',
+      TRAILGATE_CUSTOMERS_PORT: '40x1',
+      DATABASE_URL: 'mysql://db',
+      REDIS_URL: 'cache:6379',
+      TRAILGATE_ADMIN_TOKEN: 'short',
+      LOG_LEVEL: 'verbose',
+    });
+    expect(faults.map((fault) => fault.split(' ')[0]).toSorted()).toEqual([
+      'DATABASE_URL',
+      'LOG_LEVEL',
+      'REDIS_URL',
+      'TRAILGATE_ADMIN_PORT',
+      'TRAILGATE_ADMIN_TOKEN',
+      'TRAILGATE_CUSTOMERS_PORT',
+      'TRAILGATE_GATEWAY_PORT',
+    ]);
+  });
+
+  it('repeats neither a token nor the password of a URL', () => {
+    const faults = faultsOf({ DATABASE_URL: 'mysql://user:hunter2@db', TRAILGATE_ADMIN_TOKEN: 'tiny-secret' });
+    expect(faults).toHaveLength(2);
+    expect(faults.join()).not.toMatch(/hunter2|tiny-secret/);
+  });
+});

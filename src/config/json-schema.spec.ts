@@ -1,0 +1,79 @@
+/** What is derived from the schema stays true to it: the committed JSON Schema and `docs/configuration.md`. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { ENVIRONMENT_VARIABLES } from './environment.js';
+import type { JsonSchemaNode } from './json-schema.js';
+import { gatewayJsonSchema, gatewayJsonSchemaText, knownKeysAt } from './json-schema.js';
+
+const DOCS = readFileSync('docs/configuration.md', 'utf8');
+
+/** Cells of the table rows that begin with a name in backquotes, by that name. */
+function tableRows(heading: string): Map<string, string[]> {
+  const section = DOCS.split(/^## /m).find((text) => text.startsWith(heading)) ?? '';
+  const rows = section.split('\n').filter((line) => line.startsWith('| `'));
+  return new Map(
+    rows.map((row) => {
+      const [name = '', ...cells] = row
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim());
+      return [name.replaceAll('`', ''), cells];
+    }),
+  );
+}
+
+/** Every setting that holds a value, by path. */
+function settings(node: JsonSchemaNode, path: string): [string, JsonSchemaNode][] {
+  if (node.properties !== undefined) {
+    return Object.entries(node.properties).flatMap(([key, child]) =>
+      settings(child, path === '' ? key : `${path}.${key}`),
+    );
+  }
+  if (typeof node.additionalProperties === 'object') return settings(node.additionalProperties, `${path}.<name>`);
+  if (node.items?.properties !== undefined) return settings(node.items, `${path}[]`);
+  return [[path, node]];
+}
+
+describe('gateway.schema.json', () => {
+  it('is what the schema gives (write it again with: npm run -s trailgate -- schema > gateway.schema.json)', () => {
+    expect(readFileSync('gateway.schema.json', 'utf8')).toBe(gatewayJsonSchemaText());
+  });
+
+  it('lets an editor accept ${NAME} wherever a number is expected', () => {
+    const port = gatewayJsonSchema().properties?.['gateway']?.properties?.['port'];
+    expect(port?.anyOf).toContainEqual({ $ref: '#/$defs/environmentReference' });
+  });
+});
+
+describe('docs/configuration.md', () => {
+  const documented = tableRows('`gateway.yaml`');
+  const actual = new Map(settings(gatewayJsonSchema(), ''));
+
+  it('lists every setting of the schema, and no other', () => {
+    expect([...documented.keys()].toSorted()).toEqual([...actual.keys()].toSorted());
+  });
+
+  it('gives the meaning and the default of the schema', () => {
+    for (const [path, node] of actual) {
+      const [, fallback, meaning] = documented.get(path) ?? [];
+      expect([path, meaning]).toEqual([path, node.description]);
+      // what has no default says in words what happens without it
+      const written =
+        node.default === undefined ? expect.not.stringMatching(/^`.*`$/) : `\`${JSON.stringify(node.default)}\``;
+      expect([path, fallback]).toEqual([path, written]);
+    }
+  });
+
+  it('lists every environment variable with its meaning, and no other', () => {
+    const variables = Array.from(tableRows('Environment'), ([name, [, meaning]]) => [name, meaning]);
+    expect(Object.fromEntries(variables)).toEqual(ENVIRONMENT_VARIABLES);
+  });
+});
+
+describe('knownKeysAt', () => {
+  it('finds the keys of a map below names and lists', () => {
+    expect(knownKeysAt(['services', 'customers', 'timeouts'])).toEqual(['connect', 'firstByte', 'idle']);
+    expect(knownKeysAt(['operations', 3])).toContain('match');
+    expect(knownKeysAt(['services', 'customers', 'targets', 0])).toEqual([]);
+  });
+});

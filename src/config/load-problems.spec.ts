@@ -1,0 +1,232 @@
+/** `loadConfig`: every mistake is told at once, at its line, with what to do. */
+import { basename } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { MINIMAL, OPENAPI, problemsOf } from '../../test/support/config-files.js';
+import type { ConfigProblem } from './problem.js';
+
+/** `gateway.yaml:3 message` for each problem. */
+function lines(problems: readonly ConfigProblem[]): string[] {
+  return problems.map((problem) => `${basename(problem.file)}:${problem.line} ${problem.message}`);
+}
+
+/** Minimal documents of one path, to be varied. */
+function withPaths(paths: string): string {
+  return `openapi: 3.0.3\ninfo: { title: T, version: '1' }\nsecurity: [{ key: ['a:b'] }]\npaths:\n${paths}`;
+}
+const OK = `responses: { '200': { description: ok } }`;
+
+const MANY_MISTAKES = `gateway: { port: 70000, tls: { cert: ./none.crt, key: ./none.key } }
+admin: { hots: "\${ADMIN_HOST}" }
+api:
+  deprecation: 2027-06-01
+  sunset: 2027-01-01
+services:
+  customers:
+    target: [http://127.0.0.1:4001]
+    openapi: ./customers.yaml
+  bookings:
+    targets: ["http://user:pw@127.0.0.1:1", "http://127.0.0.1/?a=b", ftp://x]
+    maxBodyBytes: lots
+    timeouts: { connect: fast, idle: 0s }
+    authenticates: ja
+  loop:
+    targets: [http://localhost:8081/]
+operations:
+  - match: GET /customers
+    service: custommers
+  - match: GET /boats
+  - match: FETCH /boats
+  - { match: GET /usage, service: loop, scopes: [] }
+  - { match: GET /a//b, service: loop, scopes: [Boats] }
+plans:
+  starter: { key: { minute: -1 }, acount: { month: 5 } }
+  pro: { onRedisLoss: opne }
+  free: {}
+  free: {}
+  Pro: {}
+evnets: []
+`;
+
+const WRONG_OPENAPI = `openapi: 3.1.1
+info: { title: Customers, version: '1' }
+paths:
+  /customers:
+    get: { responses: { '200': { description: ok } } }
+    post:
+      security: [{ key: [a:b] }, { key: [c:d] }]
+      responses: { '200': { descripton: ok } }
+  /customers/{id}:
+    get: { security: [{ key: [read] }], responses: { '200': { $ref: './other.yaml' } } }
+  /customers/{key}:
+    get: { security: [{ key: [a:b] }], x-trailgate-cost: -1, responses: { '200': { $ref: '#/components/responses/None' } } }
+  /customers/{id}.json:
+    get: { security: [{ key: [a:b] }], responses: {} }
+  /openapi.json:
+    get: { security: [{ key: [a:b] }], operationId: x, responses: {} }
+`;
+
+describe('a configuration with many mistakes', () => {
+  it('reports all of them at once, each at its line', async () => {
+    const problems = await problemsOf({ 'gateway.yaml': MANY_MISTAKES, 'customers.yaml': WRONG_OPENAPI });
+    expect(lines(problems)).toMatchInlineSnapshot(`
+[
+  "customers.yaml:5 GET /customers names no scopes, so any valid key could call it",
+  "customers.yaml:7 the scopes of alternatives in \`security\` cannot be told apart",
+  "customers.yaml:8 is not valid OpenAPI: must have required property 'description'",
+  "customers.yaml:8 is not valid OpenAPI: unknown key \`descripton\`",
+  "customers.yaml:10 the scope \`read\` must be resource:verb, for example customers:read",
+  "customers.yaml:10 \`./other.yaml\` leads outside of this document",
+  "customers.yaml:12 GET /customers/{key} matches the same requests as GET /customers/{id}, which is there already",
+  "customers.yaml:12 \`x-trailgate-cost\` must be a whole number from 0 to 1000000",
+  "customers.yaml:12 \`#/components/responses/None\` names nothing in this document",
+  "customers.yaml:13 the path has \`{id}.json\`: a parameter must be a whole segment",
+  "customers.yaml:14 is not valid OpenAPI: must NOT have fewer than 1 properties",
+  "customers.yaml:14 is not valid OpenAPI: must have required property 'default'",
+  "customers.yaml:16 /openapi.json is answered by the gateway itself",
+  "customers.yaml:16 is not valid OpenAPI: must NOT have fewer than 1 properties",
+  "customers.yaml:16 is not valid OpenAPI: must have required property 'default'",
+  "gateway.yaml:1 must be at most 65535",
+  "gateway.yaml:1 the certificate ./none.crt cannot be read",
+  "gateway.yaml:1 the private key ./none.key cannot be read",
+  "gateway.yaml:2 unknown key \`hots\`",
+  "gateway.yaml:2 the environment variable ADMIN_HOST is not set",
+  "gateway.yaml:5 sunset (2027-01-01) is before deprecation (2027-06-01)",
+  "gateway.yaml:7 \`targets\` is missing",
+  "gateway.yaml:8 unknown key \`target\`",
+  "gateway.yaml:11 must not carry a user name or password",
+  "gateway.yaml:11 must not have a query or a fragment: a path is kept as a prefix, nothing more",
+  "gateway.yaml:11 must be an http:// or https:// URL",
+  "gateway.yaml:12 must be a size such as 64KiB, 10MiB or 1GiB, or a number of bytes",
+  "gateway.yaml:13 must be a duration such as 500ms, 10s, 5m or 24h",
+  "gateway.yaml:13 must be from 1ms to 24d",
+  "gateway.yaml:14 must be true or false, not a text",
+  "gateway.yaml:16 the target http://localhost:8081/ is the admin listener of this gateway",
+  "gateway.yaml:19 no service is called \`custommers\`",
+  "gateway.yaml:20 no OpenAPI document describes GET /boats, so it needs a \`service\`",
+  "gateway.yaml:21 must be METHOD /path, for example GET /customers/{id}",
+  "gateway.yaml:22 /usage is answered by the gateway itself",
+  "gateway.yaml:23 the path must not contain // or end with /",
+  "gateway.yaml:23 must be resource:verb, for example customers:read",
+  "gateway.yaml:25 must be at least 0",
+  "gateway.yaml:25 unknown key \`acount\`",
+  "gateway.yaml:26 must be one of local, open, closed",
+  "gateway.yaml:28 the key \`free\` stands twice in the same map",
+  "gateway.yaml:29 \`Pro\` must be a lower-case name",
+  "gateway.yaml:30 unknown key \`evnets\`",
+]
+`);
+  });
+
+  it('hints at what was meant', async () => {
+    const problems = await problemsOf({ 'gateway.yaml': MANY_MISTAKES, 'customers.yaml': WRONG_OPENAPI });
+    const hints = Object.fromEntries(problems.map((problem) => [problem.path, problem.hint]));
+    expect(hints).toMatchObject({
+      'services.customers.target': 'did you mean `targets`?',
+      'plans.starter.acount': 'did you mean `account`?',
+      'plans.pro.onRedisLoss': 'did you mean `open`?',
+      'operations[0].service': 'did you mean `customers`?',
+      evnets: 'did you mean `events`?',
+    });
+  });
+
+  it('repeats no password', async () => {
+    const problems = await problemsOf({
+      'gateway.yaml': MANY_MISTAKES.replace('pw@', 'hunter2@'),
+      'customers.yaml': WRONG_OPENAPI,
+    });
+    expect(JSON.stringify(problems)).not.toContain('hunter2');
+  });
+
+  it('says what to set where a variable is missing, and blames the value for nothing else', async () => {
+    const text = MINIMAL.replace('minute: 60', 'minute: "${LIMIT}"');
+    const problems = await problemsOf({ 'gateway.yaml': text, 'customers.yaml': OPENAPI });
+    expect(lines(problems)).toEqual(['gateway.yaml:7 the environment variable LIMIT is not set']);
+    expect(problems[0]?.hint).toBe('set it, or give a default: ${LIMIT:-…}');
+  });
+});
+
+describe('documents that cannot be read', () => {
+  it.each([
+    ['not there', undefined, /^gateway.yaml:5 the OpenAPI document .\/customers.yaml cannot be read$/],
+    ['not YAML', 'openapi: 3.1.0\npaths: {', /^customers.yaml:2 is not valid YAML/],
+    ['no map', '- a', /^customers.yaml:1 is not an OpenAPI document/],
+    ['Swagger 2.0', 'info: {}\nswagger: "2.0"', /^customers.yaml:2 the OpenAPI document has version 2.0$/],
+    ['no version', 'info: {}', /^customers.yaml:1 the OpenAPI document has no `openapi` version$/],
+  ])('is told at its own line: %s', async (_, text, expected) => {
+    const problems = await problemsOf({
+      'gateway.yaml': `${MINIMAL}operations: [{ match: GET /customers, cost: 2 }]\n`,
+      ...(text === undefined ? {} : { 'customers.yaml': text }),
+    });
+    expect(lines(problems)).toEqual([expect.stringMatching(expected)]);
+  });
+
+  it('says so where gateway.yaml itself is missing, is no map, or grows without bound', async () => {
+    expect(lines(await problemsOf({}))).toEqual([expect.stringMatching(/^gateway.yaml:1 cannot be read: ENOENT/)]);
+    expect(lines(await problemsOf({ 'gateway.yaml': '- a' }))).toEqual(['gateway.yaml:1 must be a map, not a list']);
+    const bomb = [
+      'a: &a [1,1,1,1,1,1,1,1,1]',
+      ...'bcdefgh'.split('').map((name, index) => {
+        const before = String.fromCharCode(97 + index);
+        return `${name}: &${name} [${Array(9).fill(`*${before}`).join()}]`;
+      }),
+    ].join('\n');
+    expect(lines(await problemsOf({ 'gateway.yaml': bomb }))).toEqual([expect.stringMatching(/Excessive alias count/)]);
+  });
+
+  it('hints at quotes where a variable stands bare inside brackets', async () => {
+    const [problem] = await problemsOf({ 'gateway.yaml': 'gateway: { port: ${PORT} }' });
+    expect(problem?.hint).toContain('needs quotes');
+  });
+});
+
+describe('operations of several services', () => {
+  const TWO = `
+services:
+  one: { targets: [http://127.0.0.1:1], openapi: one.yaml }
+  two: { targets: [http://127.0.0.1:2], openapi: two.yaml }
+plans: {}
+`;
+
+  it('may not match the same requests, whatever their parameters are called', async () => {
+    const problems = await problemsOf({
+      'gateway.yaml': TWO,
+      'one.yaml': withPaths(`  /customers/{id}:\n    get: { ${OK} }\n`),
+      'two.yaml': withPaths(`  /customers/{key}:\n    get: { ${OK} }\n`),
+    });
+    expect(lines(problems)).toEqual([
+      'two.yaml:6 GET /customers/{key} matches the same requests as GET /customers/{id}, which is there already, in service `one`',
+    ]);
+  });
+
+  it('name the parameters of one path alike, so that the public description is valid', async () => {
+    const problems = await problemsOf({
+      'gateway.yaml': TWO,
+      'one.yaml': withPaths(`  /customers/{id}:\n    get: { ${OK} }\n`),
+      'two.yaml': withPaths(`  /customers/{key}:\n    put: { ${OK} }\n`),
+    });
+    expect(problems.map((problem) => problem.hint)).toEqual(['name its parameters alike: /customers/{id}']);
+  });
+
+  it('may not share an operation id', async () => {
+    const problems = await problemsOf({
+      'gateway.yaml': TWO,
+      'one.yaml': withPaths(`  /a:\n    get: { operationId: list, ${OK} }\n`),
+      'two.yaml': withPaths(`  /b:\n    get: { operationId: list, ${OK} }\n`),
+    });
+    expect(lines(problems)).toEqual(['two.yaml:6 the operation id `list` belongs to GET /a already']);
+  });
+});
+
+describe('targets', () => {
+  it.each([
+    ['http://localhost:8080', 'gateway'],
+    ['http://127.0.0.9:8080/api', 'gateway'],
+    ['http://[::1]:8081', 'admin'],
+  ])('may not lead back to this gateway: %s', async (target, listener) => {
+    const text = MINIMAL.replace('[http://127.0.0.1:4001]', `["${target}"]`);
+    const problems = await problemsOf({ 'gateway.yaml': text, 'customers.yaml': OPENAPI });
+    expect(lines(problems)).toEqual([
+      `gateway.yaml:4 the target ${target} is the ${listener} listener of this gateway`,
+    ]);
+  });
+});
