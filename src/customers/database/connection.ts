@@ -40,7 +40,8 @@ export async function openDatabase(
 function openSqlite(dataDir: string): Database {
   const place = join(resolve(dataDir), 'customers.db');
   try {
-    mkdirSync(dataDir, { recursive: true });
+    // Personal data: for this user only.
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const raw = new DatabaseSync(place, { timeout: BUSY_TIMEOUT_MS });
     raw.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
     return {

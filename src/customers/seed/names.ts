@@ -117,7 +117,7 @@ export const ORIGINS: Readonly<Record<string, Origin>> = {
     lastNames: words(
       'Johnson Miller Davis Garcia Rodriguez Anderson Nguyen Chen Kim Okafor Tanaka Cohen Sullivan Murphy',
     ),
-    phone: '+1202555####',
+    phone: '+120255501##',
   },
 };
 

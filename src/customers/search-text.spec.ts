@@ -1,0 +1,24 @@
+import { describe, expect, it } from '@jest/globals';
+import { fold, likePatterns } from './search-text.js';
+
+describe('search', () => {
+  it.each([
+    ['JÜRGEN', 'jurgen'],
+    ['Weiß', 'weiss'],
+    ['Łukasz Ørsted Đorđe', 'lukasz orsted dorde'],
+    ['Žiga Kovačič', 'ziga kovacic'],
+    ['İstanbul', 'istanbul'],
+    ['Élodie', 'elodie'],
+  ])('finds %s without its accents and case', (text, folded) => {
+    expect(fold(text)).toBe(folded);
+    expect(fold(folded)).toBe(folded);
+  });
+
+  it('looks for every word', () => {
+    expect(likePatterns(' Anna  HUB ')).toEqual(['%anna%', '%hub%']);
+  });
+
+  it('takes the wildcards of LIKE for plain characters', () => {
+    expect(likePatterns('100%_\\')).toEqual(['%100\\%\\_\\\\%']);
+  });
+});
