@@ -1,0 +1,39 @@
+# One image for every role: `start --roles gateway`, `start --roles admin,worker`, or `start` for all three.
+ARG NODE_IMAGE=node:26-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY scripts ./scripts
+RUN npm ci
+COPY tsconfig.json tsconfig.build.json nest-cli.json ./
+COPY src ./src
+RUN npm run -s build
+
+# The optional dependencies are a Node of our own for machines with an older one; the image has the right one already.
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY scripts ./scripts
+RUN npm ci --omit=dev --omit=optional && npm cache clean --force
+
+FROM ${NODE_IMAGE}
+LABEL org.opencontainers.image.title="Trailgate" \
+      org.opencontainers.image.description="The gateway you put in front of your backends the day you publish a public REST API." \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENV NODE_ENV=production \
+    TRAILGATE_DATA_DIR=/data
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json LICENSE customers.openapi.yaml ./
+COPY deploy/gateway.yaml ./deploy/gateway.yaml
+RUN install -d -o node -g node -m 0700 /data
+USER node
+VOLUME /data
+EXPOSE 8080 8081
+# Live is not ready: a gateway whose Redis is away still serves, and must not be restarted for it.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=15s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.TRAILGATE_ADMIN_PORT || 8081}/livez`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "--enable-source-maps", "dist/main.js"]
+CMD ["start", "--config", "deploy/gateway.yaml"]

@@ -1,0 +1,157 @@
+/** The image and docker-compose.yml say what the code understands; no Docker is needed to find out. */
+import { describe, expect, it } from '@jest/globals';
+import { existsSync, readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { loadConfig } from '../src/config/load.js';
+import { ENVIRONMENT_VARIABLES, readEnvironment } from '../src/config/environment.js';
+import { readConfig as readCustomersConfig } from '../src/customers/config.js';
+
+interface Service {
+  readonly image?: string;
+  readonly build?: string;
+  readonly command?: readonly string[];
+  readonly entrypoint?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly ports?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly networks?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly healthcheck?: { readonly test: readonly string[] };
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+}
+
+const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as Compose;
+const dockerfile = readFileSync('Dockerfile', 'utf8');
+const service = (name: string): Service => {
+  const found = compose.services[name];
+  if (found === undefined) throw new Error(`docker-compose.yml has no service ${name}`);
+  return found;
+};
+
+/** As compose does it: `${NAME:?words}` and `${NAME:-default}` from the variables. */
+function fill(text: string, variables: Readonly<Record<string, string>>): string {
+  return text.replaceAll(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_match, name: string, kind?: string, rest = '') => {
+    const value = variables[name] ?? '';
+    if (value === '' && kind === '?') throw new Error(`${name}: ${rest}`);
+    return value === '' && kind === '-' ? rest : value;
+  });
+}
+
+const SECRETS = { POSTGRES_PASSWORD: 'a'.repeat(64), TRAILGATE_ADMIN_TOKEN: 'b'.repeat(64) };
+const environmentOf = (name: string) =>
+  Object.fromEntries(
+    Object.entries(service(name).environment ?? {}).map(([key, value]) => [key, fill(String(value), SECRETS)]),
+  );
+
+describe('docker-compose.yml', () => {
+  it('runs gateway and admin as containers of their own, from one image', () => {
+    expect(service('gateway').image).toBe(service('admin').image);
+    expect(service('gateway').command?.slice(-2)).toEqual(['--roles', 'gateway']);
+    expect(service('admin').command?.slice(-2)).toEqual(['--roles', 'admin,worker']);
+  });
+
+  it.each(['gateway', 'admin'])('gives %s only variables that it reads, with values that it accepts', (name) => {
+    const environment = environmentOf(name);
+    expect(Object.keys(ENVIRONMENT_VARIABLES)).toEqual(expect.arrayContaining(Object.keys(environment)));
+    expect(readEnvironment(environment)).toMatchObject({
+      databaseUrl: `postgres://trailgate:${SECRETS.POSTGRES_PASSWORD}@postgres:5432/trailgate`,
+      redisUrl: 'redis://redis:6379',
+    });
+  });
+
+  it('gives the customers backend only variables that it reads, on a port that the gateway forwards to', () => {
+    const environment = environmentOf('customers');
+    const source = readFileSync('src/customers/config.ts', 'utf8');
+    expect(Object.keys(environment).filter((name) => !source.includes(`  ${name}: `))).toEqual([]);
+    expect(readCustomersConfig(environment)).toMatchObject({ host: '0.0.0.0', port: 4001 });
+    expect(readFileSync('deploy/gateway.yaml', 'utf8')).toContain('http://customers:4001');
+  });
+
+  it('does not start without its secrets', () => {
+    const text = readFileSync('docker-compose.yml', 'utf8');
+    for (const name of Object.keys(SECRETS)) {
+      expect(() => fill(text, { ...SECRETS, [name]: '' })).toThrow(name);
+      expect(readFileSync('.env.example', 'utf8')).toContain(`${name}=\n`);
+    }
+  });
+
+  it('publishes the gateway, and the admin listener on this machine only, and nothing else', () => {
+    const published = Object.entries(compose.services).flatMap(([name, { ports = [] }]) =>
+      ports.map((port) => `${name} ${port}`),
+    );
+    expect(published).toEqual(['gateway 8080:8080', 'admin 127.0.0.1:8081:8081']);
+    for (const name of ['redis', 'postgres', 'customers']) expect(service(name).networks).toEqual(['internal']);
+    expect(compose.networks['internal']).toEqual({ internal: true });
+  });
+
+  it('keeps what Redis and PostgreSQL hold', () => {
+    const redis = service('redis').command?.join(' ');
+    expect(redis).toContain('--appendonly yes --appendfsync everysec --maxmemory-policy noeviction');
+    expect(service('redis').volumes).toEqual(['redis-data:/data']);
+    expect(service('postgres').volumes).toContain('postgres-data:/var/lib/postgresql/data');
+    expect(Object.keys(compose.volumes)).toEqual(['redis-data', 'postgres-data']);
+    expect([service('redis').image, service('postgres').image]).toEqual(['redis:7-alpine', 'postgres:17-alpine']);
+  });
+
+  it('waits for what a container needs, and knows when each is healthy', () => {
+    for (const [name, { depends_on: needs = {}, healthcheck, build }] of Object.entries(compose.services)) {
+      expect({ name, checked: healthcheck !== undefined || build !== undefined }).toEqual({ name, checked: true });
+      for (const [need, { condition }] of Object.entries(needs)) {
+        expect(condition).toBe('service_healthy');
+        expect(compose.services).toHaveProperty(need);
+      }
+    }
+    expect(Object.keys(service('gateway').depends_on ?? {}).toSorted()).toEqual(['customers', 'postgres', 'redis']);
+  });
+
+  it('mounts files that exist', () => {
+    const mounted = Object.values(compose.services)
+      .flatMap(({ volumes = [] }) => volumes)
+      .filter((volume) => volume.startsWith('./'))
+      .map((volume) => volume.split(':')[0] ?? '');
+    expect(mounted.length).toBeGreaterThan(0);
+    expect(mounted.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  it('runs on a configuration without a fault', async () => {
+    const loaded = await loadConfig('deploy/gateway.yaml', readEnvironment({}), {});
+    expect(loaded).not.toHaveProperty('problems');
+  });
+});
+
+describe('the image', () => {
+  const ignored = readFileSync('.dockerignore', 'utf8').split('\n');
+
+  it('copies files that exist and that .dockerignore lets in', () => {
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = '']) =>
+      paths.split(' '),
+    );
+    expect(copied).toContain('package-lock.json');
+    expect(copied.filter((path) => !existsSync(path))).toEqual([]);
+    expect(copied.filter((path) => !ignored.includes(`!${path}`))).toEqual([]);
+    expect(ignored).toContain('*');
+  });
+
+  it('runs as an ordinary user, by exec, without dev dependencies', () => {
+    const last = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '));
+    expect(last).toContain('\nUSER node\n');
+    expect(last).toMatch(/\nENTRYPOINT \["node", .*"dist\/main\.js"\]/);
+    expect(last).toMatch(/\nCMD \["start", /);
+    expect(last).toContain('--from=dependencies /app/node_modules');
+    expect(dockerfile).toContain('npm ci --omit=dev --omit=optional');
+  });
+
+  it('is asked for its health on the admin listener, as an array that no shell reads', () => {
+    const [, json = ''] = /HEALTHCHECK [^\n]*\\\n\s+CMD (\[.*\])/.exec(dockerfile) ?? [];
+    const command = JSON.parse(json) as string[];
+    expect(command.slice(0, 2)).toEqual(['node', '-e']);
+    expect(command[2]).toContain('/livez');
+    expect(command[2]).toContain('TRAILGATE_ADMIN_PORT || 8081');
+    expect(readFileSync('deploy/gateway.yaml', 'utf8')).toContain('admin: { host: 0.0.0.0, port: 8081 }');
+  });
+});
