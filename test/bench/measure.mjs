@@ -6,8 +6,9 @@ import { GATEWAY_CORE, truncateLog } from './processes.mjs';
 import { redisCounters, redisDifference } from './redis.mjs';
 
 const VERIFY_SECONDS = 1;
-/** Requests that were cut off at the end of an interval still reach the backend. */
+/** Requests that were cut off at the end of an interval still reach the backend: its count must stand still this long. */
 const SETTLE_MS = 100;
+const SETTLE_ATTEMPTS = 50;
 
 /**
  * @param {import('./peers.mjs').Gateway} gateway
@@ -44,14 +45,24 @@ export async function measureRound(gateway, { seconds, connections, backend }) {
 
 /** Runs the load and holds what it saw against what the backend saw. `atEnd` is read the moment that the load ends. */
 async function counted(gateway, backend, connections, interval, atEnd = () => undefined) {
-  const before = await backend.requests();
+  const before = await settledRequests(backend);
   const load = await runLoad(gateway, interval);
   const readings = atEnd();
-  await sleep(SETTLE_MS);
-  const reached = (await backend.requests()) - before;
+  const reached = (await settledRequests(backend)) - before;
   const surplus = reached - load.requests;
   if (surplus < 0 || surplus > connections) {
     throw new Error(`${load.requests} requests were answered, but ${reached} reached the backend`);
   }
   return { ...load, atEnd: readings };
+}
+
+async function settledRequests(backend) {
+  let last = await backend.requests();
+  for (let attempt = 0; attempt < SETTLE_ATTEMPTS; attempt++) {
+    await sleep(SETTLE_MS);
+    const now = await backend.requests();
+    if (now === last) return now;
+    last = now;
+  }
+  throw new Error('requests still reach the backend although the load has ended');
 }

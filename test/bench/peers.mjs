@@ -34,7 +34,15 @@ export const PEERS = [
     keyed: true,
     scoped: true,
     limits: true,
-    start: startNginxLua,
+    start: (context) => startNginxLua(context, 'redis_each'),
+  },
+  {
+    id: 'nginx-lua-gathered',
+    title: 'nginx + Lua, the same job, requests gathered for Redis (as Trailgate does)',
+    keyed: true,
+    scoped: true,
+    limits: true,
+    start: (context) => startNginxLua(context, 'redis_gathered'),
   },
   {
     id: 'fastify',
@@ -61,30 +69,38 @@ function startHaproxy({ backend, keys }) {
   return startConfigured('haproxy.cfg', command, { '@BACKEND_PORT@': backend.port }, keys);
 }
 
-async function startNginxLua({ backend, keys }) {
-  const redis = await startRedis('nginx-lua');
-  const values = { '@BACKEND_PORT@': backend.port, '@REDIS_PORT@': redis.port, '@KEYS@': keys.tableFile };
-  const gateway = await startConfigured('nginx-lua.conf', nginxArgs, values, keys);
+/** @param {object} context @param {string} client the Lua file that asks Redis */
+async function startNginxLua({ backend, keys }, client) {
+  const redis = await startRedis(client);
+  const values = {
+    '@BACKEND_PORT@': backend.port,
+    '@REDIS_PORT@': redis.port,
+    '@KEYS@': keys.tableFile,
+    '@REDIS_CLIENT@': client,
+  };
+  const gateway = await startConfigured('nginx-lua.conf', nginxArgs, values, keys, client);
   const [, account, key] = readFileSync(keys.tableFile, 'utf8').split('\n')[0].split('\t');
   const windows = [`key:${key}:minute`, `account:${account}:minute`, `key:${key}:month`, `account:${account}:month`];
   return { ...gateway, redis, counters: () => Promise.all(windows.map((part) => sumOfCounters(redis, part))) };
 }
 
 /** Fills in a configuration file of the peers' folder and starts the program on it. */
-async function startConfigured(name, command, values, keys) {
+async function startConfigured(template, command, values, keys, name = template) {
   const port = await freePort();
   const all = {
     ...values,
     '@PORT@': port,
+    '@NAME@': name,
     '@TEMP_PATHS@': NGINX_TEMP_PATHS,
     '@PEERS@': FOLDER,
     '@MODULES@': nginxModulesPath(),
   };
-  const template = readFileSync(path.join(FOLDER, name), 'utf8');
   const file = path.join(temporaryFolder(), name);
   writeFileSync(
     file,
-    template.replaceAll(/@[A-Z_]+@/g, (placeholder) => String(all[placeholder])),
+    readFileSync(path.join(FOLDER, template), 'utf8').replaceAll(/@[A-Z_]+@/g, (placeholder) =>
+      String(all[placeholder]),
+    ),
   );
   const program = startProgram({ name, ...command(file), core: GATEWAY_CORE });
   await untilListening(program, port);

@@ -46,6 +46,7 @@ export function table(rows) {
     'p99 ms',
     'memory MB',
     'Redis calls/request',
+    'Redis reads/request',
     "use of the gateway's core",
   ];
   const fixed = (value, digits) => (value === undefined ? '–' : value.toFixed(digits));
@@ -61,6 +62,7 @@ export function table(rows) {
       fixed(medians.p99, 2),
       fixed(medians.residentMegabytes, 0),
       fixed(medians.redisCalls, 2),
+      fixed(medians.redisReads, 2),
       `${fixed(medians.gatewayCoreUse * 100, 0)} %`,
     ]);
   const alignment = head.map((_, i) => (i === 0 ? '---' : '---:'));

@@ -1,35 +1,18 @@
 -- The hand-written gateway: key, scope, four windows in one atomic call to Redis, headers. Written to be fast: no pattern
 -- matching and no table per request on the way, records and Redis commands are built once and kept, one line comes back.
 local ffi = require "ffi"
+local script = require "redis_script"
 local C, ngx = ffi.C, ngx
 local find, sub, format = string.find, string.sub, string.format
 local floor, tonumber = math.floor, tonumber
-local tcp, var, header = ngx.socket.tcp, ngx.var, ngx.header
+local var, header = ngx.var, ngx.header
 local api_keys = ngx.shared.api_keys
 
 ffi.cdef [[ unsigned char *SHA256(const unsigned char *data, size_t length, unsigned char *digest); ]]
 local digest = ffi.new("unsigned char[32]")
 
-local gateway = { redis_port = 6379 }
-
--- All four admit and all count, or one refuses and none counts. Answers one line: 0 or the number of the window that
--- refuses, then the four counts.
-local SCRIPT = [[
-local used = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
-for i = 1, 4 do
-  used[i] = tonumber(used[i] or 0)
-end
-for i = 1, 4 do
-  if used[i] >= tonumber(ARGV[i]) then
-    return redis.status_reply(i .. ' ' .. table.concat(used, ' '))
-  end
-end
-for i = 1, 4 do
-  used[i] = redis.call('INCR', KEYS[i])
-  if used[i] == 1 then redis.call('EXPIRE', KEYS[i], i < 3 and 120 or 2764800) end
-end
-return redis.status_reply('0 ' .. table.concat(used, ' '))]]
-local SCRIPT_SHA
+-- `count(command, port)` asks Redis, in one of the two ways that stand beside this file; set by the configuration.
+local gateway = { redis_port = 6379, count = nil }
 
 -- Keys ----------------------------------------------------------------------------------------------------------------
 
@@ -39,15 +22,10 @@ end
 
 -- Called once at start: hash, account, key id, scopes and four limits on each line, tabs between.
 function gateway.load_keys(file)
-  SCRIPT_SHA = gateway.sha1_hex(SCRIPT)
   for line in io.lines(file) do
     local tab = find(line, "\t", 1, true)
     api_keys:set(from_hex(sub(line, 1, tab - 1)), sub(line, tab + 1))
   end
-end
-
-function gateway.sha1_hex(text)
-  return (ngx.sha1_bin(text):gsub(".", function(byte) return format("%02x", byte:byte()) end))
 end
 
 -- Records by the text that stands in the shared dict: parsed once, and again when the text changes.
@@ -96,50 +74,16 @@ local function tick(now)
   clock.month_reset = clock.month_end - now
 end
 
--- Redis ---------------------------------------------------------------------------------------------------------------
-
-local function bulk(text)
-  return "$" .. #text .. "\r\n" .. text .. "\r\n"
-end
-
 -- The command of a record and its policy field hold for a minute; under load nearly every request finds them ready.
 local function prepare(record)
   local limits, month, minute = record.limits, clock.month, clock.minute
-  local arguments = {
-    "EVALSHA", SCRIPT_SHA, "4",
+  record.command = script.encode("EVALSHA", script.sha1, 4,
     "key:" .. record.key_id .. ":minute:" .. minute, "account:" .. record.account .. ":minute:" .. minute,
     "key:" .. record.key_id .. ":month:" .. month, "account:" .. record.account .. ":month:" .. month,
-    limits[1], limits[2], limits[3], limits[4],
-  }
-  local parts = { "*" .. #arguments .. "\r\n" }
-  for _, argument in ipairs(arguments) do parts[#parts + 1] = bulk(tostring(argument)) end
-  record.command = table.concat(parts)
+    limits[1], limits[2], limits[3], limits[4])
   record.minute = minute
   record.policy = format('"key-minute";q=%d;w=60, "account-minute";q=%d;w=60, "key-month";q=%d;w=%d, "account-month";q=%d;w=%d',
     limits[1], limits[2], limits[3], clock.month_length, limits[4], clock.month_length)
-end
-
-local function load_script(socket)
-  socket:send("*3\r\n" .. bulk("SCRIPT") .. bulk("LOAD") .. bulk(SCRIPT))
-  socket:receive()
-  socket:receive()
-end
-
--- The four counts as one line, over a connection from the worker's pool; nil when Redis fails.
-local function count(record)
-  local socket = tcp()
-  socket:settimeouts(1000, 1000, 1000)
-  if not socket:connect("127.0.0.1", gateway.redis_port) then return nil end
-  if not socket:send(record.command) then return nil end
-  local line = socket:receive()
-  if line and sub(line, 1, 9) == "-NOSCRIPT" then
-    load_script(socket)
-    socket:send(record.command)
-    line = socket:receive()
-  end
-  if not line then return nil end
-  socket:setkeepalive(60000, 256)
-  return sub(line, 1, 1) == "+" and line or nil
 end
 
 -- Answers -------------------------------------------------------------------------------------------------------------
@@ -190,7 +134,7 @@ function gateway.access(scope)
   local now = ngx.time()
   if now ~= clock.second then tick(now) end
   if record.minute ~= clock.minute then prepare(record) end
-  local line = count(record)
+  local line = gateway.count(record.command, gateway.redis_port)
   if not line then return refuse(503, "quota_unavailable", "The counters cannot be reached.") end
   local refused = answer(record, line)
   if refused > 0 then
