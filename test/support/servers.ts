@@ -76,7 +76,7 @@ export function installPackages(packages: readonly string[]): string | null {
   ];
   for (const step of steps) {
     const [command = '', ...args] = [...prefix, ...environment, ...step];
-    const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
+    const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', env: process.env });
     if (status !== 0) {
       process.stderr.write(stdout + stderr);
       return `"${step.join(' ')}" failed with status ${status}`;
