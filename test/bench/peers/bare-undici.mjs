@@ -48,7 +48,9 @@ class Forwarding {
   }
 
   onResponseEnd() {
-    this.response.end(this.held);
+    // as a string it joins the head in one buffer; as a Buffer the two would leave by writev
+    if (this.held) this.response.end(this.held.latin1Slice(), 'latin1');
+    else this.response.end();
   }
 
   onResponseError() {
