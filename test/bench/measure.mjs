@@ -16,44 +16,52 @@ const SETTLE_ATTEMPTS = 50;
  * @returns {Promise<object>} one row of figures; times of answers in ms, CPU time in µs for each request
  */
 export async function measureRound(gateway, { seconds, connections, backend }) {
-  await counted(gateway, backend, connections, { seconds: VERIFY_SECONDS, connections, verify: true });
+  await interval(gateway, backend, { seconds: VERIFY_SECONDS, connections, verify: true });
   const redisBefore = gateway.redis && (await redisCounters(gateway.redis));
-  const coreBefore = coreBusySeconds(GATEWAY_CORE);
-  const cpuBefore = cpuSeconds(gateway.program.pid);
-  const load = await counted(gateway, backend, connections, { seconds, connections }, () => ({
-    cpu: cpuSeconds(gateway.program.pid) - cpuBefore,
-    core: coreBusySeconds(GATEWAY_CORE) - coreBefore,
-    residentMegabytes: residentMegabytes(gateway.program.pid),
-  }));
+  const { load, before, after } = await interval(gateway, backend, { seconds, connections });
   const redis = redisBefore && redisDifference(redisBefore, await redisCounters(gateway.redis));
   truncateLog(gateway.program);
-  const { requests, p50, p99, max, atEnd } = load;
+  const { requests, p50, p99, max } = load;
+  const cpu = after.cpu - before.cpu;
   return {
     requests,
-    cpuMicroseconds: (atEnd.cpu / requests) * 1e6,
+    cpuMicroseconds: (cpu / requests) * 1e6,
     requestsPerSecond: requests / load.seconds,
     p50,
     p99,
     max,
-    residentMegabytes: atEnd.residentMegabytes,
-    gatewayCoreUse: atEnd.cpu / load.seconds,
-    foreignCoreUse: Math.max(0, atEnd.core - atEnd.cpu) / load.seconds,
+    residentMegabytes: after.residentMegabytes,
+    gatewayCoreUse: cpu / load.seconds,
+    foreignCoreUse: Math.max(0, after.core - before.core - cpu) / load.seconds,
     redisCalls: redis && redis.calls / requests,
     redisReads: redis && redis.reads / requests,
   };
 }
 
-/** Runs the load and holds what it saw against what the backend saw. `atEnd` is read the moment that the load ends. */
-async function counted(gateway, backend, connections, interval, atEnd = () => undefined) {
-  const before = await settledRequests(backend);
-  const load = await runLoad(gateway, interval);
-  const readings = atEnd();
-  const reached = (await settledRequests(backend)) - before;
-  const surplus = reached - load.requests;
-  if (surplus < 0 || surplus > connections) {
-    throw new Error(`${load.requests} requests were answered, but ${reached} reached the backend`);
+/** Load between two readings of the kernel's accounting; what was answered is held against what others counted. */
+async function interval(gateway, backend, settings) {
+  const countersBefore = await counters(gateway, backend);
+  const before = accounting(gateway);
+  const load = await runLoad(gateway, settings);
+  const after = accounting(gateway);
+  const countersAfter = await counters(gateway, backend);
+  for (const [name, count] of Object.entries(countersAfter)) {
+    const difference = count - countersBefore[name];
+    const cutOff = difference - load.requests;
+    if (cutOff < 0 || cutOff > settings.connections) {
+      throw new Error(`${load.requests} requests were answered, but ${name} counted ${difference}`);
+    }
   }
-  return { ...load, atEnd: readings };
+  return { load, before, after };
+}
+
+function accounting({ program: { pid } }) {
+  return { cpu: cpuSeconds(pid), core: coreBusySeconds(GATEWAY_CORE), residentMegabytes: residentMegabytes(pid) };
+}
+
+async function counters(gateway, backend) {
+  const reached = await settledRequests(backend);
+  return { 'the backend': reached, ...(gateway.monthTotal && { 'the month windows': await gateway.monthTotal() }) };
 }
 
 async function settledRequests(backend) {

@@ -10,10 +10,10 @@ const FOLDER = path.join(import.meta.dirname, 'peers');
 /**
  * What the bench knows of a gateway. `keyed`: refuses without a known key; `scoped`: refuses a key without the scope;
  * `limits`: counts four windows, sends their fields and refuses over them; `counters` reads what it has counted for the
- * first key of the load.
+ * first key of the load, `monthTotal` what all accounts of the load have used this month.
  * @typedef {{ id: string, title: string, keyed: boolean, scoped: boolean, limits: boolean, program: { pid: number },
  *   url: string, secrets: string[], secretsFile: string, unscoped?: string, tiny?: string, redis?: object,
- *   counters?: () => Promise<number[]> }} Gateway
+ *   counters?: () => Promise<number[]>, monthTotal?: () => Promise<number> }} Gateway
  */
 
 const NOTHING = { keyed: false, scoped: false, limits: false };
@@ -80,8 +80,18 @@ async function startNginxLua({ backend, keys }, client) {
   };
   const gateway = await startConfigured('nginx-lua.conf', nginxArgs, values, keys, client);
   const [, account, key] = readFileSync(keys.tableFile, 'utf8').split('\n')[0].split('\t');
-  const windows = [`key:${key}:minute`, `account:${account}:minute`, `key:${key}:month`, `account:${account}:month`];
-  return { ...gateway, redis, counters: () => Promise.all(windows.map((part) => sumOfCounters(redis, part))) };
+  const windows = [
+    `key:${key}:minute:*`,
+    `account:${account}:minute:*`,
+    `key:${key}:month:*`,
+    `account:${account}:month:*`,
+  ];
+  return {
+    ...gateway,
+    redis,
+    counters: () => Promise.all(windows.map((pattern) => sumOfCounters(redis, pattern))),
+    monthTotal: () => sumOfCounters(redis, 'account:*:month:*'),
+  };
 }
 
 /** Fills in a configuration file of the peers' folder and starts the program on it. */

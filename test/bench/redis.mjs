@@ -3,6 +3,8 @@ import { Redis } from 'ioredis';
 import { freePort, LOAD_CORE, startProgram, temporaryFolder, untilListening } from './processes.mjs';
 
 const SCRIPT_COMMANDS = ['eval', 'evalsha', 'eval_ro', 'evalsha_ro', 'fcall', 'fcall_ro'];
+/** What this program itself asks for. */
+const OWN_COMMANDS = ['info', 'keys'];
 
 /** Starts a Redis without persistence on the load's core. */
 export async function startRedis(name) {
@@ -21,7 +23,7 @@ export async function startRedis(name) {
 
 /**
  * What clients have asked of this Redis so far. A script's inner commands stand in `commandstats` like any other, so
- * where scripts ran only these are counted as calls; `reads` are socket reads, one for each pipeline.
+ * where scripts ran only these are counted as calls; `reads` are socket reads, one for each pipeline (a few are our own).
  */
 export async function redisCounters({ client }) {
   const calls = new Map();
@@ -32,21 +34,21 @@ export async function redisCounters({ client }) {
   return { calls, reads: Number(reads) };
 }
 
-/** Calls and socket reads between two readings (our own INFO calls left out). */
+/** Calls and socket reads between two readings (this program's own left out). */
 export function redisDifference(before, after) {
   let scripts = 0;
   let others = 0;
   for (const [command, count] of after.calls) {
     const difference = count - (before.calls.get(command) ?? 0);
     if (SCRIPT_COMMANDS.includes(command)) scripts += difference;
-    else if (command !== 'info') others += difference;
+    else if (!OWN_COMMANDS.includes(command)) others += difference;
   }
-  return { calls: scripts || others, reads: after.reads - before.reads - 2 };
+  return { calls: scripts || others, reads: after.reads - before.reads };
 }
 
-/** Sum of the integer values of all keys that contain `part`. */
-export async function sumOfCounters({ client }, part) {
-  const keys = (await client.keys('*')).filter((key) => key.includes(part));
+/** Sum of the integer values of all keys that match a glob pattern. */
+export async function sumOfCounters({ client }, pattern) {
+  const keys = await client.keys(pattern);
   if (keys.length === 0) return 0;
   return (await client.mget(keys)).reduce((sum, value) => sum + Number(value), 0);
 }

@@ -62,7 +62,17 @@ async function start({ backend }, name, logLevel) {
   });
   const { gateway: url, admin } = await untilReady(program, () => listeningUrls(program));
   const keys = await makeKeys(name, adminClient(admin, token));
-  return { program, url, redis, ...keys, counters: () => usedByKey(url, keys.secrets[0]) };
+  const used = async (secret) => (await usage(url, secret)).map((window) => window.used);
+  const usedThisMonth = async (secret) =>
+    (await usage(url, secret)).find(({ policy }) => policy === 'account-month').used;
+  return {
+    program,
+    url,
+    redis,
+    ...keys,
+    counters: () => used(keys.secrets[0]),
+    monthTotal: async () => sum(await Promise.all(keys.oneOfEachAccount.map(usedThisMonth))),
+  };
 }
 
 /** The URLs that the `listening` lines give by role; false until both are there. */
@@ -91,25 +101,33 @@ async function makeKeys(name, post) {
   const account = async (plan) => (await post('accounts', { name: `Rafting ${plan}`, plan })).id;
   const key = async (id, scope) => (await post(`accounts/${id}/api-keys`, { name: 'bench', scopes: [scope] })).secret;
   const secrets = [];
+  const oneOfEachAccount = [];
   for (let made = 0; made < ACCOUNTS; made += PARALLEL_CALLS) {
     const some = Array.from({ length: Math.min(PARALLEL_CALLS, ACCOUNTS - made) }, async () => {
       const id = await account('bench');
-      for (let i = 0; i < KEYS_PER_ACCOUNT; i++) secrets.push(await key(id, SCOPE));
+      const own = [];
+      for (let i = 0; i < KEYS_PER_ACCOUNT; i++) own.push(await key(id, SCOPE));
+      secrets.push(...own);
+      oneOfEachAccount.push(own[0]);
     });
     await Promise.all(some);
   }
   return {
     secrets,
+    oneOfEachAccount,
     secretsFile: writeSecrets(`${name}-keys.txt`, secrets),
     unscoped: await key(await account('bench'), 'invoices:read'),
     tiny: await key(await account('tiny'), SCOPE),
   };
 }
 
-/** What the key's own usage page says of its four windows. */
-async function usedByKey(url, secret) {
+/** The four windows as the key's own usage page tells them; asking costs nothing. */
+async function usage(url, secret) {
   const response = await fetch(`${url}/api/v1/usage`, { headers: { authorization: `Bearer ${secret}` } });
   if (response.status !== 200) throw new Error(`GET /api/v1/usage: ${response.status} ${await response.text()}`);
-  const { windows } = await response.json();
-  return windows.map(({ used }) => used);
+  return (await response.json()).windows;
+}
+
+function sum(values) {
+  return values.reduce((total, value) => total + value, 0);
 }
