@@ -1,6 +1,6 @@
 /** What can only be judged by looking at several settings together. Works on a document that may have other faults. */
 import { isIP } from 'node:net';
-import { isObject } from './openapi-document.js';
+import { isObject } from './openapi-traversal.js';
 import type { ConfigProblem } from './problem.js';
 import type { Environment } from './schema.js';
 import { valueAt } from './schema-problems.js';

@@ -1,8 +1,8 @@
 /** Reads the OpenAPI document of one service: parsed, of a version that we know, and valid against the standard's schema. */
-import type { ConfigProblem, DocumentPath } from './problem.js';
+import type { JsonObject } from './openapi-traversal.js';
+import { isObject, visitObjects } from './openapi-traversal.js';
+import type { ConfigProblem } from './problem.js';
 import { SourceDocument } from './source-document.js';
-
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A valid document and where its parts stand. */
 export interface OpenApiDocument {
@@ -53,29 +53,6 @@ export function resolveReference(document: JsonObject, value: unknown): unknown 
     current = lookUp(document, current['$ref']);
   }
   return current;
-}
-
-/** Calls `visit` with every object below `value`, and the path to it; examples are data, and are not looked into. */
-export function visitObjects(
-  value: unknown,
-  visit: (object: JsonObject, path: DocumentPath) => void,
-  path: DocumentPath = [],
-): void {
-  if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) visitObjects(item, visit, [...path, index]);
-  } else if (isObject(value)) {
-    visit(value, path);
-    const isNamed = path.at(-1) === 'properties' || path.at(-2) === 'components';
-    for (const [key, child] of Object.entries(value)) {
-      if (isNamed || !DATA_KEYS.has(key)) visitObjects(child, visit, [...path, key]);
-    }
-  }
-}
-
-const DATA_KEYS = new Set(['example', 'examples', 'default', 'enum', 'const']);
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function lookUp(document: JsonObject, reference: string): unknown {

@@ -1,6 +1,8 @@
 /** The operations of one OpenAPI document: method, template, and the scopes that stand in `security`. */
-import type { JsonObject, OpenApiDocument } from './openapi-document.js';
-import { isObject, resolveReference } from './openapi-document.js';
+import type { OpenApiDocument } from './openapi-document.js';
+import { resolveReference } from './openapi-document.js';
+import type { JsonObject } from './openapi-traversal.js';
+import { isObject } from './openapi-traversal.js';
 import { templateProblem } from './path-template.js';
 import type { ConfigProblem, DocumentPath } from './problem.js';
 import { SCOPE_PATTERN } from './schema.js';

@@ -1,0 +1,68 @@
+/** What an integrator reads first: how to sign in, what errors look like, what limits there are, what may change. Markdown. */
+import type { Config } from '../config/schema.js';
+
+/** How long a deprecated version goes on answering. */
+const MONTHS_AFTER_DEPRECATION = 12;
+
+/** The introduction of the public description. `publicUrl` has no trailing slash. */
+export function apiGuide(config: Config, publicUrl: string): string {
+  const { basePath } = config.file.api;
+  const [first] = config.operations.filter(
+    (operation) => operation.method === 'GET' && !operation.template.includes('{'),
+  );
+  const url = `${publicUrl}${basePath}${first?.template ?? '/usage'}`;
+  return `## Authentication
+Send your API key with every request: \`Authorization: Bearer tg_live_…\`. A key is never accepted in a URL. Keep it on your servers,
+out of browsers and apps.
+
+\`\`\`sh
+curl ${url} -H "Authorization: Bearer $API_KEY"
+\`\`\`
+
+Each operation names the scopes that a key needs, such as \`customers:read\`. A key without them is answered 403 with the missing
+scopes; \`customers:*\` grants all of a resource, \`*\` everything.
+
+## Errors
+Every error is a JSON problem (RFC 9457, \`application/problem+json\`). Program against \`code\`, show \`detail\` to people, quote
+\`request_id\` when you ask for help. \`errors\` names each wrong field. Retry 502, 503 and 504 with increasing pauses, and 429 after
+\`Retry-After\`; other 4xx answers stay the same until you change the request. [All codes](${publicUrl}/docs/errors)
+
+## Limits
+Limits hold for each key and for the account, in any 60 seconds and in a calendar month. Every answer to a known key says
+where you stand:
+
+- \`RateLimit-Policy\` lists the limits, \`RateLimit\` what is left of each: \`"account-month";r=9873;t=911541\` is 9,873 requests for the next 911,541 seconds.
+- \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (in seconds from now) say the same of the tightest limit.
+- 429 means that a limit is used up: wait for the seconds in \`Retry-After\`. With \`code\` \`rate_limited\` that is under a minute; with
+  \`quota_exceeded\` it is the next month, so do not wait but ask for a larger plan.
+
+A refused request is not counted, and neither is one that fails with 502, 503 or 504. \`GET ${basePath}/usage\` shows your usage at any time, and is free.
+
+## Pagination
+Lists answer \`{"data": […], "has_more": true, "next_cursor": "…"}\` for \`?limit=1\` to \`100\`. While \`has_more\` is true, ask again with
+\`cursor=next_cursor\`, or follow \`Link: <…>; rel="next"\`. Cursors are opaque: keep them no longer than the loop that uses them.
+
+${versioningPolicy(config)}`;
+}
+
+/** The versioning policy: what counts as breaking, how a change is announced, how long a version lives. Markdown. */
+export function versioningPolicy(config: Config): string {
+  const { basePath, deprecation, sunset } = config.file.api;
+  return `## Versioning
+The version is in the path: \`${basePath}\`. A change that could break a working integration comes with a new version only. These are breaking:
+
+- an operation, a parameter value, a field or a value of a field goes away, or changes its name, type or meaning;
+- something optional becomes required, or a limit on input becomes tighter;
+- a status or a \`code\` of an error changes for the same request, or an operation needs another scope.
+
+These are not, and can come at any time: new operations, new optional parameters, new fields in answers, new values where a
+field says that there may be more, new error codes, new headers, another order of fields, other words in \`title\` and \`detail\`.
+Write your integration so that it ignores what it does not know.
+
+A version is deprecated only when its successor is available, and answers for at least ${MONTHS_AFTER_DEPRECATION} months after that. From then on each of
+its answers carries \`Deprecation\` (RFC 9745), \`Sunset\` (RFC 8594) with the date on which it ends, and \`Link\` with where to read
+on. After that date it answers 410.${deprecation === null ? '' : `\n\n**This version is deprecated from ${deprecation}.**`}${
+    sunset === null ? '' : `\n\n**This version ends on ${sunset}.**`
+  }
+`;
+}

@@ -1,0 +1,188 @@
+/** The public description of the API: the operations that are published, of all services, as one OpenAPI 3.1 document. */
+import { resolveReference } from '../config/openapi-document.js';
+import type { JsonObject } from '../config/openapi-traversal.js';
+import { isObject, mapObjects } from '../config/openapi-traversal.js';
+import { templateParameters } from '../config/path-template.js';
+import type { Config, Operation } from '../config/schema.js';
+import { apiGuide } from './api-guide.js';
+import { upgradeToOpenApi31 } from './openapi-upgrade.js';
+import type { Components } from './service-components.js';
+import { adoptComponents } from './service-components.js';
+import { headerReferences, problemContent, REFUSALS, sharedComponents } from './shared-components.js';
+
+/** What the document says beyond the configuration. */
+export interface PublicOpenApiOptions {
+  /** Origin without trailing slash; the configuration's unless given, as where a port was chosen at start. */
+  readonly publicUrl?: string;
+  /** Whether the version's deprecation date is past. */
+  readonly isDeprecated?: boolean;
+}
+
+/** Builds the document. Backends' own servers, security schemes and unpublished parts do not appear in it. */
+export function buildPublicOpenApi(config: Config, options: PublicOpenApiOptions = {}): JsonObject {
+  const publicUrl = options.publicUrl ?? config.publicUrl;
+  const components = sharedComponents();
+  const paths: Record<string, Record<string, unknown>> = {};
+  const tags = new Map<string, unknown>();
+  for (const service of Object.keys(config.file.services)) {
+    const document = documentOf(config, service);
+    const operations = config.operations.filter((operation) => operation.service === service);
+    const parts = operations.map((operation) => publicOperation(operation, document, options.isDeprecated === true));
+    for (const [index, part] of adoptComponents(parts, document, service, components).entries()) {
+      const operation = operations[index];
+      if (operation === undefined) continue;
+      (paths[operation.template] ??= {})[operation.method.toLowerCase()] = part;
+    }
+    for (const tag of usedTags(document, parts)) tags.set(String(tag['name']), tags.get(String(tag['name'])) ?? tag);
+  }
+  (paths['/usage'] ??= {})['get'] = USAGE_OPERATION;
+  tags.set('Usage', { name: 'Usage', description: 'Your limits, and what you used of them.' });
+  return {
+    openapi: '3.1.1',
+    info: info(config, publicUrl),
+    servers: [{ url: publicUrl + config.file.api.basePath }],
+    security: [{ bearerAuth: [] }],
+    tags: [...tags.values()],
+    paths,
+    components: sortedComponents(components),
+  };
+}
+
+/** The document of a service in 3.1's words; an empty one where `operations` alone describe it. */
+function documentOf(config: Config, service: string): JsonObject {
+  const document = config.documents.get(service) ?? {};
+  return String(document['openapi']).startsWith('3.0') ? upgradeToOpenApi31(document) : document;
+}
+
+function info(config: Config, publicUrl: string): JsonObject {
+  const documents = [...config.documents.values()];
+  const infos = documents.map((document) => document['info']).filter(isObject);
+  const [first] = infos;
+  const one = (key: string): JsonObject => {
+    const found = infos.find((candidate) => candidate[key] !== undefined);
+    return found === undefined ? {} : { [key]: found[key] };
+  };
+  return {
+    title: config.file.api.title,
+    version:
+      infos.length === 1 && first !== undefined
+        ? first['version']
+        : (config.file.api.basePath.split('/').at(-1) ?? '1'),
+    description: apiGuide(config, publicUrl),
+    ...one('termsOfService'),
+    ...one('contact'),
+    ...one('license'),
+  };
+}
+
+/** One operation as integrators see it, still with references into its service's document. */
+function publicOperation(operation: Operation, document: JsonObject, isDeprecated: boolean): JsonObject {
+  const described = upgradedIfNeeded(operation.openapi ?? {}, document);
+  const { servers: _, security: __, ...rest } = withoutForeignReferences(described, document);
+  const own = Object.fromEntries(Object.entries(rest).filter(([key]) => !key.startsWith('x-trailgate-')));
+  return {
+    ...own,
+    operationId: operation.id,
+    summary: own['summary'] ?? `${operation.method} ${operation.template}`,
+    description: description(own['description'], operation),
+    ...(own['deprecated'] === true || isDeprecated ? { deprecated: true } : {}),
+    ...parameters(own['parameters'], operation.template),
+    security: [{ bearerAuth: [...operation.scopes] }],
+    responses: publicResponses(isObject(own['responses']) ? own['responses'] : {}, document),
+  };
+}
+
+function upgradedIfNeeded(part: JsonObject, document: JsonObject): JsonObject {
+  // The document itself was upgraded; the operation was read from it before.
+  return String(document['openapi']).startsWith('3.0') ? upgradeToOpenApi31(part) : part;
+}
+
+/** Puts what a reference outside of `components` names in its place: such places do not exist in the merged document. */
+function withoutForeignReferences(value: JsonObject, document: JsonObject): JsonObject {
+  return mapObjects(value, (object) => {
+    const reference = object['$ref'];
+    if (typeof reference !== 'string' || reference.startsWith('#/components/')) return object;
+    const target = resolveReference(document, object);
+    return isObject(target) ? target : {};
+  }) as JsonObject;
+}
+
+function description(own: unknown, operation: Operation): string {
+  const scopes = operation.scopes.map((scope) => `\`${scope}\``).join(' and ');
+  const needs =
+    operation.scopes.length === 0
+      ? 'Any valid API key may call it.'
+      : `Needs the scope${operation.scopes.length > 1 ? 's' : ''} ${scopes}.`;
+  const cost = operation.cost === 1 ? '' : ` Counts as ${operation.cost} requests.`;
+  return `${typeof own === 'string' ? `${own.trim()}\n\n` : ''}${needs}${cost}`;
+}
+
+/** The parameters, with those of the path that the author did not describe. */
+function parameters(own: unknown, template: string): { parameters?: unknown[] } {
+  const list: unknown[] = Array.isArray(own) ? own : [];
+  const described = new Set(list.map((one) => (isObject(one) && one['in'] === 'path' ? one['name'] : undefined)));
+  const missing = templateParameters(template)
+    .filter((name) => !described.has(name))
+    .map((name) => ({ name, in: 'path', required: true, description: `\`${name}\``, schema: { type: 'string' } }));
+  return list.length + missing.length === 0 ? {} : { parameters: [...list, ...missing] };
+}
+
+/** The answers: every one with our headers, every error in our one shape, and the usual refusals where they are missing. */
+function publicResponses(own: JsonObject, document: JsonObject): JsonObject {
+  const responses: Record<string, unknown> = {};
+  for (const [status, reference] of Object.entries(own)) {
+    const response = resolveReference(document, reference);
+    if (!isObject(response)) continue;
+    const isError = /^[45]/.test(status);
+    responses[status] = {
+      ...response,
+      headers: { ...(isObject(response['headers']) ? response['headers'] : {}), ...headerReferences(status) },
+      ...(isError ? { content: problemContent(problemMedia(response)) } : {}),
+    };
+  }
+  if (!Object.keys(own).some((status) => /^[123d]/.test(status))) {
+    responses['2XX'] = { description: 'Success.', headers: headerReferences('2XX') };
+  }
+  for (const [status, { name }] of Object.entries(REFUSALS)) {
+    responses[status] ??= { $ref: `#/components/responses/${name}` };
+  }
+  return responses;
+}
+
+/** What a backend already describes as a problem, for its examples; other shapes never reach the client. */
+function problemMedia(response: JsonObject): JsonObject {
+  const content = response['content'];
+  const media = isObject(content) ? content['application/problem+json'] : undefined;
+  return isObject(media) ? media : {};
+}
+
+function usedTags(document: JsonObject, operations: readonly JsonObject[]): JsonObject[] {
+  const used = new Set(operations.flatMap((operation) => (Array.isArray(operation['tags']) ? operation['tags'] : [])));
+  const tags = Array.isArray(document['tags']) ? document['tags'].filter(isObject) : [];
+  return tags.filter((tag) => used.has(tag['name']));
+}
+
+function sortedComponents(components: Components): JsonObject {
+  return Object.fromEntries(Object.entries(components).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+const USAGE_OPERATION: JsonObject = {
+  operationId: 'getUsage',
+  tags: ['Usage'],
+  summary: 'Show your limits and usage',
+  description: 'The limits of the calling API key and its account. Any valid API key may call it. It is not counted.',
+  security: [{ bearerAuth: [] }],
+  responses: {
+    '200': {
+      description: 'The limits, and what was used of them.',
+      headers: headerReferences('200'),
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Usage' } } },
+    },
+    ...Object.fromEntries(
+      ['400', '401', '403', '405', '500', '503'].map((status) => [
+        status,
+        { $ref: `#/components/responses/${REFUSALS[status]?.name}` },
+      ]),
+    ),
+  },
+};

@@ -1,0 +1,257 @@
+/** Components that every public operation shares: the problem, the limits' headers, the usual refusals, and `/usage`. */
+import { ERRORS, type ErrorCode, problemType } from '../errors.js';
+import type { Components } from './service-components.js';
+
+const DELTA_SECONDS = { type: 'integer', minimum: 0 };
+const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+
+/** Headers by component name, each with what integrators may rely on. */
+const HEADERS: Readonly<Record<string, { description: string; schema: unknown; example: unknown }>> = {
+  'X-Request-Id': {
+    description: 'Names this request. Quote it when you ask for help.',
+    schema: { type: 'string', maxLength: 128 },
+    example: 'req_4fzvT1mYwq8C',
+  },
+  RateLimit: {
+    description:
+      'What is left, for each policy: `r` requests remain, and the policy resets in `t` seconds (draft-ietf-httpapi-ratelimit-headers).',
+    schema: { type: 'string', maxLength: 1024 },
+    example: '"key-minute";r=58;t=42, "account-month";r=9873;t=911541',
+  },
+  'RateLimit-Policy': {
+    description: 'The limits in force: quota `q` in a window of `w` seconds.',
+    schema: { type: 'string', maxLength: 1024 },
+    example: '"key-minute";q=60;w=60, "account-month";q=10000;w=2592000',
+  },
+  'X-RateLimit-Limit': {
+    description: 'Quota of the limit that is closest to being used up.',
+    schema: { type: 'integer', minimum: 0 },
+    example: 60,
+  },
+  'X-RateLimit-Remaining': {
+    description: 'Requests that remain of that limit.',
+    schema: { type: 'integer', minimum: 0 },
+    example: 58,
+  },
+  'X-RateLimit-Reset': { description: 'Seconds until that limit resets.', schema: DELTA_SECONDS, example: 42 },
+  'Retry-After': { description: 'Seconds to wait before the next try.', schema: DELTA_SECONDS, example: 17 },
+  'WWW-Authenticate': {
+    description: 'How to authenticate, and what was wrong (RFC 6750).',
+    schema: { type: 'string', maxLength: 1024 },
+    example: 'Bearer realm="api", error="invalid_token"',
+  },
+  Allow: {
+    description: 'The methods that this path supports.',
+    schema: { type: 'string', maxLength: 256 },
+    example: 'GET, HEAD',
+  },
+};
+
+const LIMIT_HEADERS = [
+  'RateLimit',
+  'RateLimit-Policy',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+];
+
+interface Refusal {
+  readonly name: string;
+  readonly description: string;
+  /** The code that its example shows. */
+  readonly code: ErrorCode;
+  /** Headers beside `X-Request-Id`. */
+  readonly headers: readonly string[];
+}
+
+/** What any operation can answer with, by status, unless its own document says it better. */
+export const REFUSALS: Readonly<Record<string, Refusal>> = {
+  '400': { name: 'BadRequest', description: 'The request is malformed.', code: 'bad_request', headers: LIMIT_HEADERS },
+  '401': {
+    name: 'Unauthorized',
+    description: 'The API key is missing, not valid, expired or revoked.',
+    code: 'invalid_api_key',
+    headers: ['WWW-Authenticate'],
+  },
+  '403': {
+    name: 'Forbidden',
+    description:
+      'The API key lacks a scope, is used from an address that it does not allow, or its account is suspended.',
+    code: 'insufficient_scope',
+    headers: [...LIMIT_HEADERS, 'WWW-Authenticate'],
+  },
+  '404': {
+    name: 'NotFound',
+    description: 'There is nothing here.',
+    code: 'resource_not_found',
+    headers: LIMIT_HEADERS,
+  },
+  '405': {
+    name: 'MethodNotAllowed',
+    description: 'The path exists, but not with this method.',
+    code: 'method_not_allowed',
+    headers: ['Allow'],
+  },
+  '413': {
+    name: 'ContentTooLarge',
+    description: 'The request body is too large.',
+    code: 'content_too_large',
+    headers: LIMIT_HEADERS,
+  },
+  '429': {
+    name: 'TooManyRequests',
+    description: 'A limit is used up. Wait for `Retry-After` seconds; nothing was counted for this request.',
+    code: 'rate_limited',
+    headers: [...LIMIT_HEADERS, 'Retry-After'],
+  },
+  '500': {
+    name: 'InternalError',
+    description: 'Something failed on our side.',
+    code: 'internal_error',
+    headers: LIMIT_HEADERS,
+  },
+  '502': {
+    name: 'BadGateway',
+    description: 'A part of our system gave no usable answer. The request was not counted.',
+    code: 'backend_unreachable',
+    headers: LIMIT_HEADERS,
+  },
+  '503': {
+    name: 'ServiceUnavailable',
+    description: 'A part of our system is unavailable. The request was not counted.',
+    code: 'backend_unavailable',
+    headers: [...LIMIT_HEADERS, 'Retry-After'],
+  },
+  '504': {
+    name: 'GatewayTimeout',
+    description:
+      'A part of our system did not answer in time. The request was not counted, but it may have had its effect.',
+    code: 'backend_timeout',
+    headers: LIMIT_HEADERS,
+  },
+};
+
+/** References to the headers of a response with this status. */
+export function headerReferences(status: string): Record<string, unknown> {
+  const names = ['X-Request-Id', ...(REFUSALS[status]?.headers ?? LIMIT_HEADERS)];
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** The content of every error, with the examples that a service's document gives. */
+export function problemContent(media: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  const { examples, example } = media;
+  return {
+    [PROBLEM_MEDIA_TYPE]: {
+      schema: { $ref: '#/components/schemas/Problem' },
+      ...(examples === undefined ? {} : { examples }),
+      ...(example === undefined || examples !== undefined ? {} : { example }),
+    },
+  };
+}
+
+/** A fresh copy of the shared components, to which those of the services are added. */
+export function sharedComponents(): Components {
+  const responses = Object.entries(REFUSALS).map(([status, { name, description, code }]) => [
+    name,
+    { description, headers: headerReferences(status), content: problemContent({ example: problemExample(code) }) },
+  ]);
+  return {
+    schemas: { Problem: PROBLEM, FieldError: FIELD_ERROR, Usage: USAGE, UsageWindow: USAGE_WINDOW },
+    headers: structuredClone(HEADERS),
+    responses: Object.fromEntries(responses) as Record<string, unknown>,
+    securitySchemes: {
+      bearerAuth: {
+        type: 'http',
+        scheme: 'bearer',
+        description:
+          'An API key of your account: `Authorization: Bearer tg_live_…`. Keys are made in the settings, under Developers.',
+      },
+    },
+  };
+}
+
+function problemExample(code: ErrorCode): Record<string, unknown> {
+  const { title, status } = ERRORS[code];
+  return { type: problemType(code), title, status, code, request_id: 'req_4fzvT1mYwq8C' };
+}
+
+const PROBLEM = {
+  type: 'object',
+  description: 'What went wrong (RFC 9457). Every error of this API has this form.',
+  required: ['type', 'title', 'status', 'code', 'request_id'],
+  properties: {
+    type: { type: 'string', format: 'uri', maxLength: 2048, description: 'Identifies the kind of problem.' },
+    title: { type: 'string', maxLength: 200, description: 'The kind of problem in a few words.' },
+    status: { type: 'integer', format: 'int32', minimum: 400, maximum: 599, description: 'The HTTP status.' },
+    detail: { type: 'string', maxLength: 8192, description: 'What happened this time, and what to do.' },
+    code: {
+      type: 'string',
+      enum: Object.keys(ERRORS),
+      description: 'The kind of problem, for your program. Codes never change their meaning; new ones may be added.',
+    },
+    request_id: { type: 'string', maxLength: 128, description: 'Quote it when you ask for help.' },
+    errors: {
+      type: 'array',
+      maxItems: 1000,
+      items: { $ref: '#/components/schemas/FieldError' },
+      description: 'Each field or parameter that is wrong.',
+    },
+    'violated-policies': {
+      type: 'array',
+      maxItems: 16,
+      items: { type: 'string', maxLength: 100 },
+      description: 'The limits that are used up, by the names that `RateLimit-Policy` gives them.',
+    },
+  },
+} as const;
+
+const FIELD_ERROR = {
+  type: 'object',
+  description: 'One wrong field or parameter.',
+  required: ['detail'],
+  properties: {
+    detail: { type: 'string', maxLength: 1000, description: 'What is wrong with it.' },
+    pointer: {
+      type: 'string',
+      maxLength: 1000,
+      description: 'The field, as a JSON Pointer into the body that you sent.',
+    },
+    parameter: { type: 'string', maxLength: 200, description: 'The query or path parameter.' },
+    code: { type: 'string', maxLength: 100, description: 'The kind of fault, for your program.' },
+  },
+} as const;
+
+const USAGE_WINDOW = {
+  type: 'object',
+  description: 'One limit and what was used of it.',
+  required: ['policy', 'limit', 'used', 'remaining', 'resets_at'],
+  properties: {
+    policy: { type: 'string', maxLength: 100, description: 'Its name, as in `RateLimit-Policy`.' },
+    limit: { type: 'integer', minimum: 0, description: 'Requests that the window admits.' },
+    used: { type: 'integer', minimum: 0, description: 'Requests that were counted in the window.' },
+    remaining: { type: 'integer', minimum: 0, description: 'Requests that are left.' },
+    resets_at: {
+      type: 'string',
+      format: 'date-time',
+      maxLength: 40,
+      description: "When it resets, with the account's offset.",
+    },
+  },
+} as const;
+
+const USAGE = {
+  type: 'object',
+  description: 'The limits of this API key and its account.',
+  required: ['account_id', 'api_key_id', 'plan', 'windows'],
+  properties: {
+    account_id: { type: 'string', maxLength: 100, description: 'The account.' },
+    api_key_id: { type: ['string', 'null'], maxLength: 100, description: 'The API key that asked.' },
+    plan: { type: 'string', maxLength: 100, description: 'The plan of the account.' },
+    windows: {
+      type: 'array',
+      maxItems: 16,
+      items: { $ref: '#/components/schemas/UsageWindow' },
+      description: 'Each limit.',
+    },
+  },
+} as const;
