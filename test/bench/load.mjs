@@ -41,9 +41,9 @@ async function ended(wrk, seconds) {
 }
 
 function refuseWrong({ requests, bytes, failed, refused, wrong, seen, complaint }, verify) {
-  if (requests === 0) throw new Error('no request was answered');
   if (failed > 0) throw new Error(`${failed} connections or requests failed`);
   if (refused > 0) throw new Error(`${refused} of ${requests} answers had an error status`);
+  if (requests === 0) throw new Error('no request was answered');
   if (wrong > 0) throw new Error(`${wrong} of ${seen} answers were wrong, the last one: ${complaint}`);
   if (verify && seen < requests) throw new Error(`only ${seen} of ${requests} answers were looked at`);
   const least = requests * (LEAST_HEAD_BYTES + Buffer.byteLength(BODY));

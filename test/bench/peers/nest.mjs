@@ -15,7 +15,8 @@ import { findKey } from './keys.mjs';
 
 const proxy = httpProxy.createProxyServer({
   target: process.env.BACKEND_URL,
-  agent: new Agent({ keepAlive: true, maxSockets: 128 }),
+  // without a most: every client that goes away leaks a socket of http-proxy 1.18 (its issue 1559), and 128 are soon gone
+  agent: new Agent({ keepAlive: true }),
 });
 proxy.on('error', (_error, _request, response) => response.writeHead?.(502).end());
 
