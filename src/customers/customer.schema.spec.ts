@@ -52,6 +52,10 @@ describe('creating a customer', () => {
     });
   });
 
+  it.each(["o'brien+rafting_100%@mail.example.co.uk", '1@xn--mnchen-3ya.de'])('takes the address %s', (email) => {
+    expect(parser.parseCreate({ ...minimal, email }).email).toBe(email);
+  });
+
   it('names every wrong field at once', () => {
     const body = { last_name: 7, email: 'x', phone: '0664', emergency_contact: { phone: '1' }, nope: 1 };
     expect(fieldsOf(() => parser.parseCreate(body))).toEqual({
@@ -74,6 +78,9 @@ describe('creating a customer', () => {
     ['last_name', 'a\ud800b', 'must not contain control characters'],
     ['last_name', 'a\nb', 'must not contain control characters'],
     ['email', 'anna@', EMAIL_MESSAGE],
+    ['email', 'anna@localhost', EMAIL_MESSAGE],
+    ['email', 'anna huber@example.com', EMAIL_MESSAGE],
+    ['email', 'Anna <anna@example.com>', EMAIL_MESSAGE],
     ['email', 'anna@example.com, otto@example.com', EMAIL_MESSAGE],
     ['email', `${'x'.repeat(250)}@example.com`, 'must be at most 254 characters long'],
     ['phone', 436641234567, 'must be a string'],

@@ -1,0 +1,168 @@
+/** The customers backend's process: how it starts, how it ends, and what it says when it cannot do either. */
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CustomersClient } from '../support/customers-client.js';
+import { failToStart, startCustomers } from '../support/customers.js';
+import { describeWithOwnPostgres } from '../support/describe-with.js';
+import { startPostgres } from '../support/postgres.js';
+import { eventually, freePort, spawnOwned, temporaryFolder } from '../support/processes.js';
+
+const folder = temporaryFolder('customers-process');
+const env = { CUSTOMERS_DATA_DIR: join(folder, 'data') };
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the process', () => {
+  it('says on standard output where it listens, and nothing else there', async () => {
+    const port = await freePort();
+    const backend = await startCustomers({ ...env, TRAILGATE_CUSTOMERS_PORT: `${port}`, LOG_LEVEL: 'debug' });
+    await new CustomersClient(backend.url, 'acc_a').get('/customers');
+    await eventually('the request stands in the log', () =>
+      backend.stderr.some((line) => line.includes('"status":200')),
+    );
+    expect(backend.stdout).toEqual([`{"event":"listening","url":"http://127.0.0.1:${port}"}`]);
+    expect(await backend.stop()).toEqual({ code: 0, signal: null });
+  });
+
+  it('logs no query and no body, which hold personal data', async () => {
+    const backend = await startCustomers({ ...env, LOG_LEVEL: 'trace' });
+    const client = new CustomersClient(backend.url, 'acc_a');
+    await client.get('/customers?search=privatename');
+    await client.create('private@address', { notes: 'privatename' });
+    await backend.stop();
+    expect(backend.stderr.length).toBeGreaterThan(0);
+    expect(backend.stderr.join('\n')).not.toMatch(/privatename|private@address/);
+  });
+
+  it('leaves a closed database behind after SIGTERM, with requests in flight answered', async () => {
+    const backend = await startCustomers({ ...env, CUSTOMERS_SEED_ACCOUNTS: 'acc_term' });
+    const client = new CustomersClient(backend.url, 'acc_term');
+    await client.get('/customers?limit=1');
+    const inFlight = Array.from({ length: 10 }, () => client.get('/customers?limit=100'));
+    const [answers, exit] = [Promise.allSettled(inFlight), backend.stop()];
+    expect(await exit).toEqual({ code: 0, signal: null });
+    for (const answer of await answers) {
+      // Refused with 503 or not connected at all is fine; half an answer is not.
+      const outcome = answer.status === 'fulfilled' ? answer.value.status : 'not connected';
+      expect([200, 503, 'not connected']).toContain(outcome);
+    }
+    expect(readdirSync(env.CUSTOMERS_DATA_DIR)).toEqual(['customers.db']);
+  });
+
+  it('ends when the process that started it with a channel is killed', async () => {
+    const parent = `
+      const { fork } = require('node:child_process');
+      const child = fork('dist/customers/main.js', { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+      child.stdout.on('data', (text) => console.log(JSON.stringify({ pid: child.pid, url: JSON.parse(text).url })));`;
+    const started = spawnOwned(process.execPath, ['-e', parent], {
+      env: { ...env, PATH: process.env['PATH'] ?? '', TRAILGATE_CUSTOMERS_PORT: '0' },
+    });
+    const line = await new Promise<string>((done) =>
+      started.child.stdout?.once('data', (chunk) => done(String(chunk))),
+    );
+    const { url, pid } = JSON.parse(line) as { url: string; pid: number };
+    expect((await fetch(`${url}/health`)).status).toBe(200);
+    await started.end('SIGKILL');
+    await eventually('the orphan is gone', () => !isAlive(pid));
+  });
+});
+
+describe('a start that cannot be', () => {
+  it('says which port is in use', async () => {
+    const backend = await startCustomers(env);
+    const { port } = new URL(backend.url);
+    const failed = await failToStart({ ...env, TRAILGATE_CUSTOMERS_PORT: port });
+    await backend.stop();
+    expect(failed).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `customers: port ${port} on 127.0.0.1 is in use. Stop the program that uses it, or set TRAILGATE_CUSTOMERS_PORT to a free port.`,
+    });
+  });
+
+  it('says which folder cannot be written', async () => {
+    const file = join(folder, 'a-file');
+    writeFileSync(file, '');
+    const { code, stderr } = await failToStart({ CUSTOMERS_DATA_DIR: join(file, 'data') });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^customers: cannot open the database file .*a-file\/data\/customers\.db .* set CUSTOMERS_DATA_DIR to one that is\.$/,
+    );
+  });
+
+  it('says that a file is not a database, and leaves it alone', async () => {
+    const data = temporaryFolder('not-a-database');
+    writeFileSync(join(data, 'customers.db'), 'These are my notes.'.repeat(100));
+    const { code, stderr } = await failToStart({ CUSTOMERS_DATA_DIR: data });
+    rmSync(data, { recursive: true });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^customers: cannot open the database file .*customers\.db \(file is not a database\)/);
+  });
+
+  it('says which database refused, without its password', async () => {
+    const port = await freePort();
+    const { code, stderr } = await failToStart({
+      CUSTOMERS_DATABASE_URL: `postgres://user:hunter2@127.0.0.1:${port}/customers`,
+    });
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `customers: cannot reach the database postgres://user@127.0.0.1:${port}/customers (connect ECONNREFUSED 127.0.0.1:${port}). ` +
+        'Start PostgreSQL there, or correct CUSTOMERS_DATABASE_URL; unset it to use SQLite.',
+    );
+  });
+
+  it('names every wrong variable in one line', async () => {
+    const { code, stderr } = await failToStart({ ...env, TRAILGATE_CUSTOMERS_PORT: 'http', LOG_LEVEL: 'loud' });
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      'customers: TRAILGATE_CUSTOMERS_PORT must be a port number from 0 to 65535; LOG_LEVEL must be one of trace, debug, info, warn, error, silent',
+    );
+  });
+});
+
+describeWithOwnPostgres('while PostgreSQL is away', () => {
+  it('answers 503 and recovers by itself', async () => {
+    const postgres = await startPostgres();
+    const backend = await startCustomers({ CUSTOMERS_DATABASE_URL: await postgres.createDatabase('customers') });
+    const client = new CustomersClient(backend.url, 'acc_a');
+    await client.create('before@example.com');
+    await postgres.kill9();
+    const refused = await client.get<{ error: { code: string } }>('/customers');
+    expect([refused.status, refused.body.error.code]).toEqual([503, 'database_unavailable']);
+    expect(refused.headers.get('retry-after')).toBe('5');
+    expect((await client.get('/health')).status).toBe(503);
+    expect(JSON.stringify(refused.body)).not.toContain('127.0.0.1');
+
+    await postgres.restart();
+    await eventually('the backend is healthy', async () => (await client.get('/health')).status === 200);
+    expect((await client.walk()).map(({ email }) => email)).toEqual(['before@example.com']);
+    await backend.stop();
+    await postgres.stop();
+  });
+
+  it('refuses to start on a database that a newer version wrote', async () => {
+    const postgres = await startPostgres();
+    const url = await postgres.createDatabase('customers');
+    await (await startCustomers({ CUSTOMERS_DATABASE_URL: url })).stop();
+    const { Client } = (await import('pg')).default;
+    const direct = new Client({ connectionString: url });
+    await direct.connect();
+    await direct.query(`insert into migration (name, applied_at) values ('9999_future', 0)`);
+    await direct.end();
+    const { code, stderr } = await failToStart({ CUSTOMERS_DATABASE_URL: url });
+    await postgres.stop();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^customers: the database .* was written by a newer version of this program \(9999_future\)\. Start that version/,
+    );
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
