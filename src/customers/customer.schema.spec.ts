@@ -13,7 +13,8 @@ function fieldsOf(run: () => unknown): Record<string, string> {
   try {
     run();
   } catch (error) {
-    if (error instanceof RequestError) return Object.fromEntries(error.fields.map((one) => [one.field, one.message]));
+    if (error instanceof RequestError)
+      return Object.fromEntries(error.fields.map((one) => ['field' in one ? one.field : '', one.message]));
     throw error;
   }
   return {};

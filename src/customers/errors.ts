@@ -19,15 +19,23 @@ const STATUSES = {
 
 export type ErrorCode = keyof typeof STATUSES;
 
-/** One wrong field of a body (dotted path, `emergency_contact.phone`) or one wrong query parameter. */
+/** One wrong field of a body, by its dotted path (`emergency_contact.phone`). */
 export interface FieldError {
   readonly field: string;
   /** Follows the field's name in a sentence: `must be …`, `is required`. */
   readonly message: string;
 }
 
+/** One wrong query parameter. */
+export interface ParameterError {
+  readonly parameter: string;
+  readonly message: string;
+}
+
+export type Faults = readonly FieldError[] | readonly ParameterError[];
+
 export interface ErrorBody {
-  readonly error: { readonly code: ErrorCode; readonly message: string; readonly fields?: readonly FieldError[] };
+  readonly error: { readonly code: ErrorCode; readonly message: string; readonly fields?: Faults };
 }
 
 /** A refusal on its way to the error filter. Its message is for the caller. */
@@ -37,7 +45,7 @@ export class RequestError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string,
-    readonly fields: readonly FieldError[] = [],
+    readonly fields: Faults = [],
   ) {
     super(message);
     this.status = STATUSES[code];

@@ -6,7 +6,8 @@ function refusalOf(query: Record<string, unknown>): Record<string, string> {
   try {
     parseListQuery(query);
   } catch (error) {
-    if (error instanceof RequestError) return Object.fromEntries(error.fields.map((one) => [one.field, one.message]));
+    if (error instanceof RequestError)
+      return Object.fromEntries(error.fields.map((one) => ['parameter' in one ? one.parameter : '', one.message]));
     throw error;
   }
   return {};

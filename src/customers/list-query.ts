@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Activity, CustomerStatus } from './customer.js';
 import { ACTIVITIES, STATUSES } from './customer.js';
+import type { FieldError } from './errors.js';
 import { RequestError } from './errors.js';
 import { describeIssue, toFieldErrors } from './field-errors.js';
 
@@ -76,7 +77,8 @@ export function parseListQuery(query: Readonly<Record<string, unknown>>): ListQu
   return { limit, filters, ...(cursor === undefined ? {} : { cursor }) };
 }
 
-function refusal(fields: ConstructorParameters<typeof RequestError>[2] & object): RequestError {
-  const sentence = fields.map(({ field, message }) => `${field} ${message}`).join('; ');
-  return new RequestError('invalid_parameter', `The query is not valid: ${sentence}.`, fields);
+function refusal(faults: readonly FieldError[]): RequestError {
+  const parameters = faults.map(({ field, message }) => ({ parameter: field, message }));
+  const sentence = faults.map(({ field, message }) => `${field} ${message}`).join('; ');
+  return new RequestError('invalid_parameter', `The query is not valid: ${sentence}.`, parameters);
 }

@@ -45,7 +45,7 @@ function fieldsOf(run: () => unknown): string[] {
   try {
     run();
   } catch (error) {
-    if (error instanceof RequestError) return error.fields.map(({ field }) => field);
+    if (error instanceof RequestError) return error.fields.map((one) => ('field' in one ? one.field : one.parameter));
     throw error;
   }
   return [];

@@ -9,7 +9,7 @@ interface ErrorBody {
   readonly error: {
     readonly code: string;
     readonly message: string;
-    readonly fields?: { field: string; message: string }[];
+    readonly fields?: { field?: string; parameter?: string; message: string }[];
   };
 }
 
@@ -147,7 +147,7 @@ function guarantees(makeStore: () => Promise<CustomerStore>): void {
       const { status, body } = await first.get<ErrorBody>('/customers?limit=101&status=new&page=2');
       expect(status).toBe(400);
       expect(body.error.code).toBe('invalid_parameter');
-      expect(body.error.fields?.map(({ field }) => field)).toEqual(['limit', 'status', 'page']);
+      expect(body.error.fields?.map(({ parameter }) => parameter)).toEqual(['limit', 'status', 'page']);
     });
   });
 
