@@ -90,8 +90,10 @@ async function migrateOnce(dialect: Dialect): Promise<void> {
   }
 }
 
-function handle(kind: DatabaseHandle['kind'], dialect: Dialect): DatabaseHandle {
+async function handle(kind: DatabaseHandle['kind'], dialect: Dialect): Promise<DatabaseHandle> {
   const db = new Kysely<Tables>({ dialect });
+  // Kysely connects on first use, and a pool that was never used would not be closed either.
+  await ping(db);
   return {
     db,
     kind,

@@ -32,6 +32,8 @@ export interface AuditEntry extends AuditedChange {
   readonly ip: string;
   readonly requestId: string;
   readonly createdAt: number;
+  /** Of the account; UTC where the change belongs to none. */
+  readonly timeZone: string;
 }
 
 /** Adds an entry to the transaction that makes the change. */
@@ -76,17 +78,19 @@ export class AuditLog {
     const { accountId, cursor, limit } = request;
     const list = `audit-log:${accountId ?? ''}`;
     let query = this.db
-      .selectFrom('audit_entry')
-      .selectAll()
-      .orderBy('id', 'desc')
+      .selectFrom('audit_entry as entry')
+      .leftJoin('account', 'account.id', 'entry.account_id')
+      .selectAll('entry')
+      .select('account.time_zone')
+      .orderBy('entry.id', 'desc')
       .limit(limit + 1);
-    if (accountId !== undefined) query = query.where('account_id', '=', accountId);
-    if (cursor !== undefined) query = query.where('id', '<', decodeCursor(list, cursor));
+    if (accountId !== undefined) query = query.where('entry.account_id', '=', accountId);
+    if (cursor !== undefined) query = query.where('entry.id', '<', decodeCursor(list, cursor));
     return pageOf(list, limit, await query.execute(), entryOf);
   }
 }
 
-function entryOf(row: AuditEntryTable): AuditEntry {
+function entryOf(row: AuditEntryTable & { time_zone: string | null }): AuditEntry {
   return {
     id: row.id,
     accountId: row.account_id,
@@ -99,6 +103,7 @@ function entryOf(row: AuditEntryTable): AuditEntry {
     ip: row.ip,
     requestId: row.request_id,
     createdAt: row.created_at,
+    timeZone: row.time_zone ?? 'UTC',
   };
 }
 

@@ -1,0 +1,67 @@
+/** Accounts: list, create, read, change. There is no way to delete one: its usage and audit log must stay readable. */
+import { Body, Controller, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import {
+  createAccountSchema,
+  updateAccountSchema,
+  type CreateAccount,
+  type UpdateAccount,
+} from '../../keys/account-fields.js';
+import { AccountStore } from '../../keys/accounts.js';
+import type { ChangeContext } from '../../keys/audit-log.js';
+import { ChangedBy } from '../change-context.js';
+import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../list.js';
+import { Documented } from '../openapi/documented.js';
+import { accountListSchema, accountResource, accountSchema, type AccountResource } from './account.resource.js';
+
+@Controller('admin/v1/accounts')
+export class AccountsController {
+  constructor(private readonly accounts: AccountStore) {}
+
+  @Get()
+  @Documented({ id: 'listAccounts', summary: 'List the accounts', response: accountListSchema })
+  async list(
+    @Query({ schema: pageQuerySchema }) query: PageQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ListBody<AccountResource>> {
+    return listBody(await this.accounts.list(query), accountResource, query, reply);
+  }
+
+  @Post()
+  @Documented({ id: 'createAccount', summary: 'Create an account', response: accountSchema, status: 201 })
+  async create(
+    @Body({ schema: createAccountSchema }) body: CreateAccount,
+    @ChangedBy() context: ChangeContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<AccountResource> {
+    const account = await this.accounts.create(body, context);
+    reply.header('Location', `/admin/v1/accounts/${account.id}`);
+    return accountResource(account);
+  }
+
+  @Get(':id')
+  @Documented({
+    id: 'getAccount',
+    summary: 'Read an account',
+    response: accountSchema,
+    problems: ['resource_not_found'],
+  })
+  async get(@Param('id') id: string): Promise<AccountResource> {
+    return accountResource(await this.accounts.get(id));
+  }
+
+  @Patch(':id')
+  @Documented({
+    id: 'updateAccount',
+    summary: 'Change an account: its plan, time zone, billing day, status or name',
+    response: accountSchema,
+    problems: ['resource_not_found'],
+  })
+  async update(
+    @Param('id') id: string,
+    @Body({ schema: updateAccountSchema }) body: UpdateAccount,
+    @ChangedBy() context: ChangeContext,
+  ): Promise<AccountResource> {
+    return accountResource(await this.accounts.update(id, body, context));
+  }
+}

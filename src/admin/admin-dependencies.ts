@@ -1,0 +1,44 @@
+/** What the admin application is given by whoever starts it. */
+import type { ThrottlerStorage } from '@nestjs/throttler';
+import type { Clock } from '../clock.js';
+import type { AccountStore } from '../keys/accounts.js';
+import type { ApiKeyStore } from '../keys/api-key-store.js';
+import type { AuditLog } from '../keys/audit-log.js';
+import type { Catalogue } from '../keys/catalogue.js';
+import type { Logger } from '../log.js';
+import type { UsageReader } from '../quotas/usage.js';
+
+/** One thing that the process needs to be of use. */
+export interface ReadinessCheck {
+  readonly status: string;
+  readonly detail?: string;
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly checks: Readonly<Record<string, ReadinessCheck>>;
+}
+
+/** Behind the admin API; a process without the admin role has none of it. */
+export interface AdminApiDependencies {
+  /** The operators' bearer token. */
+  readonly operatorToken: string;
+  readonly accounts: AccountStore;
+  readonly keys: ApiKeyStore;
+  readonly auditLog: AuditLog;
+  readonly catalogue: Catalogue;
+  readonly usageReader: Pick<UsageReader, 'read'>;
+  readonly throttlerStorage: ThrottlerStorage;
+}
+
+export interface AdminDependencies {
+  /** Null: health and metrics alone. */
+  readonly api: AdminApiDependencies | null;
+  readonly readiness: () => Readiness | Promise<Readiness>;
+  readonly metricsText: () => Promise<string>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Injection token of `AdminDependencies`, for what is no class. */
+export const ADMIN_DEPENDENCIES = Symbol('AdminDependencies');

@@ -1,0 +1,28 @@
+/** The admin application: its own server on its own port. The caller makes it listen and closes it. */
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import { AdminModule } from './admin.module.js';
+import type { AdminDependencies } from './admin-dependencies.js';
+import { describeRequests, serverOptions, useJsonBodies } from './http-server.js';
+import { ProblemFilter } from './problem.filter.js';
+import { allowedMethodsOf } from './routes.js';
+import { ValidationPipe } from './validation.pipe.js';
+
+/** Builds the application, not yet listening. Rejects where a part of it is put together wrongly. */
+export async function createAdminApplication(deps: AdminDependencies): Promise<NestFastifyApplication> {
+  const adapter = new FastifyAdapter(serverOptions(deps.clock));
+  const fastify = adapter.getInstance() as unknown as FastifyInstance;
+  useJsonBodies(fastify);
+  describeRequests(fastify, deps.log);
+  // Before the application adds its routes.
+  const allowedMethods = allowedMethodsOf(fastify);
+  const application = await NestFactory.create<NestFastifyApplication>(AdminModule.forRoot(deps), adapter, {
+    bodyParser: false,
+    logger: false,
+    abortOnError: false,
+  });
+  application.useGlobalFilters(new ProblemFilter(deps.log, allowedMethods));
+  application.useGlobalPipes(new ValidationPipe());
+  return application;
+}

@@ -1,0 +1,76 @@
+/** The admin application's parts. Without the API there are health and metrics alone. */
+import { Module, type DynamicModule, type Provider, type Type } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
+import { AccountStore } from '../keys/accounts.js';
+import { ApiKeyStore } from '../keys/api-key-store.js';
+import { AuditLog } from '../keys/audit-log.js';
+import { Catalogue } from '../keys/catalogue.js';
+import { UsageReader } from '../quotas/usage.js';
+import { AccountsController } from './accounts/accounts.controller.js';
+import { ADMIN_DEPENDENCIES, type AdminApiDependencies, type AdminDependencies } from './admin-dependencies.js';
+import { AccountApiKeysController } from './api-keys/account-api-keys.controller.js';
+import { ApiKeysController } from './api-keys/api-keys.controller.js';
+import { AuditLogController } from './audit-log/audit-log.controller.js';
+import { HealthController } from './health/health.controller.js';
+import { openApiDocument } from './openapi/openapi-document.js';
+import { OPENAPI_DOCUMENT, OpenApiController } from './openapi/openapi.controller.js';
+import { isPublic, OPERATOR_TOKEN, OperatorTokenGuard } from './operator-token.guard.js';
+import { PlansController } from './plans/plans.controller.js';
+import { ScopesController } from './scopes/scopes.controller.js';
+import { UsageController } from './usage/usage.controller.js';
+
+/** Of one address, over the whole API. */
+const REQUESTS_PER_MINUTE = 300;
+const MINUTE_MS = 60_000;
+
+const API_VERSION = '1.0.0';
+
+const API_CONTROLLERS: readonly Type[] = [
+  AccountsController,
+  AccountApiKeysController,
+  ApiKeysController,
+  UsageController,
+  ScopesController,
+  PlansController,
+  AuditLogController,
+  OpenApiController,
+];
+
+@Module({})
+export class AdminModule {
+  static forRoot(deps: AdminDependencies): DynamicModule {
+    const dependencies = { provide: ADMIN_DEPENDENCIES, useValue: deps };
+    if (deps.api === null) return { module: AdminModule, controllers: [HealthController], providers: [dependencies] };
+    return {
+      module: AdminModule,
+      imports: [throttlerModule(deps.api)],
+      controllers: [HealthController, ...API_CONTROLLERS],
+      providers: [dependencies, ...apiProviders(deps.api)],
+    };
+  }
+}
+
+function throttlerModule(api: AdminApiDependencies): DynamicModule {
+  return ThrottlerModule.forRoot({
+    throttlers: [{ name: 'default', ttl: MINUTE_MS, limit: REQUESTS_PER_MINUTE, skipIf: isPublic }],
+    storage: api.throttlerStorage,
+    // The stock key is one per route; the limit is meant for all of them together.
+    generateKey: (_context, tracker, name) => `admin:${name}:${tracker}`,
+  });
+}
+
+function apiProviders(api: AdminApiDependencies): Provider[] {
+  return [
+    { provide: OPERATOR_TOKEN, useValue: api.operatorToken },
+    { provide: AccountStore, useValue: api.accounts },
+    { provide: ApiKeyStore, useValue: api.keys },
+    { provide: AuditLog, useValue: api.auditLog },
+    { provide: Catalogue, useValue: api.catalogue },
+    { provide: UsageReader, useValue: api.usageReader },
+    { provide: OPENAPI_DOCUMENT, useFactory: () => openApiDocument(API_CONTROLLERS, API_VERSION) },
+    // In this order, both before every handler that is not public: first too many, then who.
+    { provide: APP_GUARD, useClass: ThrottlerGuard },
+    { provide: APP_GUARD, useClass: OperatorTokenGuard },
+  ];
+}

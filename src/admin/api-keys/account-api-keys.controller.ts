@@ -1,0 +1,62 @@
+/** The API keys of an account: list and create. */
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { AccountStore } from '../../keys/accounts.js';
+import { createApiKeySchema, type CreateApiKey } from '../../keys/api-key-fields.js';
+import { ApiKeyStore } from '../../keys/api-key-store.js';
+import type { ChangeContext } from '../../keys/audit-log.js';
+import { ChangedBy } from '../change-context.js';
+import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../list.js';
+import { Documented } from '../openapi/documented.js';
+import {
+  apiKeyListSchema,
+  apiKeyResource,
+  apiKeyWithSecretSchema,
+  type ApiKeyResource,
+  type ApiKeyWithSecretResource,
+} from './api-key.resource.js';
+
+@Controller('admin/v1/accounts/:id/api-keys')
+export class AccountApiKeysController {
+  constructor(
+    private readonly accounts: AccountStore,
+    private readonly keys: ApiKeyStore,
+  ) {}
+
+  @Get()
+  @Documented({
+    id: 'listApiKeys',
+    summary: 'List the API keys of an account, the revoked ones too',
+    response: apiKeyListSchema,
+    problems: ['resource_not_found'],
+  })
+  async list(
+    @Param('id') accountId: string,
+    @Query({ schema: pageQuerySchema }) query: PageQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ListBody<ApiKeyResource>> {
+    const { timeZone } = await this.accounts.get(accountId);
+    const page = await this.keys.list(accountId, query);
+    return listBody(page, (key) => apiKeyResource(key, timeZone), query, reply);
+  }
+
+  @Post()
+  @Documented({
+    id: 'createApiKey',
+    summary: 'Create an API key; the answer shows its secret, once',
+    response: apiKeyWithSecretSchema,
+    status: 201,
+    problems: ['resource_not_found'],
+  })
+  async create(
+    @Param('id') accountId: string,
+    @Body({ schema: createApiKeySchema }) body: CreateApiKey,
+    @ChangedBy() context: ChangeContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ApiKeyWithSecretResource> {
+    const { timeZone } = await this.accounts.get(accountId);
+    const { key, secret } = await this.keys.create(accountId, body, context);
+    reply.header('Location', `/admin/v1/api-keys/${key.id}`);
+    return { ...apiKeyResource(key, timeZone), secret };
+  }
+}

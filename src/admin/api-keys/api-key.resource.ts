@@ -1,0 +1,59 @@
+/** An API key as the admin API shows it; with its secret once, when that is made. */
+import { z } from 'zod';
+import type { ApiKey } from '../../keys/api-key-rows.js';
+import { formatWithOffset } from '../../rfc3339.js';
+import { listSchema } from '../list.js';
+
+const time = z.iso.datetime({ offset: true });
+
+export const apiKeySchema = z
+  .object({
+    id: z.string().meta({ example: 'key_1d2m3kx9v7c4e5f6g7h8j9k0m1' }),
+    account_id: z.string(),
+    name: z.string(),
+    scopes: z.array(z.string()),
+    environment: z.enum(['live', 'test']),
+    status: z.enum(['active', 'expired', 'revoked']),
+    hint: z.string().meta({ description: 'Prefix and last four characters of the secret.', example: 'tg_live_…a1b2' }),
+    expires_at: time.nullable(),
+    allowed_ips: z.array(z.string()).meta({ description: 'Empty: any address.' }),
+    last_used_at: time.nullable().meta({ description: 'Written in batches, so a few seconds late.' }),
+    created_at: time,
+    updated_at: time,
+    revoked_at: time.nullable(),
+  })
+  .meta({ id: 'ApiKey' });
+
+const secret = z.string().meta({ description: 'The only time that the secret is shown. It is stored as a hash.' });
+
+export const apiKeyWithSecretSchema = apiKeySchema.extend({ secret }).meta({ id: 'ApiKeyWithSecret' });
+
+export const rotatedApiKeySchema = apiKeySchema
+  .extend({ secret, previous_secret_expires_at: time.meta({ description: 'Until then the old secret works too.' }) })
+  .meta({ id: 'RotatedApiKey' });
+
+export const apiKeyListSchema = listSchema('ApiKeyList', apiKeySchema);
+
+export type ApiKeyResource = z.output<typeof apiKeySchema>;
+export type ApiKeyWithSecretResource = z.output<typeof apiKeyWithSecretSchema>;
+export type RotatedApiKeyResource = z.output<typeof rotatedApiKeySchema>;
+
+/** Times have the offset of the account's zone. */
+export function apiKeyResource(key: ApiKey, timeZone: string): ApiKeyResource {
+  const at = (ms: number | null): string | null => (ms === null ? null : formatWithOffset(ms, timeZone));
+  return {
+    id: key.id,
+    account_id: key.accountId,
+    name: key.name,
+    scopes: [...key.scopes],
+    environment: key.environment,
+    status: key.status,
+    hint: key.hint,
+    expires_at: at(key.expiresAt),
+    allowed_ips: [...key.allowedIps],
+    last_used_at: at(key.lastUsedAt),
+    created_at: formatWithOffset(key.createdAt, timeZone),
+    updated_at: formatWithOffset(key.updatedAt, timeZone),
+    revoked_at: at(key.revokedAt),
+  };
+}

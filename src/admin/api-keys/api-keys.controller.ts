@@ -1,0 +1,92 @@
+/** One API key: read, change, rotate, revoke. */
+import { Body, Controller, Delete, Get, Param, Patch, Post } from '@nestjs/common';
+import { AccountStore } from '../../keys/accounts.js';
+import {
+  rotateApiKeySchema,
+  updateApiKeySchema,
+  type OverlapSeconds,
+  type UpdateApiKey,
+} from '../../keys/api-key-fields.js';
+import type { ApiKey } from '../../keys/api-key-rows.js';
+import { ApiKeyStore } from '../../keys/api-key-store.js';
+import type { ChangeContext } from '../../keys/audit-log.js';
+import { formatWithOffset } from '../../rfc3339.js';
+import { ChangedBy } from '../change-context.js';
+import { Documented } from '../openapi/documented.js';
+import {
+  apiKeyResource,
+  apiKeySchema,
+  rotatedApiKeySchema,
+  type ApiKeyResource,
+  type RotatedApiKeyResource,
+} from './api-key.resource.js';
+
+@Controller('admin/v1/api-keys/:id')
+export class ApiKeysController {
+  constructor(
+    private readonly accounts: AccountStore,
+    private readonly keys: ApiKeyStore,
+  ) {}
+
+  @Get()
+  @Documented({
+    id: 'getApiKey',
+    summary: 'Read an API key',
+    response: apiKeySchema,
+    problems: ['resource_not_found'],
+  })
+  async get(@Param('id') id: string): Promise<ApiKeyResource> {
+    return this.shown(await this.keys.get(id));
+  }
+
+  @Patch()
+  @Documented({
+    id: 'updateApiKey',
+    summary: 'Change an API key: its name, scopes, addresses or expiry',
+    response: apiKeySchema,
+    problems: ['resource_not_found', 'conflict'],
+  })
+  async update(
+    @Param('id') id: string,
+    @Body({ schema: updateApiKeySchema }) body: UpdateApiKey,
+    @ChangedBy() context: ChangeContext,
+  ): Promise<ApiKeyResource> {
+    return this.shown(await this.keys.update(id, body, context));
+  }
+
+  @Delete()
+  @Documented({
+    id: 'revokeApiKey',
+    summary: 'Revoke an API key, for good; repeating it changes nothing',
+    response: apiKeySchema,
+    problems: ['resource_not_found'],
+  })
+  async revoke(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<ApiKeyResource> {
+    return this.shown(await this.keys.revoke(id, context));
+  }
+
+  @Post('rotate')
+  @Documented({
+    id: 'rotateApiKey',
+    summary: 'Give an API key a new secret; the old one works until the overlap ends',
+    response: rotatedApiKeySchema,
+    status: 201,
+    problems: ['resource_not_found', 'conflict'],
+  })
+  async rotate(
+    @Param('id') id: string,
+    @Body({ schema: rotateApiKeySchema }) body: { overlap_seconds: OverlapSeconds },
+    @ChangedBy() context: ChangeContext,
+  ): Promise<RotatedApiKeyResource> {
+    // Before the change: once the secret is made, nothing may keep it from being shown.
+    const { timeZone } = await this.accounts.get((await this.keys.get(id)).accountId);
+    const { key, secret, previousSecretExpiresAt } = await this.keys.rotate(id, body.overlap_seconds, context);
+    const expiresAt = formatWithOffset(previousSecretExpiresAt, timeZone);
+    return { ...apiKeyResource(key, timeZone), secret, previous_secret_expires_at: expiresAt };
+  }
+
+  private async shown(key: ApiKey): Promise<ApiKeyResource> {
+    const { timeZone } = await this.accounts.get(key.accountId);
+    return apiKeyResource(key, timeZone);
+  }
+}

@@ -1,0 +1,66 @@
+/** The audit log: who changed what, from where, newest first. It can be read and never written. */
+import { Controller, Get, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { AuditLog, type AuditEntry } from '../../keys/audit-log.js';
+import { formatWithOffset } from '../../rfc3339.js';
+import { listBody, listSchema, pageQuerySchema, type ListBody } from '../list.js';
+import { Documented } from '../openapi/documented.js';
+
+const auditQuerySchema = pageQuerySchema.extend({
+  account_id: z.string().max(100).optional().meta({ description: 'Only changes of this account.' }),
+});
+
+type AuditQuery = z.output<typeof auditQuerySchema>;
+
+const fields = z.record(z.string(), z.unknown()).nullable();
+
+const auditEntrySchema = z
+  .object({
+    id: z.string(),
+    account_id: z.string().nullable(),
+    actor: z.string().meta({ description: '`operator`, `system` or the id of a member.' }),
+    action: z.string().meta({ example: 'api_key.rotated' }),
+    target: z.object({ type: z.enum(['account', 'api_key']), id: z.string() }),
+    before: fields.meta({ description: 'The fields that changed, as they were; null where the target is new.' }),
+    after: fields.meta({ description: 'The same fields, as they are.' }),
+    ip: z.string(),
+    request_id: z.string(),
+    created_at: z.iso.datetime({ offset: true }),
+  })
+  .meta({ id: 'AuditEntry' });
+
+const auditListSchema = listSchema('AuditEntryList', auditEntrySchema);
+
+type AuditEntryResource = z.output<typeof auditEntrySchema>;
+
+@Controller('admin/v1/audit-log')
+export class AuditLogController {
+  constructor(private readonly auditLog: AuditLog) {}
+
+  @Get()
+  @Documented({ id: 'listAuditLog', summary: 'List the changes, newest first', response: auditListSchema })
+  async list(
+    @Query({ schema: auditQuerySchema }) query: AuditQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ListBody<AuditEntryResource>> {
+    const { account_id: accountId, cursor, limit } = query;
+    const page = await this.auditLog.list({ accountId, cursor, limit });
+    return listBody(page, auditEntryResource, query, reply);
+  }
+}
+
+function auditEntryResource(entry: AuditEntry): AuditEntryResource {
+  return {
+    id: entry.id,
+    account_id: entry.accountId,
+    actor: entry.actor,
+    action: entry.action,
+    target: { type: entry.targetType, id: entry.targetId },
+    before: entry.before,
+    after: entry.after,
+    ip: entry.ip,
+    request_id: entry.requestId,
+    created_at: formatWithOffset(entry.createdAt, entry.timeZone),
+  };
+}

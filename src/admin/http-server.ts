@@ -1,0 +1,102 @@
+/** How the admin listener speaks HTTP: bounds, request ids, JSON bodies, and answers where no route is reached. */
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
+import type { Clock } from '../clock.js';
+import { newId } from '../database/ids.js';
+import { Problem, PROBLEM_CONTENT_TYPE, problemBody, type ErrorCode } from '../errors.js';
+import type { Logger } from '../log.js';
+import { problemOf, sendProblem } from './problem.filter.js';
+import { RefusedBody } from './validation.pipe.js';
+
+/** The largest body that the API takes is a list of a hundred addresses. */
+const BODY_LIMIT_BYTES = 64 * 1024;
+const REQUEST_TIMEOUT_MS = 15_000;
+const CONNECTION_TIMEOUT_MS = 30_000;
+const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
+
+/** What Node's parser refuses before there is a request. */
+const PARSER_PROBLEMS: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+};
+
+/** Options of the Fastify server. */
+export function serverOptions(clock: Clock): FastifyServerOptions {
+  return {
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: CONNECTION_TIMEOUT_MS,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    http: { connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS },
+    genReqId: () => newId('req', clock.now()),
+    // What the router refuses before any hook or filter runs, such as %ff in a path.
+    frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+      sendProblem(problemOf(error), request, reply);
+    },
+    clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => answerParserError(error, socket, clock),
+  } as FastifyServerOptions;
+}
+
+/**
+ * JSON and nothing else. Fastify parses before any guard runs, so a body that is refused is handed on as such: who may not
+ * call at all hears that first. No body at all is undefined, whatever the type says: clients send it with DELETE.
+ */
+export function useJsonBodies(fastify: FastifyInstance): void {
+  fastify.removeAllContentTypeParsers();
+  const parseJson = fastify.getDefaultJsonParser('error', 'error');
+  fastify.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') return done(null, undefined);
+    return void parseJson(request, body, (error, value) => {
+      done(null, error === null ? value : new RefusedBody(problemOf(error)));
+    });
+  });
+  fastify.addContentTypeParser<string>('*', { parseAs: 'string' }, (_request, body, done) => {
+    done(null, body === '' ? undefined : new RefusedBody(problemOf({ statusCode: 415 })));
+  });
+}
+
+/** Headers that every answer has, and a log line for each: without query and body, which may name people. */
+export function describeRequests(fastify: FastifyInstance, log: Logger): void {
+  fastify.addHook('onRequest', (request, reply, done) => {
+    reply.header('X-Request-Id', request.id);
+    reply.header('Cache-Control', 'no-store');
+    reply.header('X-Content-Type-Options', 'nosniff');
+    done();
+  });
+  fastify.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? null;
+    // Probes and scrapes come every few seconds and say nothing while they succeed.
+    const level = reply.statusCode < 400 && route !== null && !route.startsWith('/admin/') ? 'debug' : 'info';
+    log[level]({
+      plane: 'admin',
+      request_id: request.id,
+      method: request.method,
+      route,
+      status: reply.statusCode,
+      ip: request.ip,
+      duration_ms: Math.round(reply.elapsedTime * 1_000) / 1_000,
+    });
+    done();
+  });
+}
+
+/** Answers what Node's parser refuses in the one shape, as far as the socket still takes an answer. */
+function answerParserError(error: NodeJS.ErrnoException, socket: Socket, clock: Clock): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const problem = new Problem(PARSER_PROBLEMS[error.code ?? ''] ?? 'bad_request');
+  const requestId = newId('req', clock.now());
+  const body = JSON.stringify(problemBody(problem, requestId));
+  const head = [
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}`,
+    `Content-Type: ${PROBLEM_CONTENT_TYPE}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}

@@ -1,0 +1,53 @@
+/** Lists of the admin API: `?limit=&cursor=` in, `{data, has_more, next_cursor}` and `Link: …; rel="next"` out. */
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import type { Page } from '../database/cursor.js';
+
+export const pageQuerySchema = z.strictObject({
+  limit: z.coerce
+    .number('must be a number from 1 to 100')
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(100, 'must be at most 100')
+    .default(20)
+    .meta({ description: 'Most rows of a page.' }),
+  cursor: z.string().max(1_000).optional().meta({ description: '`next_cursor` of the page before.' }),
+});
+
+export type PageQuery = z.output<typeof pageQuerySchema>;
+
+/** A list as it is answered. */
+export interface ListBody<T> {
+  readonly data: readonly T[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+/** The schema of a list of such rows. */
+export function listSchema(name: string, row: z.ZodType): z.ZodType {
+  return z
+    .object({
+      data: z.array(row),
+      has_more: z.boolean(),
+      next_cursor: z.string().nullable().meta({ description: 'Null on the last page.' }),
+    })
+    .meta({ id: name });
+}
+
+/** The answer for a page; sets `Link` (RFC 8288) where there is a next one, keeping the other parameters of the query. */
+export function listBody<T, R>(
+  page: Page<T>,
+  toRow: (item: T) => R,
+  query: PageQuery,
+  reply: FastifyReply,
+): ListBody<R> {
+  if (page.nextCursor !== null) {
+    const parameters = new URLSearchParams();
+    for (const [name, value] of Object.entries({ ...query, cursor: page.nextCursor })) {
+      if (value !== undefined) parameters.set(name, String(value));
+    }
+    const path = reply.request.url.split('?', 1)[0] ?? '';
+    reply.header('Link', `<${path}?${parameters}>; rel="next"`);
+  }
+  return { data: page.data.map(toRow), has_more: page.nextCursor !== null, next_cursor: page.nextCursor };
+}

@@ -1,0 +1,21 @@
+/** What the description says of an operation beyond its route, body and query, which it reads from Nest's own decorators. */
+import { SetMetadata } from '@nestjs/common';
+import type { z } from 'zod';
+import type { ErrorCode } from '../../errors.js';
+
+export const DOCUMENTED = 'trailgate:documented';
+
+export interface OperationDescription {
+  /** `operationId`. */
+  readonly id: string;
+  readonly summary: string;
+  /** The body of the answer. */
+  readonly response: z.ZodType;
+  /** 200 unless said. */
+  readonly status?: number;
+  /** Beside those that every operation may answer with. */
+  readonly problems?: readonly ErrorCode[];
+}
+
+/** On every handler of the admin API: one without it keeps the application from starting. */
+export const Documented = (description: OperationDescription): MethodDecorator => SetMetadata(DOCUMENTED, description);

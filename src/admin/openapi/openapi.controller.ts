@@ -1,0 +1,20 @@
+/** The description of the admin API, for generators and people. */
+import { Controller, Get, Inject } from '@nestjs/common';
+import { z } from 'zod';
+import { Documented } from './documented.js';
+
+/** Injection token of the finished document. */
+export const OPENAPI_DOCUMENT = Symbol('OpenApiDocument');
+
+const documentSchema = z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApiDocument' });
+
+@Controller('admin/v1/openapi.json')
+export class OpenApiController {
+  constructor(@Inject(OPENAPI_DOCUMENT) private readonly document: object) {}
+
+  @Get()
+  @Documented({ id: 'getOpenApiDocument', summary: 'Read this description', response: documentSchema })
+  read(): object {
+    return this.document;
+  }
+}

@@ -1,0 +1,46 @@
+/** The plans of the configuration, with their limits. */
+import { Controller, Get } from '@nestjs/common';
+import { z } from 'zod';
+import { Catalogue, type NamedPlan } from '../../keys/catalogue.js';
+import { listSchema, type ListBody } from '../list.js';
+import { Documented } from '../openapi/documented.js';
+
+const limit = z.int().nullable().meta({ description: 'Most requests in the window; null: no limit.' });
+const windows = z.object({ minute: limit, month: limit });
+
+const planSchema = z
+  .object({
+    name: z.string(),
+    key: windows.meta({ description: 'Limits of each API key.' }),
+    account: windows.meta({ description: 'Limits of the account, all of its keys together.' }),
+    on_redis_loss: z.enum(['local', 'open', 'closed']),
+  })
+  .meta({ id: 'Plan' });
+
+const planListSchema = listSchema('PlanList', planSchema);
+
+type PlanResource = z.output<typeof planSchema>;
+
+@Controller('admin/v1/plans')
+export class PlansController {
+  constructor(private readonly catalogue: Catalogue) {}
+
+  @Get()
+  @Documented({ id: 'listPlans', summary: 'List the plans and their limits', response: planListSchema })
+  list(): ListBody<PlanResource> {
+    return { data: this.catalogue.plans().map(planResource), has_more: false, next_cursor: null };
+  }
+}
+
+function planResource({ name, limits }: NamedPlan): PlanResource {
+  const windowsOf = ({ minute, month }: NamedPlan['limits']['key']): PlanResource['key'] => ({
+    minute: minute ?? null,
+    month: month ?? null,
+  });
+  return {
+    name,
+    key: windowsOf(limits.key),
+    account: windowsOf(limits.account),
+    on_redis_loss: limits.onRedisLoss,
+  };
+}

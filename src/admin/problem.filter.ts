@@ -1,0 +1,90 @@
+/** The one place of the admin application that answers with an error, whoever found it: RFC 9457. */
+import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { DatabaseUnavailable } from '../database/database-errors.js';
+import { Problem, PROBLEM_CONTENT_TYPE, problemBody, type ErrorCode } from '../errors.js';
+import type { Logger } from '../log.js';
+
+/** Methods that a path answers to, empty where there is no such path. */
+export type AllowedMethods = (path: string) => readonly string[];
+
+/** Fastify's and Nest's own refusals, by status; their words may repeat the input and are not passed on. */
+const PROBLEMS_BY_STATUS: ReadonlyMap<number, readonly [ErrorCode, string]> = new Map([
+  [400, ['bad_request', 'The request could not be understood: the body must be one JSON object.']],
+  [408, ['request_timeout', 'The request did not arrive in time.']],
+  [413, ['content_too_large', 'The body is larger than this API takes.']],
+  [414, ['uri_too_long', 'The URL is longer than this API takes.']],
+  [415, ['unsupported_media_type', 'Send the body as JSON, with Content-Type: application/json.']],
+  [429, ['too_many_requests', 'Wait for the seconds that Retry-After names.']],
+]);
+
+const RETRY_AFTER_SECONDS = '2';
+
+/** What a thrown value means to the caller. Only a `Problem` keeps its words. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof DatabaseUnavailable) {
+    return new Problem('database_unavailable', {
+      detail: 'The database cannot be reached right now. Nothing is known to have changed; try again.',
+      headers: ['Retry-After', RETRY_AFTER_SECONDS],
+      cause: error,
+    });
+  }
+  const status = statusOf(error);
+  const known =
+    PROBLEMS_BY_STATUS.get(status) ?? (status >= 400 && status < 500 ? PROBLEMS_BY_STATUS.get(400) : undefined);
+  if (known === undefined) return new Problem('internal_error', { cause: error });
+  return new Problem(known[0], { detail: known[1], cause: error });
+}
+
+function statusOf(error: unknown): number {
+  if (error instanceof HttpException) return error.getStatus();
+  if (typeof error !== 'object' || error === null || !('statusCode' in error)) return 500;
+  return typeof error.statusCode === 'number' ? error.statusCode : 500;
+}
+
+/** Writes the problem; also used where Fastify refuses a request before any filter runs. */
+export function sendProblem(problem: Problem, request: FastifyRequest, reply: FastifyReply): void {
+  const headers = problem.options.headers ?? [];
+  for (let index = 0; index + 1 < headers.length; index += 2) reply.header(headers[index] ?? '', headers[index + 1]);
+  void reply
+    .header('X-Request-Id', request.id)
+    .header('Cache-Control', 'no-store')
+    .type(PROBLEM_CONTENT_TYPE)
+    .status(problem.status)
+    .send(problemBody(problem, request.id));
+}
+
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(
+    private readonly log: Logger,
+    private readonly allowedMethods: AllowedMethods,
+  ) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    // A handler's "no such account" is a Problem; a 404 of Nest itself always means the route.
+    const problem =
+      error instanceof HttpException && error.getStatus() === 404 ? this.noRoute(request) : problemOf(error);
+    if (problem.status >= 500) {
+      const cause = problem.cause ?? error;
+      this.log.error({ err: cause, request_id: request.id, code: problem.code }, 'admin request failed');
+    }
+    if (reply.sent) return;
+    sendProblem(problem, request, reply);
+  }
+
+  private noRoute(request: FastifyRequest): Problem {
+    const path = request.url.split('?', 1)[0] ?? '';
+    const allowed = this.allowedMethods(path);
+    if (allowed.length === 0) return new Problem('route_not_found', { detail: 'There is nothing at this path.' });
+    const methods = allowed.join(', ');
+    return new Problem('method_not_allowed', {
+      detail: `This path answers to ${methods}.`,
+      headers: ['Allow', methods],
+    });
+  }
+}

@@ -1,0 +1,26 @@
+/** The scopes that a key may be given, and what each opens. */
+import { Controller, Get } from '@nestjs/common';
+import { z } from 'zod';
+import { Catalogue, type GrantableScope } from '../../keys/catalogue.js';
+import { listSchema, type ListBody } from '../list.js';
+import { Documented } from '../openapi/documented.js';
+
+const scopeSchema = z
+  .object({
+    scope: z.string().meta({ example: 'customers:read' }),
+    operations: z.array(z.string()).meta({ description: 'Ids of the operations that it opens or helps to open.' }),
+  })
+  .meta({ id: 'Scope' });
+
+const scopeListSchema = listSchema('ScopeList', scopeSchema);
+
+@Controller('admin/v1/scopes')
+export class ScopesController {
+  constructor(private readonly catalogue: Catalogue) {}
+
+  @Get()
+  @Documented({ id: 'listScopes', summary: 'List the scopes that a key may be given', response: scopeListSchema })
+  list(): ListBody<GrantableScope> {
+    return { data: this.catalogue.scopes(), has_more: false, next_cursor: null };
+  }
+}

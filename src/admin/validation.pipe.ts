@@ -1,0 +1,65 @@
+/** Checks body and query against their zod schemas: a wrong field is 422 with its JSON pointer, a wrong parameter 400. */
+import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
+import { Problem, type FieldError } from '../errors.js';
+
+interface Issue {
+  readonly message: string;
+  readonly path?: readonly unknown[] | undefined;
+  /** Of zod's `unrecognized_keys`: one issue for all of them. */
+  readonly keys?: readonly string[];
+}
+
+class InvalidValue extends Error {
+  constructor(readonly issues: readonly Issue[]) {
+    super('invalid value');
+  }
+}
+
+/** Stands in the place of a body that could not be read. */
+export class RefusedBody {
+  constructor(readonly problem: Problem) {}
+}
+
+/** More would help nobody and let a caller choose the size of our answer. */
+const MAX_ERRORS = 50;
+
+@Injectable()
+export class ValidationPipe extends StandardSchemaValidationPipe {
+  constructor() {
+    super({ exceptionFactory: (issues) => new InvalidValue(issues as readonly Issue[]) });
+  }
+
+  override async transform<T = unknown>(value: T, metadata: ArgumentMetadata): Promise<T> {
+    if (value instanceof RefusedBody) throw value.problem;
+    try {
+      return (await super.transform(value, metadata)) as T;
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+      throw metadata.type === 'body' ? bodyProblem(error.issues) : parameterProblem(error.issues);
+    }
+  }
+}
+
+function bodyProblem(issues: readonly Issue[]): Problem {
+  const errors = fieldErrors(issues, (path, detail) => ({ pointer: jsonPointer(path), detail }));
+  return new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
+}
+
+function parameterProblem(issues: readonly Issue[]): Problem {
+  const errors = fieldErrors(issues, (path, detail) => ({ parameter: path.join('.'), detail }));
+  return new Problem('invalid_parameter', { detail: 'Some parameters of the query are not valid.', errors });
+}
+
+function fieldErrors(issues: readonly Issue[], toError: (path: string[], detail: string) => FieldError): FieldError[] {
+  const errors = issues.flatMap(({ message, path = [], keys }) => {
+    const names = path.map((segment) => String(segment));
+    if (keys === undefined) return [toError(names, message)];
+    return keys.map((key) => toError([...names, key], 'is not a known name'));
+  });
+  return errors.slice(0, MAX_ERRORS);
+}
+
+/** RFC 6901, in the URI fragment form of RFC 9457's example: `#/scopes/0`; `#` is the whole body. */
+function jsonPointer(path: readonly string[]): string {
+  return `#${path.map((name) => `/${encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('')}`;
+}

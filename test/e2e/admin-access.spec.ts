@@ -1,0 +1,287 @@
+/** Who gets into the admin API, and what a caller meets who does not; and what stands open beside it. */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import type { FastifyInstance } from 'fastify';
+import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
+import { ERRORS } from '../../src/errors.js';
+import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { emptyDatabase, testDatabase, type TestDatabase } from '../support/database.js';
+import { describeWithOwnPostgres } from '../support/describe-with.js';
+import { send, sendRaw } from '../support/http.js';
+import { eventually } from '../support/processes.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
+
+interface Operation {
+  readonly operationId: string;
+  readonly responses: Record<string, { content: Record<string, { schema: { $ref: string } }> }>;
+  readonly parameters?: readonly { name: string; in: string }[];
+}
+interface Document {
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: { schemas: Record<string, object> };
+}
+
+/** What Fastify's router really answers to, as `GET /admin/v1/accounts/{id}`. */
+function routesOf(running: RunningAdmin): string[] {
+  const fastify = running.application.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+  const lines = fastify.printRoutes({ commonPrefix: false }).split('\n');
+  const routes: string[] = [];
+  const parents: string[] = [];
+  for (const line of lines) {
+    const match = /^([│ ├└─]*?)(\/?[^\s(]*) \(([A-Z, ]+)\)/.exec(line) ?? /^([│ ├└─]*)(\S+)\s*$/.exec(line);
+    if (match === null) continue;
+    const [, indent = '', part = '', methods = ''] = match;
+    const depth = indent.length / 4;
+    parents.length = depth;
+    parents[depth - 1] = part;
+    const path = parents.join('').replace(/:(\w+)/g, '{$1}');
+    for (const method of methods.split(', ').filter(Boolean)) routes.push(`${method} ${path}`);
+  }
+  return routes;
+}
+
+describe('the admin listener', () => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let document: Document;
+
+  beforeAll(async () => {
+    database = await testDatabase('sqlite');
+    running = await startAdmin(database);
+    document = await running.admin.call('GET', '/openapi.json');
+  });
+  afterAll(async () => {
+    await running.close();
+    await database.close();
+  });
+
+  const apiRoutes = () =>
+    routesOf(running).filter((route) => / \/admin\/v1\//.test(route) && !route.startsWith('HEAD'));
+
+  it('refuses every route of the API without the token', async () => {
+    const routes = apiRoutes();
+    expect(routes.length).toBeGreaterThanOrEqual(14);
+    for (const route of routes) {
+      // The limit on failed attempts is per minute.
+      running.stores.clock.advance(61_000);
+      const [method = '', path = ''] = route.split(' ');
+      const answer = await send(running.url + path, { method });
+      expect([route, answer.status, answer.headers['www-authenticate']]).toEqual([
+        route,
+        401,
+        'Bearer realm="trailgate-admin"',
+      ]);
+      expect(answer.json()).toMatchObject({ code: 'missing_credentials' });
+    }
+  });
+
+  it('describes exactly the routes that it has', () => {
+    const described = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(described.toSorted()).toEqual(apiRoutes().toSorted());
+  });
+
+  it('is described by a valid OpenAPI document', async () => {
+    expect(
+      await new Validator().validate(JSON.parse(JSON.stringify(document)) as Record<string, unknown>),
+    ).toMatchObject({ valid: true });
+  });
+
+  it('describes each operation once, with schemas that exist', () => {
+    const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+    const ids = operations.map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    const references = JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g);
+    const names = new Set([...references].map(([, uri]) => uri?.replace('#/components/schemas/', '')));
+    expect([...names].toSorted()).toEqual(Object.keys(document.components.schemas).toSorted());
+    expect(document.components.schemas['Account']).toMatchObject({ type: 'object', properties: { plan: {} } });
+    expect(document.components.schemas['UpdateAccount']).toMatchObject({ additionalProperties: false });
+    for (const { responses } of operations)
+      expect(Object.keys(responses)).toEqual(expect.arrayContaining(['401', '503']));
+  });
+
+  it.each([
+    ['Bearer wrong-token-of-the-tests-0123456789', 401, 'invalid_credentials', /error="invalid_token"/],
+    ['Bearer ', 400, 'malformed_authorization', /error="invalid_request"/],
+    [`Bearer ${ADMIN_TOKEN} ${ADMIN_TOKEN}`, 400, 'malformed_authorization', /error="invalid_request"/],
+    ['Basic b3BlcmF0b3I6', 401, 'missing_credentials', /^Bearer realm="trailgate-admin"$/],
+    [ADMIN_TOKEN, 401, 'missing_credentials', /^Bearer realm="trailgate-admin"$/],
+    [`Bearer ${ADMIN_TOKEN.slice(0, -1)}`, 401, 'invalid_credentials', /error="invalid_token"/],
+  ])('answers Authorization: %s with %i %s', async (authorization, status, code, challenge) => {
+    running.stores.clock.advance(61_000);
+    const answer = await send(`${running.url}/admin/v1/accounts`, { headers: { Authorization: authorization } });
+    expect(answer.status).toBe(status);
+    expect(answer.json()).toMatchObject({ code, request_id: answer.headers['x-request-id'] });
+    expect(answer.headers['www-authenticate']).toMatch(challenge);
+    expect(answer.text).not.toContain(ADMIN_TOKEN.slice(0, 20));
+  });
+
+  it('takes the scheme in any case, as RFC 9110 has it', async () => {
+    const headers = { Authorization: `bearer ${ADMIN_TOKEN}` };
+    expect((await send(`${running.url}/admin/v1/accounts`, { headers })).status).toBe(200);
+  });
+
+  it('throttles an address that keeps trying, and never locks the right token out', async () => {
+    running.stores.clock.advance(61_000);
+    const attempt = () => send(`${running.url}/admin/v1/accounts`, { headers: { Authorization: 'Bearer guess' } });
+    const statuses: number[] = [];
+    for (let count = 0; count < 11; count += 1) statuses.push((await attempt()).status);
+    expect(statuses).toEqual([...Array<number>(10).fill(401), 429]);
+    const refused = await attempt();
+    expect(refused.json()).toMatchObject({ code: 'too_many_failed_attempts' });
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    expect((await running.admin.request('GET', '/accounts')).status).toBe(200);
+    running.stores.clock.advance(61_000);
+    expect((await attempt()).status).toBe(401);
+  });
+
+  it('admits 300 requests a minute from one address over all of the API, then says when to come back', async () => {
+    running.stores.clock.advance(61_000);
+    const paths = ['/accounts', '/plans', '/scopes'];
+    const statuses = await Promise.all(
+      Array.from(
+        { length: 303 },
+        async (_, index) => (await running.admin.request('GET', paths[index % 3] ?? '')).status,
+      ),
+    );
+    expect(statuses.filter((status) => status === 200)).toHaveLength(300);
+    const refused = await running.admin.request('GET', '/plans');
+    expect(refused.json()).toMatchObject({ status: 429, code: 'too_many_requests' });
+    expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    expect((await send(`${running.url}/livez`)).status).toBe(200);
+    running.stores.clock.advance(61_000);
+  });
+
+  it('answers 404 for what is not there and 405 with Allow for the wrong method', async () => {
+    for (const path of ['/nothing', '/admin/v1', '/admin/v1/accounts/', '/admin/v2/accounts', '//admin/v1/accounts']) {
+      const answer = await send(running.url, { path });
+      expect([path, answer.status, answer.json()['code']]).toEqual([path, 404, 'route_not_found']);
+      expect(answer.headers['x-request-id']).toBe(answer.json()['request_id']);
+    }
+    const wrong = await running.admin.request('PUT', '/accounts/acc_1');
+    expect(wrong.json()).toMatchObject({ status: 405, code: 'method_not_allowed' });
+    expect(wrong.headers.allow).toBe('GET, HEAD, PATCH');
+    expect((await send(`${running.url}/livez`, { method: 'POST' })).headers.allow).toBe('GET, HEAD');
+  });
+
+  it('answers in the one shape also where no route is reached', async () => {
+    const badPath = await send(running.url, { path: '/admin/v1/accounts/%ff' });
+    expect(badPath.status).toBe(400);
+    expect(badPath.headers['content-type']).toBe('application/problem+json; charset=utf-8');
+    expect(badPath.json()).toMatchObject({ code: 'bad_request', request_id: badPath.headers['x-request-id'] });
+    const junk = await sendRaw(running.port, 'this is not HTTP\r\n\r\n');
+    expect(junk).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(junk).toMatch(/\r\nX-Request-Id: req_/);
+    expect(junk).toMatch(/"code":"bad_request"/);
+    const large = await sendRaw(running.port, `GET / HTTP/1.1\r\nHost: a\r\nX-Large: ${'x'.repeat(40_000)}\r\n\r\n`);
+    expect(large).toMatch(/^HTTP\/1\.1 431 /);
+    expect(large).toMatch(/"code":"headers_too_large"/);
+  });
+
+  it('gives probes and Prometheus what they need without a token', async () => {
+    expect((await send(`${running.url}/livez`)).json()).toEqual({ status: 'alive' });
+    expect((await send(`${running.url}/readyz`)).json()).toEqual({
+      status: 'ready',
+      checks: { database: { status: 'ok' } },
+    });
+    const metrics = await send(`${running.url}/metrics`);
+    expect(metrics.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(metrics.text).toMatch(/^# HELP /m);
+  });
+
+  it('writes one line for each request of the API, with neither token nor body', async () => {
+    running.stores.clock.advance(61_000);
+    const { secret } = (await running.admin.newKey('starter')).key;
+    const lines = running.log.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        plane: 'admin',
+        method: 'POST',
+        route: '/admin/v1/accounts/:id/api-keys',
+        status: 201,
+      }),
+    );
+    const text = running.log.join('');
+    expect(text).not.toContain(ADMIN_TOKEN);
+    expect(text).not.toContain(secret.slice(8, 30));
+  });
+
+  it('uses only codes of the catalogue', () => {
+    const text = JSON.stringify(document.paths);
+    for (const [, code] of text.matchAll(/`([a-z_]+)`: /g)) expect(Object.keys(ERRORS)).toContain(code);
+  });
+});
+
+describe('a process without the admin role', () => {
+  it('has health and metrics, and nothing of the API', async () => {
+    const database = await testDatabase('sqlite');
+    const readiness = () => ({ ready: false, checks: { redis: { status: 'down', detail: 'refused' } } });
+    const running = await startAdmin(database, { api: false, readiness });
+    const ready = await send(`${running.url}/readyz`);
+    expect(ready.status).toBe(503);
+    expect(ready.json()).toEqual({
+      status: 'not_ready',
+      checks: { redis: { status: 'down', detail: 'refused' } },
+    });
+    expect((await send(`${running.url}/livez`)).status).toBe(200);
+    expect((await running.admin.request('GET', '/accounts')).json()).toMatchObject({ status: 404 });
+    expect(routesOf(running).filter((route) => route.includes('/admin'))).toEqual([]);
+    await running.close();
+    await database.close();
+  });
+});
+
+describe('the admin API without its database', () => {
+  it('answers 503 while another process locks the file, reads on, and goes on when it is free', async () => {
+    const place: TestDatabase = await emptyDatabase('sqlite');
+    const database = await openDatabase(place.options);
+    const running = await startAdmin(database);
+    const account = await running.admin.createAccount({ plan: 'pro' });
+    const other = new DatabaseSync(join(place.options.dataDir, 'trailgate.db'));
+    other.exec('begin immediate');
+    const refused = await running.admin.request('POST', '/accounts', { name: 'x', plan: 'pro' });
+    expect(refused.json()).toMatchObject({ status: 503, code: 'database_unavailable' });
+    expect(await running.admin.getAccount(account.id)).toEqual(account);
+    other.exec('commit');
+    other.close();
+    await running.admin.createAccount({ plan: 'pro' });
+    await running.close();
+    await database.close();
+    await place.drop();
+  });
+
+  describeWithOwnPostgres('(PostgreSQL killed)', () => {
+    let server: PostgresServer;
+    beforeAll(async () => {
+      server = await startPostgres();
+    }, 60_000);
+    afterAll(() => server.stop());
+
+    it('answers 503 database_unavailable with Retry-After within seconds, and goes on when it is back', async () => {
+      const database = await openDatabase({ databaseUrl: await server.createDatabase('admin'), dataDir: '' });
+      const running = await startAdmin(database);
+      const account = await running.admin.createAccount({ plan: 'pro' });
+      await server.kill9();
+      // The sessions notice the end of their parent a moment later.
+      await eventually('the database is gone', async () => !(await database.healthy()));
+      for (const [method, path, body] of [
+        ['GET', `/accounts/${account.id}`, undefined],
+        ['POST', '/accounts', { name: 'x', plan: 'pro' }],
+      ] as const) {
+        const start = performance.now();
+        const answer = await running.admin.request(method, path, body);
+        expect(performance.now() - start).toBeLessThan(5_000);
+        expect(answer.json()).toMatchObject({ status: 503, code: 'database_unavailable' });
+        expect(answer.headers['retry-after']).toMatch(/^\d+$/);
+        expect(answer.text).not.toMatch(/127\.0\.0\.1|ECONN/);
+      }
+      await server.restart();
+      expect(await running.admin.getAccount(account.id)).toEqual(account);
+      await running.close();
+      await database.close();
+    }, 60_000);
+  });
+});

@@ -1,0 +1,301 @@
+/** What the admin API promises to operators and scripts, on both databases. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { ApiKeyWithSecret } from '../support/admin.js';
+import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { DATABASE_KINDS, testDatabase } from '../support/database.js';
+import { send, type Answer } from '../support/http.js';
+
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/;
+
+function expectProblem(answer: Answer, status: number, code: string): Record<string, unknown> {
+  expect({ status: answer.status, type: answer.headers['content-type'] }).toEqual({
+    status,
+    type: 'application/problem+json; charset=utf-8',
+  });
+  const body = answer.json();
+  expect(body).toMatchObject({ status, code, request_id: answer.headers['x-request-id'] });
+  expect(body['request_id']).toMatch(/^req_[0-9a-z]{25}$/);
+  expect(body['type']).toMatch(new RegExp(`/${code}$`));
+  return body;
+}
+
+describe.each(DATABASE_KINDS)('the admin API on %s', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let accountId: string;
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+  });
+  afterAll(() => database.close());
+  beforeEach(async () => {
+    running = await startAdmin(database);
+    const account = { name: 'Salzach Rafting', plan: 'starter', time_zone: 'Europe/Vienna' };
+    accountId = (await running.admin.createAccount(account)).id;
+  });
+  afterEach(() => running.close());
+
+  const request = (method: string, path: string, body?: object) => running.admin.request(method, path, body);
+  const newKey = (fields: object = {}) => running.admin.createKey(accountId, { scopes: ['customers:read'], ...fields });
+
+  describe('accounts', () => {
+    it('are created, read, changed and listed', async () => {
+      const made = await request('POST', '/accounts', { name: ' Isar ', plan: 'pro', billing_day: 15 });
+      expect(made.status).toBe(201);
+      const account = made.json<{ id: string }>();
+      expect(made.headers.location).toBe(`/admin/v1/accounts/${account.id}`);
+      expect(account).toEqual({
+        id: expect.stringMatching(/^acc_/),
+        name: 'Isar',
+        plan: 'pro',
+        time_zone: 'UTC',
+        billing_day: 15,
+        status: 'active',
+        created_at: expect.stringMatching(RFC_3339),
+        updated_at: expect.stringMatching(RFC_3339),
+      });
+      const changed = await running.admin.updateAccount(account.id, { status: 'suspended', time_zone: 'Asia/Kolkata' });
+      expect(changed).toMatchObject({ name: 'Isar', status: 'suspended', time_zone: 'Asia/Kolkata' });
+      expect(await running.admin.getAccount(account.id)).toEqual(changed);
+      expect(changed).toMatchObject({ created_at: expect.stringMatching(/\+05:30$/) });
+    });
+
+    it('are listed in pages that a client follows by cursor or by Link', async () => {
+      for (let count = 0; count < 4; count += 1) await running.admin.createAccount({ plan: 'pro' });
+      const seen: string[] = [];
+      let path: string | undefined = '/accounts?limit=2';
+      while (path !== undefined) {
+        const answer: Answer = await request('GET', path);
+        const page = answer.json<{ data: { id: string }[]; has_more: boolean; next_cursor: string | null }>();
+        seen.push(...page.data.map(({ id }) => id));
+        const next = page.next_cursor === null ? undefined : `/accounts?limit=2&cursor=${page.next_cursor}`;
+        path = /^<\/admin\/v1(.*)>; rel="next"$/.exec(answer.headers.link?.toString() ?? '')?.[1];
+        expect(page.has_more).toBe(path !== undefined);
+        expect(path).toBe(next);
+      }
+      expect(new Set(seen).size).toBe(seen.length);
+      expect(seen).toContain(accountId);
+      expect(seen).toEqual([...seen].toSorted());
+    });
+
+    it('that do not exist are 404, in the one shape', async () => {
+      for (const path of ['/accounts/acc_none', '/accounts/acc_none/api-keys', '/accounts/acc_none/usage']) {
+        expectProblem(await request('GET', path), 404, 'resource_not_found');
+      }
+      const body = { name: 'k', scopes: ['*'] };
+      expectProblem(await request('POST', '/accounts/acc_none/api-keys', body), 404, 'resource_not_found');
+    });
+  });
+
+  describe('keys', () => {
+    it('show their secret once, when they are made', async () => {
+      const answer = await request('POST', `/accounts/${accountId}/api-keys`, {
+        name: 'Booking site',
+        scopes: ['customers:read'],
+        expires_at: '2027-06-30T23:59:59Z',
+        allowed_ips: ['203.0.113.0/24'],
+      });
+      expect(answer.status).toBe(201);
+      const { secret, ...shown } = answer.json<ApiKeyWithSecret>();
+      expect(secret).toMatch(/^tg_live_[0-9A-Za-z]{36}$/);
+      expect(answer.headers['cache-control']).toBe('no-store');
+      expect(shown).toEqual({
+        id: expect.stringMatching(/^key_/),
+        account_id: accountId,
+        name: 'Booking site',
+        scopes: ['customers:read'],
+        environment: 'live',
+        status: 'active',
+        hint: `tg_live_…${secret.slice(-4)}`,
+        expires_at: '2027-07-01T01:59:59+02:00',
+        allowed_ips: ['203.0.113.0/24'],
+        last_used_at: null,
+        created_at: expect.stringMatching(/\+01:00$/),
+        updated_at: expect.stringMatching(/\+01:00$/),
+        revoked_at: null,
+      });
+      expect(await running.admin.getKey(shown.id)).toEqual(shown);
+      expect((await running.admin.listKeys(accountId)).data).toContainEqual(shown);
+    });
+
+    it('rotate with an overlap, and say until when the old secret works', async () => {
+      const key = await newKey({ environment: 'test' });
+      const answer = await request('POST', `/api-keys/${key.id}/rotate`, { overlap_seconds: 3_600 });
+      expect(answer.status).toBe(201);
+      const rotated = answer.json<ApiKeyWithSecret & { previous_secret_expires_at: string }>();
+      expect(rotated.secret).toMatch(/^tg_test_/);
+      expect(rotated).toMatchObject({ id: key.id, hint: `tg_test_…${rotated.secret.slice(-4)}` });
+      const untilMs = Date.parse(rotated.previous_secret_expires_at);
+      expect(untilMs).toBe(running.stores.clock.now() + 3_600_000);
+    });
+
+    it('are revoked for good; repeating it answers the same, changing or rotating them is a conflict', async () => {
+      const { id } = await newKey();
+      const first = await request('DELETE', `/api-keys/${id}`);
+      expect(first.status).toBe(200);
+      expect(first.json()).toMatchObject({ id, status: 'revoked', revoked_at: expect.stringMatching(RFC_3339) });
+      expect((await request('DELETE', `/api-keys/${id}`)).json()).toEqual(first.json());
+      expectProblem(await request('PATCH', `/api-keys/${id}`, { name: 'x' }), 409, 'conflict');
+      expectProblem(await request('POST', `/api-keys/${id}/rotate`, { overlap_seconds: 0 }), 409, 'conflict');
+    });
+
+    it('are narrowed by PATCH, which touches only what it names', async () => {
+      const key = await newKey({ scopes: ['customers:*'], allowed_ips: ['203.0.113.7'] });
+      const changed = await running.admin.updateKey(key.id, { scopes: ['tours:read'] });
+      expect(changed).toMatchObject({ scopes: ['tours:read'], allowed_ips: ['203.0.113.7'], name: key.name });
+    });
+  });
+
+  describe('wrong fields', () => {
+    it.each([
+      ['an unknown scope', { scopes: ['customers:read', 'nothing:read'] }, '#/scopes/1'],
+      ['a malformed scope', { scopes: ['customers'] }, '#/scopes/0'],
+      ['no scopes', { scopes: [] }, '#/scopes'],
+      ['an address that is none', { allowed_ips: ['10.0.0.1', 'localhost'] }, '#/allowed_ips/1'],
+      ['an expiry in the past', { expires_at: '2020-01-01T00:00:00Z' }, '#/expires_at'],
+      ['a time that is none', { expires_at: 'tomorrow' }, '#/expires_at'],
+      ['an environment that is none', { environment: 'prod' }, '#/environment'],
+      ['an empty name', { name: '   ' }, '#/name'],
+      ['a field that nobody may set', { status: 'active' }, '#/status'],
+      ['a field whose name needs escaping', { 'a/b~c d': 1 }, '#/a~1b~0c%20d'],
+    ])('of a key: %s is 422 and names its place', async (_, fields, pointer) => {
+      const answer = await request('POST', `/accounts/${accountId}/api-keys`, { name: 'k', scopes: ['*'], ...fields });
+      const body = expectProblem(answer, 422, 'validation_failed');
+      expect(body['errors']).toContainEqual(expect.objectContaining({ pointer, detail: expect.any(String) }));
+      expect((await running.admin.listKeys(accountId)).data).toEqual([]);
+    });
+
+    it('are all named at once', async () => {
+      const answer = await request('POST', '/accounts', { name: '', time_zone: 'Mars', billing_day: 32, id: 'acc_1' });
+      const { errors } = expectProblem(answer, 422, 'validation_failed') as { errors: { pointer: string }[] };
+      const pointers = ['#/billing_day', '#/id', '#/name', '#/plan', '#/time_zone'];
+      expect(errors.map(({ pointer }) => pointer).toSorted()).toEqual(pointers);
+    });
+
+    it('of an account name the plans that there are', async () => {
+      const answer = await request('PATCH', `/accounts/${accountId}`, { plan: 'gold' });
+      const { errors } = expectProblem(answer, 422, 'validation_failed');
+      expect(errors).toEqual([{ pointer: '#/plan', detail: 'is not a plan; the plans are starter, pro' }]);
+    });
+
+    it.each(['limit=0', 'limit=101', 'limit=1.5', 'limit=x', 'limit=', 'limit=1&limit=2', 'offset=3'])(
+      'of a query, ?%s, are 400 and name the parameter',
+      async (query) => {
+        const { errors } = expectProblem(await request('GET', `/accounts?${query}`), 400, 'invalid_parameter');
+        expect(errors).toEqual([expect.objectContaining({ parameter: query.split('=')[0] })]);
+      },
+    );
+
+    it('of a cursor that this list never gave are 400', async () => {
+      expectProblem(await request('GET', '/accounts?cursor=junk'), 400, 'invalid_cursor');
+      await running.admin.createAccount({ plan: 'pro' });
+      const { next_cursor: cursor } = (await request('GET', '/accounts?limit=1')).json();
+      expectProblem(await request('GET', `/audit-log?cursor=${String(cursor)}`), 400, 'invalid_cursor');
+    });
+  });
+
+  describe('bodies', () => {
+    const post = (body: string | Buffer, contentType?: string) =>
+      send(`${running.url}/admin/v1/accounts`, {
+        method: 'POST',
+        body,
+        headers: {
+          Authorization: `Bearer ${ADMIN_TOKEN}`,
+          ...(contentType === undefined ? {} : { 'Content-Type': contentType }),
+        },
+      });
+
+    it('that are no JSON are 400', async () => {
+      for (const body of ['{"name": ', 'null,', '{"__proto__": {"plan": "pro"}, "name": "x"}']) {
+        expectProblem(await post(body, 'application/json'), 400, 'bad_request');
+      }
+    });
+
+    it('that are no object, or not there, are 422', async () => {
+      for (const body of ['[]', '"text"', '7', 'null', '']) {
+        expectProblem(await post(body, 'application/json'), 422, 'validation_failed');
+      }
+    });
+
+    it('of another type are 415', async () => {
+      for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml']) {
+        expectProblem(await post('name=x', type), 415, 'unsupported_media_type');
+      }
+    });
+
+    it('that are too large are 413', async () => {
+      const body = JSON.stringify({ name: 'x'.repeat(100_000), plan: 'pro' });
+      expectProblem(await post(body, 'application/json'), 413, 'content_too_large');
+    });
+  });
+
+  describe('the audit log', () => {
+    it('holds who changed what, before and after, from where, newest first, and never a secret', async () => {
+      const key = await newKey();
+      const rotated = await running.admin.rotateKey(key.id, 86_400);
+      await running.admin.revokeKey(key.id);
+      const { data } = await running.admin.auditLog(`?account_id=${accountId}`);
+      const actions = ['api_key.revoked', 'api_key.rotated', 'api_key.created', 'account.created'];
+      expect(data.map(({ action }) => action)).toEqual(actions);
+      expect(data[0]).toEqual({
+        id: expect.stringMatching(/^aud_/),
+        account_id: accountId,
+        actor: 'operator',
+        action: 'api_key.revoked',
+        target: { type: 'api_key', id: key.id },
+        before: { status: 'active' },
+        after: { status: 'revoked' },
+        ip: '127.0.0.1',
+        request_id: expect.stringMatching(/^req_/),
+        created_at: expect.stringMatching(/\+01:00$/),
+      });
+      for (const { secret } of [key, rotated]) expect(JSON.stringify(data)).not.toContain(secret.slice(8, 30));
+      expect((await running.admin.auditLog('?limit=1')).has_more).toBe(true);
+    });
+  });
+
+  describe('what the configuration offers', () => {
+    it('is listed: scopes with their operations, plans with their limits', async () => {
+      const scopes = (await request('GET', '/scopes')).json<{ data: object[] }>();
+      expect(scopes).toMatchObject({ has_more: false, next_cursor: null });
+      expect(scopes.data).toEqual([
+        { scope: '*', operations: ['listCustomers', 'createCustomer', 'listTours'] },
+        { scope: 'customers:*', operations: ['listCustomers', 'createCustomer'] },
+        { scope: 'customers:read', operations: ['listCustomers'] },
+        { scope: 'customers:write', operations: ['createCustomer'] },
+        { scope: 'tours:*', operations: ['listTours'] },
+        { scope: 'tours:read', operations: ['listTours'] },
+      ]);
+      expect((await request('GET', '/plans')).json<{ data: object[] }>().data[0]).toEqual({
+        name: 'starter',
+        key: { minute: 60, month: null },
+        account: { minute: null, month: null },
+        on_redis_loss: 'local',
+      });
+    });
+  });
+
+  describe('usage', () => {
+    it('shows the windows of an account, and with a key that of the key', async () => {
+      const key = await newKey();
+      expect(await running.admin.usage(accountId)).toMatchObject({ account_id: accountId, api_key_id: null });
+      const usage = await running.admin.usage(accountId, `?api_key_id=${key.id}`);
+      expect(usage).toMatchObject({ api_key_id: key.id, plan: 'starter' });
+      expect(usage.windows).toContainEqual({
+        policy: 'key-minute',
+        limit: 60,
+        used: 0,
+        remaining: 60,
+        resets_at: expect.stringMatching(/\+01:00$/),
+      });
+    });
+
+    it('shows no key of another account', async () => {
+      const other = await running.admin.createAccount({ plan: 'pro' });
+      const key = await newKey();
+      const answer = await request('GET', `/accounts/${other.id}/usage?api_key_id=${key.id}`);
+      expectProblem(answer, 404, 'resource_not_found');
+    });
+  });
+});

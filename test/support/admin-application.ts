@@ -1,0 +1,65 @@
+/** The admin application in this process, on a real database and a real port, with the parts that the program gives it. */
+import type { AddressInfo } from 'node:net';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { pino } from 'pino';
+import { createAdminApplication } from '../../src/admin/admin.application.js';
+import type { AdminDependencies, Readiness } from '../../src/admin/admin-dependencies.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { metricsText } from '../../src/metrics.js';
+import { MonthLedger } from '../../src/quotas/month-ledger.js';
+import { ProcessCounters } from '../../src/quotas/process-counters.js';
+import { QuotaStorage } from '../../src/quotas/quota-storage.js';
+import { ProcessThrottleWindows } from '../../src/quotas/throttle-windows.js';
+import { UsageReader } from '../../src/quotas/usage.js';
+import { AdminClient } from './admin.js';
+import { storesOn, TEST_CONFIG } from './stores.js';
+
+export const ADMIN_TOKEN = 'operator-token-of-the-tests-0123456789';
+
+export interface RunningAdmin {
+  readonly url: string;
+  readonly port: number;
+  readonly admin: AdminClient;
+  readonly application: NestFastifyApplication;
+  readonly stores: ReturnType<typeof storesOn>;
+  /** Every line of its log, so far. */
+  readonly log: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Starts it on a free port. `api: false` is a process without the admin role. */
+export async function startAdmin(
+  database: DatabaseHandle,
+  options: { readonly api?: boolean; readonly readiness?: () => Readiness } = {},
+): Promise<RunningAdmin> {
+  const log: string[] = [];
+  const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(line) });
+  const stores = storesOn(database);
+  const { clock } = stores;
+  const ledger = new MonthLedger(database.db, clock, logger, () => undefined);
+  const counters = new ProcessCounters(clock, ledger);
+  const throttles = new ProcessThrottleWindows(clock);
+  const storage = new QuotaStorage(counters, undefined, counters, ledger, throttles, clock, logger);
+  const api = {
+    operatorToken: ADMIN_TOKEN,
+    accounts: stores.accounts,
+    keys: stores.keys,
+    auditLog: stores.auditLog,
+    catalogue: stores.catalogue,
+    usageReader: new UsageReader(TEST_CONFIG.file.plans, storage),
+    throttlerStorage: storage,
+  };
+  const dependencies: AdminDependencies = {
+    api: options.api === false ? null : api,
+    readiness: options.readiness ?? (() => ({ ready: true, checks: { database: { status: 'ok' } } })),
+    metricsText,
+    clock,
+    log: logger,
+  };
+  const application = await createAdminApplication(dependencies);
+  await application.listen(0, '127.0.0.1');
+  const { port } = application.getHttpServer().address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const admin = new AdminClient(url, ADMIN_TOKEN);
+  return { url, port, admin, application, stores, log, close: () => application.close() };
+}
