@@ -85,3 +85,8 @@ function isLogLevel(value: string): value is Environment['logLevel'] {
 function optional<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
   return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
 }
+
+/** The environment of a child process: this one's, with some variables set anew. */
+export function childEnvironment(changes: Readonly<Record<string, string>>): Record<string, string | undefined> {
+  return { ...process.env, ...changes };
+}

@@ -173,10 +173,13 @@ describe('documents that cannot be read', () => {
     expect(lines(await problemsOf({ 'gateway.yaml': bomb }))).toEqual([expect.stringMatching(/Excessive alias count/)]);
   });
 
-  it('hints at quotes where a variable stands bare inside brackets', async () => {
-    const [problem] = await problemsOf({ 'gateway.yaml': 'gateway: { port: ${PORT} }' });
-    expect(problem?.hint).toContain('needs quotes');
-  });
+  it.each(['gateway: { port: ${PORT} }', 'operations: [{ match: GET /customers/{id}, scopes: [] }]'])(
+    'hints at quotes where braces stand bare inside brackets, and says it once: %s',
+    async (text) => {
+      const problems = await problemsOf({ 'gateway.yaml': text });
+      expect(problems.map((problem) => problem.hint)).toEqual([expect.stringContaining('needs quotes')]);
+    },
+  );
 });
 
 describe('operations of several services', () => {

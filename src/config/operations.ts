@@ -117,7 +117,7 @@ function scopeProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
       const hint =
         draft.openapi === undefined
           ? 'add `scopes`; if any key may, say so: `scopes: []`'
-          : `name them in its \`security\`; if any key may, say so in gateway.yaml: \`operations: [{match: ${matchOf(draft)}, scopes: []}]\``;
+          : `name them in its \`security\`; if any key may, say so in gateway.yaml: \`operations: [{ match: "${matchOf(draft)}", scopes: [] }]\``;
       return draft.source.problem(draft.path, message, hint, 'key');
     });
 }

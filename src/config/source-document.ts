@@ -32,8 +32,10 @@ export class SourceDocument {
     const lines = new LineCounter();
     const document = parseDocument(text, { lineCounter: lines, merge: true, prettyErrors: false });
     const source = new SourceDocument(file, document, lines, text);
+    // What follows the first syntax error is mostly its echo.
+    const syntaxError = document.errors.find((error) => error.code !== 'DUPLICATE_KEY');
+    if (syntaxError !== undefined) return { problems: [source.syntaxProblem(syntaxError)] };
     const problems = document.errors.map((error) => source.syntaxProblem(error));
-    if (document.errors.some((error) => error.code !== 'DUPLICATE_KEY')) return { problems };
     return { source, problems };
   }
 
@@ -105,7 +107,7 @@ export class SourceDocument {
       return { ...at, message: `the key \`${key.trim()}\` stands twice in the same map`, hint: 'keep one of them' };
     }
     const line = this.text.split('\n')[position.line - 1] ?? '';
-    const hint = /[{[].*\$\{/.test(line) ? 'inside { } and [ ] a value with ${…} needs quotes' : undefined;
+    const hint = /[{[].*\{/.test(line) ? 'inside { } and [ ] a text that has { or } needs quotes' : undefined;
     return { ...at, message: `is not valid YAML: ${error.message}`, ...(hint === undefined ? {} : { hint }) };
   }
 }

@@ -1,0 +1,170 @@
+/** What each error means for an integrator, and what to do. With `src/errors.ts` it makes the error pages and `docs/errors.md`. */
+import type { ErrorCode } from '../errors.js';
+
+export interface ErrorGuidance {
+  readonly meaning: string;
+  readonly action: string;
+}
+
+const RETRY_LATER = 'Try again with increasing pauses. If it lasts, tell support the `request_id`.';
+const NEW_KEY = 'Make a new key in the settings, under Developers, and put it in place of the old one.';
+
+/** Markdown with nothing but `code`; one entry for every code. */
+export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
+  bad_request: {
+    meaning: 'The request is not valid HTTP, or contradicts itself, for example in its length or its headers.',
+    action: 'Send it with an HTTP library instead of by hand; look at what a proxy between you and us changes.',
+  },
+  invalid_path: {
+    meaning: 'The path has an encoded slash, an empty or a dot segment, or characters that are not valid there.',
+    action: 'Build the path from the documented template, and percent-encode each parameter by itself.',
+  },
+  request_timeout: {
+    meaning: 'The request was not complete when the time for it was over.',
+    action: 'Look at your connection, and send the body without long pauses.',
+  },
+  content_too_large: {
+    meaning: 'The body is larger than the operation accepts.',
+    action: 'Send less at once, for example in several requests.',
+  },
+  uri_too_long: { meaning: 'The URL is too long.', action: 'Use fewer or shorter parameters.' },
+  unsupported_media_type: {
+    meaning: 'The operation does not read this content type.',
+    action: 'Set `Content-Type` to what the reference names, mostly `application/json`.',
+  },
+  headers_too_large: {
+    meaning: 'The headers are too large together.',
+    action: 'Send fewer or shorter headers; leave cookies out.',
+  },
+  route_not_found: {
+    meaning: 'There is no operation at this path.',
+    action: 'Compare the path with the reference, upper and lower case included.',
+  },
+  method_not_allowed: {
+    meaning: 'The path exists, but not with this method.',
+    action: 'Use one of the methods in the `Allow` header.',
+  },
+  operation_sunset: {
+    meaning: 'The version or operation was deprecated, and its last day is over.',
+    action: 'Move to the successor that the `Link` header names.',
+  },
+  too_many_failed_attempts: {
+    meaning: 'Too many requests from your address had a wrong key.',
+    action: 'Stop, put the right key in place, and go on after `Retry-After`.',
+  },
+  malformed_authorization: {
+    meaning: 'The `Authorization` header is not `Bearer` and one key, or stands there twice.',
+    action: 'Send exactly one header: `Authorization: Bearer tg_live_…`.',
+  },
+  missing_api_key: {
+    meaning: 'The request has no API key.',
+    action: 'Send `Authorization: Bearer` with your key. A key in the URL is not read.',
+  },
+  invalid_api_key: {
+    meaning: 'The key does not exist, or was not copied whole.',
+    action: 'Compare it with where you keep it, character by character. Do not retry with the same key.',
+  },
+  expired_api_key: { meaning: 'The key, or the time after its rotation, has run out.', action: NEW_KEY },
+  revoked_api_key: { meaning: 'Someone of your account has revoked the key.', action: `Ask who and why. ${NEW_KEY}` },
+  ip_not_allowed: {
+    meaning: 'The key may be used from some addresses only, and yours is none of them.',
+    action: 'Send the request from an allowed address, or add yours to the key.',
+  },
+  account_suspended: { meaning: 'The account is suspended; none of its keys work.', action: 'Ask support.' },
+  authentication_unavailable: {
+    meaning: 'We cannot look up keys at the moment. Your key may be right.',
+    action: RETRY_LATER,
+  },
+  insufficient_scope: {
+    meaning: 'The key does not have every scope that the operation needs. `detail` names those that are missing.',
+    action: 'Use a key with these scopes, or add them to this one.',
+  },
+  rate_limited: {
+    meaning:
+      'The limit of a minute is used up, for the key or the account; `violated-policies` says which. The request was not counted.',
+    action: 'Wait for the seconds in `Retry-After`, then go on more slowly: watch `RateLimit`.',
+  },
+  quota_exceeded: {
+    meaning: 'The quota of the month is used up. The request was not counted.',
+    action: 'Do not retry before the reset that `detail` names; ask for a larger plan.',
+  },
+  quota_unavailable: {
+    meaning: 'We cannot check limits at the moment, and your plan says not to go on without.',
+    action: RETRY_LATER,
+  },
+  backend_unreachable: {
+    meaning: 'The part of our system that handles this could not be reached. The request was not counted.',
+    action: RETRY_LATER,
+  },
+  backend_bad_response: {
+    meaning: 'The part of our system that handles this gave no usable answer. The request was not counted.',
+    action: 'A request that changes something may have had its effect: look before you repeat it.',
+  },
+  backend_unavailable: {
+    meaning: 'The part of our system that handles this is unavailable. The request was not counted.',
+    action: RETRY_LATER,
+  },
+  backend_timeout: {
+    meaning: 'The part of our system that handles this took too long. The request was not counted.',
+    action: 'A request that changes something may have had its effect: look before you repeat it.',
+  },
+  backend_error: {
+    meaning: 'The part of our system that handles this failed.',
+    action:
+      'A request that changes something may have had its effect: look before you repeat it. If it lasts, tell support the `request_id`.',
+  },
+  request_refused: {
+    meaning: 'The request was understood and refused; `detail` says why.',
+    action: 'Change the request as `detail` says.',
+  },
+  validation_failed: {
+    meaning: 'Fields of the body are missing or wrong; `errors` names each of them.',
+    action: 'Correct the fields that `errors` points to.',
+  },
+  payment_required: { meaning: 'The account has to pay for this first.', action: 'Look at the plan of the account.' },
+  forbidden: {
+    meaning: 'The key is right, but this is not allowed to its account.',
+    action: 'Do not retry; ask the owner of the account.',
+  },
+  resource_not_found: {
+    meaning: 'There is nothing with this id in your account.',
+    action: 'Compare the id; it may have been deleted, or belong to another account.',
+  },
+  not_acceptable: { meaning: 'What `Accept` asks for is not available.', action: 'Accept `application/json`.' },
+  conflict: {
+    meaning: 'The request contradicts what is there, for example a value that must be unique.',
+    action: 'Read the current state, then decide anew.',
+  },
+  resource_gone: { meaning: 'It was there and was removed for good.', action: 'Forget its id.' },
+  precondition_failed: {
+    meaning: 'A condition such as `If-Match` did not hold: someone changed it in between.',
+    action: 'Read it again, and repeat the change on the new state.',
+  },
+  backend_rate_limited: {
+    meaning: 'The part of our system that handles this asks for a slower pace, apart from your limits.',
+    action: 'Wait for `Retry-After`, or a few seconds where it is missing.',
+  },
+  invalid_parameter: {
+    meaning: 'A query or path parameter is wrong; `errors` names it.',
+    action: 'Correct it as `errors` says.',
+  },
+  invalid_cursor: {
+    meaning: 'The cursor was changed, is too old, or belongs to other filters.',
+    action: 'Begin again without `cursor`.',
+  },
+  missing_credentials: {
+    meaning: 'The admin API was asked without credentials.',
+    action: 'Sign in, or send the operator token.',
+  },
+  invalid_credentials: {
+    meaning: 'The credentials for the admin API are wrong.',
+    action: 'Compare them; sign in again.',
+  },
+  too_many_requests: { meaning: 'The admin API was asked too often.', action: 'Wait for `Retry-After`.' },
+  database_unavailable: {
+    meaning: 'The database cannot be reached at the moment; nothing was changed.',
+    action: RETRY_LATER,
+  },
+  shutting_down: { meaning: 'This server is about to stop; others go on.', action: 'Try again at once.' },
+  internal_error: { meaning: 'Something failed on our side that should not.', action: RETRY_LATER },
+};

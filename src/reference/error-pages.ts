@@ -1,0 +1,59 @@
+/** The pages of the error codes: what `type` in a problem leads to. */
+import { ERRORS, type ErrorCode, type ErrorEntry, type Fault } from '../errors.js';
+import { ERROR_GUIDANCE } from './error-guidance.js';
+import { escapeHtml, inline, page } from './html.js';
+
+const FAULTS: Readonly<Record<Fault, string>> = {
+  client: 'The request has to change. Sending the same again gives the same answer, unless it says when to come back.',
+  backend: 'The fault is in our system, in the service behind this operation. The request may be right.',
+  gateway: 'The fault is in our system. The request may be right.',
+};
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERRORS, code);
+}
+
+/** All codes, by status. */
+export function errorListPage(root: string): string {
+  const codes = Object.keys(ERRORS).filter(isErrorCode);
+  const rows = codes
+    .toSorted((a, b) => ERRORS[a].status - ERRORS[b].status)
+    .map((code) => {
+      const { status, title } = ERRORS[code];
+      const link = `<a href="${root}/errors/${code}"><code>${code}</code></a>`;
+      return `<tr><td>${status}</td><td>${link}</td><td>${escapeHtml(title)}</td></tr>`;
+    });
+  return page(
+    root,
+    'Errors',
+    `<p>Every error is <code>application/problem+json</code> (RFC 9457). Program against <code>code</code>; show <code>detail</code> to people;
+quote <code>request_id</code> when you ask for help.</p>
+<table>
+<thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Title</th></tr></thead>
+<tbody>
+${rows.join('\n')}
+</tbody>
+</table>`,
+  );
+}
+
+/** One code: what it means, whose fault it is, what to do. */
+export function errorPage(root: string, code: ErrorCode): string {
+  const entry: ErrorEntry = ERRORS[code];
+  const { meaning, action } = ERROR_GUIDANCE[code];
+  const type =
+    entry.registeredType === undefined ? '' : `<dt>type</dt><dd><code>${escapeHtml(entry.registeredType)}</code></dd>`;
+  return page(
+    root,
+    entry.title,
+    `<p>${inline(meaning)}</p>
+<h2>What to do</h2>
+<p>${inline(action)}</p>
+<dl>
+<dt>code</dt><dd><code>${code}</code></dd>
+<dt>status</dt><dd>${entry.status}</dd>
+${type}
+<dt>Whose fault it is</dt><dd>${FAULTS[entry.fault]}</dd>
+</dl>`,
+  );
+}

@@ -1,0 +1,64 @@
+/** The readable pages: escaping, a page's frame, and the little Markdown that our own texts use. */
+
+/** Text for an element or a quoted attribute. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+}
+
+/** A whole page. `root` is where the reference lives, such as `/docs`; `body` is HTML. */
+export function page(root: string, title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${root}/assets/pages.css">
+</head>
+<body>
+<nav aria-label="Reference"><a href="${root}">API reference</a> <a href="${root}/errors">Errors</a> <a href="${root}/versioning">Versioning</a></nav>
+<main>
+<h1>${escapeHtml(title)}</h1>
+${body}
+</main>
+</body>
+</html>
+`;
+}
+
+/** Blocks of our own Markdown: paragraphs, `## ` headings (left out: the page has its own) and `- ` lists. */
+export function markdownToHtml(markdown: string): string {
+  return markdown
+    .replace(/^## .*\n/gm, '')
+    .trim()
+    .split(/\n{2,}/)
+    .map((block) => {
+      const items = block.split(/\n(?=- )/).filter((line) => line.startsWith('- '));
+      if (items.length > 0) return `<ul>${items.map((item) => `<li>${inline(item.slice(2))}</li>`).join('')}</ul>`;
+      return `<p>${inline(block)}</p>`;
+    })
+    .join('\n');
+}
+
+/** `code` and **bold** within a line. */
+export function inline(text: string): string {
+  return escapeHtml(text)
+    .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+    .replaceAll(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>');
+}
+
+export const PAGES_CSS = `:root { color-scheme: light dark; --edge: #8884; --soft: #8881; }
+body { margin: 0; font: 16px/1.6 system-ui, sans-serif; }
+nav { padding: 0.75rem 1.25rem; border-bottom: 1px solid var(--edge); }
+nav a { margin-right: 1.25rem; }
+main { max-width: 60rem; margin: 0 auto; padding: 1rem 1.25rem 4rem; }
+h1 { font-size: 1.75rem; line-height: 1.25; }
+h2 { margin-top: 2rem; font-size: 1.25rem; }
+code { padding: 0.1em 0.3em; border-radius: 4px; background: var(--soft); font-size: 0.9em; overflow-wrap: anywhere; }
+table { width: 100%; border-collapse: collapse; }
+th, td { padding: 0.5rem 0.75rem 0.5rem 0; border-bottom: 1px solid var(--edge); text-align: left; vertical-align: top; }
+dt { margin-top: 1rem; font-weight: 600; }
+dd { margin: 0; }
+@media (max-width: 40rem) { th:nth-child(n + 3), td:nth-child(n + 3) { display: none; } }
+`;

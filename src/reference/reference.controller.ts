@@ -1,0 +1,93 @@
+/** The reference on the public listener, with no key: the OpenAPI document and the pages that people read. */
+import { Controller, Get, Header, Inject, Param, Req, Res } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Problem } from '../errors.js';
+import { errorListPage, errorPage, isErrorCode } from './error-pages.js';
+import { PAGES_CSS, markdownToHtml, page } from './html.js';
+import { ReferenceDocuments } from './reference-documents.js';
+import { pageHeaders, scalarPage, scalarScript } from './scalar-page.js';
+
+/** Where the pages live; `type` of a problem leads below it. */
+export const REFERENCE_ROOT = '/docs';
+const CACHE_SHORTLY = 'public, max-age=300';
+const CACHE_FOR_EVER = 'public, max-age=31536000, immutable';
+const HTML = 'text/html; charset=utf-8';
+
+/** `GET {basePath}/openapi.json`; the path is known only when the configuration is. */
+export function createOpenApiController(basePath: string): Type<unknown> {
+  @Controller(basePath)
+  class OpenApiController {
+    constructor(@Inject(ReferenceDocuments) readonly documents: ReferenceDocuments) {}
+
+    @Get('openapi.json')
+    document(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+      const { body, etag } = this.documents.openApi();
+      reply
+        .header('cache-control', CACHE_SHORTLY)
+        .header('etag', etag)
+        .header('access-control-allow-origin', '*')
+        .header('x-content-type-options', 'nosniff');
+      if (matchesEtag(request.headers['if-none-match'], etag)) void reply.code(304).send();
+      else void reply.type('application/json; charset=utf-8').send(body);
+    }
+  }
+  return OpenApiController;
+}
+
+@Controller(REFERENCE_ROOT)
+export class ReferenceController {
+  constructor(@Inject(ReferenceDocuments) private readonly documents: ReferenceDocuments) {}
+
+  @Get()
+  async reference(@Res() reply: FastifyReply): Promise<void> {
+    const { fileName } = await scalarScript();
+    this.sendPage(reply, scalarPage(REFERENCE_ROOT, this.documents.title, this.documents.openApiPath, fileName));
+  }
+
+  @Get('errors')
+  errors(@Res() reply: FastifyReply): void {
+    this.sendPage(reply, errorListPage(REFERENCE_ROOT));
+  }
+
+  @Get('errors/:code')
+  error(@Param('code') code: string, @Res() reply: FastifyReply): void {
+    if (!isErrorCode(code)) throw new Problem('route_not_found', { detail: 'There is no error code of this name.' });
+    this.sendPage(reply, errorPage(REFERENCE_ROOT, code));
+  }
+
+  @Get('versioning')
+  versioning(@Res() reply: FastifyReply): void {
+    this.sendPage(reply, page(REFERENCE_ROOT, 'Versioning', markdownToHtml(this.documents.versioning())));
+  }
+
+  @Get('assets/pages.css')
+  @Header('content-type', 'text/css; charset=utf-8')
+  @Header('cache-control', CACHE_SHORTLY)
+  styles(): string {
+    return PAGES_CSS;
+  }
+
+  @Get('assets/:file')
+  async asset(@Param('file') file: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const script = await scalarScript();
+    if (file !== script.fileName) throw new Problem('route_not_found');
+    const acceptsGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(request.headers['accept-encoding'] ?? '');
+    if (acceptsGzip) void reply.header('content-encoding', 'gzip');
+    void reply
+      .type('text/javascript; charset=utf-8')
+      .headers({ 'cache-control': CACHE_FOR_EVER, vary: 'accept-encoding', 'x-content-type-options': 'nosniff' })
+      .send(acceptsGzip ? script.gzipped : script.plain);
+  }
+
+  private sendPage(reply: FastifyReply, html: string): void {
+    const headers = { ...pageHeaders(this.documents.publicUrl()), 'cache-control': CACHE_SHORTLY };
+    void reply.type(HTML).headers(headers).send(html);
+  }
+}
+
+/** RFC 9110 section 13.1.2: weak comparison with each tag of the list, or `*`. */
+function matchesEtag(condition: string | undefined, etag: string): boolean {
+  if (condition === undefined) return false;
+  return condition.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')));
+}

@@ -1,0 +1,141 @@
+/** The reference as a browser and a tool see it. */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { MINIMAL, OPENAPI, configOf } from '../../test/support/config-files.js';
+import { startReference } from '../../test/support/reference-server.js';
+import { ERRORS, type ErrorCode } from '../errors.js';
+import { ERROR_GUIDANCE } from './error-guidance.js';
+
+let origin: string;
+let stop: () => Promise<void>;
+let now = Date.parse('2026-11-01T00:00:00Z');
+
+beforeAll(async () => {
+  const text = `${MINIMAL}api: { title: "Rafting <API>", deprecation: 2027-01-01, sunset: 2028-01-01 }\n`;
+  const config = await configOf({ 'gateway.yaml': text, 'customers.yaml': OPENAPI });
+  ({ origin, stop } = await startReference(config, { publicUrl: () => origin, clock: { now: () => now } }));
+});
+afterAll(() => stop());
+
+describe('openapi.json', () => {
+  it('is served under the base path, with a strong validator, for five minutes', async () => {
+    const response = await fetch(`${origin}/api/v1/openapi.json`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(response.headers.get('cache-control')).toBe('public, max-age=300');
+    expect(response.headers.get('etag')).toMatch(/^"[\w-]{27}"$/);
+    await expect(response.json()).resolves.toMatchObject({ openapi: '3.1.1', servers: [{ url: `${origin}/api/v1` }] });
+  });
+
+  it.each([['the tag'], ['a weak tag'], ['a list'], ['any']])('answers 304 with no body to %s', async (kind) => {
+    const { headers } = await fetch(`${origin}/api/v1/openapi.json`);
+    const etag = headers.get('etag') ?? '';
+    const condition = { 'the tag': etag, 'a weak tag': `W/${etag}`, 'a list': `"x", ${etag}`, any: '*' }[kind] ?? '';
+    const response = await fetch(`${origin}/api/v1/openapi.json`, { headers: { 'if-none-match': condition } });
+    expect([response.status, await response.text(), response.headers.get('etag')]).toEqual([304, '', etag]);
+  });
+
+  it('answers HEAD like GET, without the body', async () => {
+    const response = await fetch(`${origin}/api/v1/openapi.json`, { method: 'HEAD' });
+    expect([response.status, await response.text()]).toEqual([200, '']);
+    expect(Number(response.headers.get('content-length'))).toBeGreaterThan(1000);
+  });
+
+  it('changes, and its tag with it, on the day of the deprecation', async () => {
+    const before = await fetch(`${origin}/api/v1/openapi.json`);
+    now = Date.parse('2027-01-01T00:00:00Z');
+    const after = await fetch(`${origin}/api/v1/openapi.json`);
+    expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'));
+    expect(await before.text()).not.toContain('"deprecated":true');
+    expect(await after.text()).toContain('"deprecated":true');
+  });
+});
+
+describe('the page', () => {
+  it('refers to no other origin, and forbids them', async () => {
+    const response = await fetch(`${origin}/docs`);
+    const html = await response.text();
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(html).toContain('<title>Rafting &lt;API&gt;</title>');
+    expect(html).not.toMatch(/(?:https?:)?\/\/[a-z0-9]/i);
+    const policy = response.headers.get('content-security-policy') ?? '';
+    const sources = policy.split('; ').flatMap((directive) => directive.split(' ').slice(1));
+    expect(sources.filter((source) => !/^'(?:none|self|unsafe-inline)'$|^(?:data|blob):$/.test(source))).toEqual([
+      origin,
+    ]);
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self';");
+  });
+
+  it('loads its script from here: compressed, cacheable for ever, under a name of its content', async () => {
+    const html = await (await fetch(`${origin}/docs`)).text();
+    const [src = ''] = /\/docs\/assets\/scalar\.[0-9a-f]{16}\.js/.exec(html) ?? [];
+    const response = await fetch(origin + src);
+    expect(response.headers.get('content-encoding')).toBe('gzip');
+    expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    const script = await response.text();
+    expect(script).toContain('createApiReference');
+    const plain = await fetch(origin + src, { headers: { 'accept-encoding': 'gzip;q=0, identity' } });
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    expect(await plain.text()).toBe(script);
+    expect((await fetch(`${origin}/docs/assets/scalar.0.js`)).status).toBe(404);
+  });
+
+  it('switches off fonts, telemetry, agent and MCP of other servers', async () => {
+    const html = await (await fetch(`${origin}/docs`)).text();
+    const [, json = ''] = /data-configuration="([^"]*)"/.exec(html) ?? [];
+    expect(JSON.parse(json.replaceAll('&quot;', '"'))).toMatchObject({
+      withDefaultFonts: false,
+      telemetry: false,
+      agent: { disabled: true },
+      mcp: { disabled: true },
+    });
+  });
+});
+
+describe('the pages of the error codes', () => {
+  it.each(Object.keys(ERRORS) as ErrorCode[])('explain %s', async (code) => {
+    const response = await fetch(`${origin}/docs/errors/${code}`);
+    const html = await response.text();
+    expect(response.status).toBe(200);
+    expect(html).toContain(`<code>${code}</code>`);
+    expect(html).toContain(`<h1>${ERRORS[code].title}</h1>`);
+    expect(html).toContain(`<dd>${ERRORS[code].status}</dd>`);
+  });
+
+  it('are listed, each with its link', async () => {
+    const html = await (await fetch(`${origin}/docs/errors`)).text();
+    const links = Array.from(html.matchAll(/href="\/docs\/errors\/(\w+)"/g), (match) => match[1]);
+    expect(links.toSorted()).toEqual(Object.keys(ERRORS).toSorted());
+  });
+
+  it.each(['nonsense', '__proto__', 'toString', '%3Cscript%3E'])('do not exist for other names: %s', async (name) => {
+    const response = await fetch(`${origin}/docs/errors/${name}`);
+    expect(response.status).toBe(404);
+    expect(await response.text()).not.toContain('<');
+  });
+});
+
+describe('the versioning page', () => {
+  it('states the policy and the dates of this version', async () => {
+    const html = await (await fetch(`${origin}/docs/versioning`)).text();
+    expect(html).toContain('at least 12 months');
+    expect(html).toContain('<strong>This version is deprecated from 2027-01-01.</strong>');
+    expect(html).toContain('<strong>This version ends on 2028-01-01.</strong>');
+  });
+});
+
+describe('docs/errors.md', () => {
+  const rows = readFileSync('docs/errors.md', 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| `'));
+
+  it('lists every code of the catalogue with its status, title, fault, meaning and advice, and no other', () => {
+    const written = rows.map((row) => row.slice(2, -2).split(' | '));
+    const expected = Object.entries(ERRORS).map(([code, { status, title, fault }]) => {
+      const { meaning, action } = ERROR_GUIDANCE[code as ErrorCode];
+      return [`\`${code}\``, String(status), title, fault, meaning, action];
+    });
+    expect(written).toEqual(expected);
+  });
+});

@@ -1,0 +1,29 @@
+/** The reference plane alone, in a real Nest application on a free port. */
+import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyReply } from 'fastify';
+import type { Config } from '../../src/config/schema.js';
+import { Problem, problemBody } from '../../src/errors.js';
+import { ReferenceModule, type ReferenceOptions } from '../../src/reference/reference.module.js';
+
+/** Stands in for the public application's filter, which belongs to another plane. */
+@Catch(Problem)
+class ProblemFilter implements ExceptionFilter<Problem> {
+  catch(problem: Problem, host: ArgumentsHost): void {
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    void reply.code(problem.status).send(problemBody(problem, 'req_test'));
+  }
+}
+
+/** Starts it. @returns its origin, and how to stop it. */
+export async function startReference(
+  config: Config,
+  options: ReferenceOptions = {},
+): Promise<{ origin: string; stop: () => Promise<void> }> {
+  const module = ReferenceModule.forRoot(config, options);
+  const app = await NestFactory.create<NestFastifyApplication>(module, new FastifyAdapter(), { logger: false });
+  app.useGlobalFilters(new ProblemFilter());
+  await app.listen(0, '127.0.0.1');
+  return { origin: await app.getUrl(), stop: () => app.close() };
+}
