@@ -26,6 +26,7 @@ const HELP = `npm run bench -- [options]
   --quick            one round of 2 s: a look, not a measurement
   --only a,b         some of: ${ALL.map(({ id }) => id).join(', ')}
   --check            only show that each gateway does its job, no load
+  --no-build         measure dist/ as it stands
   --write-docs       put the table into docs/benchmarks.md`;
 
 function readArguments() {
@@ -37,6 +38,7 @@ function readArguments() {
       quick: { type: 'boolean', default: false },
       only: { type: 'string' },
       check: { type: 'boolean', default: false },
+      'no-build': { type: 'boolean', default: false },
       'write-docs': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -63,10 +65,10 @@ function chosenGateways(only) {
   return ALL.filter(({ id }) => ids.includes(id));
 }
 
-async function bench({ chosen, rounds, seconds, connections, check, 'write-docs': docs }) {
+async function bench({ chosen, rounds, seconds, connections, check, 'no-build': built, 'write-docs': docs }) {
   installTools();
   installPeers();
-  if (chosen.some((gateway) => TRAILGATES.includes(gateway))) buildTrailgate();
+  if (!built && chosen.some((gateway) => TRAILGATES.includes(gateway))) buildTrailgate();
   const machine = machineFacts();
   execFileSync('taskset', ['-pc', String(LOAD_CORE), String(process.pid)], { stdio: 'ignore' });
   const backend = await startBackend();
