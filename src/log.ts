@@ -2,8 +2,7 @@
  * The log: JSON lines on standard output, written in batches and never awaited. When the reader is too slow, lines are
  * dropped and counted instead of filling the memory or stopping the program.
  */
-import { pino, type Logger } from 'pino';
-import { SonicBoom } from 'sonic-boom';
+import { destination as openDestination, pino, type Logger } from 'pino';
 import { METRICS } from './metrics.js';
 
 export type { Logger };
@@ -23,7 +22,7 @@ export interface Log {
 
 /** Opens the log on a file descriptor (1: standard output). */
 export function openLog(level: string, fd = 1): Log {
-  const destination = new SonicBoom({
+  const destination = openDestination({
     fd,
     sync: false,
     minLength: BATCH_BYTES,

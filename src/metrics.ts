@@ -159,7 +159,11 @@ export const METRICS = {
     'store',
   ),
   quotaStoreErrors: counter('trailgate_quota_store_errors_total', 'Calls to the counters that failed or timed out.'),
-  quotaStoreCalls: counter('trailgate_quota_store_calls_total', 'Calls to the counters.'),
+  quotaStoreCallDuration: histogram(
+    'trailgate_quota_store_call_duration_seconds',
+    'Time that a call to the counters took, answered or not. Many requests share one call.',
+    FAST_BUCKETS,
+  ),
   quotaDegradedSeconds: counter('trailgate_quota_store_degraded_seconds_total', 'Time spent without the counters.'),
   quotaDegradedDecisions: counter(
     'trailgate_quota_degraded_decisions_total',

@@ -25,6 +25,8 @@ export class QuotaStorage implements ThrottlerStorage {
     closed: METRICS.quotaDegradedDecisions.series('closed'),
   };
 
+  private readonly storeErrors = METRICS.quotaStoreErrors.series();
+
   constructor(
     private readonly counters: CounterStore,
     /** Undefined where the counters are in this process and cannot be lost. */
@@ -81,7 +83,6 @@ export class QuotaStorage implements ThrottlerStorage {
 
   /** Told by the counters of every call. */
   storeAnswered(answered: boolean): void {
-    METRICS.quotaStoreCalls.series().inc();
     if (answered) {
       if (this.breaker?.succeeded() === true) {
         this.countDegradedTime();
@@ -91,7 +92,7 @@ export class QuotaStorage implements ThrottlerStorage {
       }
       return;
     }
-    METRICS.quotaStoreErrors.series().inc();
+    this.storeErrors.inc();
     if (this.breaker?.failed() === true) {
       this.degradedCountedMs = this.clock.now();
       METRICS.quotaStoreUp.series('redis').set(0);

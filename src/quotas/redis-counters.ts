@@ -4,6 +4,7 @@
  */
 import type { Redis } from 'ioredis';
 import type { Clock } from '../clock.js';
+import { METRICS } from '../metrics.js';
 import { accountCounterKey, apiKeyCounterKey, COUNTER_GRACE_MS } from '../redis/keys.js';
 import type { CounterReading, CounterStore, MonthSource } from './counter-store.js';
 import { decisionFor, type GroupVerdict } from './decision.js';
@@ -44,6 +45,7 @@ export class RedisCounters implements CounterStore {
   private readonly month = new CurrentMonth();
   /** Redis's clock minus ours, from the last answer. */
   private offsetMs = 0;
+  private readonly callDuration = METRICS.quotaStoreCallDuration.series();
 
   constructor(
     private readonly client: Redis,
@@ -209,6 +211,7 @@ export class RedisCounters implements CounterStore {
   }
 
   private async call(script: Script, keys: readonly string[], args: readonly number[]): Promise<number[]> {
+    const startedMs = performance.now();
     try {
       const answer = await script.run(this.client, keys, args);
       this.onCall(true);
@@ -216,6 +219,8 @@ export class RedisCounters implements CounterStore {
     } catch (error) {
       this.onCall(false);
       throw error;
+    } finally {
+      this.callDuration.observe((performance.now() - startedMs) / 1_000);
     }
   }
 }

@@ -1,0 +1,58 @@
+/** The last step: the operation's service is asked, and a request that it could not serve is given back. */
+import { Injectable } from '@nestjs/common';
+import { Problem } from '../errors.js';
+import { plainAddress } from '../keys/address-list.js';
+import { Forwarder } from '../proxy/forwarder.js';
+import { backendRequestHeaders } from '../proxy/request-headers.js';
+import { QuotaStorage } from '../quotas/quota-storage.js';
+import type { Exchange, GatewayRequest } from './exchange.js';
+import { Routes } from './routes.js';
+
+@Injectable()
+export class Backend {
+  constructor(
+    private readonly forwarder: Forwarder,
+    private readonly routes: Routes,
+    private readonly quotas: QuotaStorage,
+  ) {}
+
+  /**
+   * Streams the backend's answer to the client.
+   * @throws Problem as `Forwarder.forward`; 502, 503 and 504 have given their cost back.
+   */
+  async answer(request: GatewayRequest): Promise<void> {
+    const { exchange } = request;
+    const { operation, key, message, response, answerHeaders } = exchange;
+    if (operation === undefined || key === undefined) throw new Problem('internal_error');
+    const { record, scopes } = key;
+    const headers = backendRequestHeaders(message.rawHeaders, {
+      accountId: record.accountId,
+      keyId: record.keyId,
+      scopes: scopes.text,
+      requestId: exchange.requestId,
+      traceparent: exchange.newTraceparent(),
+      clientAddress: plainAddress(request.ip),
+      scheme: request.protocol === 'https' ? 'https' : 'http',
+      host: message.headers.host ?? '',
+      prefix: this.routes.basePath,
+      httpVersion: message.httpVersion,
+    });
+    const path = this.routes.backendPath(exchange);
+    try {
+      await this.forwarder.forward({ operation, message, response, path, headers, answerHeaders, timing: exchange });
+    } catch (error) {
+      if (error instanceof Problem && isOurFault(error.status)) this.giveBack(exchange);
+      throw error;
+    }
+  }
+
+  private giveBack(exchange: Exchange): void {
+    if (exchange.subject === undefined || exchange.decision === undefined) return;
+    this.quotas.giveBack(exchange.subject, exchange.decision);
+  }
+}
+
+/** Bad gateway, unavailable, timed out: the caller got nothing for it. */
+function isOurFault(status: number): boolean {
+  return status === 502 || status === 503 || status === 504;
+}

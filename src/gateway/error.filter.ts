@@ -1,0 +1,67 @@
+/** The one place that turns whatever was thrown into an answer. What nobody foresaw is a 500 without a word about why. */
+import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { Problem, type ErrorCode } from '../errors.js';
+import type { Logger } from '../log.js';
+import type { Exchange, GatewayReply, GatewayRequest } from './exchange.js';
+import { routeProblem } from './route.guard.js';
+import type { Routes } from './routes.js';
+import { writeProblem } from './write-problem.js';
+
+/** Codes for the statuses that Fastify and Nest answer with by themselves. */
+const FRAMEWORK_CODES: Readonly<Record<number, ErrorCode>> = {
+  400: 'bad_request',
+  408: 'request_timeout',
+  413: 'content_too_large',
+  414: 'uri_too_long',
+  415: 'unsupported_media_type',
+  431: 'headers_too_large',
+  503: 'shutting_down',
+};
+
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(
+    private readonly routes: Routes,
+    private readonly log: Logger,
+  ) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const { exchange } = host.getArgByIndex<GatewayRequest>(0);
+    const reply = host.getArgByIndex<GatewayReply>(1);
+    reply.hijack();
+    this.answer(error, exchange);
+  }
+
+  /** Answers an exchange with what was thrown. */
+  answer(error: unknown, exchange: Exchange): void {
+    const problem = error instanceof Problem ? error : this.translate(error, exchange);
+    if (problem.status >= 500 && problem.cause !== undefined) {
+      this.log.warn(
+        { event: 'request_failed', request_id: exchange.requestId, code: problem.code, err: problem.cause },
+        'A request could not be served',
+      );
+    }
+    writeProblem(exchange, problem);
+  }
+
+  private translate(error: unknown, exchange: Exchange): Problem {
+    const status = error instanceof HttpException ? error.getStatus() : statusOf(error);
+    if (status === 404 || status === 405) {
+      // A method that the server has no route for: the path decides between 404 and 405.
+      const match = this.routes.match(exchange);
+      return match.kind === 'operation' ? new Problem('route_not_found') : routeProblem(match, exchange);
+    }
+    const code = status === undefined ? undefined : FRAMEWORK_CODES[status];
+    if (code !== undefined) return new Problem(code, { cause: error });
+    this.log.error({ event: 'internal_error', request_id: exchange.requestId, err: error }, 'An unexpected error');
+    return new Problem('internal_error', {
+      detail: 'Something went wrong on our side. Quote the request id when you report it.',
+    });
+  }
+}
+
+/** Fastify's errors carry their status. */
+function statusOf(error: unknown): number | undefined {
+  const status = error instanceof Error ? (error as Error & { statusCode?: unknown }).statusCode : undefined;
+  return typeof status === 'number' ? status : undefined;
+}

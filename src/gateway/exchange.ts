@@ -1,0 +1,55 @@
+/** What the steps of the request path know of one request and hand on to each other. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Operation } from '../config/schema.js';
+import type { KnownKey } from '../keys/known-key.js';
+import type { QuotaDecision, QuotaSubject } from '../quotas/policies.js';
+import { requestId, traceparent } from './request-ids.js';
+
+export class Exchange {
+  readonly requestId: string;
+  readonly startedMs = performance.now();
+  /** Where the query begins in `url`; its length where there is none. */
+  readonly pathEnd: number;
+  /** Fields of every answer to this request, flat: name, value. The steps add to it. */
+  readonly answerHeaders: string[];
+
+  operation: Operation | undefined;
+  key: KnownKey | undefined;
+  subject: QuotaSubject | undefined;
+  decision: QuotaDecision | undefined;
+  /** Code of the problem that it was answered with. */
+  problemCode = '';
+  upstreamMs = -1;
+
+  constructor(
+    readonly message: IncomingMessage,
+    readonly response: ServerResponse,
+    /** Path and query, as received. */
+    readonly url: string,
+  ) {
+    const offered = message.headers['x-request-id'];
+    this.requestId = requestId(typeof offered === 'string' ? offered : undefined);
+    const query = url.indexOf('?');
+    this.pathEnd = query === -1 ? url.length : query;
+    this.answerHeaders = ['X-Request-Id', this.requestId];
+  }
+
+  /** The path without the query. */
+  get path(): string {
+    return this.url.slice(0, this.pathEnd);
+  }
+
+  /** The trace context to send on; a new span every time it is asked for. */
+  newTraceparent(): string {
+    const offered = this.message.headers['traceparent'];
+    return traceparent(typeof offered === 'string' ? offered : undefined);
+  }
+}
+
+/** A request of the gateway's application: Fastify's, with the exchange that the first hook made. */
+export interface GatewayRequest extends FastifyRequest {
+  exchange: Exchange;
+}
+
+export type GatewayReply = FastifyReply;

@@ -1,0 +1,88 @@
+/** The public listener: a Nest application on Fastify that parses no bodies, and the bounds of its server. */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { DynamicModule } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
+import type { Log } from '../log.js';
+import { ErrorFilter } from './error.filter.js';
+import { Exchange, type GatewayRequest } from './exchange.js';
+import { GatewayModule, type GatewayDependencies } from './gateway.module.js';
+import { answerParserError } from './parser-errors.js';
+import { installRequestHooks } from './request-hooks.js';
+import { RequestLog } from './request-log.js';
+
+const LARGEST_HEAD_BYTES = 16 * 1024;
+/** Until the head of a request has arrived. */
+const HEAD_TIMEOUT_MS = 10_000;
+/** Until a whole request has arrived; idle bodies end sooner, by the service's own deadline. */
+const REQUEST_TIMEOUT_MS = 3_600_000;
+/** Longer than the idle time of the usual load balancers (60 s), so that they close first. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
+
+/**
+ * Builds the application, not yet listening.
+ * @param more modules of other planes that answer on the same listener (reference, MCP).
+ */
+export async function createGatewayApplication(
+  deps: GatewayDependencies,
+  log: Log,
+  more: readonly DynamicModule[],
+): Promise<NestFastifyApplication> {
+  const filter = new ErrorFilter(deps.routes, log.logger);
+  const { trustedProxies } = deps.config.file.gateway;
+  const adapter = new FastifyAdapter(serverOptions(trustedProxies, filter));
+  const fastify = adapter.getInstance() as unknown as FastifyInstance;
+  passBodiesThrough(fastify);
+  installRequestHooks(fastify, new RequestLog(log), filter);
+  const application = await NestFactory.create<NestFastifyApplication>(GatewayModule.forRoot(deps, more), adapter, {
+    bodyParser: false,
+    logger: false,
+    abortOnError: false,
+  });
+  application.useGlobalFilters(filter);
+  delayContinue(application.getHttpServer() as Server);
+  return application;
+}
+
+function serverOptions(trustedProxies: readonly string[], filter: ErrorFilter): FastifyServerOptions {
+  return {
+    // No hook of Nest's middleware is needed, and its engine would run on every request.
+    skipMiddie: true,
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+    requestIdHeader: false,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: {
+      maxHeaderSize: LARGEST_HEAD_BYTES,
+      headersTimeout: HEAD_TIMEOUT_MS,
+      connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS,
+      insecureHTTPParser: false,
+    },
+    clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => answerParserError(error, socket),
+    // What the router refuses before a hook runs, such as %ff in a path.
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      const exchange =
+        (request as GatewayRequest).exchange ?? new Exchange(request.raw, reply.raw, request.raw.url ?? '');
+      reply.hijack();
+      filter.answer(error, exchange);
+    },
+  } as FastifyServerOptions;
+}
+
+/** Bodies stream to backends untouched: every content type, known or not, is left in the connection. */
+function passBodiesThrough(fastify: FastifyInstance): void {
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('*', (_request, _payload, done) => done(null));
+}
+
+/** `100 Continue` goes out when the body is wanted, not before the request has passed its guards (RFC 9110 section 10.1.1). */
+function delayContinue(server: Server): void {
+  server.on('checkContinue', (message: IncomingMessage, response: ServerResponse) => {
+    server.emit('request', message, response);
+  });
+}

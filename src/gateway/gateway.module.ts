@@ -1,0 +1,62 @@
+/** The gateway's parts: the request path, and the usage of whoever asks. What they stand on is handed in. */
+import { Module, type DynamicModule, type Provider } from '@nestjs/common';
+import { RouterModule } from '@nestjs/core';
+import { ThrottlerModule } from '@nestjs/throttler';
+import type { Config } from '../config/schema.js';
+import { Authenticator } from '../keys/authenticator.js';
+import { Forwarder } from '../proxy/forwarder.js';
+import { QuotaStorage } from '../quotas/quota-storage.js';
+import { UsageReader } from '../quotas/usage.js';
+import { Backend } from './backend.js';
+import { GatewayController } from './gateway.controller.js';
+import { QuotaReport } from './quota-report.js';
+import { Routes } from './routes.js';
+import { UsageController } from './usage.controller.js';
+
+/** What the gateway stands on. */
+export interface GatewayDependencies {
+  readonly config: Config;
+  readonly routes: Routes;
+  readonly authenticator: Authenticator;
+  readonly quotas: QuotaStorage;
+  readonly usage: UsageReader;
+  readonly forwarder: Forwarder;
+}
+
+@Module({})
+class DomainModule {}
+
+@Module({ controllers: [UsageController] })
+class UsageModule {}
+
+@Module({})
+export class GatewayModule {
+  /** @param more modules of other planes that answer on the same listener. */
+  static forRoot(deps: GatewayDependencies, more: readonly DynamicModule[]): DynamicModule {
+    return {
+      module: GatewayModule,
+      imports: [
+        domainModule(deps),
+        // The guard takes its windows from the plans; the list that the library asks for stays empty.
+        ThrottlerModule.forRoot({ throttlers: [], storage: deps.quotas }),
+        UsageModule,
+        RouterModule.register([{ path: deps.config.file.api.basePath, module: UsageModule }]),
+        ...more,
+      ],
+      controllers: [GatewayController],
+      providers: [Backend],
+    };
+  }
+}
+
+function domainModule(deps: GatewayDependencies): DynamicModule {
+  const providers: Provider[] = [
+    { provide: Routes, useValue: deps.routes },
+    { provide: Authenticator, useValue: deps.authenticator },
+    { provide: QuotaStorage, useValue: deps.quotas },
+    { provide: UsageReader, useValue: deps.usage },
+    { provide: Forwarder, useValue: deps.forwarder },
+    QuotaReport,
+  ];
+  return { module: DomainModule, global: true, providers, exports: providers };
+}

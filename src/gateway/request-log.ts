@@ -1,0 +1,71 @@
+/** The end of every request: its duration in a histogram, its outcome in counters, one line in the log. Never a secret. */
+import { systemClock } from '../clock.js';
+import { ERRORS, type ErrorCode } from '../errors.js';
+import type { Log } from '../log.js';
+import { METRICS, type HistogramSeries } from '../metrics.js';
+import type { Exchange } from './exchange.js';
+
+const KNOWN_METHODS: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'QUERY',
+]);
+const API_KEY = /tg_(live|test)_[0-9A-Za-z]{36}/g;
+const LONGEST_PATH = 1_000;
+/** Status in the log for a client that left before it had its answer, as nginx writes it. */
+const CLIENT_GONE = 499;
+
+export class RequestLog {
+  private readonly durations = new Map<string, HistogramSeries>();
+  private readonly enabled: boolean;
+
+  constructor(private readonly log: Log) {
+    this.enabled = log.logger.isLevelEnabled('info');
+  }
+
+  /** Called once per request, when its connection is done with it. */
+  record(exchange: Exchange, clientAddress: string): void {
+    const { response, operation, message } = exchange;
+    const status = response.writableFinished ? response.statusCode : CLIENT_GONE;
+    const durationMs = performance.now() - exchange.startedMs;
+    this.durationOf(message.method ?? '', operation?.template ?? '', status).observe(durationMs / 1_000);
+    if (exchange.problemCode !== '') {
+      METRICS.refusals.series(exchange.problemCode, ERRORS[exchange.problemCode as ErrorCode].fault).inc();
+    }
+    if (this.enabled) this.log.write(line(exchange, clientAddress, status, durationMs));
+  }
+
+  private durationOf(method: string, route: string, status: number): HistogramSeries {
+    const id = `${method} ${route} ${status}`;
+    let series = this.durations.get(id);
+    if (series === undefined) {
+      // OpenTelemetry: a method that is not known must not become a label.
+      const known = KNOWN_METHODS.has(method) ? method : '_OTHER';
+      series = METRICS.requestDuration.series(known, route, status);
+      if (known === method) this.durations.set(id, series);
+    }
+    return series;
+  }
+}
+
+/** Written by hand: everything but the path and the address is of our own making and needs no escaping. */
+function line(exchange: Exchange, clientAddress: string, status: number, durationMs: number): string {
+  const { key, operation, decision, message } = exchange;
+  const path = exchange.path.slice(0, LONGEST_PATH).replaceAll(API_KEY, 'tg_$1_[redacted]');
+  const who = key === undefined ? '' : `,"account_id":"${key.record.accountId}","api_key_id":"${key.record.keyId}"`;
+  const where = operation === undefined ? '' : `,"operation":"${operation.id}","service":"${operation.service}"`;
+  const quota = decision === undefined ? '' : `,"quota":"${decision.admitted ? 'admitted' : 'refused'}"`;
+  const code = exchange.problemCode === '' ? '' : `,"code":"${exchange.problemCode}"`;
+  const upstream = exchange.upstreamMs < 0 ? '' : `,"upstream_ms":${exchange.upstreamMs.toFixed(2)}`;
+  return (
+    `{"level":"info","time":"${new Date(systemClock.now()).toISOString()}","event":"request","request_id":"${exchange.requestId}",` +
+    `"method":${JSON.stringify(message.method)},"path":${JSON.stringify(path)},"status":${status},` +
+    `"duration_ms":${durationMs.toFixed(2)}${upstream}${who}${where}${quota}${code},` +
+    `"client_address":${JSON.stringify(clientAddress)}}\n`
+  );
+}

@@ -1,0 +1,35 @@
+/** The operations of the running configuration, by the path under which the outside asks for them. */
+import type { Config } from '../config/schema.js';
+import { OperationTable, type RouteMatch } from '../proxy/operation-table.js';
+import type { Exchange } from './exchange.js';
+
+/** What this application answers itself, relative to the base path. */
+const BUILT_IN: ReadonlyMap<string, readonly string[]> = new Map([
+  ['/usage', ['GET']],
+  ['/openapi.json', ['GET']],
+]);
+
+const NOT_FOUND: RouteMatch = { kind: 'not_found' };
+
+export class Routes {
+  private readonly table: OperationTable;
+  readonly basePath: string;
+  private readonly prefix: string;
+
+  constructor(config: Config) {
+    this.basePath = config.file.api.basePath;
+    this.prefix = `${this.basePath}/`;
+    this.table = new OperationTable(config.operations, BUILT_IN);
+  }
+
+  match(exchange: Exchange): RouteMatch {
+    const { path, message } = exchange;
+    if (!path.startsWith(this.prefix)) return NOT_FOUND;
+    return this.table.match(message.method ?? '', path.slice(this.basePath.length));
+  }
+
+  /** Path and query below the base path: what a backend is asked for. */
+  backendPath(exchange: Exchange): string {
+    return exchange.url.slice(this.basePath.length);
+  }
+}

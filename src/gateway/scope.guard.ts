@@ -1,0 +1,31 @@
+/** Step 3 of 4: what the key may do. Refuses with 403 and names the scopes that are missing. */
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Problem } from '../errors.js';
+import { insufficientScopeChallenge } from '../keys/bearer.js';
+import { missingScopes } from '../keys/scopes.js';
+import type { Exchange, GatewayRequest } from './exchange.js';
+import { QuotaReport } from './quota-report.js';
+
+@Injectable()
+export class ScopeGuard implements CanActivate {
+  constructor(private readonly report: QuotaReport) {}
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const { exchange } = context.getArgByIndex<GatewayRequest>(0);
+    const { key, operation } = exchange;
+    // Deny by default: without a key or an operation this guard has been put in the wrong place.
+    if (key === undefined || operation === undefined) return false;
+    if (key.scopes.allows(operation)) return true;
+    return this.refuse(exchange, key.scopes.scopes, operation.scopes);
+  }
+
+  private async refuse(exchange: Exchange, granted: readonly string[], needed: readonly string[]): Promise<never> {
+    await this.report.addTo(exchange);
+    const missing = missingScopes(granted, needed);
+    throw new Problem('insufficient_scope', {
+      detail: `This API key lacks ${missing.length === 1 ? 'the scope' : 'the scopes'} ${missing.join(', ')}.`,
+      headers: ['WWW-Authenticate', insufficientScopeChallenge(needed)],
+      extensions: { missing_scopes: missing },
+    });
+  }
+}

@@ -1,0 +1,67 @@
+/** Puts the keys of the request path together: look-up, cache, invalidation, times of use. */
+import type { Kysely } from 'kysely';
+import type { Clock } from '../clock.js';
+import type { GatewayFile } from '../config/schema.js';
+import type { Tables } from '../database/schema.js';
+import type { Logger } from '../log.js';
+import { connectRedis, connectSubscriber } from '../redis/connect.js';
+import type { InvalidationBus } from './api-key.js';
+import { ApiKeyCache } from './api-key-cache.js';
+import { DatabaseKeyLookup } from './api-key-lookup.js';
+import { Authenticator } from './authenticator.js';
+import { KnownKeyFactory } from './known-key.js';
+import { LastUsed } from './last-used.js';
+import { ProcessBus } from './process-bus.js';
+import { RedisBus } from './redis-bus.js';
+import { ScopeSets } from './scopes.js';
+
+export interface Keys {
+  readonly authenticator: Authenticator;
+  readonly bus: InvalidationBus;
+  /** Writes the times of use that wait, and closes connections. Never rejects. */
+  stop(): Promise<void>;
+}
+
+export interface KeyParts {
+  readonly db: Kysely<Tables>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly plans: GatewayFile['plans'];
+  /** Undefined: there is one process, and changes reach it without a message. */
+  readonly redisUrl: string | undefined;
+}
+
+export function openKeys({ db, clock, log, plans, redisUrl }: KeyParts): Keys {
+  const { bus, close } = redisUrl === undefined ? processBus() : redisBus(redisUrl, clock, log);
+  const lookup = new DatabaseKeyLookup(db);
+  const cache = new ApiKeyCache(lookup, new KnownKeyFactory(plans, new ScopeSets()), bus, clock);
+  const lastUsed = new LastUsed(lookup, log);
+  lastUsed.start();
+  return {
+    authenticator: new Authenticator(cache, lastUsed, clock),
+    bus,
+    stop: async () => {
+      await lastUsed.stop();
+      close();
+    },
+  };
+}
+
+function processBus(): { bus: InvalidationBus; close: () => void } {
+  return { bus: new ProcessBus(), close: () => undefined };
+}
+
+function redisBus(redisUrl: string, clock: Clock, log: Logger): { bus: InvalidationBus; close: () => void } {
+  const publisher = connectRedis(redisUrl, 'publisher', log);
+  const subscriber = connectSubscriber(redisUrl, log);
+  const bus = new RedisBus(publisher, subscriber, clock, log);
+  bus.start();
+  return {
+    bus,
+    close: () => {
+      bus.stop();
+      publisher.disconnect();
+      subscriber.disconnect();
+    },
+  };
+}

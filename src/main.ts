@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+/** The program's first line: checks the runtime before anything is loaded that an older one could not even read. */
+import { createRequire } from 'node:module';
+
+const OLDEST_MAJOR = 24;
+
+const [major = 0] = process.versions.node.split('.').map(Number);
+if (major < OLDEST_MAJOR) {
+  const { name } = createRequire(import.meta.url)('../package.json') as { name: string };
+  process.stderr.write(
+    `${name} needs Node ${OLDEST_MAJOR} or newer, this is ${process.versions.node}. ` +
+      'Run it through npm (npm start, npm run -s trailgate -- …), which uses the version that npm ci installed.\n',
+  );
+  process.exit(1);
+}
+
+// Decorators read this before the first class is defined.
+await import('reflect-metadata');
+const { runProgram } = await import('./program.js');
+await runProgram(process.argv);

@@ -1,0 +1,186 @@
+/**
+ * What a backend's JSON error says, whatever framework wrote it: a message, a machine-readable reason, the fields that are
+ * wrong. Knows the shapes of RFC 9457, Rails, Laravel, Django REST, FastAPI, Spring, NestJS, JSON:API and the `{"error": {…}}`
+ * family by where they put things, not by name. Anything that is not JSON of such a shape says nothing.
+ */
+import type { FieldError } from '../errors.js';
+
+export interface ErrorMeaning {
+  readonly detail?: string;
+  /** The backend's own machine-readable code. */
+  readonly reason?: string;
+  readonly errors?: readonly FieldError[];
+}
+
+const LONGEST_TEXT = 1_000;
+const MOST_FIELDS = 100;
+const REASON = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
+/** A message with these in it was written for developers: a stack trace, a path, markup, an SQL statement. */
+const NOT_FOR_CLIENTS =
+  /\n\s*at |Traceback \(most recent|<[a-z!/]|[A-Za-z0-9_$]+(?:Exception|Error):|\.(?:java|py|rb|php|js|ts|go|cs):\d+|\bSELECT .* FROM\b/i;
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Reads an error body. `body` undefined or not JSON: nothing is said. */
+export function readErrorBody(contentType: string | undefined, body: string | undefined): ErrorMeaning {
+  if (body === undefined || body === '' || !/[/+]json\b/i.test(contentType ?? '')) return {};
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    return {};
+  }
+  if (Array.isArray(parsed)) return compact({ errors: fieldErrors(parsed, '') });
+  if (!isObject(parsed)) return {};
+  const inner = isObject(parsed['error']) ? parsed['error'] : parsed;
+  return compact({
+    detail: messageOf(inner) ?? (inner === parsed ? undefined : messageOf(parsed)),
+    reason: reasonOf(inner) ?? (inner === parsed ? undefined : reasonOf(parsed)),
+    errors: findFieldErrors(inner) ?? (inner === parsed ? djangoFields(parsed) : findFieldErrors(parsed)),
+  });
+}
+
+function compact(meaning: {
+  detail?: string | undefined;
+  reason?: string | undefined;
+  errors?: readonly FieldError[] | undefined;
+}): ErrorMeaning {
+  const { detail, reason, errors } = meaning;
+  return {
+    ...(detail === undefined ? {} : { detail }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(errors === undefined || errors.length === 0 ? {} : { errors }),
+  };
+}
+
+function messageOf(object: Json): string | undefined {
+  for (const key of ['detail', 'message', 'error_description', 'error_message', 'error', 'msg', 'title']) {
+    const text = clientText(object[key]);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+function reasonOf(object: Json): string | undefined {
+  for (const key of ['code', 'error_code', 'reason', 'type', 'error']) {
+    const value = object[key];
+    if (typeof value === 'string' && REASON.test(value) && !value.includes('Exception')) return value;
+  }
+  return undefined;
+}
+
+/** A text that may be shown: short enough, and written for whoever called. */
+function clientText(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim();
+  if (text === '' || NOT_FOR_CLIENTS.test(text)) return undefined;
+  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
+}
+
+/** Field errors where frameworks keep them. */
+function findFieldErrors(object: Json): FieldError[] | undefined {
+  for (const key of [
+    'errors',
+    'fields',
+    'violations',
+    'invalid_params',
+    'invalid-params',
+    'details',
+    'detail',
+    'message',
+  ]) {
+    const value = object[key];
+    if (value === null || typeof value !== 'object') continue;
+    const found = fieldErrors(value, '');
+    if (found.length > 0) return found;
+  }
+  return undefined;
+}
+
+/** Django REST answers with nothing but the fields: `{"email": ["Enter a valid email address."]}`. */
+function djangoFields(object: Json): FieldError[] | undefined {
+  const usual = findFieldErrors(object);
+  if (usual !== undefined) return usual;
+  const entries = Object.entries(object);
+  const allFields = entries.length > 0 && entries.every(([, value]) => Array.isArray(value) && value.every(isText));
+  return allFields ? fieldErrors(object, '') : undefined;
+}
+
+function fieldErrors(value: unknown, pointer: string): FieldError[] {
+  const found = Array.isArray(value)
+    ? value.flatMap((entry) => listEntry(entry, pointer))
+    : isObject(value)
+      ? Object.entries(value).flatMap(([name, entry]) => mapEntry(`${pointer}/${escapePointer(name)}`, entry))
+      : [];
+  return found.slice(0, MOST_FIELDS);
+}
+
+/** One of a list: a text, or an object that names its field in one of the usual ways. */
+function listEntry(entry: unknown, pointer: string): FieldError[] {
+  const text = clientText(entry);
+  if (text !== undefined) return [{ detail: text, ...(pointer === '' ? {} : { pointer: `#${pointer}` }) }];
+  if (!isObject(entry)) return [];
+  const detail = ['detail', 'message', 'msg', 'defaultMessage', 'description', 'reason', 'title']
+    .map((key) => clientText(entry[key]))
+    .find((candidate) => candidate !== undefined);
+  const constraints = isObject(entry['constraints']) ? Object.values(entry['constraints']).filter(isText) : [];
+  const where = pointerOf(entry);
+  const words = detail ?? constraints.join('; ');
+  if (words === '') return [];
+  const code = entry['code'];
+  return [
+    {
+      detail: words,
+      ...where,
+      ...(typeof code === 'string' && REASON.test(code) ? { code } : {}),
+    },
+  ];
+}
+
+/** One of a map from field to message, messages or further fields. */
+function mapEntry(pointer: string, entry: unknown): FieldError[] {
+  const text = clientText(entry);
+  if (text !== undefined) return [{ detail: text, pointer: `#${pointer}` }];
+  return fieldErrors(entry, pointer);
+}
+
+/** Where an entry says it belongs, as a JSON Pointer in fragment form; a place outside the body as `parameter`. */
+function pointerOf(entry: Json): { pointer?: string; parameter?: string } {
+  const source = entry['source'];
+  if (isObject(source)) {
+    if (typeof source['pointer'] === 'string') return { pointer: `#${source['pointer'].replace(/^#/, '')}` };
+    if (typeof source['parameter'] === 'string') return { parameter: source['parameter'] };
+  }
+  for (const key of ['param', 'parameter']) {
+    const value = entry[key];
+    if (typeof value === 'string' && value !== '') return { parameter: value };
+  }
+  if (typeof entry['pointer'] === 'string') return { pointer: `#${entry['pointer'].replace(/^#/, '')}` };
+  for (const key of ['loc', 'path', 'field', 'property', 'propertyPath', 'name', 'attribute']) {
+    const value = entry[key];
+    const parts = Array.isArray(value)
+      ? value.filter((part) => typeof part === 'string' || typeof part === 'number').map(String)
+      : typeof value === 'string' && value !== ''
+        ? value.replaceAll(/\[(\w+)\]/g, '.$1').split('.')
+        : [];
+    if (parts.length === 0) continue;
+    const [first = '', ...rest] = parts;
+    if (key === 'loc' && ['query', 'path', 'header', 'cookie'].includes(first)) return { parameter: rest.join('.') };
+    if (key === 'loc' && first === 'body') return { pointer: `#/${rest.map(escapePointer).join('/')}` };
+    return { pointer: `#/${parts.map(escapePointer).join('/')}` };
+  }
+  return {};
+}
+
+/** RFC 6901 section 3. */
+function escapePointer(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+function isObject(value: unknown): value is Json {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}

@@ -1,0 +1,80 @@
+/**
+ * Forwards one request to its service and streams the answer back, with backpressure both ways. Nothing is buffered but
+ * errors; what undici would refuse is refused before it gets there, because each refusal would cost its pool a connection.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { GatewayFile } from '../config/schema.js';
+import { Problem } from '../errors.js';
+import { Deadlines } from './deadlines.js';
+import type { ForwardRequest } from './forward-request.js';
+import { hasBody, RequestBody } from './request-body.js';
+import { UpstreamCall, type CallOptions } from './upstream-call.js';
+import { Upstream } from './upstream.js';
+
+/** What undici takes as a path: visible Latin-1 without spaces, beginning with a slash. */
+const SAFE_PATH = /^\/[\x21-\xff]*$/;
+const SAFE_METHOD = /^[A-Z][A-Z-]*$/;
+const UNSAFE_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+
+export class Forwarder {
+  private readonly upstreams: ReadonlyMap<string, Upstream>;
+  private readonly deadlines = new Deadlines();
+
+  constructor(services: GatewayFile['services']) {
+    this.upstreams = new Map(Object.entries(services).map(([name, config]) => [name, new Upstream(name, config)]));
+  }
+
+  /**
+   * Sends a request to its service. Resolves when the answer has been handed to the client's connection.
+   * @throws Problem when nothing has been sent to the client yet: refused body, unreachable or silent backend, a backend's
+   *   error in our shape. Once the head is out, a failure aborts the client's connection and resolves.
+   */
+  forward(request: ForwardRequest): Promise<void> {
+    const upstream = this.upstreams.get(request.operation.service);
+    if (upstream === undefined) throw new Problem('internal_error', { cause: 'an operation without a service' });
+    const { message } = request;
+    const target = upstream.pick();
+    const path = target.prefix + request.path;
+    refuseUnsafe(message.method ?? '', path, request.headers);
+    const withBody = hasBody(message);
+    if (withBody) refuseTooLarge(message, upstream.config.maxBodyBytes);
+
+    return new Promise((resolve, reject) => {
+      const options: CallOptions = {
+        upstream,
+        request,
+        deadlines: this.deadlines,
+        resolve,
+        reject,
+      };
+      const call = new UpstreamCall(options);
+      const body = withBody ? new RequestBody(message, upstream.config.maxBodyBytes, call.onBodyProgress) : null;
+      if (withBody && message.headers.expect !== undefined) request.response.writeContinue();
+      call.start(body);
+      target.pool.dispatch({ path, method: message.method as 'GET', headers: request.headers, body }, call);
+    });
+  }
+
+  /** Lets calls under way finish, at most `timeoutMs`, and closes every connection. */
+  async close(timeoutMs: number): Promise<void> {
+    await Promise.all([...this.upstreams.values()].map((upstream) => upstream.close(timeoutMs)));
+    this.deadlines.stop();
+  }
+}
+
+function refuseTooLarge(message: IncomingMessage, maxBodyBytes: number): void {
+  if (Number(message.headers['content-length'] ?? 0) > maxBodyBytes) {
+    throw new Problem('content_too_large', { detail: `The request body is larger than ${maxBodyBytes} bytes.` });
+  }
+}
+
+/** Whatever undici would answer with `UND_ERR_INVALID_ARG` ends here. Node's parser lets none of it through; we do not rely on it. */
+function refuseUnsafe(method: string, path: string, headers: readonly string[]): void {
+  if (!SAFE_PATH.test(path))
+    throw new Problem('invalid_path', { detail: 'The path has characters that a URL cannot have.' });
+  if (!SAFE_METHOD.test(method)) throw new Problem('bad_request', { detail: 'The method is not valid.' });
+  for (const text of headers) {
+    if (UNSAFE_VALUE.test(text))
+      throw new Problem('bad_request', { detail: 'A header has characters that it cannot have.' });
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * Paths that say one thing only. Routes are matched on the normalised path and the original is forwarded, so every form that
+ * a backend might read differently than we do is refused instead of guessed at (RFC 3986 section 6, RFC 9110 section 7).
+ */
+
+/** Segments of unreserved characters and sub-delimiters, none empty (but a trailing one), none beginning with a dot. */
+const PLAIN = /^(?:\/[A-Za-z0-9_~!$&'()*+,=:@-][A-Za-z0-9._~!$&'()*+,=:@-]*)+\/?$|^\/$/;
+
+/** What a second decoding, or a decoding before splitting, would turn into a separator, a dot segment or an end of text. */
+const TREACHEROUS = /%(?:2f|5c|00|25(?:2f|5c|2e|00|25))|[\\;\x00-\x20\x7f-\uffff]|\/\/|%3b/i;
+
+/** The decoded segments of a path, or undefined when it must be refused. `plain` paths need no decoding. */
+export function pathSegments(path: string): string[] | undefined {
+  if (PLAIN.test(path)) return path.slice(1).split('/');
+  if (!path.startsWith('/') || TREACHEROUS.test(path)) return undefined;
+  const segments: string[] = [];
+  for (const encoded of path.slice(1).split('/')) {
+    const segment = decode(encoded);
+    if (segment === undefined || segment === '.' || segment === '..') return undefined;
+    segments.push(segment);
+  }
+  return segments;
+}
+
+function decode(encoded: string): string | undefined {
+  if (!encoded.includes('%')) return encoded;
+  try {
+    const decoded = decodeURIComponent(encoded);
+    // A control character, also an encoded one, belongs in no identifier.
+    return /[\x00-\x1f\x7f/\\]/.test(decoded) ? undefined : decoded;
+  } catch {
+    return undefined;
+  }
+}

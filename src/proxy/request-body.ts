@@ -1,0 +1,76 @@
+/**
+ * A client's request body on its way to a backend. Stands between the two, so that a backend that answers early or dies
+ * tears down this stream and not the client's connection, and counts what passes.
+ */
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+
+/** An error that names itself by `code`; made without a stack, because it describes the peer and not the program. */
+export function peerError(code: string): Error {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
+  const error = Object.assign(new Error(code), { code });
+  Error.stackTraceLimit = limit;
+  return error;
+}
+
+/** Whether a request has a body at all (RFC 9112 section 6.3). */
+export function hasBody(message: IncomingMessage): boolean {
+  const { headers } = message;
+  if (headers['transfer-encoding'] !== undefined) return true;
+  const length = headers['content-length'];
+  return length !== undefined && length !== '0';
+}
+
+export class RequestBody extends Readable {
+  private received = 0;
+
+  /**
+   * @param maxBytes the most that may pass; more ends the stream with `TRAILGATE_REQUEST_TOO_LARGE`.
+   * @param onProgress called for every chunk.
+   */
+  constructor(
+    private readonly source: IncomingMessage,
+    private readonly maxBytes: number,
+    private readonly onProgress: () => void,
+  ) {
+    super();
+    source.on('data', this.onData);
+    source.on('end', this.onEnd);
+    source.on('aborted', this.onGone);
+    source.on('error', this.onGone);
+    source.pause();
+  }
+
+  override _read(): void {
+    this.source.resume();
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    const { source } = this;
+    source.off('data', this.onData);
+    source.off('end', this.onEnd);
+    source.off('aborted', this.onGone);
+    // The error listener stays: a client that dies later must not be an unhandled error.
+    source.pause();
+    callback(error);
+  }
+
+  private readonly onData = (chunk: Buffer): void => {
+    this.received += chunk.length;
+    if (this.received > this.maxBytes) {
+      this.destroy(peerError('TRAILGATE_REQUEST_TOO_LARGE'));
+      return;
+    }
+    this.onProgress();
+    if (!this.push(chunk)) this.source.pause();
+  };
+
+  private readonly onEnd = (): void => {
+    this.push(null);
+  };
+
+  private readonly onGone = (): void => {
+    this.destroy(peerError('TRAILGATE_CLIENT_GONE'));
+  };
+}

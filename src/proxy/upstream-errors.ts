@@ -1,0 +1,91 @@
+/** From what went wrong on the way to a backend to what the caller is told. A pure table; RFC 9209 section 2.3 names the cases. */
+import type { ErrorCode } from '../errors.js';
+
+/** How a call to a backend ended, for metrics and the log. */
+export type UpstreamOutcome =
+  | 'answered'
+  | 'unreachable'
+  | 'connect_timeout'
+  | 'first_byte_timeout'
+  | 'idle_timeout'
+  | 'reset'
+  | 'bad_response'
+  | 'body_broken_off'
+  | 'client_gone'
+  | 'client_too_slow'
+  | 'request_too_large';
+
+export interface UpstreamFailure {
+  readonly code: ErrorCode;
+  readonly outcome: UpstreamOutcome;
+}
+
+const UNREACHABLE: UpstreamFailure = { code: 'backend_unreachable', outcome: 'unreachable' };
+const BAD_RESPONSE: UpstreamFailure = { code: 'backend_bad_response', outcome: 'bad_response' };
+const RESET: UpstreamFailure = { code: 'backend_bad_response', outcome: 'reset' };
+
+/** By `error.code`, as Node and undici set it. */
+const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
+  ECONNREFUSED: UNREACHABLE,
+  EHOSTUNREACH: UNREACHABLE,
+  ENETUNREACH: UNREACHABLE,
+  EHOSTDOWN: UNREACHABLE,
+  EADDRNOTAVAIL: UNREACHABLE,
+  ENOTFOUND: UNREACHABLE,
+  EAI_AGAIN: UNREACHABLE,
+  ECONNRESET: RESET,
+  EPIPE: RESET,
+  UND_ERR_SOCKET: RESET,
+  ETIMEDOUT: { code: 'backend_timeout', outcome: 'connect_timeout' },
+  UND_ERR_CONNECT_TIMEOUT: { code: 'backend_timeout', outcome: 'connect_timeout' },
+  UND_ERR_HEADERS_TIMEOUT: { code: 'backend_timeout', outcome: 'first_byte_timeout' },
+  UND_ERR_BODY_TIMEOUT: { code: 'backend_timeout', outcome: 'idle_timeout' },
+  TRAILGATE_FIRST_BYTE_TIMEOUT: { code: 'backend_timeout', outcome: 'first_byte_timeout' },
+  TRAILGATE_IDLE_TIMEOUT: { code: 'backend_timeout', outcome: 'idle_timeout' },
+  TRAILGATE_REQUEST_TOO_LARGE: { code: 'content_too_large', outcome: 'request_too_large' },
+  TRAILGATE_CLIENT_GONE: { code: 'request_timeout', outcome: 'client_gone' },
+  TRAILGATE_CLIENT_TOO_SLOW: { code: 'request_timeout', outcome: 'client_too_slow' },
+  UND_ERR_HEADERS_OVERFLOW: BAD_RESPONSE,
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: BAD_RESPONSE,
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: BAD_RESPONSE,
+  UND_ERR_RESPONSE: BAD_RESPONSE,
+};
+
+/** The failure that an error stands for; what nobody foresaw is a bad answer of the backend. */
+export function upstreamFailure(error: unknown): UpstreamFailure {
+  const code = errorCode(error);
+  if (code === undefined) return BAD_RESPONSE;
+  if (code.startsWith('HPE_')) return BAD_RESPONSE;
+  if (code.startsWith('ERR_TLS_') || code.startsWith('CERT_') || code.startsWith('ERR_SSL_')) return UNREACHABLE;
+  return BY_CODE[code] ?? BAD_RESPONSE;
+}
+
+/** Words for the caller. Nothing of the backend's name, address or message is in them. */
+export function failureDetail(failure: UpstreamFailure): string {
+  switch (failure.outcome) {
+    case 'unreachable':
+      return 'The service behind this API could not be reached. Nothing was counted; try again shortly.';
+    case 'connect_timeout':
+    case 'first_byte_timeout':
+    case 'idle_timeout':
+      return 'The service behind this API took too long. It may or may not have done what was asked.';
+    case 'request_too_large':
+      return 'The request body is larger than this operation accepts.';
+    case 'client_gone':
+    case 'client_too_slow':
+      return 'The request body did not arrive in time.';
+    default:
+      return 'The service behind this API broke off or gave an answer that could not be understood.';
+  }
+}
+
+/** The first code along the chain of causes: `AggregateError` of several addresses carries it one level down. */
+function errorCode(error: unknown): string | undefined {
+  let current = error;
+  for (let depth = 0; depth < 4 && current instanceof Error; depth++) {
+    const { code } = current as Error & { code?: unknown };
+    if (typeof code === 'string') return code;
+    current = current instanceof AggregateError ? current.errors[0] : current.cause;
+  }
+  return undefined;
+}

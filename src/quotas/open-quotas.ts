@@ -1,0 +1,71 @@
+/** Puts the quota decision together: counters in this process, or in Redis with everything that needs. */
+import type { Kysely } from 'kysely';
+import type { Clock } from '../clock.js';
+import type { Tables } from '../database/schema.js';
+import type { Logger } from '../log.js';
+import { METRICS } from '../metrics.js';
+import { connectRedis, redisReady } from '../redis/connect.js';
+import { Breaker } from './breaker.js';
+import { MonthLedger } from './month-ledger.js';
+import { ProcessCounters } from './process-counters.js';
+import { QuotaStorage } from './quota-storage.js';
+import { RedisCounters } from './redis-counters.js';
+import { ProcessThrottleWindows, RedisThrottleWindows } from './throttle-windows.js';
+
+const REDIS_START_TIMEOUT_MS = 5_000;
+
+export interface Quotas {
+  readonly storage: QuotaStorage;
+  /** Starts writing month counts to the database. */
+  start(flushIntervalMs: number): void;
+  /** Writes what is left and lets the counters go. Rejects when the last counts could not be written. */
+  stop(): Promise<void>;
+}
+
+export interface QuotaParts {
+  readonly db: Kysely<Tables>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Counters in this process. */
+export function openProcessQuotas({ db, clock, log }: QuotaParts): Quotas {
+  const ledger: MonthLedger = new MonthLedger(db, clock, log, (subject) => counters.monthUsed(subject));
+  const counters = new ProcessCounters(clock, ledger);
+  METRICS.quotaStoreUp.series('process').set(1);
+  const windows = new ProcessThrottleWindows(clock);
+  const storage = new QuotaStorage(counters, undefined, counters, ledger, windows, clock, log);
+  return {
+    storage,
+    start: (intervalMs) => ledger.start(intervalMs),
+    stop: () => ledger.stop(),
+  };
+}
+
+/** Counters in Redis. Rejects when it does not answer at start: a wrong address must not look like an outage. */
+export async function openRedisQuotas({ db, clock, log }: QuotaParts, redisUrl: string): Promise<Quotas> {
+  const client = connectRedis(redisUrl, 'counters', log);
+  try {
+    await redisReady(client, REDIS_START_TIMEOUT_MS);
+  } catch (error) {
+    client.disconnect();
+    throw error;
+  }
+  const ledger = new MonthLedger(db, clock, log, () => undefined);
+  const local = new ProcessCounters(clock, ledger, 'local');
+  const counters = new RedisCounters(client, clock, ledger, (answered) => storage.storeAnswered(answered));
+  const windows = new RedisThrottleWindows(client, clock);
+  const storage: QuotaStorage = new QuotaStorage(counters, new Breaker(clock), local, ledger, windows, clock, log);
+  METRICS.quotaStoreUp.series('redis').set(1);
+  return {
+    storage,
+    start: (intervalMs) => ledger.start(intervalMs),
+    stop: async () => {
+      try {
+        await ledger.stop();
+      } finally {
+        client.disconnect();
+      }
+    },
+  };
+}

@@ -1,0 +1,253 @@
+/** `trailgate start`: opens the stores, puts the roles together, listens; and takes it all down again in named phases. */
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { createAdminApplication } from './admin/admin.application.js';
+import type { AdminApiDependencies, Readiness } from './admin/admin-dependencies.js';
+import { systemClock } from './clock.js';
+import { configSummary, redactUrl } from './config/summary.js';
+import { publicUrlOf } from './config/load.js';
+import type { Config } from './config/schema.js';
+import { openDatabase, type DatabaseHandle } from './database/connect.js';
+import { lockDataDir } from './database/data-lock.js';
+import { setErrorsUrl } from './errors.js';
+import { createGatewayApplication } from './gateway/gateway.application.js';
+import { Routes } from './gateway/routes.js';
+import { AccountStore } from './keys/accounts.js';
+import { ApiKeyStore } from './keys/api-key-store.js';
+import { AuditLog } from './keys/audit-log.js';
+import { Catalogue } from './keys/catalogue.js';
+import { openKeys, type Keys } from './keys/open-keys.js';
+import type { Log } from './log.js';
+import { METRICS, metricsText } from './metrics.js';
+import { operatorToken } from './operator-token.js';
+import { Forwarder } from './proxy/forwarder.js';
+import { openProcessQuotas, openRedisQuotas, type Quotas } from './quotas/open-quotas.js';
+import { UsageReader } from './quotas/usage.js';
+import { ReferenceModule } from './reference/reference.module.js';
+import { Shutdown } from './shutdown.js';
+import { VERSION } from './version.js';
+
+export const ROLES = ['gateway', 'admin', 'worker'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** A start that a person can mend: the message is one line and says how. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+/** The program while it runs. */
+export interface Running {
+  readonly gatewayUrl: string | undefined;
+  readonly adminUrl: string;
+  readonly operatorToken: string | undefined;
+  readonly database: DatabaseHandle;
+  readonly accounts: AccountStore;
+  readonly keyStore: ApiKeyStore;
+  /** Ends everything; resolves when nothing is left. Later calls wait for the first. */
+  stop(): Promise<void>;
+}
+
+const DRAIN_TIMEOUT_MS = 20_000;
+
+/**
+ * Starts the roles. Rejects with `StartError`, or an error whose message is ready to be shown, when something that is needed is not
+ * there; whatever was opened until then is closed again.
+ */
+export async function start(config: Config, roles: readonly Role[], log: Log): Promise<Running> {
+  const shutdown = new Shutdown(log);
+  try {
+    return await open(config, roles, log, shutdown);
+  } catch (error) {
+    await shutdown.run();
+    throw error;
+  }
+}
+
+/** What every role stands on. */
+interface Domain {
+  readonly config: Config;
+  readonly database: DatabaseHandle;
+  readonly quotas: Quotas;
+  readonly keys: Keys;
+  readonly catalogue: Catalogue;
+  readonly accounts: AccountStore;
+  readonly keyStore: ApiKeyStore;
+  readonly usage: UsageReader;
+}
+
+async function open(config: Config, roles: readonly Role[], log: Log, shutdown: Shutdown): Promise<Running> {
+  setErrorsUrl(`${config.publicUrl}/docs/errors/`);
+  METRICS.buildInfo.series(VERSION).set(1);
+  log.logger.info({ event: 'starting', version: VERSION, roles, ...configSummary(config) }, 'Trailgate starts');
+  const domain = await openDomain(config, log, shutdown);
+  const { dataDir, adminToken } = config.environment;
+  const token = roles.includes('admin') ? await operatorToken(dataDir, adminToken) : undefined;
+  const adminUrl = await startAdmin(domain, token, log, shutdown);
+  const gatewayUrl = roles.includes('gateway') ? await startGateway(domain, log, shutdown) : undefined;
+  const { database, accounts, keyStore } = domain;
+  return { gatewayUrl, adminUrl, operatorToken: token, database, accounts, keyStore, stop: () => shutdown.run() };
+}
+
+async function openDomain(config: Config, log: Log, shutdown: Shutdown): Promise<Domain> {
+  const { environment, file } = config;
+  const database = await openStores(config, log, shutdown);
+  const parts = { db: database.db, clock: systemClock, log: log.logger };
+  const quotas = await openQuotas(parts, environment.redisUrl);
+  quotas.start(file.usage.flushInterval);
+  shutdown.add('flush usage', () => quotas.stop());
+  const keys = openKeys({ ...parts, plans: file.plans, redisUrl: environment.redisUrl });
+  shutdown.add('flush keys', () => keys.stop());
+  await warnOfUnknownPlans(database, file.plans, log);
+  const catalogue = new Catalogue(() => config);
+  const storeDeps = { database, clock: systemClock, bus: keys.bus, catalogue };
+  return {
+    config,
+    database,
+    quotas,
+    keys,
+    catalogue,
+    accounts: new AccountStore(storeDeps),
+    keyStore: new ApiKeyStore(storeDeps),
+    usage: new UsageReader(file.plans, quotas.storage),
+  };
+}
+
+/** Without the admin role the listener has health and metrics alone; every process has those. */
+async function startAdmin(
+  { config, database, quotas, catalogue, accounts, keyStore, usage }: Domain,
+  token: string | undefined,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<string> {
+  const api: AdminApiDependencies | null =
+    token === undefined
+      ? null
+      : {
+          operatorToken: token,
+          accounts,
+          keys: keyStore,
+          auditLog: new AuditLog(database.db),
+          catalogue,
+          usageReader: usage,
+          throttlerStorage: quotas.storage,
+        };
+  const admin = await createAdminApplication({
+    api,
+    readiness: () => readiness(shutdown, database, quotas),
+    metricsText,
+    clock: systemClock,
+    log: log.logger,
+  });
+  shutdown.add('close admin', () => admin.close());
+  const { url } = await listen(admin, 'admin', config.file.admin, log);
+  return url;
+}
+
+async function startGateway({ config, keys, quotas, usage }: Domain, log: Log, shutdown: Shutdown): Promise<string> {
+  const { file } = config;
+  const forwarder = new Forwarder(file.services);
+  shutdown.add('close backends', () => forwarder.close(DRAIN_TIMEOUT_MS));
+  let boundPort = file.gateway.port;
+  const publicUrl = (): string => publicUrlOf(file, boundPort);
+  const deps = {
+    config,
+    routes: new Routes(config),
+    authenticator: keys.authenticator,
+    quotas: quotas.storage,
+    usage,
+    forwarder,
+  };
+  const gateway = await createGatewayApplication(deps, log, [ReferenceModule.forRoot(config, { publicUrl })]);
+  shutdown.add('drain gateway', () => gateway.close(), DRAIN_TIMEOUT_MS);
+  const { url, port } = await listen(gateway, 'gateway', file.gateway, log);
+  boundPort = port;
+  setErrorsUrl(`${publicUrl()}/docs/errors/`);
+  return url;
+}
+
+async function openStores({ environment }: Config, log: Log, shutdown: Shutdown): Promise<DatabaseHandle> {
+  const { dataDir, databaseUrl, redisUrl } = environment;
+  if (redisUrl === undefined && databaseUrl === undefined) {
+    // Counters live in this process: a second one on the same data would hand out every limit twice.
+    const release = lockDataDir(dataDir);
+    shutdown.add('release data folder', async () => release());
+  }
+  if (redisUrl === undefined && databaseUrl !== undefined) {
+    log.logger.warn(
+      { event: 'counters_in_process' },
+      'PostgreSQL without Redis: run one gateway process only, or every process will hand out the whole limit',
+    );
+  }
+  const database = await openDatabase({ dataDir, ...(databaseUrl === undefined ? {} : { databaseUrl }) });
+  shutdown.add('close database', () => database.close());
+  return database;
+}
+
+async function openQuotas(
+  parts: Parameters<typeof openProcessQuotas>[0],
+  redisUrl: string | undefined,
+): Promise<Quotas> {
+  if (redisUrl === undefined) return openProcessQuotas(parts);
+  try {
+    return await openRedisQuotas(parts, redisUrl);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      `Redis at ${redactUrl(redisUrl)} does not answer (${reason}). Start it, correct REDIS_URL, or unset it to count in this process.`,
+    );
+  }
+}
+
+/** An account whose plan has gone from the configuration is answered with 503; whoever edits the file should know. */
+async function warnOfUnknownPlans(database: DatabaseHandle, plans: Config['file']['plans'], log: Log): Promise<void> {
+  const rows = await database.db.selectFrom('account').select('plan').distinct().execute();
+  const unknown = rows.map(({ plan }) => plan).filter((plan) => !Object.hasOwn(plans, plan));
+  if (unknown.length === 0) return;
+  log.logger.error(
+    { event: 'unknown_plans', plans: unknown },
+    'Accounts have plans that gateway.yaml does not have; their requests are refused with 503',
+  );
+}
+
+async function readiness(shutdown: Shutdown, database: DatabaseHandle, quotas: Quotas): Promise<Readiness> {
+  const databaseUp = await database.healthy();
+  return {
+    ready: !shutdown.hasBegun,
+    checks: {
+      process: shutdown.hasBegun ? { status: 'fail', detail: 'shutting down' } : { status: 'pass' },
+      database: databaseUp
+        ? { status: 'pass' }
+        : { status: 'warn', detail: 'unreachable: known keys go on, unknown keys and the admin API get 503' },
+      quota_store: quotas.storage.storeUp
+        ? { status: 'pass' }
+        : { status: 'warn', detail: 'Redis is lost: plans decide by onRedisLoss' },
+    },
+  };
+}
+
+async function listen(
+  application: NestFastifyApplication,
+  role: 'gateway' | 'admin',
+  { host, port }: { readonly host: string; readonly port: number },
+  log: Log,
+): Promise<{ readonly url: string; readonly port: number }> {
+  try {
+    await application.listen(port, host);
+  } catch (error) {
+    throw new StartError(listenError(error, role, host, port));
+  }
+  const address = application.getHttpServer().address() as { readonly port: number };
+  const shown = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  const url = `http://${shown}:${address.port}`;
+  log.logger.info({ event: 'listening', role, url }, `The ${role} listens`);
+  return { url, port: address.port };
+}
+
+function listenError(error: unknown, role: 'gateway' | 'admin', host: string, port: number): string {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  const where = `${host}:${port}`;
+  const setting = `${role}.port in gateway.yaml or TRAILGATE_${role.toUpperCase()}_PORT`;
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is in use, so the ${role} cannot listen on ${where}. Stop what uses it, or set ${setting}.`;
+  if (code === 'EACCES') return `The ${role} may not listen on ${where}. Ports below 1024 need rights; set ${setting}.`;
+  return `The ${role} cannot listen on ${where}: ${message}`;
+}
