@@ -182,6 +182,29 @@ describe('documents that cannot be read', () => {
   );
 });
 
+describe('references', () => {
+  const document = (schema: string): string =>
+    withPaths(`  /a:\n    get: { ${OK} }\n`) + `components: { schemas: { A: ${schema} } }\n`;
+
+  it('are looked for in properties of any name, and not in the data of examples', async () => {
+    const data = '{ example: { $ref: "./data" }, default: { $ref: "./data" }, enum: [{ $ref: "./data" }] }';
+    await expect(problemsOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': document(data) })).resolves.toEqual([]);
+    const properties = '{ properties: { example: { $ref: "#/none" }, default: { $ref: "./other.yaml" } } }';
+    const problems = await problemsOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': document(properties) });
+    expect(problems.map((problem) => problem.path)).toEqual([
+      'components.schemas.A.properties.example.$ref',
+      'components.schemas.A.properties.default.$ref',
+    ]);
+  });
+
+  it('may lead back to where they stand, but a YAML alias may not', async () => {
+    const recursive = '{ properties: { next: { $ref: "#/components/schemas/A" } } }';
+    await expect(problemsOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': document(recursive) })).resolves.toEqual([]);
+    const problems = await problemsOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': document('&a { x-self: *a }') });
+    expect(lines(problems)).toEqual([expect.stringMatching(/^customers.yaml:1 is not valid YAML: .*circular/)]);
+  });
+});
+
 describe('operations of several services', () => {
   const TWO = `
 services:

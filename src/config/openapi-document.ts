@@ -31,8 +31,9 @@ export async function readOpenApi(file: string): Promise<{ document?: OpenApiDoc
   let value: unknown;
   try {
     value = source.toJS();
+    JSON.stringify(value); // throws for an alias that stands within its own anchor
   } catch (error) {
-    return { problems: [source.problem([], `is not valid YAML: ${(error as Error).message}`)] };
+    return { problems: [source.problem([], `is not valid YAML: ${firstLine(error)}`)] };
   }
   if (!isObject(value)) return { problems: [source.problem([], 'is not an OpenAPI document: it must be a map')] };
   if (typeof value['openapi'] !== 'string' || !/^3\.[01]\.\d+/.test(value['openapi'])) {
@@ -132,4 +133,8 @@ function safeDecode(text: string): string {
   } catch {
     return text;
   }
+}
+
+function firstLine(error: unknown): string {
+  return (error as Error).message.split('\n')[0] ?? '';
 }
