@@ -1,0 +1,100 @@
+/** `trailgate keys …`: API keys and their life. */
+import type { Command } from 'commander';
+import { CommandError, path, type Fields } from './admin-client.js';
+import { collectList, parseLimit, parseOverlap } from './options.js';
+import { clientAction, showFields, showRows, type CommonOptions, type Terminal } from './terminal.js';
+
+const KEY_COLUMNS = ['id', 'name', 'status', 'hint', 'scopes', 'expires_at', 'last_used_at'];
+const SHOWN_ONCE = 'The secret is shown only now: store it where the integrator will find it, and nowhere else.\n';
+
+interface KeyOptions extends CommonOptions {
+  readonly name?: string;
+  readonly scope?: readonly string[];
+  readonly environment?: string;
+  /** False: `--no-expiry`. */
+  readonly expiry?: boolean;
+  readonly expiresAt?: string;
+  readonly allowIp?: readonly string[];
+  readonly anyIp?: boolean;
+}
+
+/** The fields that were named; JSON leaves undefined out. */
+function keyFields(options: KeyOptions): Fields {
+  if (options.expiry === false && options.expiresAt !== undefined) {
+    throw new CommandError('--expires-at and --no-expiry exclude each other.');
+  }
+  return {
+    name: options.name,
+    scopes: options.scope,
+    environment: options.environment,
+    expires_at: options.expiry === false ? null : options.expiresAt,
+    allowed_ips: options.anyIp === true ? [] : options.allowIp,
+  };
+}
+
+export function addKeyCommands(program: Command, terminal: Terminal): void {
+  const keys = program.command('keys').description('the API keys of an account');
+  const list = keys
+    .command('list')
+    .description('list the keys of an account, the revoked ones too')
+    .argument('<account>', 'id of the account')
+    .option('--limit <n>', 'most rows', parseLimit, 100);
+  clientAction<CommonOptions & { readonly limit: number }>(list, terminal, async (client, [id = ''], options) =>
+    showRows(KEY_COLUMNS, await client.rows(path('accounts', id, 'api-keys'), options.limit), options),
+  );
+  clientAction(keyCommand(keys, 'get', 'show a key'), terminal, async (client, [id = ''], options) =>
+    showFields(await client.call(path('api-keys', id)), options),
+  );
+  addCreate(keys, terminal);
+  addUpdate(keys, terminal);
+  const rotate = keyCommand(keys, 'rotate', 'give a key a new secret').requiredOption(
+    '--overlap <time>',
+    'how long the old secret goes on working: 0, 1h, 24h or 7d',
+    parseOverlap,
+  );
+  clientAction<CommonOptions & { readonly overlap: number }>(rotate, terminal, async (client, [id = ''], options) => {
+    const body = { overlap_seconds: options.overlap };
+    const answer = showFields(await client.call(path('api-keys', id, 'rotate'), { method: 'POST', body }), options);
+    terminal.err(SHOWN_ONCE);
+    return answer;
+  });
+  const revoke = keyCommand(keys, 'revoke', 'end a key for good');
+  clientAction(revoke, terminal, async (client, [id = ''], options) =>
+    showFields(await client.call(path('api-keys', id), { method: 'DELETE' }), options),
+  );
+}
+
+function keyCommand(keys: Command, name: string, what: string): Command {
+  return keys.command(name).description(what).argument('<key>', 'id of the key');
+}
+
+function addCreate(keys: Command, terminal: Terminal): void {
+  const create = keys
+    .command('create')
+    .description('create a key; its secret is shown once')
+    .argument('<account>', 'id of the account')
+    .requiredOption('--name <name>', 'a name for people')
+    .requiredOption('--scope <scope>', 'a scope; may be repeated', collectList)
+    .option('--environment <environment>', 'live or test')
+    .option('--expires-at <time>', 'RFC 3339 time at which it stops working')
+    .option('--allow-ip <address>', 'an address or block that may use it; may be repeated', collectList);
+  clientAction<KeyOptions>(create, terminal, async (client, [id = ''], options) => {
+    const body = keyFields(options);
+    const answer = showFields(await client.call(path('accounts', id, 'api-keys'), { method: 'POST', body }), options);
+    terminal.err(SHOWN_ONCE);
+    return answer;
+  });
+}
+
+function addUpdate(keys: Command, terminal: Terminal): void {
+  const update = keyCommand(keys, 'update', 'change a key; what is not named stays')
+    .option('--name <name>', 'a name for people')
+    .option('--scope <scope>', 'all the scopes that it shall have; may be repeated', collectList)
+    .option('--expires-at <time>', 'RFC 3339 time at which it stops working')
+    .option('--no-expiry', 'it never expires')
+    .option('--allow-ip <address>', 'all the addresses that may use it; may be repeated', collectList)
+    .option('--any-ip', 'any address may use it');
+  clientAction<KeyOptions>(update, terminal, async (client, [id = ''], options) =>
+    showFields(await client.call(path('api-keys', id), { method: 'PATCH', body: keyFields(options) }), options),
+  );
+}

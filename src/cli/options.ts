@@ -1,0 +1,34 @@
+/** Parsers of option values that several commands share; the API checks the rest, with better words than we could have here. */
+import { InvalidArgumentError } from 'commander';
+
+const OVERLAPS: Readonly<Record<string, number>> = { '0': 0, '1h': 3_600, '24h': 86_400, '7d': 604_800 };
+
+/** `--limit 250` */
+export function parseLimit(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 to 999999.');
+  return Number(text);
+}
+
+/** `--billing-day 15`; the bounds are the API's. */
+export function parseDay(text: string): number {
+  if (!/^\d{1,2}$/.test(text)) throw new InvalidArgumentError('It must be a day from 1 to 31.');
+  return Number(text);
+}
+
+/** `--overlap 24h` → seconds. */
+export function parseOverlap(text: string): number {
+  const seconds = Object.hasOwn(OVERLAPS, text) ? OVERLAPS[text] : undefined;
+  if (seconds === undefined) throw new InvalidArgumentError(`It must be one of ${Object.keys(OVERLAPS).join(', ')}.`);
+  return seconds;
+}
+
+/** `--scope a:read --scope b:read`, `--scope a:read,b:read`: both. */
+export function collectList(text: string, before: readonly string[] = []): string[] {
+  return [
+    ...before,
+    ...text
+      .split(',')
+      .map((part) => part.trim())
+      .filter(Boolean),
+  ];
+}
