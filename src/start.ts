@@ -18,7 +18,7 @@ import { Catalogue } from './keys/catalogue.js';
 import { openKeys, type Keys } from './keys/open-keys.js';
 import type { Log } from './log.js';
 import { METRICS, metricsText } from './metrics.js';
-import { operatorToken } from './operator-token.js';
+import { operatorToken } from './admin/operator-token.js';
 import { Forwarder } from './proxy/forwarder.js';
 import { openProcessQuotas, openRedisQuotas, type Quotas } from './quotas/open-quotas.js';
 import { UsageReader } from './quotas/usage.js';
