@@ -105,7 +105,7 @@ describe('a configuration with many mistakes', () => {
   "gateway.yaml:20 no OpenAPI document describes GET /boats, so it needs a \`service\`",
   "gateway.yaml:21 must be METHOD /path, for example GET /customers/{id}",
   "gateway.yaml:22 /usage is answered by the gateway itself",
-  "gateway.yaml:23 the path must not contain // or end with /",
+  "gateway.yaml:23 the path must not contain //",
   "gateway.yaml:23 must be resource:verb, for example customers:read",
   "gateway.yaml:25 must be at least 0",
   "gateway.yaml:25 unknown key \`acount\`",

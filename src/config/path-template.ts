@@ -1,7 +1,7 @@
 /** Path templates such as `/customers/{id}`: which are valid, and when two of them match the same paths. */
 
-/** RFC 3986 section 3.3 `pchar` without percent-encoding: a literal that has only one spelling. */
-const LITERAL = /^[A-Za-z0-9._~!$&'()*+,;=:@-]+$/;
+/** RFC 3986 section 3.3 `pchar` without percent-encoding and `;`: what the gateway matches has only one spelling. */
+const LITERAL = /^[A-Za-z0-9._~!$&'()*+,=:@-]+$/;
 const PARAMETER = /^\{([^{}]+)\}$/;
 
 /** What is wrong with a template, in words that follow its name; undefined where it is valid. */
@@ -9,8 +9,9 @@ export function templateProblem(template: string): string | undefined {
   if (!template.startsWith('/')) return 'must begin with /';
   if (template === '/') return undefined;
   const names = new Set<string>();
-  for (const segment of template.slice(1).split('/')) {
-    if (segment === '') return 'must not contain // or end with /';
+  // One `/` at the end is another path, which some frameworks want.
+  for (const segment of template.slice(1).replace(/\/$/, '').split('/')) {
+    if (segment === '') return 'must not contain //';
     if (segment === '.' || segment === '..') return 'must not contain . or .. as a segment';
     const name = PARAMETER.exec(segment)?.[1];
     if (name === undefined && /[{}]/.test(segment)) return `has \`${segment}\`: a parameter must be a whole segment`;

@@ -1,0 +1,42 @@
+/** Which path templates can be published. */
+import { describe, expect, it } from '@jest/globals';
+import { templateParameters, templateProblem, templateShape } from './path-template.js';
+
+describe('templateProblem', () => {
+  it.each(['/', '/a', '/a/', '/a/{id}', '/a/{id}/b:archive', '/.well-known/x', "/a-b_c~d!$&'()*+,=:@"])(
+    'accepts %s',
+    (template) => {
+      expect(templateProblem(template)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    '',
+    'a',
+    '//',
+    '/a//b',
+    '/a//',
+    '/./a',
+    '/a/..',
+    '/{a}.json',
+    '/{}',
+    '/{a}/{a}',
+    '/a%2fb',
+    '/a b',
+    '/a;v=1',
+    '/a?b',
+    '/a#b',
+    '/é',
+    '/a\\b',
+  ])('refuses %j', (template) => {
+    expect(templateProblem(template)).toEqual(expect.any(String));
+  });
+});
+
+describe('templateShape', () => {
+  it('is equal for templates that differ in parameter names alone', () => {
+    expect(templateShape('/a/{id}/b/{x}')).toBe(templateShape('/a/{key}/b/{y}'));
+    expect(templateShape('/a/{id}')).not.toBe(templateShape('/a/id'));
+    expect(templateParameters('/a/{id}/b/{x}')).toEqual(['id', 'x']);
+  });
+});
