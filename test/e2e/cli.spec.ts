@@ -1,0 +1,202 @@
+/** What `trailgate accounts`, `keys`, `usage`, `plans`, `scopes` and `audit` promise to people and scripts. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { addClientCommands } from '../../src/cli/client-commands.js';
+import { readClientEnvironment } from '../../src/config/client-environment.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { testDatabase } from '../support/database.js';
+import { freePort } from '../support/processes.js';
+
+interface Result {
+  readonly out: string;
+  readonly err: string;
+  readonly code: number;
+}
+
+/** Runs a command line as the program does, with these variables as the environment. */
+async function run(line: readonly string[], variables: Record<string, string>): Promise<Result> {
+  const result = { out: '', err: '', code: 0 };
+  const program = new Command('trailgate').exitOverride().configureOutput({ writeErr: (text) => (result.err += text) });
+  addClientCommands(program, {
+    environment: () => readClientEnvironment(variables),
+    out: (text) => (result.out += text),
+    err: (text) => (result.err += text),
+    fail: (code) => (result.code = code),
+  });
+  await program.parseAsync([...line], { from: 'user' }).catch((error: { exitCode?: number }) => {
+    result.code = error.exitCode ?? 99;
+  });
+  return result;
+}
+
+describe('the client commands', () => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let accountId: string;
+
+  beforeAll(async () => {
+    database = await testDatabase('sqlite');
+    running = await startAdmin(database);
+    accountId = (await running.admin.createAccount({ plan: 'starter', time_zone: 'Europe/Vienna' })).id;
+  });
+  afterAll(async () => {
+    await running.close();
+    await database.close();
+  });
+
+  const cli = (...line: string[]) =>
+    run(line, { TRAILGATE_ADMIN_URL: `${running.url}/`, TRAILGATE_ADMIN_TOKEN: ADMIN_TOKEN });
+  const json = async (...line: string[]) => {
+    const { out, err, code } = await cli(...line, '--json');
+    expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
+    return JSON.parse(out) as Record<string, unknown>;
+  };
+
+  it('create, change, suspend and activate an account', async () => {
+    const account = await json('accounts', 'create', '--name', 'Isar', '--plan', 'pro', '--time-zone', 'Europe/Berlin');
+    const id = String(account['id']);
+    expect(account).toMatchObject({ name: 'Isar', plan: 'pro', time_zone: 'Europe/Berlin', billing_day: 1 });
+    expect(await json('accounts', 'update', id, '--billing-day', '15')).toMatchObject({
+      name: 'Isar',
+      billing_day: 15,
+    });
+    expect(await json('accounts', 'suspend', id)).toMatchObject({ status: 'suspended' });
+    expect(await json('accounts', 'activate', id)).toMatchObject({ status: 'active' });
+    expect(await json('accounts', 'get', id)).toMatchObject({ id, status: 'active', billing_day: 15 });
+  });
+
+  it('create, narrow, rotate and revoke a key', async () => {
+    const key = await json('keys', 'create', accountId, '--name', 'Shop', '--scope', 'customers:read,tours:read');
+    const id = String(key['id']);
+    expect(key).toMatchObject({ scopes: ['customers:read', 'tours:read'], secret: expect.stringMatching(/^tg_live_/) });
+    const narrowed = await json('keys', 'update', id, '--scope', 'tours:read', '--allow-ip', '203.0.113.7');
+    expect(narrowed).toMatchObject({ scopes: ['tours:read'], allowed_ips: ['203.0.113.7'], name: 'Shop' });
+    const expiring = await json('keys', 'update', id, '--any-ip', '--expires-at', '2030-01-01T00:00:00Z');
+    expect(expiring).toMatchObject({ allowed_ips: [], expires_at: '2030-01-01T01:00:00+01:00' });
+    expect(await json('keys', 'update', id, '--no-expiry')).toMatchObject({ expires_at: null });
+    expect(await json('keys', 'rotate', id, '--overlap', '24h')).toMatchObject({ secret: expect.any(String) });
+    expect(await json('keys', 'revoke', id)).toMatchObject({ status: 'revoked' });
+    expect(await json('keys', 'get', id)).toMatchObject({ status: 'revoked' });
+  });
+
+  it('warn beside the output, never in it, that a secret is shown once', async () => {
+    const { out, err } = await cli('keys', 'create', accountId, '--name', 'Once', '--scope', '*', '--json');
+    expect(JSON.parse(out)).toHaveProperty('secret');
+    expect(err).toMatch(/^The secret is shown only now/);
+  });
+
+  it('print tables for people', async () => {
+    const { out } = await cli('accounts', 'list');
+    const [heading, first] = out.split('\n');
+    expect(heading).toMatch(/^ID +NAME +PLAN +STATUS +TIME ZONE +BILLING DAY$/);
+    expect(first).toMatch(/^acc_\w+ +Isar Rafting +starter +active +Europe\/Vienna +1$/);
+    expect((await cli('keys', 'list', accountId)).out).toMatch(/^ID +NAME +STATUS +HINT +SCOPES/);
+    expect((await cli('accounts', 'get', accountId)).out).toMatch(/^id +acc_\w+\nname +Isar Rafting\n/);
+    expect((await cli('usage', 'get', accountId)).out).toBe('none\n');
+    expect((await cli('plans', 'list')).out).toMatch(/^NAME +KEY MINUTE +KEY MONTH.*\nstarter +60 +- /);
+    expect((await cli('scopes', 'list')).out).toMatch(/\ncustomers:read +listCustomers\n/);
+    expect((await cli('audit', 'list', '--account', accountId)).out).toMatch(/operator +account\.created +acc_/);
+  });
+
+  it('follow the pages of a list up to the limit, and say that there is more', async () => {
+    const { id } = await running.admin.createAccount({ plan: 'pro' });
+    for (let count = 0; count < 105; count += 1) {
+      if (count % 40 === 0) running.stores.clock.advance(61_000);
+      await running.stores.keys.create(
+        id,
+        { name: `k${count}`, scopes: ['*'], environment: 'live', expires_at: null, allowed_ips: [] },
+        { actor: 'system', ip: '127.0.0.1', requestId: 'req_1' },
+      );
+    }
+    expect((await json('keys', 'list', id, '--limit', '1000'))['data']).toHaveLength(105);
+    const { out } = await cli('keys', 'list', id, '--limit', '101');
+    expect(out.split('\n')).toHaveLength(104);
+    expect(out).toMatch(/\n… and more: --limit shows more than 101\n$/);
+  });
+
+  it('say in one line what the API refused, with the request id, and exit with 1', async () => {
+    const { out, err, code } = await cli('keys', 'create', accountId, '--name', 'x', '--scope', 'boats:steer');
+    expect({ out, code }).toEqual({ out: '', code: 1 });
+    expect(err).toMatch(
+      /^trailgate: 422 validation_failed: Some fields are not valid\. scopes\/0: boats:steer is not a scope of any operation\. \(request req_\w+\)\n$/,
+    );
+    expect((await cli('accounts', 'get', 'acc_none')).err).toMatch(
+      /^trailgate: 404 resource_not_found: There is no account with this id\. \(request req_\w+\)\n$/,
+    );
+  });
+
+  it('never let an id become another path', async () => {
+    for (const id of ['..', '.', ''])
+      expect((await cli('accounts', 'get', id)).err).toBe(`trailgate: "${id}" is no id.\n`);
+    expect((await cli('accounts', 'get', '../plans')).err).toMatch(/404 resource_not_found/);
+    expect((await cli('accounts', 'get', 'x?limit=1')).err).toMatch(/404 resource_not_found/);
+  });
+
+  it('check what only the command line can know, before anything is sent', async () => {
+    expect(await cli('keys', 'rotate', 'key_1', '--overlap', '2h')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/one of 0, 1h, 24h, 7d/),
+    });
+    const both = await cli('keys', 'update', 'key_1', '--no-expiry', '--expires-at', '2030-01-01T00:00:00Z');
+    expect(both).toMatchObject({ code: 1, err: 'trailgate: --expires-at and --no-expiry exclude each other.\n' });
+    expect((await cli('accounts', 'create', '--name', 'x')).err).toMatch(/required option '--plan <plan>'/);
+    expect((await cli('accounts', 'list', '--limit', '0')).err).toMatch(/number from 1/);
+  });
+
+  it('say what to start where nothing answers', async () => {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const { err, code } = await run(['plans', 'list'], { TRAILGATE_ADMIN_URL: url, TRAILGATE_ADMIN_TOKEN: 'x' });
+    const message = `Nothing answers at ${url}: start it (trailgate start, or npm start), or set TRAILGATE_ADMIN_URL.`;
+    expect({ err, code }).toEqual({ err: `trailgate: ${message}\n`, code: 1 });
+  });
+
+  it('say so where something else answers, or the URL is none', async () => {
+    const server = createServer((_, response) => response.end('<html>\u001b[2J')).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const other = await run(['plans', 'list'], { TRAILGATE_ADMIN_URL: url, TRAILGATE_ADMIN_TOKEN: 'x' });
+    expect(other.err).toMatch(/answered 200 with something that is not the admin API: check TRAILGATE_ADMIN_URL\.\n$/);
+    server.close();
+    for (const bad of ['localhost:8081', 'not a url']) {
+      const { err } = await run(['plans', 'list'], { TRAILGATE_ADMIN_URL: bad, TRAILGATE_ADMIN_TOKEN: 'x' });
+      expect(err).toBe('trailgate: TRAILGATE_ADMIN_URL must be a URL such as http://127.0.0.1:8081.\n');
+    }
+  });
+
+  it('take the token from the data folder where the environment gives none, and say so where there is neither', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'trailgate-cli-'));
+    const variables = { TRAILGATE_ADMIN_URL: running.url, TRAILGATE_DATA_DIR: folder, TRAILGATE_ADMIN_TOKEN: '' };
+    const without = await run(['plans', 'list'], variables);
+    expect(without.err).toBe(
+      `trailgate: No operator token: set TRAILGATE_ADMIN_TOKEN, or run this where ${folder}/admin-token can be read.\n`,
+    );
+    writeFileSync(join(folder, 'admin-token'), `${ADMIN_TOKEN}\n`);
+    expect((await run(['plans', 'list'], variables)).code).toBe(0);
+    rmSync(folder, { recursive: true });
+  });
+
+  it('say that a token is wrong', async () => {
+    const variables = { TRAILGATE_ADMIN_URL: running.url, TRAILGATE_ADMIN_TOKEN: 'wrong' };
+    expect((await run(['plans', 'list'], variables)).err).toMatch(
+      /^trailgate: 401 invalid_credentials: .*\(request req_/,
+    );
+  });
+
+  it('show nothing that moves the cursor of a terminal', async () => {
+    const body = JSON.stringify({ code: 'x', detail: 'a\u001b[2J\nb', data: [] });
+    const server = createServer((_, response) => response.writeHead(400).end(body)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { err } = await run(['plans', 'list'], { TRAILGATE_ADMIN_URL: url, TRAILGATE_ADMIN_TOKEN: 'x' });
+    expect(err).toBe('trailgate: 400 x: a [2J b\n');
+    server.close();
+  });
+});
