@@ -1,6 +1,7 @@
 /** Commands of `trailgate`, and what ends a process: signals, and errors that nobody caught. */
 import { Command, InvalidArgumentError } from 'commander';
 import { checkCommand } from './cli/check.js';
+import { addClientCommands } from './cli/client-commands.js';
 import { formatProblems } from './config/check.js';
 import { EnvironmentError, readEnvironment } from './config/environment.js';
 import { gatewayJsonSchemaText } from './config/json-schema.js';
@@ -49,6 +50,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     .command('schema')
     .description('print the JSON Schema of gateway.yaml')
     .action(() => void process.stdout.write(gatewayJsonSchemaText()));
+  addClientCommands(program);
   await program.parseAsync([...argv]);
 }
 
