@@ -54,6 +54,8 @@ function translatingPool(pool: Pool): PostgresPool {
 function translatingClient(client: PoolClient): PostgresPoolClient {
   let isBroken = false;
   async function query(sql: string, parameters: readonly unknown[]): Promise<unknown> {
+    // A rollback on a connection that does not answer would wait as long again; the server rolls back when it is closed.
+    if (isBroken) throw new DatabaseUnavailable('PostgreSQL: the connection was lost');
     try {
       return await client.query(sql, [...parameters]);
     } catch (error) {

@@ -1,0 +1,82 @@
+/** A PostgreSQL that is slow, frozen or restarted costs a caller a bounded time, and nobody a broken connection. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
+import { DatabaseUnavailable } from '../../src/database/database-errors.js';
+import { describeWithOwnPostgres } from '../support/describe-with.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
+
+describeWithOwnPostgres('PostgreSQL in trouble', () => {
+  let server: PostgresServer;
+  let url: string;
+  let database: DatabaseHandle;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    url = await server.createDatabase('trouble');
+    database = await openDatabase({ databaseUrl: url, dataDir: '' });
+  }, 60_000);
+  afterAll(async () => {
+    await database.close();
+    await server.stop();
+  });
+
+  const backendPid = async () =>
+    (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(database.db)).rows[0]?.pid ?? 0;
+
+  it('cancels a statement after two seconds and goes on', async () => {
+    const start = performance.now();
+    await expect(sql`select pg_sleep(20)`.execute(database.db)).rejects.toThrow(DatabaseUnavailable);
+    expect(performance.now() - start).toBeLessThan(3_500);
+    expect(await database.healthy()).toBe(true);
+  });
+
+  it('gives up on a frozen connection, and never hands it to the next caller', async () => {
+    const frozen = await backendPid();
+    process.kill(frozen, 'SIGSTOP');
+    try {
+      const start = performance.now();
+      await expect(sql`select 1`.execute(database.db)).rejects.toThrow(DatabaseUnavailable);
+      expect(performance.now() - start).toBeLessThan(4_000);
+      expect(await backendPid()).not.toBe(frozen);
+    } finally {
+      process.kill(frozen, 'SIGCONT');
+    }
+  });
+
+  it('leaves nothing of a transaction whose connection froze', async () => {
+    await sql`create table note (text text)`.execute(database.db);
+    let frozen = 0;
+    const attempt = database.db.transaction().execute(async (trx) => {
+      await sql`insert into note values ('half')`.execute(trx);
+      frozen = (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx)).rows[0]?.pid ?? 0;
+      process.kill(frozen, 'SIGSTOP');
+      await sql`insert into note values ('way')`.execute(trx);
+    });
+    const start = performance.now();
+    await expect(attempt).rejects.toThrow(DatabaseUnavailable);
+    expect(performance.now() - start).toBeLessThan(4_000);
+    process.kill(frozen, 'SIGCONT');
+    expect((await sql`select * from note`.execute(database.db)).rows).toEqual([]);
+  });
+
+  it('names a wrong password, an unknown database and a dead server, each with what to do', async () => {
+    const open = (change: (url: URL) => void) => {
+      const changed = new URL(url);
+      change(changed);
+      return openDatabase({ databaseUrl: changed.href, dataDir: '' });
+    };
+    await expect(open((each) => (each.password = 'wrong-s3cret'))).rejects.toThrow(
+      /refuses user "trailgate" or its password: correct DATABASE_URL/,
+    );
+    await expect(open((each) => (each.pathname = '/nowhere'))).rejects.toThrow(/create it \(createdb nowhere\)/);
+    await expect(open((each) => (each.port = '1'))).rejects.toThrow(/127\.0\.0\.1:1 refuses connections: start it/);
+  });
+
+  it('comes back by itself after a restart of the server', async () => {
+    await server.restart();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => database.healthy()));
+    expect(answers.length).toBe(5);
+    expect(await database.healthy()).toBe(true);
+  });
+});
