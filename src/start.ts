@@ -238,7 +238,8 @@ async function listen(
   const address = application.getHttpServer().address() as { readonly port: number };
   const shown = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
   const url = `http://${shown}:${address.port}`;
-  log.logger.info({ event: 'listening', role, url }, `The ${role} listens`);
+  // Whatever the level: whoever started the program waits for this line.
+  log.write(`${JSON.stringify({ level: 'info', event: 'listening', role, url })}\n`);
   return { url, port: address.port };
 }
 
