@@ -47,6 +47,7 @@ export interface Running {
 }
 
 const DRAIN_TIMEOUT_MS = 20_000;
+const HOUSEKEEPING_INTERVAL_MS = 86_400_000;
 
 /**
  * Starts the roles. Rejects with `StartError`, or an error whose message is ready to be shown, when something that is needed is not
@@ -81,6 +82,7 @@ async function open(config: Config, roles: readonly Role[], log: Log, shutdown: 
   const domain = await openDomain(config, log, shutdown);
   const { dataDir, adminToken } = config.environment;
   const token = roles.includes('admin') ? await operatorToken(dataDir, adminToken) : undefined;
+  if (roles.includes('worker')) startWorker(domain, log, shutdown);
   const adminUrl = await startAdmin(domain, token, log, shutdown);
   const gatewayUrl = roles.includes('gateway') ? await startGateway(domain, log, shutdown) : undefined;
   const { database, accounts, keyStore } = domain;
@@ -109,6 +111,22 @@ async function openDomain(config: Config, log: Log, shutdown: Shutdown): Promise
     keyStore: new ApiKeyStore(storeDeps),
     usage: new UsageReader(file.plans, quotas.storage),
   };
+}
+
+/** Housekeeping; webhooks and roll-ups will join it. */
+function startWorker({ keyStore }: Domain, log: Log, shutdown: Shutdown): void {
+  const clean = (): void => {
+    keyStore.deleteDeadSecrets().catch((error: unknown) => {
+      log.logger.warn(
+        { event: 'housekeeping_failed', err: error },
+        'Old secrets were not forgotten; tried again tomorrow',
+      );
+    });
+  };
+  clean();
+  const timer = setInterval(clean, HOUSEKEEPING_INTERVAL_MS);
+  timer.unref();
+  shutdown.add('stop worker', async () => clearInterval(timer));
 }
 
 /** Without the admin role the listener has health and metrics alone; every process has those. */

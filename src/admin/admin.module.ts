@@ -21,7 +21,7 @@ import { ScopesController } from './scopes/scopes.controller.js';
 import { UsageController } from './usage/usage.controller.js';
 
 /** Of one address, over the whole API. */
-const REQUESTS_PER_MINUTE = 6_000;
+const REQUESTS_PER_MINUTE = 1_200;
 const MINUTE_MS = 60_000;
 
 const API_VERSION = '1.0.0';

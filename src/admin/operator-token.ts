@@ -16,6 +16,12 @@ export async function operatorToken(dataDir: string, given: string | undefined):
   if (kept.trim().length >= 32) return kept.trim();
   const token = randomBytes(32).toString('hex');
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  await writeFile(file, `${token}\n`, { mode: 0o600 });
-  return token;
+  try {
+    await writeFile(file, `${token}\n`, { mode: 0o600, flag: 'wx' });
+    return token;
+  } catch (error) {
+    // Another process was faster: its token is the one.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return (await readFile(file, 'utf8')).trim();
+  }
 }

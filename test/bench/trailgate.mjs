@@ -10,6 +10,9 @@ const ROOT = path.resolve(import.meta.dirname, '../..');
 /** Admin calls that are under way at once while the keys are made. */
 const PARALLEL_CALLS = 8;
 
+/** A scope that some operation has, and not the one that is asked for. */
+const OTHER_SCOPE = 'invoices:read';
+
 const DOES_ALL = { keyed: true, scoped: true, limits: true };
 
 /** The rows of the table: as it is run under load, and with one log line a request. */
@@ -29,10 +32,10 @@ function configuration(backendUrl) {
     admin: { host: '127.0.0.1', port: 0 },
     api: { basePath: '/api/v1', title: 'Benchmark' },
     services: { customers: { targets: [backendUrl] } },
-    operations: ['customers', 'echo'].map((name) => ({
+    operations: ['customers', 'echo', 'invoices'].map((name) => ({
       match: `GET /${name}`,
       service: 'customers',
-      scopes: [SCOPE],
+      scopes: [name === 'invoices' ? OTHER_SCOPE : SCOPE],
     })),
     plans: { bench: BENCH_LIMITS, tiny: TINY_LIMITS },
   }); // JSON is YAML
@@ -116,7 +119,7 @@ async function makeKeys(name, post) {
     secrets,
     oneOfEachAccount,
     secretsFile: writeSecrets(`${name}-keys.txt`, secrets),
-    unscoped: await key(await account('bench'), 'invoices:read'),
+    unscoped: await key(await account('bench'), OTHER_SCOPE),
     tiny: await key(await account('tiny'), SCOPE),
   };
 }
