@@ -17,7 +17,9 @@ export class Breaker {
   /** Whether a call may go out now. While open, it says yes to one probe at a time. */
   allows(): boolean {
     if (this.openSinceMs === undefined) return true;
-    if (this.probing || this.clock.now() < this.retryAtMs) return false;
+    const waitMs = this.retryAtMs - this.clock.now();
+    // Longer than any pause: the clock was set back.
+    if (this.probing || (waitMs > 0 && waitMs <= this.pauseMs)) return false;
     this.probing = true;
     return true;
   }

@@ -1,0 +1,69 @@
+/** After a failure the store is left alone, and asked again by one call at a time with growing pauses. */
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { TestClock } from '../../test/support/stores.js';
+import { Breaker } from './breaker.js';
+
+describe('a breaker', () => {
+  let clock: TestClock;
+  let breaker: Breaker;
+  beforeEach(() => {
+    clock = new TestClock();
+    breaker = new Breaker(clock, 100, 2_000);
+  });
+
+  it('lets every call through while the store answers', () => {
+    expect([breaker.allows(), breaker.allows(), breaker.allows()]).toEqual([true, true, true]);
+    expect(breaker.openSinceMs).toBeUndefined();
+  });
+
+  it('says once that it opened, and since when', () => {
+    expect(breaker.failed()).toBe(true);
+    const since = clock.now();
+    clock.advance(30);
+    expect(breaker.failed()).toBe(false);
+    expect(breaker.openSinceMs).toBe(since);
+  });
+
+  it('lets nothing through until its pause is over, and then one probe at a time', () => {
+    breaker.failed();
+    expect(breaker.allows()).toBe(false);
+    clock.advance(99);
+    expect(breaker.allows()).toBe(false);
+    clock.advance(1);
+    expect([breaker.allows(), breaker.allows()]).toEqual([true, false]);
+    clock.advance(60_000);
+    expect(breaker.allows()).toBe(false);
+  });
+
+  it('doubles its pause with every failed probe, up to the longest', () => {
+    const pauses: number[] = [];
+    for (let failure = 0; failure < 7; failure++) {
+      breaker.failed();
+      let pause = 0;
+      while (!breaker.allows()) {
+        clock.advance(50);
+        pause += 50;
+      }
+      pauses.push(pause);
+    }
+    expect(pauses).toEqual([100, 200, 400, 800, 1_600, 2_000, 2_000]);
+  });
+
+  it('closes with a success, says so once, and begins again with the first pause', () => {
+    breaker.failed();
+    breaker.failed();
+    expect(breaker.succeeded()).toBe(true);
+    expect(breaker.succeeded()).toBe(false);
+    expect([breaker.allows(), breaker.allows()]).toEqual([true, true]);
+    expect(breaker.failed()).toBe(true);
+    clock.advance(100);
+    expect(breaker.allows()).toBe(true);
+  });
+
+  it('still probes after the clock was set back by an hour', () => {
+    breaker.failed();
+    clock.advance(-3_600_000);
+    clock.advance(2_000);
+    expect(breaker.allows()).toBe(true);
+  });
+});
