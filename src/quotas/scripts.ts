@@ -167,6 +167,12 @@ return 1
  * Never goes below zero; what has left the ring, or belongs to another month, stays as it is.
  */
 export const GIVE_BACK_LUA = `${WINDOW_LUA}
+-- The first bucket from 'bucket' on that holds a count; the last one when none does.
+local function counted(w, bucket)
+  while bucket < w[2] and (tonumber(redis.call('HGET', w[1], bucket % BUCKETS)) or 0) == 0 do bucket = bucket + 1 end
+  return math.min(bucket, w[2])
+end
+
 local now = tonumber(redis.call('TIME')[1])
 local cost, bucket, period = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 for i = 1, #KEYS do
@@ -177,6 +183,7 @@ for i = 1, #KEYS do
       local back = math.min(cost, held)
       if back > 0 then
         redis.call('HSET', KEYS[i], 'l', w[2], 's', w[3] - back, 'o', w[4], bucket % BUCKETS, held - back)
+        if bucket == w[4] and back == held then redis.call('HSET', KEYS[i], 'o', counted(w, bucket + 1)) end
       end
     end
     if w[5] == period then redis.call('HSET', KEYS[i], 'u', math.max(0, w[6] - cost)) end

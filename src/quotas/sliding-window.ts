@@ -48,6 +48,7 @@ export class SlidingWindow {
     const back = Math.min(amount, this.ring[slot] ?? 0);
     this.ring[slot] = (this.ring[slot] ?? 0) - back;
     this.sum -= back;
+    if (bucket === this.oldest && this.ring[slot] === 0) this.drop(bucket + 1, this.last);
   }
 
   /** The bucket from which `amount` more has left; a whole window from now where that never is enough. */
