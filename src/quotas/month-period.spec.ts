@@ -1,0 +1,58 @@
+/** A month is the calendar month in UTC, of whatever length. */
+import { describe, expect, it } from '@jest/globals';
+import { CurrentMonth, monthPeriodAt } from './month-period.js';
+
+const DAY_MS = 86_400_000;
+
+const DAYS = [
+  ['2026-01-31T12:00:00Z', 31],
+  ['2026-02-01T00:00:00Z', 28],
+  ['2028-02-29T23:59:59.999Z', 29],
+  ['2100-02-28T00:00:00Z', 28],
+  ['2400-02-29T00:00:00Z', 29],
+  ['2026-04-30T23:59:59.999Z', 30],
+  ['2026-12-31T23:59:59.999Z', 31],
+] as const;
+
+describe('a month period', () => {
+  it.each(DAYS)('of %s has %i days', (instant, days) => {
+    const period = monthPeriodAt(Date.parse(instant));
+    expect((period.endMs - period.startMs) / DAY_MS).toBe(days);
+  });
+
+  it('begins with the first instant of the month and ends before the next', () => {
+    const november = monthPeriodAt(Date.parse('2026-11-20T10:00:00Z'));
+    expect(new Date(november.startMs).toISOString()).toBe('2026-11-01T00:00:00.000Z');
+    expect(new Date(november.endMs).toISOString()).toBe('2026-12-01T00:00:00.000Z');
+    expect(monthPeriodAt(november.startMs)).toEqual(november);
+    expect(monthPeriodAt(november.startMs - 1).label).toBe(202_610);
+    expect(monthPeriodAt(november.endMs - 1)).toEqual(november);
+    expect(monthPeriodAt(november.endMs).label).toBe(202_612);
+  });
+
+  it('follows on the one before without a gap, with a greater label, also over the years', () => {
+    let period = monthPeriodAt(Date.parse('2026-01-01T00:00:00Z'));
+    for (let month = 0; month < 12 * 30; month++) {
+      const next = monthPeriodAt(period.endMs);
+      expect(next.startMs).toBe(period.endMs);
+      expect(next.label).toBeGreaterThan(period.label);
+      period = next;
+    }
+    expect(period.label).toBe(205_601);
+  });
+});
+
+describe('the current month', () => {
+  it('is the right one at every instant, in whatever order it is asked', () => {
+    const current = new CurrentMonth();
+    const instants = [
+      '2026-11-30T23:59:59.999Z',
+      '2026-12-01T00:00:00Z',
+      '2026-11-30T23:59:59.999Z',
+      '2026-11-01T00:00:00Z',
+      '2026-10-31T23:59:59.999Z',
+      '2028-02-29T00:00:00Z',
+    ].map((text) => Date.parse(text));
+    for (const instant of instants) expect(current.at(instant)).toEqual(monthPeriodAt(instant));
+  });
+});

@@ -1,0 +1,42 @@
+/** Subjects, limits and a source of month counts for tests of quotas. */
+import type { MonthSource } from '../../src/quotas/counter-store.js';
+import type { MonthPeriod } from '../../src/quotas/month-period.js';
+import { QuotaSubject, type OnStoreLoss, type QuotaLimits } from '../../src/quotas/policies.js';
+
+export const NO_LIMITS: QuotaLimits = {
+  keyMinute: Infinity,
+  accountMinute: Infinity,
+  accountMonth: Infinity,
+  keyMonth: Infinity,
+};
+
+export interface SubjectOptions {
+  readonly accountId?: string;
+  readonly keyId?: string;
+  readonly onStoreLoss?: OnStoreLoss;
+  readonly timeZone?: string;
+}
+
+/** A subject without limits but for those named. */
+export function subjectWith(limits: Partial<QuotaLimits>, options: SubjectOptions = {}): QuotaSubject {
+  const { accountId = 'acc_1', keyId = 'key_1', onStoreLoss = 'local', timeZone = 'UTC' } = options;
+  return new QuotaSubject(accountId, keyId, { ...NO_LIMITS, ...limits }, onStoreLoss, timeZone);
+}
+
+/** What the database would say; remembers what it was asked. */
+export class FixedMonths implements MonthSource {
+  readonly asked: { accountId: string; keyId: string | undefined; label: number }[] = [];
+  used = { account: 0, key: 0 };
+  /** Rejects with this while it is set. */
+  failure: Error | undefined;
+
+  async usedInMonth(
+    accountId: string,
+    keyId: string | undefined,
+    period: MonthPeriod,
+  ): Promise<{ account: number; key: number }> {
+    this.asked.push({ accountId, keyId, label: period.label });
+    if (this.failure !== undefined) throw this.failure;
+    return { ...this.used };
+  }
+}
