@@ -33,6 +33,14 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+interface Read {
+  readonly records: readonly ApiKeyRecord[];
+  /** Whether no change came in meanwhile. */
+  readonly current: boolean;
+  /** A row is as old as the beginning of its read: the bus may have come up, and have missed a change, before its end. */
+  readonly beganMs: number;
+}
+
 export class ApiKeyCache {
   private readonly known = new LRUCache<string, KnownKey>({
     max: MOST_KNOWN,
@@ -128,9 +136,9 @@ export class ApiKeyCache {
     while (this.queue.length > 0) {
       const hashes = this.queue.splice(0, HASHES_PER_QUERY);
       try {
-        const { records, current } = await this.read(hashes);
-        const found = new Map(records.map((record) => [record.hash, record]));
-        for (const hash of hashes) this.settle(hash, found.get(hash), current);
+        const read = await this.read(hashes);
+        const found = new Map(read.records.map((record) => [record.hash, record]));
+        for (const hash of hashes) this.settle(hash, found.get(hash), read);
       } catch (error) {
         for (const hash of hashes) {
           this.waiting.get(hash)?.reject(unavailable(error));
@@ -142,16 +150,17 @@ export class ApiKeyCache {
   }
 
   /** Reads records, again while changes come in meanwhile; `current: false` when they kept coming. */
-  private async read(hashes: readonly string[]): Promise<{ records: readonly ApiKeyRecord[]; current: boolean }> {
+  private async read(hashes: readonly string[]): Promise<Read> {
     for (let attempt = 1; ; attempt++) {
       const before = this.invalidations;
+      const beganMs = this.clock.now();
       const records = await this.lookup.findByHashes(hashes);
       const current = before === this.invalidations;
-      if (current || attempt === READ_ATTEMPTS) return { records, current };
+      if (current || attempt === READ_ATTEMPTS) return { records, current, beganMs };
     }
   }
 
-  private settle(hash: string, record: ApiKeyRecord | undefined, cacheable: boolean): void {
+  private settle(hash: string, record: ApiKeyRecord | undefined, { current, beganMs }: Read): void {
     const waiting = this.waiting.get(hash);
     this.waiting.delete(hash);
     if (record === undefined) {
@@ -160,8 +169,8 @@ export class ApiKeyCache {
       waiting?.resolve(undefined);
       return;
     }
-    const key = this.factory.build(record, this.clock.now(), this.known.peek(hash));
-    if (cacheable) {
+    const key = this.factory.build(record, beganMs, this.known.peek(hash));
+    if (current) {
       this.known.set(hash, key);
       const ofAccount = this.byAccount.get(record.accountId);
       if (ofAccount === undefined) this.byAccount.set(record.accountId, new Set([hash]));
