@@ -1,6 +1,7 @@
 /** The end of every request: its duration in a histogram, its outcome in counters, one line in the log. Never a secret. */
 import { systemClock } from '../clock.js';
 import { ERRORS, type ErrorCode } from '../errors.js';
+import { withoutSecrets } from '../keys/api-key-format.js';
 import type { Log } from '../log.js';
 import { METRICS, type HistogramSeries } from '../metrics.js';
 import type { Exchange } from './exchange.js';
@@ -15,7 +16,6 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set([
   'OPTIONS',
   'QUERY',
 ]);
-const API_KEY = /tg_(live|test)_[0-9A-Za-z]{36}/g;
 const LONGEST_PATH = 1_000;
 /** Status in the log for a client that left before it had its answer, as nginx writes it. */
 const CLIENT_GONE = 499;
@@ -53,12 +53,13 @@ export class RequestLog {
   }
 }
 
-/** Written by hand: everything but the path and the address is of our own making and needs no escaping. */
+/** Written by hand: everything but the path, the address and the operation's id is of our own making and needs no escaping. */
 function line(exchange: Exchange, clientAddress: string, status: number, durationMs: number): string {
   const { key, operation, decision, message } = exchange;
-  const path = exchange.path.slice(0, LONGEST_PATH).replaceAll(API_KEY, 'tg_$1_[redacted]');
+  const path = withoutSecrets(exchange.path).slice(0, LONGEST_PATH);
   const who = key === undefined ? '' : `,"account_id":"${key.record.accountId}","api_key_id":"${key.record.keyId}"`;
-  const where = operation === undefined ? '' : `,"operation":"${operation.id}","service":"${operation.service}"`;
+  const where =
+    operation === undefined ? '' : `,"operation":${JSON.stringify(operation.id)},"service":"${operation.service}"`;
   const quota = decision === undefined ? '' : `,"quota":"${decision.admitted ? 'admitted' : 'refused'}"`;
   const code = exchange.problemCode === '' ? '' : `,"code":"${exchange.problemCode}"`;
   const upstream = exchange.upstreamMs < 0 ? '' : `,"upstream_ms":${exchange.upstreamMs.toFixed(2)}`;

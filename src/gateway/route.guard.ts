@@ -1,6 +1,7 @@
 /** Step 1 of 4: which operation is asked for. Refuses with 404, 405 + `Allow`, 400 for a path that can be read in two ways. */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Problem } from '../errors.js';
+import { withoutSecrets } from '../keys/api-key-format.js';
 import type { RouteMatch } from '../proxy/operation-table.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 import { Routes } from './routes.js';
@@ -32,6 +33,8 @@ export function routeProblem(match: Exclude<RouteMatch, { kind: 'operation' }>, 
           'Write the path without empty, "." or ".." segments, and without encoded slashes, backslashes or semicolons.',
       });
     case 'not_found':
-      return new Problem('route_not_found', { detail: `There is nothing at ${exchange.path.slice(0, 200)}.` });
+      return new Problem('route_not_found', {
+        detail: `There is nothing at ${withoutSecrets(exchange.path).slice(0, 200)}.`,
+      });
   }
 }

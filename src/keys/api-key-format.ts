@@ -77,3 +77,10 @@ export function hashSecret(secret: string): string {
 export function hintOf(secret: string): string {
   return `${secret.slice(0, PREFIX_LENGTH)}…${secret.slice(-4)}`;
 }
+
+const SECRETS = /tg_(live|test)_[0-9A-Za-z]{36}/g;
+
+/** A text with every API key in it made unreadable, for texts of the client's own that are logged or sent back. */
+export function withoutSecrets(text: string): string {
+  return text.includes('tg_') ? text.replaceAll(SECRETS, 'tg_$1_[redacted]') : text;
+}
