@@ -1,0 +1,163 @@
+import { describe, expect, it } from '@jest/globals';
+import { Problem } from '../errors.js';
+import { createSecret } from './api-key-format.js';
+import { bearerSecret, insufficientScopeChallenge, refusedKey } from './bearer.js';
+
+const PATH = '/api/v1/customers';
+const KEY = createSecret('live');
+
+/** What a request with these Authorization headers is refused with, or its secret. */
+function present(headers: readonly string[], url = PATH): string | Problem {
+  try {
+    const raw = headers.flatMap((value) => ['Authorization', value]);
+    return bearerSecret(headers[0], ['Host', 'api', ...raw], url);
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+function refusal(headers: readonly string[], url = PATH): { status: number; code: string; challenge: string } {
+  const problem = present(headers, url);
+  if (typeof problem === 'string') throw new Error(`let in: ${problem}`);
+  const [name, challenge = ''] = problem.options.headers ?? [];
+  expect(name).toBe('WWW-Authenticate');
+  return { status: problem.status, code: problem.code, challenge };
+}
+
+describe('the key of a request', () => {
+  it.each(['Bearer', 'bearer', 'BEARER', 'bEaReR'])('is taken from the scheme %s, whatever its case', (scheme) => {
+    expect(present([`${scheme} ${KEY}`])).toBe(KEY);
+  });
+
+  it.each([`Bearer  ${KEY}`, `Bearer ${KEY} `, `Bearer    ${KEY}   `])(
+    'may stand between more spaces: %j',
+    (header) => {
+      expect(present([header])).toBe(KEY);
+    },
+  );
+
+  it('may be a test key', () => {
+    const key = createSecret('test');
+    expect(present([`Bearer ${key}`])).toBe(key);
+  });
+
+  it('is not looked for in other fields', () => {
+    expect(() => bearerSecret(undefined, ['Host', 'api', 'X-Api-Key', KEY], PATH)).toThrow(/Authorization: Bearer/);
+  });
+});
+
+describe('a request without credentials', () => {
+  it('is challenged without an error code (RFC 6750 section 3.1)', () => {
+    expect(refusal([])).toEqual({ status: 401, code: 'missing_api_key', challenge: 'Bearer realm="api"' });
+  });
+
+  it.each([
+    'Basic dXNlcjpwYXNz',
+    'Token abc',
+    KEY,
+    'Bearer',
+    'Bearer ',
+    'Bearer    ',
+    'Bearer\t',
+    '',
+    'Bear',
+    'Bearerx',
+  ])('is one that says %j', (header) => {
+    expect(refusal([header])).toEqual({ status: 401, code: 'missing_api_key', challenge: 'Bearer realm="api"' });
+  });
+});
+
+describe('junk in the place of a key', () => {
+  const flipped = KEY.slice(0, -1) + (KEY.endsWith('0') ? '1' : '0');
+  it.each([
+    ['a wrong checksum', flipped],
+    ['a key that was cut off', KEY.slice(0, -1)],
+    ['a key with something behind it', `${KEY}x`],
+    ['two keys', `${KEY} ${KEY}`],
+    ['two keys with a comma', `${KEY}, ${KEY}`],
+    ['another prefix', KEY.replace('tg_live_', 'sk_live_')],
+    ['another environment', KEY.replace('tg_live_', 'tg_prod_')],
+    ['a key in quotes', `"${KEY}"`],
+    ['a key in upper case', KEY.toUpperCase()],
+    ['characters that base62 does not have', `${KEY.slice(0, 20)}-${KEY.slice(21)}`],
+    ['characters beyond ASCII', 'ÿ'.repeat(KEY.length)],
+    ['a token of 16 KiB', 'a'.repeat(16 * 1024)],
+    ['a key with control characters around it', `\u0000${KEY}`],
+  ])('%s is refused as invalid, with a challenge that says so', (_what, token) => {
+    const { status, code, challenge } = refusal([`Bearer ${token}`]);
+    expect({ status, code }).toEqual({ status: 401, code: 'invalid_api_key' });
+    expect(challenge).toMatch(
+      /^Bearer realm="api", error="invalid_token", error_description="[\x20-\x21\x23-\x5b\x5d-\x7e]+"$/,
+    );
+  });
+
+  it('never comes back in the words of the refusal', () => {
+    const problem = present([`Bearer ${flipped}`]);
+    expect(JSON.stringify([problem, String(problem), (problem as Problem).options])).not.toContain(flipped.slice(8));
+  });
+
+  it('is refused in linear time however long it is', () => {
+    const startedMs = performance.now();
+    for (let round = 0; round < 100; round++) present([`Bearer ${' '.repeat(8_000)}x${' '.repeat(8_000)}`]);
+    expect(performance.now() - startedMs).toBeLessThan(500);
+  });
+});
+
+describe('a request that says two things', () => {
+  it.each([
+    ['twice the same key', [`Bearer ${KEY}`, `Bearer ${KEY}`]],
+    ['a key and another scheme', [`Bearer ${KEY}`, 'Basic eDp5']],
+    ['another scheme and a key', ['Basic eDp5', `Bearer ${KEY}`]],
+  ])('%s is malformed, whatever the first header says', (_what, headers) => {
+    const { status, code, challenge } = refusal(headers);
+    expect({ status, code }).toEqual({ status: 400, code: 'malformed_authorization' });
+    expect(challenge).toMatch(/^Bearer realm="api", error="invalid_request", error_description="[^"\\]+"$/);
+  });
+
+  it('counts headers whatever their case', () => {
+    const raw = ['authorization', `Bearer ${KEY}`, 'AUTHORIZATION', `Bearer ${KEY}`];
+    expect(() => bearerSecret(`Bearer ${KEY}`, raw, PATH)).toThrow(/more than one/);
+  });
+});
+
+describe('a key in the URL', () => {
+  const inQuery = `${PATH}?api_key=${KEY}`;
+
+  it('is no credential: without a header the request has none', () => {
+    expect(refusal([], inQuery)).toEqual({ status: 401, code: 'missing_api_key', challenge: 'Bearer realm="api"' });
+  });
+
+  it.each([inQuery, `${PATH}/${KEY}`, `${PATH}?q=a&token=Bearer%20${KEY}`, `${PATH}?x=${createSecret('test')}`])(
+    'beside a header makes the request malformed, because it is in logs by now: %s',
+    (url) => {
+      const { status, code, challenge } = refusal([`Bearer ${KEY}`], url);
+      expect({ status, code }).toEqual({ status: 400, code: 'malformed_authorization' });
+      expect(challenge).toContain('error="invalid_request"');
+    },
+  );
+
+  it('is told to be rotated, and not repeated', () => {
+    const problem = present([`Bearer ${KEY}`], inQuery) as Problem;
+    expect(problem.options.detail).toMatch(/Rotate this key/);
+    expect(JSON.stringify(problem.options)).not.toContain(KEY);
+  });
+
+  it('is not seen in parameters that only begin like one', () => {
+    expect(present([`Bearer ${KEY}`], `${PATH}?q=tg_live_and_tg_test_drives&tg_=1`)).toBe(KEY);
+  });
+});
+
+describe('challenges', () => {
+  it('name all the scopes that are needed, in one challenge', () => {
+    expect(insufficientScopeChallenge(['customers:read', 'tours:write'])).toBe(
+      'Bearer realm="api", error="insufficient_scope", scope="customers:read tours:write"',
+    );
+  });
+
+  it('hold no character that error_description may not have', () => {
+    const { options } = refusedKey('invalid_api_key', 'a "b" \\c\r\nSet-Cookie: d é');
+    const description = /error_description="(.*)"$/s.exec(options.headers?.[1] ?? '')?.[1];
+    expect(description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
+  });
+});

@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { pino } from 'pino';
+import type { KnownKey } from './known-key.js';
+import { LastUsed } from './last-used.js';
+
+const log = pino({ level: 'silent' });
+const NOW_MS = 1_800_000_000_000;
+
+function key(keyId: string): KnownKey {
+  return { record: { keyId }, useNotedAtMs: 0 } as unknown as KnownKey;
+}
+
+/** Remembers its batches; fails while told so. */
+function sink() {
+  const batches: (readonly (readonly [string, number])[])[] = [];
+  return {
+    batches,
+    down: false,
+    async touchLastUsed(batch: ReadonlyMap<string, number>): Promise<void> {
+      if (this.down) throw new Error('the database is away');
+      batches.push([...batch]);
+    },
+  };
+}
+
+describe('the times of use', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  it('are written in one batch every ten seconds, one time a key, and nothing when nothing was used', async () => {
+    const out = sink();
+    const lastUsed = new LastUsed(out, log);
+    lastUsed.start();
+    const [a, b] = [key('a'), key('b')];
+    for (let second = 0; second < 5; second++) {
+      lastUsed.note(a, NOW_MS + second * 1_000);
+      lastUsed.note(b, NOW_MS + second * 1_000);
+    }
+    await jest.advanceTimersByTimeAsync(9_999);
+    expect(out.batches).toEqual([]);
+    await jest.advanceTimersByTimeAsync(20_001);
+    expect(out.batches).toEqual([
+      [
+        ['a', NOW_MS],
+        ['b', NOW_MS],
+      ],
+    ]);
+    await lastUsed.stop();
+  });
+
+  it('of a key in steady use are noted once a minute', async () => {
+    const out = sink();
+    const lastUsed = new LastUsed(out, log);
+    const steady = key('a');
+    for (let second = 0; second <= 120; second++) lastUsed.note(steady, NOW_MS + second * 1_000);
+    await lastUsed.stop();
+    expect(out.batches).toEqual([[['a', NOW_MS + 120_000]]]);
+  });
+
+  it('wait while the database is away, and the later one wins', async () => {
+    const out = sink();
+    const lastUsed = new LastUsed(out, log);
+    lastUsed.start();
+    const [a, b] = [key('a'), key('b')];
+    lastUsed.note(a, NOW_MS);
+    lastUsed.note(b, NOW_MS);
+    out.down = true;
+    await jest.advanceTimersByTimeAsync(10_000);
+    lastUsed.note(a, NOW_MS + 60_000);
+    out.down = false;
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(new Map(out.batches.flat())).toEqual(
+      new Map([
+        ['a', NOW_MS + 60_000],
+        ['b', NOW_MS],
+      ]),
+    );
+    await lastUsed.stop();
+  });
+
+  it('that wait are written at the end, and a database that is away does not fail it', async () => {
+    const out = sink();
+    const lastUsed = new LastUsed(out, log);
+    lastUsed.start();
+    lastUsed.note(key('a'), NOW_MS);
+    out.down = true;
+    await lastUsed.stop();
+    out.down = false;
+    await lastUsed.stop();
+    expect(out.batches).toEqual([[['a', NOW_MS]]]);
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(out.batches).toHaveLength(1);
+  });
+
+  it('are noted again when the clock goes back', async () => {
+    const out = sink();
+    const lastUsed = new LastUsed(out, log);
+    const one = key('a');
+    lastUsed.note(one, NOW_MS);
+    lastUsed.note(one, NOW_MS - 5_000);
+    await lastUsed.stop();
+    expect(out.batches).toEqual([[['a', NOW_MS - 5_000]]]);
+  });
+
+  it('that wait are bounded', async () => {
+    const out = sink();
+    const lastUsed = new LastUsed(out, log);
+    for (let index = 0; index < 100_001; index++) lastUsed.note(key(`k${index}`), NOW_MS);
+    await lastUsed.stop();
+    expect(out.batches[0]).toHaveLength(100_000);
+  });
+});
