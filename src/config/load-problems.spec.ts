@@ -137,6 +137,16 @@ describe('a configuration with many mistakes', () => {
     expect(JSON.stringify(problems)).not.toContain('hunter2');
   });
 
+  it('refuses a limit that the RateLimit field could not carry', async () => {
+    const withLimit = (limit: number) => ({
+      'gateway.yaml': MINIMAL.replace('minute: 60', `minute: ${limit}`),
+      'customers.yaml': OPENAPI,
+    });
+    expect(await problemsOf(withLimit(999_999_999_999_999))).toEqual([]);
+    const [problem] = await problemsOf(withLimit(1_000_000_000_000_000));
+    expect(problem?.message).toBe('must be at most 999999999999999');
+  });
+
   it('says what to set where a variable is missing, and blames the value for nothing else', async () => {
     const text = MINIMAL.replace('minute: 60', 'minute: "${LIMIT}"');
     const problems = await problemsOf({ 'gateway.yaml': text, 'customers.yaml': OPENAPI });
