@@ -37,6 +37,7 @@ export function appendQuotaFields(out: string[], subject: QuotaSubject, decision
   const accountSeconds = secondsUntil(decision.accountMinuteResetMs, nowMs);
   const monthSeconds = secondsUntil(period.endMs, nowMs);
 
+  // The tightest window has least left; on a tie the later reset is the one that matters.
   let field = '';
   let tightestLimit = -1;
   let tightestLeft = Infinity;
@@ -51,7 +52,7 @@ export function appendQuotaFields(out: string[], subject: QuotaSubject, decision
   if (limits.accountMinute !== Infinity) {
     const left = remaining(limits.accountMinute, used.accountMinute);
     field = `${field === '' ? '' : `${field}, `}"account-minute";r=${left};t=${accountSeconds}`;
-    if (left < tightestLeft) {
+    if (left < tightestLeft || (left === tightestLeft && accountSeconds > tightestSeconds)) {
       tightestLimit = limits.accountMinute;
       tightestLeft = left;
       tightestSeconds = accountSeconds;
@@ -60,7 +61,6 @@ export function appendQuotaFields(out: string[], subject: QuotaSubject, decision
   if (limits.accountMonth !== Infinity) {
     const left = remaining(limits.accountMonth, used.accountMonth);
     field = `${field === '' ? '' : `${field}, `}"account-month";r=${left};t=${monthSeconds}`;
-    // On a tie the later reset is the one that matters.
     if (left <= tightestLeft) {
       tightestLimit = limits.accountMonth;
       tightestLeft = left;

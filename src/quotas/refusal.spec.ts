@@ -1,0 +1,109 @@
+/** A refusal says which limit, how much of it is used, and when to come back. */
+import { describe, expect, it } from '@jest/globals';
+import { subjectWith } from '../../test/support/quotas.js';
+import { ERRORS, problemBody } from '../errors.js';
+import { monthPeriodAt } from './month-period.js';
+import {
+  ACCOUNT_MINUTE,
+  ACCOUNT_MONTH,
+  KEY_MINUTE,
+  KEY_MONTH,
+  type QuotaDecision,
+  type QuotaLimits,
+} from './policies.js';
+import { quotaProblem } from './refusal.js';
+
+const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
+const LIMITS: QuotaLimits = { keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 5_000 };
+
+function refusal(violated: number, more: Partial<QuotaDecision> = {}): QuotaDecision {
+  const period = monthPeriodAt(NOW_MS);
+  return {
+    admitted: false,
+    source: 'store',
+    cost: 1,
+    nowMs: NOW_MS,
+    period,
+    used: { keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 5_000 },
+    keyMinuteResetMs: NOW_MS + 7_000,
+    accountMinuteResetMs: NOW_MS + 9_000,
+    violated,
+    retryAtMs: (violated & (ACCOUNT_MONTH | KEY_MONTH)) === 0 ? NOW_MS + 9_000 : period.endMs,
+    ...more,
+  };
+}
+
+const headersOf = (problem: ReturnType<typeof quotaProblem>): Record<string, string> => {
+  const flat = problem.options.headers ?? [];
+  return Object.fromEntries(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? '']] : [])));
+};
+
+const inVienna = (limits: Partial<QuotaLimits> = LIMITS) => subjectWith(limits, { timeZone: 'Europe/Vienna' });
+
+describe('a used-up month', () => {
+  it('is quota_exceeded, says what is used, and when it resets in the time of the account', () => {
+    const problem = quotaProblem(inVienna(), refusal(ACCOUNT_MONTH));
+    expect(problemBody(problem, 'req_1')).toMatchObject({
+      type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+      title: ERRORS.quota_exceeded.title,
+      status: 429,
+      code: 'quota_exceeded',
+      detail: 'Account acc_1 has used 10,000 of 10,000 requests this month. It resets at 2026-12-01T01:00:00+01:00.',
+      'violated-policies': ['account-month'],
+    });
+  });
+
+  it('tells clients not to try again, and gives the time for those who ask', () => {
+    const problem = quotaProblem(inVienna(), refusal(ACCOUNT_MONTH));
+    const headers = headersOf(problem);
+    expect(headers['X-Should-Retry']).toBe('false');
+    expect(NOW_MS + Number(headers['Retry-After']) * 1_000).toBeGreaterThanOrEqual(monthPeriodAt(NOW_MS).endMs);
+  });
+
+  it('of the key names the key', () => {
+    const problem = quotaProblem(inVienna(), refusal(KEY_MONTH));
+    expect(problem.options.detail).toMatch(/^Key key_1 has used 5,000 of 5,000 requests this month\./);
+  });
+
+  it('comes before a minute that is used up too, and both are named', () => {
+    const problem = quotaProblem(inVienna(), refusal(KEY_MINUTE | ACCOUNT_MONTH));
+    expect(problem.code).toBe('quota_exceeded');
+    expect(problem.options.detail).toMatch(/^Account acc_1 has used 10,000 of 10,000 requests this month\./);
+    expect(problem.options.violatedPolicies).toEqual(['key-minute', 'account-month']);
+    expect(headersOf(problem)['X-Should-Retry']).toBe('false');
+  });
+});
+
+describe('a used-up minute', () => {
+  it('is rate_limited and says in how many seconds there is room again', () => {
+    const problem = quotaProblem(inVienna(), refusal(KEY_MINUTE));
+    const headers = headersOf(problem);
+    expect(problem.code).toBe('rate_limited');
+    expect(problem.status).toBe(429);
+    expect(problem.options.detail).toBe(
+      `Key key_1 has used 60 of 60 requests in the last minute. Try again in ${headers['Retry-After']} seconds.`,
+    );
+    expect(Number(headers['Retry-After'])).toBeGreaterThanOrEqual(9);
+    expect(headers['X-Should-Retry']).toBe('true');
+    expect(problemBody(problem, 'req_1')).toMatchObject({
+      'violated-policies': ['key-minute'],
+      retry_after: Number(headers['Retry-After']),
+    });
+  });
+
+  it('of the account names the account', () => {
+    const problem = quotaProblem(inVienna(), refusal(ACCOUNT_MINUTE));
+    expect(problem.options.detail).toMatch(/^Account acc_1 has used 120 of 120 requests in the last minute\./);
+  });
+
+  it('says the truth about a costly request that no longer fits beside what is used', () => {
+    const used = { keyMinute: 58, accountMinute: 58, accountMonth: 58, keyMonth: 58 };
+    const problem = quotaProblem(inVienna(), refusal(KEY_MINUTE, { cost: 5, used }));
+    expect(problem.options.detail).toMatch(/^Key key_1 has used 58 of 60 requests in the last minute\./);
+  });
+
+  it('never claims more used than the limit, where the limit was lowered', () => {
+    const problem = quotaProblem(inVienna({ keyMinute: 10 }), refusal(KEY_MINUTE));
+    expect(problem.options.detail).toMatch(/^Key key_1 has used 10 of 10 requests in the last minute\./);
+  });
+});
