@@ -11,10 +11,15 @@ import type { Invalidation, InvalidationBus } from './api-key.js';
 
 const PING_INTERVAL_MS = 1_000;
 const PING_TIMEOUT_MS = 1_000;
+/** Most changes that wait to be said again; a process that makes more while Redis is away forgets the oldest. */
+const MOST_UNSAID = 10_000;
 
 export class RedisBus implements InvalidationBus {
   private readonly listeners: ((change: Invalidation) => void)[] = [];
   private since: number | null = null;
+  private subscription: 'none' | 'asked for' | 'stands' = 'none';
+  /** Messages that could not be published: other processes that do hear the bus would trust the old rows for minutes. */
+  private readonly unsaid = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -30,12 +35,9 @@ export class RedisBus implements InvalidationBus {
 
   /** Subscribes and keeps watch. Resolves at once; `connectedSince` tells when it stands. */
   start(): void {
-    this.subscriber.subscribe(INVALIDATION_CHANNEL).catch((error: unknown) => {
-      this.log.warn({ event: 'subscribe_failed', err: error }, 'Could not subscribe to changes of keys');
-    });
-    this.timer = setInterval(() => void this.ping(), PING_INTERVAL_MS);
+    this.timer = setInterval(() => this.keepWatch(), PING_INTERVAL_MS);
     this.timer.unref();
-    void this.ping();
+    this.keepWatch();
   }
 
   stop(): void {
@@ -45,12 +47,15 @@ export class RedisBus implements InvalidationBus {
   async publish(change: Invalidation): Promise<void> {
     // This process hears itself through Redis too; hearing it twice is harmless, not hearing it is not.
     this.deliver(change);
+    const text = JSON.stringify(change);
     try {
-      await this.publisher.publish(INVALIDATION_CHANNEL, JSON.stringify(change));
+      await this.publisher.publish(INVALIDATION_CHANNEL, text);
     } catch (error) {
+      if (this.unsaid.size >= MOST_UNSAID) this.unsaid.delete(this.unsaid.values().next().value ?? '');
+      this.unsaid.add(text);
       this.log.warn(
         { event: 'invalidation_not_published', change, err: error },
-        'Other nodes will notice this change within ten seconds',
+        'Nodes that have lost Redis too will notice this change within ten seconds, the others when it is back here',
       );
     }
   }
@@ -78,8 +83,38 @@ export class RedisBus implements InvalidationBus {
     for (const listener of this.listeners) listener(change);
   }
 
+  private keepWatch(): void {
+    if (this.subscription === 'stands') void this.ping();
+    else if (this.subscription === 'none') void this.listen();
+    if (this.unsaid.size > 0) void this.sayAgain();
+  }
+
+  /** Once it stands, the subscription comes back by itself with every reconnection, before anything else is sent. */
+  private async listen(): Promise<void> {
+    this.subscription = 'asked for';
+    try {
+      await this.subscriber.subscribe(INVALIDATION_CHANNEL);
+      this.subscription = 'stands';
+      await this.ping();
+    } catch (error) {
+      this.subscription = 'none';
+      this.log.warn({ event: 'subscribe_failed', err: error }, 'Could not subscribe to changes of keys');
+    }
+  }
+
+  private async sayAgain(): Promise<void> {
+    for (const text of this.unsaid) {
+      this.unsaid.delete(text);
+      try {
+        await this.publisher.publish(INVALIDATION_CHANNEL, text);
+      } catch {
+        this.unsaid.add(text);
+        return;
+      }
+    }
+  }
+
   private async ping(): Promise<void> {
-    const sentAtMs = this.clock.now();
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => reject(new Error('no answer to a ping')), PING_TIMEOUT_MS);
@@ -87,7 +122,8 @@ export class RedisBus implements InvalidationBus {
     try {
       // On the subscribed connection itself: an answer proves that every message before it has arrived.
       await Promise.race([this.subscriber.ping(), timeout]);
-      this.since ??= sentAtMs;
+      // From now on, not from when it was asked: the question may have waited until the subscription stood again.
+      this.since ??= this.clock.now();
     } catch {
       this.lost();
       if (this.subscriber.status === 'ready') this.subscriber.disconnect(true);

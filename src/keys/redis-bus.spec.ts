@@ -1,0 +1,147 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { systemClock } from '../clock.js';
+import { connectRedis, connectSubscriber } from '../redis/connect.js';
+import { INVALIDATION_CHANNEL } from '../redis/keys.js';
+import { describeWithOwnRedis } from '../../test/support/describe-with.js';
+import { eventually } from '../../test/support/processes.js';
+import { startRedis, type RedisServer } from '../../test/support/redis.js';
+import type { Invalidation } from './api-key.js';
+import { RedisBus } from './redis-bus.js';
+
+const log = pino({ level: 'silent' });
+const REVOKED: Invalidation = { type: 'api_key', accountId: 'acc_1', keyId: 'key_1' };
+
+interface Node {
+  readonly bus: RedisBus;
+  readonly publisher: Redis;
+  readonly subscriber: Redis;
+  readonly heard: Invalidation[];
+}
+
+describeWithOwnRedis('the invalidation bus on Redis', () => {
+  let redis: RedisServer;
+  let nodes: Node[];
+
+  /** A process's end of the bus. */
+  function node(url = redis.url): Node {
+    const publisher = connectRedis(url, 'publisher', log);
+    const subscriber = connectSubscriber(url, log);
+    const bus = new RedisBus(publisher, subscriber, systemClock, log);
+    const heard: Invalidation[] = [];
+    bus.subscribe((change) => heard.push(change));
+    bus.start();
+    const made = { bus, publisher, subscriber, heard };
+    nodes.push(made);
+    return made;
+  }
+
+  const up = ({ bus }: Node, timeoutMs = 5_000) =>
+    eventually('the bus is up', () => bus.connectedSince() !== null, timeoutMs);
+  const down = ({ bus }: Node, timeoutMs: number) =>
+    eventually('the bus is down', () => bus.connectedSince() === null, timeoutMs);
+
+  beforeEach(async () => {
+    nodes = [];
+    redis = await startRedis();
+  });
+  afterEach(async () => {
+    for (const { bus, publisher, subscriber } of nodes) {
+      bus.stop();
+      publisher.disconnect();
+      subscriber.disconnect();
+    }
+    await redis.stop();
+  });
+
+  it('carries a change to every process, also to the one that made it', async () => {
+    const [one, two] = [node(), node()];
+    await Promise.all([up(one), up(two)]);
+    await one.bus.publish(REVOKED);
+    expect(one.heard[0]).toEqual(REVOKED);
+    await eventually('the other process hears it', () => two.heard.length > 0, 1_000);
+    expect(two.heard).toEqual([REVOKED]);
+  });
+
+  it('has been up only since a moment at which it was', async () => {
+    const beforeMs = systemClock.now();
+    const one = node();
+    expect(one.bus.connectedSince()).toBeNull();
+    await up(one);
+    const since = one.bus.connectedSince() ?? 0;
+    expect(since).toBeGreaterThanOrEqual(beforeMs);
+    expect(since).toBeLessThanOrEqual(systemClock.now());
+  });
+
+  it('is down when Redis is killed, back by itself, and hears again', async () => {
+    const [one, two] = [node(), node()];
+    await Promise.all([up(one), up(two)]);
+    await redis.kill9();
+    await down(one, 500);
+    const downAtMs = systemClock.now();
+    await redis.restart();
+    const backAtMs = systemClock.now();
+    await Promise.all([up(one), up(two)]);
+    expect(one.bus.connectedSince()).toBeGreaterThanOrEqual(backAtMs - 1_000);
+    expect(one.bus.connectedSince()).toBeGreaterThan(downAtMs);
+    await two.bus.publish(REVOKED);
+    await eventually('the change is heard', () => one.heard.length > 0, 1_000);
+  });
+
+  it('is down within two seconds when Redis hangs, and up since no earlier than it is back', async () => {
+    const one = node();
+    await up(one);
+    redis.pause();
+    await down(one, 2_500);
+    await new Promise((done) => setTimeout(done, 600));
+    const resumedAtMs = systemClock.now();
+    redis.resume();
+    await up(one);
+    // A question asked while it hung is answered now; whatever was said before the subscription stood again is lost.
+    expect(one.bus.connectedSince()).toBeGreaterThanOrEqual(resumedAtMs);
+  });
+
+  it('says a change that could not be published again, once Redis is back', async () => {
+    const [one, two] = [node(), node()];
+    await Promise.all([up(one), up(two)]);
+    await redis.kill9();
+    await down(one, 500);
+    await one.bus.publish(REVOKED);
+    expect(one.heard).toEqual([REVOKED]);
+    await redis.restart();
+    await Promise.all([up(one), up(two)]);
+    await eventually('the other process hears it', () => two.heard.length > 0, 3_000);
+    expect(two.heard).toContainEqual(REVOKED);
+  });
+
+  it('answers a publisher in bounded time while Redis hangs', async () => {
+    const one = node();
+    await up(one);
+    redis.pause();
+    const startedMs = performance.now();
+    await one.bus.publish(REVOKED);
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    redis.resume();
+  });
+
+  it('survives messages that are not ours', async () => {
+    const [one, two] = [node(), node()];
+    await Promise.all([up(one), up(two)]);
+    for (const junk of ['', 'hello', '{', 'null', '[]', '42']) await one.publisher.publish(INVALIDATION_CHANNEL, junk);
+    await one.bus.publish(REVOKED);
+    await eventually('the change is heard', () => two.heard.some((change) => change?.type === 'api_key'), 1_000);
+    expect(two.heard.filter((change) => change?.type === 'api_key')).toEqual([REVOKED]);
+  });
+
+  it('is not up where Redis lets it connect but not listen', async () => {
+    await redis.stop();
+    redis = await startRedis({ extraArgs: ['--user', 'default', 'on', 'nopass', '~*', '+@all', 'resetchannels'] });
+    const one = node();
+    await eventually('it is connected', () => one.subscriber.status === 'ready');
+    await new Promise((done) => setTimeout(done, 1_500));
+    expect(one.bus.connectedSince()).toBeNull();
+    await one.publisher.call('ACL', 'SETUSER', 'default', 'allchannels');
+    await up(one);
+  });
+});
