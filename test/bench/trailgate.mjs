@@ -32,11 +32,11 @@ function configuration(backendUrl) {
     admin: { host: '127.0.0.1', port: 0 },
     api: { basePath: '/api/v1', title: 'Benchmark' },
     services: { customers: { targets: [backendUrl] } },
-    operations: ['customers', 'echo', 'invoices'].map((name) => ({
-      match: `GET /${name}`,
-      service: 'customers',
-      scopes: [name === 'invoices' ? OTHER_SCOPE : SCOPE],
-    })),
+    operations: [
+      { match: 'GET /customers', service: 'customers', scopes: [SCOPE] },
+      { match: 'GET /echo', service: 'customers', scopes: [SCOPE] },
+      { match: 'GET /invoices', service: 'customers', scopes: ['invoices:read'] },
+    ],
     plans: { bench: BENCH_LIMITS, tiny: TINY_LIMITS },
   }); // JSON is YAML
 }
