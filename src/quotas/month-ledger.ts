@@ -22,7 +22,7 @@ interface Row {
   updated_at: number;
 }
 
-/** Exact counts of this process, where the counters live here; else the last that was seen has to do. */
+/** Counts of this process's own counters; undefined where they have none for the current month. */
 export type ExactCounts = (subject: QuotaSubject) => { account: number; key: number; period: MonthPeriod } | undefined;
 
 export class MonthLedger implements MonthSource {
@@ -35,7 +35,8 @@ export class MonthLedger implements MonthSource {
     private readonly db: Kysely<Tables>,
     private readonly clock: Clock,
     private readonly log: Logger,
-    private readonly exact: ExactCounts,
+    /** Where the counters live in this process; without it, the last that was seen of shared ones has to do. */
+    private readonly exact?: ExactCounts,
   ) {
     METRICS.usageFlushLag.collect = () =>
       METRICS.usageFlushLag
@@ -63,8 +64,8 @@ export class MonthLedger implements MonthSource {
 
   /** Remembers that a subject's counts have changed. On the request path: one comparison when they already had. */
   note(subject: QuotaSubject, decision: QuotaDecision): void {
-    if (subject.dirty) return;
-    subject.dirty = true;
+    if (subject.dirtyMonth === decision.period.label) return;
+    subject.dirtyMonth = decision.period.label;
     if (this.dirty.size === 0) this.oldestDirtyMs = this.clock.now();
     this.dirty.set(subject, decision.period);
   }
@@ -101,8 +102,9 @@ export class MonthLedger implements MonthSource {
     } catch (error) {
       METRICS.usageFlushes.series('failed').inc();
       for (const [subject, period] of batch) {
-        subject.dirty = true;
-        if (!this.dirty.has(subject)) this.dirty.set(subject, period);
+        if (this.dirty.has(subject)) continue;
+        subject.dirtyMonth = period.label;
+        this.dirty.set(subject, period);
       }
       this.log.error(
         { event: 'usage_flush_failed', rows: rows.length, err: error },
@@ -128,11 +130,8 @@ export class MonthLedger implements MonthSource {
       });
     };
     for (const [subject, noted] of batch) {
-      subject.dirty = false;
-      const seen = subject.lastSeen;
-      const counts =
-        this.exact(subject) ??
-        (seen === undefined ? undefined : { account: seen.accountMonth, key: seen.keyMonth, period: noted });
+      subject.dirtyMonth = 0;
+      const counts = this.exact === undefined ? lastSeen(subject, noted) : this.exact(subject);
       if (counts === undefined) continue;
       put(subject.accountId, '', counts.period, counts.account);
       put(subject.accountId, subject.keyId, counts.period, counts.key);
@@ -141,17 +140,25 @@ export class MonthLedger implements MonthSource {
     return [...rows.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
   }
 
-  /** Counts only grow here: of several nodes, the one that saw most is right. */
+  /** Of several nodes, the one that saw most is right. A process with counters of its own knows, also what was given back. */
   private async upsert(rows: readonly Row[]): Promise<void> {
+    const highest = sql<number>`case when excluded.used > quota_counter.used then excluded.used else quota_counter.used end`;
     await this.db
       .insertInto('quota_counter')
       .values([...rows])
       .onConflict((conflict) =>
         conflict.columns(['account_id', 'api_key_id', 'period_start']).doUpdateSet({
-          used: sql<number>`case when excluded.used > quota_counter.used then excluded.used else quota_counter.used end`,
+          used: this.exact === undefined ? highest : sql<number>`excluded.used`,
           updated_at: sql<number>`excluded.updated_at`,
         }),
       )
       .execute();
   }
+}
+
+function lastSeen(
+  { lastSeen: seen }: QuotaSubject,
+  period: MonthPeriod,
+): { account: number; key: number; period: MonthPeriod } | undefined {
+  return seen === undefined ? undefined : { account: seen.accountMonth, key: seen.keyMonth, period };
 }

@@ -51,7 +51,7 @@ export async function openRedisQuotas({ db, clock, log }: QuotaParts, redisUrl: 
     client.disconnect();
     throw error;
   }
-  const ledger = new MonthLedger(db, clock, log, () => undefined);
+  const ledger = new MonthLedger(db, clock, log);
   const local = new ProcessCounters(clock, ledger, 'local');
   const counters = new RedisCounters(client, clock, ledger, (answered) => storage.storeAnswered(answered));
   const windows = new RedisThrottleWindows(client, clock);

@@ -58,8 +58,8 @@ export class QuotaSubject {
   /** `RateLimit-Policy` of this subject, and the period that it was written for. */
   policyField = '';
   policyFieldPeriod = 0;
-  /** Whether the month counts have changed since they were last written to the database. */
-  dirty = false;
+  /** Label of the month whose counts have changed since they were last written to the database; 0: none. */
+  dirtyMonth = 0;
   readonly accountCounterKey: string;
   readonly keyCounterKey: string;
 

@@ -87,7 +87,7 @@ export class ProcessCounters implements CounterStore {
     }
   }
 
-  /** Month counts that stand here now; undefined where the counter does not exist. */
+  /** Counts of the current month; undefined where the counters do not exist, or a clock that was set back makes them later ones. */
   monthUsed(subject: QuotaSubject): { account: number; key: number; period: MonthPeriod } | undefined {
     const account = this.accounts.get(subject.accountId);
     const key = this.keys.get(subject.keyId);
@@ -96,6 +96,7 @@ export class ProcessCounters implements CounterStore {
     const period = this.month.at(nowMs);
     account.advance(Math.floor(nowMs / 1_000), period);
     key.advance(Math.floor(nowMs / 1_000), period);
+    if (account.month !== period.label || key.month !== period.label) return undefined;
     return { account: account.used, key: key.used, period };
   }
 

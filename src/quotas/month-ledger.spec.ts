@@ -1,0 +1,205 @@
+/** Month counts reach the database once, whole, and survive whatever goes wrong on the way. On a real SQLite. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import { testDatabase } from '../../test/support/database.js';
+import { subjectWith, type SubjectOptions } from '../../test/support/quotas.js';
+import { TestClock } from '../../test/support/stores.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import { MonthLedger } from './month-ledger.js';
+import { monthPeriodAt } from './month-period.js';
+import type { QuotaSubject } from './policies.js';
+import { ProcessCounters } from './process-counters.js';
+
+const LOG = pino({ level: 'silent' });
+const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
+
+/** A process: its counters, and the ledger that writes them. */
+class Node {
+  readonly ledger: MonthLedger;
+  readonly counters: ProcessCounters;
+
+  constructor(database: DatabaseHandle, clock: TestClock, exact = true) {
+    const counts = (subject: QuotaSubject) => this.counters.monthUsed(subject);
+    this.ledger = exact ? new MonthLedger(database.db, clock, LOG, counts) : new MonthLedger(database.db, clock, LOG);
+    this.counters = new ProcessCounters(clock, this.ledger);
+  }
+
+  /** Counts requests as the storage does it. */
+  async count(subject: QuotaSubject, requests: number): Promise<void> {
+    for (let request = 0; request < requests; request++) {
+      const decision = await this.counters.decide(subject, 1);
+      subject.lastSeen = decision.used;
+      subject.lastSeenAtMs = decision.nowMs;
+      subject.lastSeenMonth = decision.period.label;
+      if (decision.admitted) this.ledger.note(subject, decision);
+    }
+  }
+}
+
+describe('the month ledger', () => {
+  let database: DatabaseHandle;
+  let clock: TestClock;
+  beforeEach(async () => {
+    database = await testDatabase('sqlite');
+    clock = new TestClock(NOW_MS);
+  });
+  afterEach(() => database.close());
+
+  const written = async (): Promise<Record<string, number>> => {
+    const rows = await database.db.selectFrom('quota_counter').selectAll().execute();
+    return Object.fromEntries(rows.map((row) => [`${row.account_id}/${row.api_key_id}/${row.period_start}`, row.used]));
+  };
+  const at = (month: string, accountId = 'acc_1', keyId = ''): string =>
+    `${accountId}/${keyId}/${Date.parse(`${month}-01T00:00:00Z`)}`;
+  const subject = (options: SubjectOptions = {}) => subjectWith({}, options);
+  const rename = (from: string, to: string) => sql.raw(`alter table ${from} rename to ${to}`).execute(database.db);
+
+  it('writes account and key, and what a restart reads is what was counted', async () => {
+    const node = new Node(database, clock);
+    await node.count(subject(), 7);
+    await node.count(subject({ keyId: 'key_2' }), 5);
+    await node.ledger.flush();
+    expect(await written()).toEqual({
+      [at('2026-11')]: 12,
+      [at('2026-11', 'acc_1', 'key_1')]: 7,
+      [at('2026-11', 'acc_1', 'key_2')]: 5,
+    });
+    const restarted = new Node(database, clock);
+    expect((await restarted.counters.read('acc_1', 'key_1')).used).toEqual({
+      keyMinute: 0,
+      accountMinute: 0,
+      accountMonth: 12,
+      keyMonth: 7,
+    });
+  });
+
+  it('neither loses nor doubles a count when a flush fails', async () => {
+    const node = new Node(database, clock);
+    const key = subject();
+    await node.count(key, 3);
+    await rename('quota_counter', 'away');
+    await expect(node.ledger.flush()).rejects.toThrow();
+    await node.count(key, 2);
+    await expect(node.ledger.flush()).rejects.toThrow();
+    await rename('away', 'quota_counter');
+    await node.ledger.flush();
+    expect((await written())[at('2026-11')]).toBe(5);
+    await node.ledger.flush();
+    expect((await written())[at('2026-11')]).toBe(5);
+  });
+
+  it('writes what is counted while a flush is on its way with the next one', async () => {
+    const node = new Node(database, clock);
+    const key = subject();
+    await node.count(key, 1);
+    const flushing = node.ledger.flush();
+    await node.count(key, 4);
+    await flushing;
+    await node.ledger.flush();
+    expect((await written())[at('2026-11')]).toBe(5);
+  });
+
+  it('does not write again what has not changed', async () => {
+    const node = new Node(database, clock);
+    await node.count(subject(), 1);
+    await node.ledger.flush();
+    await database.db.deleteFrom('quota_counter').execute();
+    await node.ledger.flush();
+    expect(await written()).toEqual({});
+  });
+
+  it('writes what is left when it stops', async () => {
+    const node = new Node(database, clock);
+    node.ledger.start(60_000);
+    await node.count(subject(), 6);
+    await node.ledger.stop();
+    expect((await written())[at('2026-11')]).toBe(6);
+  });
+
+  it('says so when the last counts cannot be written', async () => {
+    const node = new Node(database, clock);
+    await node.count(subject(), 6);
+    await rename('quota_counter', 'away');
+    await expect(node.ledger.stop()).rejects.toThrow();
+  });
+
+  it('lets the highest count stand when several nodes share their counters and flush in any order', async () => {
+    const period = monthPeriodAt(NOW_MS);
+    const seen = async (used: number): Promise<MonthLedger> => {
+      const node = new Node(database, clock, false);
+      const key = subject();
+      await node.count(key, 1);
+      key.lastSeen = { keyMinute: 0, accountMinute: 0, accountMonth: used, keyMonth: used };
+      return node.ledger;
+    };
+    const ledgers = await Promise.all([seen(40), seen(90), seen(70)]);
+    await Promise.all(ledgers.map((ledger) => ledger.flush()));
+    expect((await written())[at('2026-11')]).toBe(90);
+    expect(await ledgers[0]!.usedInMonth('acc_1', 'key_1', period)).toEqual({ account: 90, key: 90 });
+  });
+
+  it('writes what was given back after a flush, where the counters are in this process', async () => {
+    const node = new Node(database, clock);
+    const key = subject();
+    await node.count(key, 9);
+    const decision = await node.counters.decide(key, 1);
+    node.ledger.note(key, decision);
+    await node.ledger.flush();
+    expect((await written())[at('2026-11')]).toBe(10);
+    await node.counters.giveBack(key, decision);
+    node.ledger.note(key, decision);
+    await node.ledger.flush();
+    expect((await written())[at('2026-11')]).toBe(9);
+  });
+
+  it.each([true, false])(
+    'counts the new month for itself when it begins between two flushes (exact: %p)',
+    async (exact) => {
+      const node = new Node(database, clock, exact);
+      const key = subject();
+      await node.count(key, 8);
+      await node.ledger.flush();
+      clock.advance(Date.parse('2026-11-30T23:59:59Z') - clock.now());
+      await node.count(key, 2);
+      clock.advance(2_000);
+      await node.count(key, 3);
+      await node.ledger.flush();
+      expect(await written()).toMatchObject({ [at('2026-12')]: 3, [at('2026-12', 'acc_1', 'key_1')]: 3 });
+    },
+  );
+
+  it('leaves a month as it stands while a clock that was ahead has counters in the next one', async () => {
+    const node = new Node(database, clock);
+    const key = subject();
+    await node.count(key, 8);
+    await node.ledger.flush();
+    clock.advance(20 * 86_400_000);
+    await node.count(key, 1);
+    clock.advance(-20 * 86_400_000);
+    await node.count(key, 1);
+    await node.ledger.flush();
+    expect((await written())[at('2026-11')]).toBe(8);
+  });
+
+  it('writes thousands of keys at once', async () => {
+    const node = new Node(database, clock);
+    for (let key = 0; key < 1_200; key++) await node.count(subject({ keyId: `key_${key}` }), 1);
+    await node.ledger.flush();
+    const rows = await written();
+    expect(Object.keys(rows)).toHaveLength(1_201);
+    expect(rows[at('2026-11')]).toBe(1_200);
+  });
+
+  it('knows nothing of another account, key or month', async () => {
+    const node = new Node(database, clock);
+    await node.count(subject(), 4);
+    await node.ledger.flush();
+    const { ledger } = node;
+    const december = monthPeriodAt(Date.parse('2026-12-05T00:00:00Z'));
+    expect(await ledger.usedInMonth('acc_2', 'key_1', monthPeriodAt(NOW_MS))).toEqual({ account: 0, key: 0 });
+    expect(await ledger.usedInMonth('acc_1', 'key_2', monthPeriodAt(NOW_MS))).toEqual({ account: 4, key: 0 });
+    expect(await ledger.usedInMonth('acc_1', undefined, monthPeriodAt(NOW_MS))).toEqual({ account: 4, key: 0 });
+    expect(await ledger.usedInMonth('acc_1', 'key_1', december)).toEqual({ account: 0, key: 0 });
+  });
+});
