@@ -10,6 +10,7 @@ import { openDatabase, type DatabaseHandle } from './database/connect.js';
 import { lockDataDir } from './database/data-lock.js';
 import { setErrorsUrl } from './errors.js';
 import { createGatewayApplication } from './gateway/gateway.application.js';
+import { LifeCycle } from './gateway/life-cycle.js';
 import { Routes } from './gateway/routes.js';
 import { AccountStore } from './keys/accounts.js';
 import { ApiKeyStore } from './keys/api-key-store.js';
@@ -169,6 +170,7 @@ async function startGateway({ config, keys, quotas, usage }: Domain, log: Log, s
   const deps = {
     config,
     routes: new Routes(config),
+    lifeCycle: new LifeCycle(file, config.publicUrl, systemClock),
     authenticator: keys.authenticator,
     quotas: quotas.storage,
     usage,
@@ -176,7 +178,8 @@ async function startGateway({ config, keys, quotas, usage }: Domain, log: Log, s
   };
   const gateway = await createGatewayApplication(deps, log, [ReferenceModule.forRoot(config, { publicUrl })]);
   shutdown.add('drain gateway', () => gateway.close(), DRAIN_TIMEOUT_MS);
-  const { url, port } = await listen(gateway, 'gateway', file.gateway, log);
+  const scheme = file.gateway.tls === undefined ? 'http' : 'https';
+  const { url, port } = await listen(gateway, 'gateway', file.gateway, log, scheme);
   boundPort = port;
   setErrorsUrl(`${publicUrl()}/docs/errors/`);
   return url;
@@ -247,6 +250,7 @@ async function listen(
   role: 'gateway' | 'admin',
   { host, port }: { readonly host: string; readonly port: number },
   log: Log,
+  scheme = 'http',
 ): Promise<{ readonly url: string; readonly port: number }> {
   try {
     await application.listen(port, host);
@@ -255,7 +259,7 @@ async function listen(
   }
   const address = application.getHttpServer().address() as { readonly port: number };
   const shown = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
-  const url = `http://${shown}:${address.port}`;
+  const url = `${scheme}://${shown}:${address.port}`;
   // Whatever the level: whoever started the program waits for this line.
   log.write(`${JSON.stringify({ level: 'info', event: 'listening', role, url })}\n`);
   return { url, port: address.port };

@@ -2,7 +2,7 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { Problem, type ErrorCode } from '../errors.js';
 import type { Logger } from '../log.js';
-import type { Exchange, GatewayReply, GatewayRequest } from './exchange.js';
+import { Exchange, type GatewayReply, type GatewayRequest } from './exchange.js';
 import { routeProblem } from './route.guard.js';
 import type { Routes } from './routes.js';
 import { writeProblem } from './write-problem.js';
@@ -26,8 +26,10 @@ export class ErrorFilter implements ExceptionFilter {
   ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
-    const { exchange } = host.getArgByIndex<GatewayRequest>(0);
+    const request = host.getArgByIndex<GatewayRequest>(0);
     const reply = host.getArgByIndex<GatewayReply>(1);
+    // Nest refuses a target that is no path (`*`) before our hook has seen the request.
+    const exchange = request.exchange ?? new Exchange(request.raw, reply.raw, request.raw.url ?? '');
     reply.hijack();
     this.answer(error, exchange);
   }

@@ -1,6 +1,9 @@
 /** The public listener: a Nest application on Fastify that parses no bodies, and the bounds of its server. */
+import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { dirname, resolve } from 'node:path';
+import type { TlsOptions } from 'node:tls';
 import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -32,8 +35,11 @@ export async function createGatewayApplication(
   more: readonly DynamicModule[],
 ): Promise<NestFastifyApplication> {
   const filter = new ErrorFilter(deps.routes, log.logger);
-  const { trustedProxies } = deps.config.file.gateway;
-  const adapter = new FastifyAdapter(serverOptions(trustedProxies, filter));
+  const { trustedProxies, tls } = deps.config.file.gateway;
+  const options = serverOptions(trustedProxies, filter);
+  const adapter = new FastifyAdapter(
+    tls === undefined ? options : { ...options, https: await tlsOptions(tls, dirname(deps.config.path)) },
+  );
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   passBodiesThrough(fastify);
   installRequestHooks(fastify, new RequestLog(log), filter);
@@ -43,7 +49,9 @@ export async function createGatewayApplication(
     abortOnError: false,
   });
   application.useGlobalFilters(filter);
-  delayContinue(application.getHttpServer() as Server);
+  const server = application.getHttpServer() as Server;
+  delayContinue(server);
+  refuseConnect(server);
   return application;
 }
 
@@ -61,6 +69,8 @@ function serverOptions(trustedProxies: readonly string[], filter: ErrorFilter): 
       maxHeaderSize: LARGEST_HEAD_BYTES,
       headersTimeout: HEAD_TIMEOUT_MS,
       connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS,
+      // Refused by `framing.ts`, in our shape.
+      requireHostHeader: false,
       insecureHTTPParser: false,
     },
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => answerParserError(error, socket),
@@ -74,6 +84,18 @@ function serverOptions(trustedProxies: readonly string[], filter: ErrorFilter): 
   } as FastifyServerOptions;
 }
 
+/** TLS 1.2 and 1.3 with the certificate and key files as they are now. Rejects when one cannot be read. */
+async function tlsOptions(
+  { cert, key }: { readonly cert: string; readonly key: string },
+  folder: string,
+): Promise<TlsOptions> {
+  const [certificate, privateKey] = await Promise.all([
+    readFile(resolve(folder, cert)),
+    readFile(resolve(folder, key)),
+  ]);
+  return { cert: certificate, key: privateKey, minVersion: 'TLSv1.2' };
+}
+
 /** Bodies stream to backends untouched: every content type, known or not, is left in the connection. */
 function passBodiesThrough(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
@@ -82,7 +104,13 @@ function passBodiesThrough(fastify: FastifyInstance): void {
 
 /** `100 Continue` goes out when the body is wanted, not before the request has passed its guards (RFC 9110 section 10.1.1). */
 function delayContinue(server: Server): void {
-  server.on('checkContinue', (message: IncomingMessage, response: ServerResponse) => {
-    server.emit('request', message, response);
-  });
+  const asUsual = (message: IncomingMessage, response: ServerResponse) => server.emit('request', message, response);
+  server.on('checkContinue', asUsual);
+  // Any other expectation may be ignored.
+  server.on('checkExpectation', asUsual);
+}
+
+/** This is no tunnel; without a listener Node would cut the connection without a word. */
+function refuseConnect(server: Server): void {
+  server.on('connect', (_message: IncomingMessage, socket: Socket) => answerParserError(new Error('CONNECT'), socket));
 }

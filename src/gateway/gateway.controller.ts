@@ -13,7 +13,7 @@ import { ScopeGuard } from './scope.guard.js';
 /** Guards run in this order; the first refusal ends the request, and a refused request has cost nothing. */
 @Controller()
 @UseGuards(
-  RouteGuard, //  400 404 405     which operation is asked for
+  RouteGuard, //  400 404 405 410 which operation is asked for
   ApiKeyGuard, // 400 401 403 503 who is calling
   ScopeGuard, //  403             what the key may do
   QuotaGuard, //  429 503         whether there is room, in every window at once

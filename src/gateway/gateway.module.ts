@@ -9,6 +9,7 @@ import { QuotaStorage } from '../quotas/quota-storage.js';
 import { UsageReader } from '../quotas/usage.js';
 import { Backend } from './backend.js';
 import { GatewayController } from './gateway.controller.js';
+import { LifeCycle } from './life-cycle.js';
 import { QuotaReport } from './quota-report.js';
 import { Routes } from './routes.js';
 import { UsageController } from './usage.controller.js';
@@ -17,6 +18,7 @@ import { UsageController } from './usage.controller.js';
 export interface GatewayDependencies {
   readonly config: Config;
   readonly routes: Routes;
+  readonly lifeCycle: LifeCycle;
   readonly authenticator: Authenticator;
   readonly quotas: QuotaStorage;
   readonly usage: UsageReader;
@@ -52,6 +54,7 @@ export class GatewayModule {
 function domainModule(deps: GatewayDependencies): DynamicModule {
   const providers: Provider[] = [
     { provide: Routes, useValue: deps.routes },
+    { provide: LifeCycle, useValue: deps.lifeCycle },
     { provide: Authenticator, useValue: deps.authenticator },
     { provide: QuotaStorage, useValue: deps.quotas },
     { provide: UsageReader, useValue: deps.usage },

@@ -4,6 +4,7 @@ import { Problem } from '../errors.js';
 import { plainAddress } from '../keys/address-list.js';
 import type { ErrorFilter } from './error.filter.js';
 import { Exchange, type GatewayRequest } from './exchange.js';
+import { framingProblem, originForm } from './framing.js';
 import type { RequestLog } from './request-log.js';
 
 /** Longest path and query. Node's own limit is on the whole head and answers with a less helpful 431. */
@@ -13,20 +14,30 @@ const LONGEST_URL = 8_192;
 export function installRequestHooks(fastify: FastifyInstance, requestLog: RequestLog, filter: ErrorFilter): void {
   fastify.decorateRequest('exchange', null);
   fastify.addHook('onRequest', (request, reply, done) => {
-    const exchange = new Exchange(request.raw, reply.raw, request.raw.url ?? '');
+    const broken = framingProblem(request.raw);
+    const exchange = new Exchange(request.raw, reply.raw, originForm(request.raw));
     (request as GatewayRequest).exchange = exchange;
     const address = plainAddress(request.ip);
     reply.raw.once('close', () => requestLog.record(exchange, address));
-    if (exchange.url.length > LONGEST_URL) {
-      reply.hijack();
-      filter.answer(new Problem('uri_too_long', { detail: `A URL may have ${LONGEST_URL} characters.` }), exchange);
+    const problem = broken ?? urlProblem(exchange.url);
+    if (problem === undefined) {
+      done();
       return;
     }
-    done();
+    if (broken !== undefined) reply.raw.shouldKeepAlive = false;
+    reply.hijack();
+    filter.answer(problem, exchange);
   });
   // Only what Fastify itself sends comes by here (the reference pages); everything else writes its own head.
   fastify.addHook('onSend', (request, reply, _payload, done) => {
     void reply.header('X-Request-Id', (request as GatewayRequest).exchange.requestId);
     done();
   });
+}
+
+function urlProblem(url: string): Problem | undefined {
+  if (url.length > LONGEST_URL) {
+    return new Problem('uri_too_long', { detail: `A URL may have ${LONGEST_URL} characters.` });
+  }
+  return url.startsWith('/') ? undefined : new Problem('bad_request', { detail: 'The request target is not a path.' });
 }

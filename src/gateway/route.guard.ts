@@ -1,20 +1,28 @@
-/** Step 1 of 4: which operation is asked for. Refuses with 404, 405 + `Allow`, 400 for a path that can be read in two ways. */
+/**
+ * Step 1 of 4: which operation is asked for. Refuses with 404, 405 + `Allow`, 400 for a path that can be read in two ways, 410
+ * after the version's sunset.
+ */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Problem } from '../errors.js';
 import { withoutSecrets } from '../keys/api-key-format.js';
 import type { RouteMatch } from '../proxy/operation-table.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
+import { LifeCycle } from './life-cycle.js';
 import { Routes } from './routes.js';
 
 @Injectable()
 export class RouteGuard implements CanActivate {
-  constructor(private readonly routes: Routes) {}
+  constructor(
+    private readonly routes: Routes,
+    private readonly lifeCycle: LifeCycle,
+  ) {}
 
   canActivate(context: ExecutionContext): boolean {
     const { exchange } = context.getArgByIndex<GatewayRequest>(0);
     const match = this.routes.match(exchange);
     if (match.kind !== 'operation') throw routeProblem(match, exchange);
     exchange.operation = match.operation;
+    this.lifeCycle.apply(exchange);
     return true;
   }
 }

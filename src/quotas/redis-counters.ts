@@ -5,6 +5,7 @@
 import type { Redis } from 'ioredis';
 import type { Clock } from '../clock.js';
 import { METRICS } from '../metrics.js';
+import { REDIS_DEADLINE_MS } from '../redis/connect.js';
 import { accountCounterKey, apiKeyCounterKey, COUNTER_GRACE_MS } from '../redis/keys.js';
 import type { CounterReading, CounterStore, MonthSource } from './counter-store.js';
 import { decisionFor, type GroupVerdict } from './decision.js';
@@ -213,7 +214,7 @@ export class RedisCounters implements CounterStore {
   private async call(script: Script, keys: readonly string[], args: readonly number[]): Promise<number[]> {
     const startedMs = performance.now();
     try {
-      const answer = await script.run(this.client, keys, args);
+      const answer = await withinDeadline(script.run(this.client, keys, args));
       this.onCall(true);
       return answer as number[];
     } catch (error) {
@@ -240,4 +241,23 @@ function readCounter(
     month: label === period.label ? used : 0,
     resetMs: sum > 0 ? (oldest + MINUTE_BUCKETS) * 1_000 : 0,
   };
+}
+
+/**
+ * Rejects when no answer came within the deadline. After the timer the event loop reads its sockets once more: when it was
+ * this process that stood still, the answer is already there, and Redis must not be blamed.
+ */
+async function withinDeadline(call: Promise<unknown>): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => setImmediate(() => reject(new Error(`no answer within ${REDIS_DEADLINE_MS} ms`))),
+      REDIS_DEADLINE_MS,
+    );
+  });
+  try {
+    return await Promise.race([call, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -3,6 +3,8 @@ import { Redis } from 'ioredis';
 
 /** Longest that a decision waits for Redis. */
 export const REDIS_DEADLINE_MS = 50;
+/** Longest that any other call waits, and the client's own last resort. */
+const COMMAND_TIMEOUT_MS = 250;
 
 /** What the program needs from its logger here. */
 export interface ConnectionLog {
@@ -10,8 +12,7 @@ export interface ConnectionLog {
 }
 
 /**
- * A connection for decisions: fails at once while Redis is away, after `REDIS_DEADLINE_MS` when it hangs, and comes back by
- * itself. Nothing is queued while it is down and nothing is sent twice.
+ * A connection for commands: fails at once while Redis is away, soon when it hangs, and comes back by itself. Nothing is queued while it is down and nothing is sent twice.
  */
 export function connectRedis(url: string, name: string, log: ConnectionLog): Redis {
   return withErrorListener(
@@ -19,7 +20,7 @@ export function connectRedis(url: string, name: string, log: ConnectionLog): Red
       connectionName: `trailgate-${name}`,
       enableOfflineQueue: false,
       maxRetriesPerRequest: 1,
-      commandTimeout: REDIS_DEADLINE_MS,
+      commandTimeout: COMMAND_TIMEOUT_MS,
       connectTimeout: 1_000,
       autoResendUnfulfilledCommands: false,
       retryStrategy: (attempt) => Math.min(attempt * 50, 500),

@@ -1,0 +1,99 @@
+/** The public listener with a certificate of its own. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { connect } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { temporaryFolder } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+const hasOpenssl = (() => {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+(hasOpenssl ? describe : describe.skip)('the public listener with a certificate', () => {
+  let backend: Backend;
+  let trailgate: RunningTrailgate;
+  let folder: string;
+  let secret: string;
+
+  beforeAll(async () => {
+    folder = temporaryFolder('tls');
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+    const files = ['-keyout', `${folder}/tls.key`, '-out', `${folder}/tls.crt`];
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+        '-days',
+        '2',
+        ...subject,
+        ...files,
+      ],
+      { stdio: 'ignore' },
+    );
+    backend = await startBackend(json({ data: [] }));
+    trailgate = await startTrailgate({
+      backend: backend.url,
+      config: { gateway: { tls: { cert: `${folder}/tls.crt`, key: `${folder}/tls.key` } } },
+    });
+    ({ secret } = (await trailgate.admin.newKey('starter', { scopes: ['customers:read'] })).key);
+  });
+
+  afterAll(async () => {
+    await trailgate?.stop();
+    await backend?.stop();
+  });
+
+  it('answers over TLS and tells the backend so', async () => {
+    const status = await new Promise((resolve, reject) => {
+      const url = `${trailgate.gatewayUrl}/api/v1/customers`;
+      const options = { ca: readFileSync(`${folder}/tls.crt`), headers: { authorization: `Bearer ${secret}` } };
+      request(url, options, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+        .on('error', reject)
+        .end();
+    });
+    expect(status).toBe(200);
+    const received = backend.requests.at(-1);
+    expect(received?.headers['x-forwarded-proto']).toBe('https');
+    expect(received?.headers['forwarded']).toContain('proto=https');
+  });
+
+  it('speaks TLS 1.2 and 1.3 and nothing older', async () => {
+    const port = Number(new URL(trailgate.gatewayUrl).port);
+    const protocolOf = (version: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3') =>
+      new Promise((resolve) => {
+        const socket = connect({
+          port,
+          host: '127.0.0.1',
+          minVersion: version,
+          maxVersion: version,
+          rejectUnauthorized: false,
+          ciphers: 'DEFAULT@SECLEVEL=0',
+        });
+        socket.once('secureConnect', () => {
+          resolve(socket.getProtocol());
+          socket.destroy();
+        });
+        socket.once('error', () => resolve('refused'));
+      });
+    expect(await protocolOf('TLSv1.3')).toBe('TLSv1.3');
+    expect(await protocolOf('TLSv1.2')).toBe('TLSv1.2');
+    expect(await protocolOf('TLSv1.1')).toBe('refused');
+  });
+});
