@@ -1,4 +1,5 @@
 /** What Node's parser refuses before there is a request: the same shape, written to the socket by hand. */
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ERRORS, Problem, problemBody, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../errors.js';
 import { METRICS } from '../metrics.js';
@@ -22,8 +23,8 @@ const DETAILS: Partial<Record<ErrorCode, string>> = {
 export function answerParserError(error: Error & { code?: string }, socket: Socket): void {
   const code = codeOf(error.code);
   METRICS.clientErrors.series(code).inc();
-  // A connection that the client reset, or one that has had an answer already, is only closed.
-  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
+  // A connection that the client reset, or one with half an answer on it, is only closed.
+  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
     socket.destroy();
     return;
   }
@@ -35,6 +36,11 @@ export function answerParserError(error: Error & { code?: string }, socket: Sock
       `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${id}\r\nCache-Control: no-store\r\n` +
       `Connection: close\r\n\r\n${body}`,
   );
+}
+
+/** Whether an answer has begun and not ended: bytes of ours would end up inside it. Node's own default looks here as well. */
+function isAnswering(socket: Socket & { _httpMessage?: ServerResponse | null }): boolean {
+  return socket._httpMessage?.headersSent === true;
 }
 
 function codeOf(

@@ -97,10 +97,11 @@ function find(node: Node, segments: readonly string[], at: number): Node | undef
   return find(node.parameter, segments, at + 1);
 }
 
-/** `EXPORT` or `export.json` beside a static `export`: backends exist that would route it there. */
+/** `EXPORT`, `export.json`, `export%20` or `export%3f` beside a static `export`: backends exist that would route it there. */
 function looksLikeStatic(node: Node, segment: string): boolean {
   if (node.lowerCase.size === 0) return false;
   const lower = segment.toLowerCase();
-  const dot = lower.indexOf('.');
-  return node.lowerCase.has(lower) || (dot > 0 && node.lowerCase.has(lower.slice(0, dot)));
+  if (node.lowerCase.has(lower)) return true;
+  const [name = ''] = lower.trim().split(/[.?#\s]/, 1);
+  return name !== '' && node.lowerCase.has(name);
 }

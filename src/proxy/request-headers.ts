@@ -28,6 +28,15 @@ const NEVER_FORWARDED: ReadonlySet<string> = new Set([
   'x-api-scopes',
 ]);
 
+/** With these a client asks frameworks for another path or method than the one whose scopes were checked. */
+const OVERRIDES: ReadonlySet<string> = new Set([
+  'x-original-url',
+  'x-rewrite-url',
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+]);
+
 const NEVER_FORWARDED_PREFIXES = ['x-forwarded-', 'x-trailgate-'] as const;
 const API_KEY = /tg_(?:live|test)_[0-9A-Za-z]{36}/;
 
@@ -118,13 +127,15 @@ function judge(name: string): Verdict {
   let verdict = Verdict.Forward;
   if (lower === 'connection') verdict = Verdict.Connection;
   else if (lower === 'via') verdict = Verdict.Via;
-  else if (NEVER_FORWARDED.has(lower) || NEVER_FORWARDED_PREFIXES.some((prefix) => lower.startsWith(prefix))) {
-    verdict = Verdict.Drop;
-  }
+  else if (isOurs(lower) || OVERRIDES.has(lower)) verdict = Verdict.Drop;
   // Some servers take an underscore for a dash: `X_Account_Id` must not arrive where `X-Account-Id` may not.
   else if (lower.includes('_')) verdict = judge(lower.replaceAll('_', '-'));
   if (verdicts.size < MOST_VERDICTS) verdicts.set(name, verdict);
   return verdict;
+}
+
+function isOurs(lower: string): boolean {
+  return NEVER_FORWARDED.has(lower) || NEVER_FORWARDED_PREFIXES.some((prefix) => lower.startsWith(prefix));
 }
 
 function isUsualConnection(value: string): boolean {

@@ -1,0 +1,53 @@
+/**
+ * What Node's parser lets through although RFC 9112 says that it must be refused, or that two readers may take differently:
+ * decided before anything of the request is believed. Refuses with 400.
+ */
+import type { IncomingMessage } from 'node:http';
+import { Problem } from '../errors.js';
+
+/** `uri-host [":" port]` (RFC 9110 section 7.2), of a name or an address that DNS can know: no quotes, no commas, no spaces. */
+const HOST = /^(?:[A-Za-z0-9._~%-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
+
+/** What is wrong with how the request is framed, or undefined. The connection must not be used again after such a problem. */
+export function framingProblem(message: IncomingMessage): Problem | undefined {
+  const { httpVersion, headers, rawHeaders } = message;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return refused('This server speaks HTTP/1.1.');
+  const hosts = countHosts(rawHeaders);
+  // RFC 9112 section 3.2; HTTP/1.0 may go without.
+  if (hosts !== 1 && (hosts > 1 || httpVersion === '1.1')) return refused('Send exactly one Host header.');
+  if (hosts === 1 && !HOST.test(headers.host ?? '')) return refused('The Host header is not valid.');
+  const coding = headers['transfer-encoding'];
+  if (coding === undefined) return undefined;
+  // RFC 9112 section 6.1: HTTP/1.0 knows no Transfer-Encoding; someone on the way may have taken the body for a request.
+  if (httpVersion === '1.0') return refused('HTTP/1.0 has no Transfer-Encoding.');
+  // A second coding would be lost when the message is framed anew for the backend.
+  if (coding.toLowerCase() !== 'chunked') return refused('The only transfer coding that is understood is "chunked".');
+  return undefined;
+}
+
+/**
+ * Path and query of the request target. The absolute form (RFC 9112 section 3.2.2) stands for the same request with another
+ * `Host`, which is put in the place of the one that was sent. Every other form is returned as it is.
+ */
+export function originForm(message: IncomingMessage): string {
+  const target = message.url ?? '';
+  if (target.startsWith('/')) return target;
+  const [, authority = '', rest = ''] = ABSOLUTE_FORM.exec(target) ?? [];
+  if (!HOST.test(authority)) return target;
+  message.headers.host = authority;
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+function refused(detail: string): Problem {
+  return new Problem('bad_request', { detail });
+}
+
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (name.length === 4 && name.toLowerCase() === 'host') count++;
+  }
+  return count;
+}

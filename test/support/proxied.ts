@@ -1,0 +1,82 @@
+/** The program between a backend whose answer can be changed and a client with a key: what the tests of the proxy begin with. */
+import type { ApiKeyWithSecret } from './admin.js';
+import { json, startBackend, type Backend, type BackendHandler, type BackendOptions } from './backend.js';
+import { exchange, open, send, sendRaw, type Answer, type Exchange, type SendOptions } from './http.js';
+import type { ClientRequest } from 'node:http';
+import { startTrailgate, type RunningTrailgate, type TrailgateOptions } from './program.js';
+
+export interface ProxiedOptions extends Omit<TrailgateOptions, 'backend'> {
+  /** Instead of a backend of its own: where the service's targets are. */
+  readonly targets?: string | readonly string[];
+  /** A path behind the own backend's origin. */
+  readonly targetPath?: string;
+  readonly backendOptions?: BackendOptions;
+}
+
+export interface Proxied {
+  /** Origin of the gateway and the base path. */
+  readonly url: string;
+  readonly port: number;
+  readonly key: ApiKeyWithSecret;
+  /** Value of the field. */
+  readonly authorization: string;
+  readonly backend: Backend;
+  readonly trailgate: RunningTrailgate;
+  /** What the backend does from now on; forgets what it has received. */
+  answerWith(handler: BackendHandler): void;
+  /** A request with the key; `path` is relative to the base path and goes out as it is. */
+  send(path: string, options?: SendOptions): Promise<Answer>;
+  /** As `send`, up to the head of the answer. */
+  exchange(path: string, options?: SendOptions): Promise<Exchange>;
+  /** As `send`, not yet sent. */
+  open(path: string, options?: SendOptions): ClientRequest;
+  /** Bytes as they are; see `sendRaw`. */
+  raw(bytes: string | Buffer, silenceMs?: number): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Starts a backend and the program in front of it, with an account and a key that may do everything. */
+export async function startProxied(options: ProxiedOptions = {}): Promise<Proxied> {
+  const { targets, targetPath = '', backendOptions, ...rest } = options;
+  let handler: BackendHandler = json({ ok: true });
+  const backend = await startBackend((...args) => handler(...args), backendOptions);
+  const trailgate = await startTrailgate({ ...rest, backend: targets ?? backend.url + targetPath });
+  const { key } = await trailgate.admin.newKey();
+  const authorization = `Bearer ${key.secret}`;
+  const port = Number(new URL(trailgate.gatewayUrl).port);
+  const url = `${trailgate.gatewayUrl}/api/v1`;
+  const withKey = ({ headers = [], ...more }: SendOptions = {}): SendOptions => ({
+    ...more,
+    headers: ['Authorization', authorization, ...(Array.isArray(headers) ? headers : Object.entries(headers).flat())],
+  });
+  return {
+    url,
+    port,
+    key,
+    authorization,
+    backend,
+    trailgate,
+    answerWith(next) {
+      handler = next;
+      backend.requests.length = 0;
+    },
+    send: (path, more) => send(url + path, withKey(more)),
+    exchange: (path, more) => exchange(url + path, withKey(more)),
+    open: (path, more) => open(url + path, withKey(more)),
+    raw: (bytes, silenceMs) => sendRaw(port, bytes, silenceMs),
+    async stop() {
+      await trailgate.stop();
+      await backend.stop();
+    },
+  };
+}
+
+/** Parts of an answer as `raw` returns it: status line, fields by lower-case name, body. */
+export function parseRaw(text: string): { status: number; headers: Record<string, string>; body: string } {
+  const end = text.indexOf('\r\n\r\n');
+  const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n');
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+  );
+  return { status: Number(statusLine.split(' ')[1]), headers, body: text.slice(end + 4) };
+}
