@@ -7,10 +7,10 @@
 const PLAIN = /^(?:\/[A-Za-z0-9_~!$&'()*+,=:@-][A-Za-z0-9._~!$&'()*+,=:@-]*)+\/?$|^\/$/;
 
 /** RFC 3986 section 3.3 without `;`, which some servers take for the end of a segment, and without empty segments inside. */
-const WELL_FORMED = /^(?:\/(?:[A-Za-z0-9._~!$&'()*+,=:@-]|%[0-9A-Fa-f]{2})+)*\/?$/;
+const WELL_FORMED = /^(?:\/(?:[A-Za-z0-9._~!$&'()*+,=:@-]|%[0-9A-Fa-f]{2})+)+\/?$/;
 
 /** What a second decoding, or a decoding before splitting, would turn into a separator, a dot segment or an end of text. */
-const TREACHEROUS = /%(?:2f|5c|3b|00|25(?:2f|5c|3b|2e|00|25))/i;
+const TREACHEROUS = /%(?:2f|5c|3b|00|25[0-9a-f]{2})/i;
 
 /** The decoded segments of a path, or undefined when it must be refused. `plain` paths need no decoding. */
 export function pathSegments(path: string): string[] | undefined {
