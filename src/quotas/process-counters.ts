@@ -4,6 +4,7 @@ import type { CounterReading, CounterStore, MonthSource } from './counter-store.
 import { decisionFor } from './decision.js';
 import { CurrentMonth, type MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS, roomFor, type QuotaCounts, type QuotaDecision, type QuotaSubject } from './policies.js';
+import { SingleFlight } from './single-flight.js';
 import { SlidingWindow } from './sliding-window.js';
 
 /** The counter of one account or one key. */
@@ -29,6 +30,7 @@ export class ProcessCounters implements CounterStore {
   private readonly accounts = new Map<string, Counter>();
   private readonly keys = new Map<string, Counter>();
   private readonly month = new CurrentMonth();
+  private readonly seeding = new SingleFlight();
 
   constructor(
     private readonly clock: Clock,
@@ -150,10 +152,12 @@ export class ProcessCounters implements CounterStore {
   }
 
   /** Creates the missing counters from the database. Whoever comes second finds them and leaves them as they are. */
-  private async seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
-    const used = await this.source.usedInMonth(accountId, keyId, period);
-    if (!this.accounts.has(accountId)) this.accounts.set(accountId, new Counter(period.label, used.account));
-    if (keyId !== undefined && !this.keys.has(keyId)) this.keys.set(keyId, new Counter(period.label, used.key));
+  private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
+    return this.seeding.run(`${accountId}/${keyId ?? ''}`, async () => {
+      const used = await this.source.usedInMonth(accountId, keyId, period);
+      if (!this.accounts.has(accountId)) this.accounts.set(accountId, new Counter(period.label, used.account));
+      if (keyId !== undefined && !this.keys.has(keyId)) this.keys.set(keyId, new Counter(period.label, used.key));
+    });
   }
 }
 

@@ -13,6 +13,7 @@ import { CurrentMonth, type MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS, type QuotaDecision, type QuotaSubject } from './policies.js';
 import { Script } from './redis-script.js';
 import { DECIDE_ANSWERS, DECIDE_LUA, GIVE_BACK_LUA, READ_LUA, SEED_LUA } from './scripts.js';
+import { SingleFlight } from './single-flight.js';
 
 /** Most groups in one script call: bounds how long Redis is busy with it (about a millisecond). */
 const LARGEST_BATCH = 256;
@@ -44,6 +45,7 @@ export class RedisCounters implements CounterStore {
   private pending = new Map<QuotaSubject, Group[]>();
   private inFlight = false;
   private readonly month = new CurrentMonth();
+  private readonly seeding = new SingleFlight();
   /** Redis's clock minus ours, from the last answer. */
   private offsetMs = 0;
   private readonly callDuration = METRICS.quotaStoreCallDuration.series();
@@ -205,10 +207,12 @@ export class RedisCounters implements CounterStore {
     if (!this.inFlight) void this.send();
   }
 
-  private async seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
-    const used = await this.source.usedInMonth(accountId, keyId, period);
-    const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
-    await this.call(SEED, keys, [period.label, period.endMs + COUNTER_GRACE_MS, used.account, used.key]);
+  private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
+    return this.seeding.run(`${accountId}/${keyId ?? ''}`, async () => {
+      const used = await this.source.usedInMonth(accountId, keyId, period);
+      const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
+      await this.call(SEED, keys, [period.label, period.endMs + COUNTER_GRACE_MS, used.account, used.key]);
+    });
   }
 
   private async call(script: Script, keys: readonly string[], args: readonly number[]): Promise<number[]> {
