@@ -1,0 +1,62 @@
+/** What counters in Redis promise beside the contract: many nodes, one clock, nothing that stays for ever. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { systemClock } from '../../src/clock.js';
+import { monthPeriodAt } from '../../src/quotas/month-period.js';
+import { RedisCounters } from '../../src/quotas/redis-counters.js';
+import { admittedOf, times } from '../support/counter-stores.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { FixedMonths, subjectWith } from '../support/quotas.js';
+import { emptyRedis } from '../support/timed-redis.js';
+
+describeWithRedis('counters in Redis, by its own time', () => {
+  let client: Awaited<ReturnType<typeof emptyRedis>>;
+  let months: FixedMonths;
+  beforeEach(async () => {
+    client = await emptyRedis();
+    months = new FixedMonths();
+  });
+  afterEach(() => client.disconnect());
+  const node = (clock = systemClock as { now(): number }) => new RedisCounters(client, clock, months, () => {});
+
+  it('admit exactly the limit through several nodes at once', async () => {
+    const nodes = times(4, () => node());
+    const decisions = await Promise.all(
+      nodes.flatMap((each) => times(125, () => each.decide(subjectWith({ accountMonth: 100 }), 1))),
+    );
+    expect(admittedOf(decisions)).toBe(100);
+  });
+
+  it('agree on the time, whatever the clocks of the nodes say', async () => {
+    const subject = subjectWith({ keyMinute: 10 });
+    const [ahead, behind] = [40_000, -40_000].map((ms) => node({ now: () => Date.now() + ms }));
+    const decisions = [];
+    for (let round = 0; round < 10; round++) {
+      decisions.push(await ahead!.decide(subject, 1), await behind!.decide(subject, 1));
+    }
+    expect(admittedOf(decisions)).toBe(10);
+    for (const { nowMs } of decisions) expect(Math.abs(nowMs - Date.now())).toBeLessThan(10_000);
+  });
+
+  it('leave no key that does not expire, and none before the month has ended', async () => {
+    await node().decide(subjectWith({}), 1);
+    const keys = await client.keys('*');
+    expect(keys).toHaveLength(2);
+    for (const key of keys) expect(await client.pexpiretime(key)).toBeGreaterThan(monthPeriodAt(Date.now()).endMs);
+  });
+
+  it('go on where a server forgot their scripts', async () => {
+    const store = node();
+    await store.decide(subjectWith({}), 1);
+    await client.script('FLUSH');
+    expect((await store.decide(subjectWith({}), 1)).used.keyMinute).toBe(2);
+  });
+
+  it('begin again with the month from the database where Redis was emptied, before anything is admitted', async () => {
+    const store = node();
+    const subject = subjectWith({ accountMonth: 50 });
+    await Promise.all(times(30, () => store.decide(subject, 1)));
+    months.used = { account: 30, key: 30 };
+    await client.flushdb();
+    expect(admittedOf(await Promise.all(times(100, () => store.decide(subject, 1))))).toBe(20);
+  });
+});

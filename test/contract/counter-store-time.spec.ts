@@ -1,0 +1,205 @@
+/** What every place for live counters promises about time: months, where they begin, when to come back, clocks that jump. */
+import { describe, expect, it } from '@jest/globals';
+import { monthPeriodAt } from '../../src/quotas/month-period.js';
+import { ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE } from '../../src/quotas/policies.js';
+import { admittedOf, describeCounterStores, START_MS, times } from '../support/counter-stores.js';
+import { subjectWith } from '../support/quotas.js';
+
+const NONE = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
+
+describeCounterStores((under) => {
+  describe('a counter that does not exist yet', () => {
+    it('begins with what the database knows of the month', async () => {
+      under().months.used = { account: 40, key: 10 };
+      const { used, period } = await under().decide(subjectWith({}));
+      expect(used).toEqual({ keyMinute: 1, accountMinute: 1, accountMonth: 41, keyMonth: 11 });
+      expect(under().months.asked).toEqual([{ accountId: 'acc_1', keyId: 'key_1', label: period.label }]);
+    });
+
+    it('refuses the first request where the month is used up', async () => {
+      under().months.used = { account: 100, key: 10 };
+      const decision = await under().decide(subjectWith({ accountMonth: 100 }));
+      expect(decision).toMatchObject({ admitted: false, violated: ACCOUNT_MONTH });
+    });
+
+    it('asks once, however many requests come at once', async () => {
+      under().months.used = { account: 40, key: 10 };
+      const subject = subjectWith({ accountMonth: 100 });
+      expect(admittedOf(await under().decideAll(subject, 200))).toBe(60);
+      await under().decideEach(subject, 10);
+      expect(under().months.asked).toHaveLength(1);
+    });
+
+    it('is not made while the database is away: nothing is decided or counted until it is back', async () => {
+      under().months.failure = new Error('the database is away');
+      const subject = subjectWith({ keyMinute: 2 });
+      await expect(under().decide(subject)).rejects.toThrow('the database is away');
+      under().months.failure = undefined;
+      under().months.used = { account: 40, key: 10 };
+      expect(await under().usedBy(subject)).toEqual({ keyMinute: 0, accountMinute: 0, accountMonth: 40, keyMonth: 10 });
+      expect(admittedOf(await under().decideEach(subject, 5))).toBe(2);
+    });
+
+    it('leaves the one that exists as it is: a new key does not reset its account', async () => {
+      await under().decideEach(subjectWith({}), 5);
+      under().months.used = { account: 1_000, key: 7 };
+      const { used } = await under().decide(subjectWith({}, { keyId: 'key_2' }));
+      expect(used).toEqual({ keyMinute: 1, accountMinute: 6, accountMonth: 6, keyMonth: 8 });
+    });
+
+    it('is read from the database too, without a key or with one', async () => {
+      under().months.used = { account: 40, key: 10 };
+      expect((await under().store.read('acc_1', undefined)).used).toEqual({ ...NONE, accountMonth: 40 });
+      expect((await under().store.read('acc_1', 'key_1')).used).toEqual({ ...NONE, accountMonth: 40, keyMonth: 10 });
+    });
+  });
+
+  describe('a new month', () => {
+    it('begins at nothing with its first instant, and does not ask the database', async () => {
+      const { endMs, label } = monthPeriodAt(START_MS);
+      const subject = subjectWith({ accountMonth: 5 });
+      await under().decideEach(subject, 5);
+      under().at(endMs - 1);
+      expect(await under().decide(subject)).toMatchObject({ admitted: false, retryAtMs: endMs, period: { label } });
+      under().clock.advance(1);
+      expect(await under().usedBy(subject)).toEqual(NONE);
+      const first = await under().decide(subject);
+      expect(first).toMatchObject({
+        admitted: true,
+        used: { accountMonth: 1, keyMonth: 1 },
+        period: { startMs: endMs },
+      });
+      expect(under().months.asked).toHaveLength(1);
+    });
+
+    it('does not empty the minute', async () => {
+      under().at(monthPeriodAt(START_MS).endMs - 500);
+      const subject = subjectWith({ keyMinute: 5 });
+      await under().decideEach(subject, 4);
+      under().clock.advance(1_000);
+      expect(admittedOf(await under().decideEach(subject, 5))).toBe(1);
+      expect(await under().usedBy(subject)).toEqual({ keyMinute: 5, accountMinute: 5, accountMonth: 1, keyMonth: 1 });
+    });
+
+    it('begins for every key, also those that were not used since', async () => {
+      const [first, second] = ['key_1', 'key_2'].map((keyId) => subjectWith({ keyMonth: 5 }, { keyId }));
+      await under().decideEach(first!, 5);
+      await under().decideEach(second!, 5);
+      under().clock.advance(40 * 86_400_000);
+      await under().decideEach(first!, 2);
+      expect(await under().usedBy(second!)).toEqual({ keyMinute: 0, accountMinute: 2, accountMonth: 2, keyMonth: 0 });
+      expect(admittedOf(await under().decideEach(second!, 9))).toBe(5);
+    });
+  });
+
+  describe('the instant to come back', () => {
+    const cameAt = [0, 0, 3_100, 3_100, 9_999, 25_000, 59_750];
+
+    it.each([1, 2, 3, 5, 7])('for a cost of %i is the first at which it is admitted', async (cost) => {
+      const subject = subjectWith({ keyMinute: 7 });
+      for (const ms of cameAt) {
+        under().at(START_MS + ms);
+        await under().decide(subject);
+      }
+      const refused = await under().decide(subject, cost);
+      expect(refused.admitted).toBe(false);
+      under().at(refused.retryAtMs - 1);
+      expect((await under().decide(subject, cost)).admitted).toBe(false);
+      under().clock.advance(1);
+      expect((await under().decide(subject, cost)).admitted).toBe(true);
+    });
+
+    it('waits for the last of several windows', async () => {
+      const subject = subjectWith({ keyMinute: 1, accountMinute: 2 });
+      await under().decide(subjectWith({}, { keyId: 'key_2' }));
+      under().clock.advance(30_000);
+      await under().decide(subject);
+      const refused = await under().decide(subject);
+      expect(refused.violated).toBe(KEY_MINUTE | ACCOUNT_MINUTE);
+      under().at(refused.retryAtMs - 1);
+      expect((await under().decide(subject)).admitted).toBe(false);
+      under().clock.advance(1);
+      expect((await under().decide(subject)).admitted).toBe(true);
+    });
+
+    it('is the same for all that were refused at once', async () => {
+      const decisions = await under().decideAll(subjectWith({ keyMinute: 5 }), 20);
+      const instants = new Set(decisions.filter(({ admitted }) => !admitted).map(({ retryAtMs }) => retryAtMs));
+      expect([...instants]).toEqual([(Math.floor(START_MS / 1_000) + 61) * 1_000]);
+    });
+
+    it('is the end of the month where that is used up, also where the minute is free earlier', async () => {
+      const subject = subjectWith({ keyMinute: 1, accountMonth: 1 });
+      await under().decide(subject);
+      expect((await under().decide(subject)).retryAtMs).toBe(monthPeriodAt(START_MS).endMs);
+    });
+
+    it('comes 60 to 61 seconds after the request that it waits for', async () => {
+      for (const offsetMs of [0, 1, 500, 749, 750, 999]) {
+        const subject = subjectWith({ keyMinute: 1 }, { keyId: `key_${offsetMs}` });
+        under().clock.advance(offsetMs);
+        const admitted = await under().decide(subject);
+        const waitMs = (await under().decide(subject)).retryAtMs - admitted.nowMs;
+        expect(waitMs).toBeGreaterThan(60_000);
+        expect(waitMs).toBeLessThanOrEqual(61_000);
+      }
+    });
+  });
+
+  describe('reading', () => {
+    it('counts nothing, and shows what decisions show', async () => {
+      const subject = subjectWith({});
+      const [, last] = await under().decideEach(subject, 2);
+      for (const reading of await Promise.all(times(20, () => under().store.read('acc_1', 'key_1')))) {
+        expect(reading).toMatchObject({
+          used: last!.used,
+          period: last!.period,
+          nowMs: START_MS,
+          keyMinuteResetMs: last!.keyMinuteResetMs,
+          accountMinuteResetMs: last!.accountMinuteResetMs,
+        });
+      }
+    });
+
+    it('says with the reset when a minute really gives something back', async () => {
+      const subject = subjectWith({});
+      await under().decide(subject);
+      under().clock.advance(5_000);
+      await under().decide(subject);
+      const { keyMinuteResetMs } = await under().store.read('acc_1', 'key_1');
+      under().at(keyMinuteResetMs - 1);
+      expect((await under().usedBy(subject)).keyMinute).toBe(2);
+      under().clock.advance(1);
+      expect((await under().usedBy(subject)).keyMinute).toBe(1);
+    });
+
+    it('knows no reset where nothing is used', async () => {
+      expect(await under().store.read('acc_1', 'key_1')).toMatchObject({
+        keyMinuteResetMs: 0,
+        accountMinuteResetMs: 0,
+      });
+    });
+  });
+
+  describe('a clock that is set back', () => {
+    it.each([10_000, 3_600_000])('by %i ms gives nobody a second limit', async (backMs) => {
+      const subject = subjectWith({ keyMinute: 5 });
+      await under().decideEach(subject, 4);
+      under().clock.advance(-backMs);
+      expect(admittedOf(await under().decideEach(subject, 5))).toBe(1);
+      expect((await under().usedBy(subject)).keyMinute).toBe(5);
+    });
+
+    it.each([10_000, 3_600_000])(
+      'by %i ms does not hold a minute for longer than that and a minute',
+      async (backMs) => {
+        const subject = subjectWith({ keyMinute: 5 });
+        await under().decideEach(subject, 5);
+        under().clock.advance(-backMs);
+        await under().decide(subject);
+        under().clock.advance(backMs > 61_000 ? 61_000 : 61_000 + backMs);
+        expect(admittedOf(await under().decideEach(subject, 9))).toBe(5);
+      },
+    );
+  });
+});

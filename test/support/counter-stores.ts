@@ -1,0 +1,77 @@
+/** The two places for live counters, each by a clock of the test, for suites that hold both to one contract. */
+import { afterEach, beforeEach, describe } from '@jest/globals';
+import type { CounterStore } from '../../src/quotas/counter-store.js';
+import type { QuotaCounts, QuotaDecision, QuotaSubject } from '../../src/quotas/policies.js';
+import { ProcessCounters } from '../../src/quotas/process-counters.js';
+import { describeWithRedis } from './describe-with.js';
+import { FixedMonths } from './quotas.js';
+import { TestClock } from './stores.js';
+import { timedRedisCounters } from './timed-redis.js';
+
+/** Far ahead of the real time, by which Redis expires its keys. */
+export const START_MS = Date.parse('2100-11-20T10:00:00.250Z');
+
+/** What a test of the contract works with; new for each test. */
+export class StoreUnderTest {
+  readonly clock = new TestClock(START_MS);
+  readonly months = new FixedMonths();
+  store!: CounterStore;
+
+  async decide(subject: QuotaSubject, cost = 1): Promise<QuotaDecision> {
+    return this.store.decide(subject, cost);
+  }
+
+  /** One after the other. */
+  async decideEach(subject: QuotaSubject, count: number, cost = 1): Promise<QuotaDecision[]> {
+    const decisions: QuotaDecision[] = [];
+    for (let request = 0; request < count; request++) decisions.push(await this.store.decide(subject, cost));
+    return decisions;
+  }
+
+  /** All at once. */
+  decideAll(subject: QuotaSubject, count: number, cost = 1): Promise<QuotaDecision[]> {
+    return Promise.all(times(count, () => this.store.decide(subject, cost)));
+  }
+
+  async usedBy(subject: QuotaSubject): Promise<Readonly<QuotaCounts>> {
+    return (await this.store.read(subject.accountId, subject.keyId)).used;
+  }
+
+  /** Turns the clock to an instant, ahead or back. */
+  at(ms: number): void {
+    this.clock.advance(ms - this.clock.now());
+  }
+}
+
+/** Runs the suite on the process and on a real Redis. */
+export function describeCounterStores(suite: (under: () => StoreUnderTest) => void): void {
+  describe('counters in the process', () => {
+    let under: StoreUnderTest;
+    beforeEach(() => {
+      under = new StoreUnderTest();
+      under.store = new ProcessCounters(under.clock, under.months);
+    });
+    suite(() => under);
+  });
+
+  describeWithRedis('counters in Redis', () => {
+    let under: StoreUnderTest;
+    let close = (): void => {};
+    beforeEach(async () => {
+      under = new StoreUnderTest();
+      const opened = await timedRedisCounters(under.clock, under.months);
+      under.store = opened.counters;
+      ({ close } = opened);
+    });
+    afterEach(() => close());
+    suite(() => under);
+  });
+}
+
+export function times<T>(count: number, make: () => T): T[] {
+  return Array.from({ length: count }, make);
+}
+
+export function admittedOf(decisions: readonly QuotaDecision[]): number {
+  return decisions.filter(({ admitted }) => admitted).length;
+}

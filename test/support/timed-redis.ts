@@ -1,0 +1,56 @@
+/** A real Redis whose scripts take their time from a clock of the test. */
+import type { Redis } from 'ioredis';
+import type { Clock } from '../../src/clock.js';
+import type { MonthSource } from '../../src/quotas/counter-store.js';
+import { RedisCounters } from '../../src/quotas/redis-counters.js';
+import { connectRedis, redisReady } from '../../src/redis/connect.js';
+import { sharedRedisUrl } from './redis.js';
+
+const TIME_CALL = "redis.call('TIME')";
+/** The time in milliseconds is handed over as one more argument behind the script's own. */
+const TIME_ARGUMENT =
+  '(function() local ms = tonumber(ARGV[#ARGV]); return {tostring(math.floor(ms / 1000)), tostring(ms % 1000 * 1000)} end)()';
+
+/** The script with its clock exchanged. @throws Error where it does not ask Redis for the time. */
+export function withTimeArgument(script: string): string {
+  if (!script.includes(TIME_CALL)) throw new Error(`the script does not contain ${TIME_CALL}`);
+  const timed = script.replaceAll(TIME_CALL, TIME_ARGUMENT);
+  if (timed.includes("'TIME'")) throw new Error('the script asks for the time in another way');
+  return timed;
+}
+
+/** The client, but that scripts run whole and by `clock`. Nothing else of it may be used by what is tested. */
+export function timedClient(client: Redis, clock: Clock): Redis {
+  const scripts = new Map<string, string>();
+  const timed = {
+    // As a server that does not know the script: the caller then sends it whole.
+    evalsha: () => Promise.reject(new Error('NOSCRIPT')),
+    eval: (script: string, keyCount: number, ...rest: (string | number)[]) => {
+      let exchanged = scripts.get(script);
+      if (exchanged === undefined) scripts.set(script, (exchanged = withTimeArgument(script)));
+      return client.eval(exchanged, keyCount, ...rest, clock.now());
+    },
+  };
+  return timed as unknown as Redis;
+}
+
+export interface TimedCounters {
+  readonly counters: RedisCounters;
+  readonly client: Redis;
+  close(): void;
+}
+
+/** Counters in the emptied shared Redis, by `clock`. Keys expire by the real time: let the clock run ahead of it. */
+export async function timedRedisCounters(clock: Clock, months: MonthSource): Promise<TimedCounters> {
+  const client = await emptyRedis();
+  const counters = new RedisCounters(timedClient(client, clock), clock, months, () => {});
+  return { counters, client, close: () => client.disconnect() };
+}
+
+/** A connection to the shared Redis, made as the program makes it, with nothing in this worker's database. */
+export async function emptyRedis(): Promise<Redis> {
+  const client = connectRedis(await sharedRedisUrl(), 'test', { warn: () => {} });
+  await redisReady(client, 5_000);
+  await client.flushdb();
+  return client;
+}
