@@ -1,0 +1,208 @@
+/** README and docs/ say what the program has: a name, file, command, setting or bound that is gone, or new, is found here. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { Command } from 'commander';
+import { addClientCommands } from '../src/cli/client-commands.js';
+import { CLIENT_VARIABLES } from '../src/config/client-environment.js';
+import { ENVIRONMENT_VARIABLES } from '../src/config/environment.js';
+import { METRICS } from '../src/metrics.js';
+import { configOf, problemsOf } from './support/config-files.js';
+
+const markdown = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name));
+const FILES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', ...markdown('docs')];
+const PAGES = new Map(FILES.map((file) => [file, readFileSync(file, 'utf8')]));
+const page = (file: string) => PAGES.get(file) ?? '';
+const ALL = [...PAGES.values()].join('\n');
+const SOURCES = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts') && !name.endsWith('.spec.ts') && !name.startsWith('customers'))
+  .map((name) => readFileSync(join('src', name), 'utf8'))
+  .join('\n');
+
+const unique = (names: Iterable<string>) => [...new Set(names)].toSorted();
+const matches = (text: string, pattern: RegExp) => Array.from(text.matchAll(pattern), ([, name = '']) => name);
+/** Fenced blocks of a language. */
+const blocks = (text: string, language: string) =>
+  matches(text, new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'));
+/** Everything that is set as code, in a line or fenced. */
+const CODE = [...matches(ALL, /^```\w*\n([\s\S]*?)^```/gm), ...matches(ALL, /`([^`]+)`/g)].join('\n');
+
+describe('docs/metrics.md', () => {
+  const text = page('docs/metrics.md');
+  const rows = new Map(
+    matches(text, /^(\| `(?:trailgate|http_server)_.*)$/gm).map((row) => {
+      const [, name = '', type = '', labels = ''] = row.split('|').map((cell) => cell.trim());
+      return [name.replaceAll('`', ''), { type, labels: matches(labels, /`(\w+)`/g) }];
+    }),
+  );
+
+  it('has every metric of src/metrics.ts with its type and labels, and no other', () => {
+    const actual = Object.values(METRICS).map(({ name, kind, labelNames }) => [
+      name,
+      { type: kind, labels: labelNames },
+    ]);
+    expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(actual));
+  });
+
+  it('has a PromQL example for every metric', () => {
+    const examples = blocks(text, 'promql').join('\n');
+    expect([...rows.keys()].filter((name) => !examples.includes(name))).toEqual([]);
+  });
+
+  it('no page names a metric that does not exist', () => {
+    const names = matches(ALL, /\b((?:trailgate|http_server)_[a-z_]+[a-z])/g);
+    const known = (name: string) => rows.has(name) || rows.has(name.replace(/_(?:bucket|sum|count)$/, ''));
+    expect(unique(names).filter((name) => !known(name))).toEqual([]);
+  });
+});
+
+describe('docs/failure-modes.md', () => {
+  const text = page('docs/failure-modes.md');
+
+  it('explains every event that the program logs, and no other', () => {
+    const [, table = ''] = /^\| event \|.*\n([\s\S]*?)\n\n/m.exec(text) ?? [];
+    const documented = table.split('\n').flatMap((row) => matches(row.split('|')[1] ?? '', /`(\w+)`/g));
+    const logged = matches(SOURCES, /"?event"?: ?["'](\w+)["']/g);
+    expect(unique(documented)).toEqual(unique(logged));
+  });
+
+  const rows = matches(text, /^(\|.*\| `\w+` in `src\/\S+` \|)$/gm).map((row) =>
+    row.split('|').map((cell) => cell.trim()),
+  );
+
+  it('gives every deadline and bound as the source has it', () => {
+    expect(rows.length).toBeGreaterThan(35);
+    for (const [, what, bound = '', where = ''] of rows) {
+      const [, name = '', file = ''] = /`(\w+)` in `(\S+)`/.exec(where) ?? [];
+      const [, source] = new RegExp(`\\b${name} = ([\\d_ *]+)[;,]`).exec(readFileSync(file, 'utf8')) ?? [];
+      expect([what, product(source)]).toEqual([what, quantity(bound)]);
+    }
+  });
+});
+
+/** `3 * 24 * 3_600_000` */
+function product(source: string | undefined): number {
+  return (source ?? 'missing').split('*').reduce((value, factor) => value * Number(factor.replaceAll('_', '')), 1);
+}
+
+/** The first quantity of a cell, `1.5 s` or `8,192 characters`, in milliseconds, bytes or pieces. */
+function quantity(cell: string): number {
+  const units: Readonly<Record<string, number>> = { s: 1e3, h: 3.6e6, d: 8.64e7, KiB: 1_024, MiB: 1_048_576 };
+  const [, value = '', unit = ''] = /^([\d.,]+) ?(\w*)/.exec(cell) ?? [];
+  return Number(value.replaceAll(',', '')) * (units[unit] ?? 1);
+}
+
+describe('commands', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+  const client = new Command();
+  addClientCommands(client);
+  const own = matches(readFileSync('src/program.ts', 'utf8'), /\.command\('(\w+)'\)/g);
+  const commands = new Map([
+    ...own.map((name): [string, string[]] => [name, []]),
+    ...client.commands.map((command): [string, string[]] => [
+      command.name(),
+      command.commands.map((sub) => sub.name()),
+    ]),
+  ]);
+
+  it('every npm script that is named exists, and the first three are in README', () => {
+    const named = [...matches(CODE, /npm run (?:-s )?(\S+)/g), ...matches(CODE, /npm (start|test)\b/g)];
+    expect(unique(named).filter((name) => scripts[name] === undefined)).toEqual([]);
+    for (const command of ['npm ci', 'npm start', 'npm test']) expect(page('README.md')).toContain(command);
+  });
+
+  it('every command of trailgate that is named exists', () => {
+    const pattern = /(?<![\w/.:-])trailgate (?:-- )?([a-z]+)(?: ([a-z]+)\b)?/g;
+    for (const [whole, name = '', sub] of CODE.matchAll(pattern)) {
+      const subcommands = commands.get(name);
+      expect([whole, subcommands !== undefined]).toEqual([whole, true]);
+      expect([whole, sub === undefined || subcommands?.includes(sub)]).toEqual([whole, true]);
+    }
+  });
+
+  it('README lists every command with its subcommands', () => {
+    const listed = matches(page('README.md'), /^(\| `trailgate .*)$/gm).map((row): [string, string[]] => {
+      const [, name = '', does = ''] = row.split('|');
+      return [name.replaceAll(/`|trailgate/g, '').trim(), matches(does.split(':')[0] ?? '', /`([a-z]+)`/g)];
+    });
+    const subcommandsOf = ([name, subs]: [string, string[]]) => [
+      name,
+      client.commands.some((c) => c.name() === name) ? subs : [],
+    ];
+    expect(Object.fromEntries(listed.map(subcommandsOf))).toEqual(Object.fromEntries(commands));
+  });
+});
+
+describe('names', () => {
+  it('every environment variable that README and docs name is read by the program', () => {
+    const text = FILES.filter((file) => file === 'README.md' || file.startsWith('docs'))
+      .map(page)
+      .join('\n');
+    const named = matches(text, /\b(TRAILGATE_[A-Z_]+|DATABASE_URL|REDIS_URL|LOG_LEVEL|CUSTOMERS_[A-Z_]+)\b/g);
+    expect(Object.keys({ ...ENVIRONMENT_VARIABLES, ...CLIENT_VARIABLES })).toEqual(
+      expect.arrayContaining(unique(named)),
+    );
+  });
+
+  it('every file and folder that is named exists', () => {
+    const named = matches(ALL, /`((?:src|test|scripts|deploy|docs)\/[\w./-]+)`/g);
+    expect(named.length).toBeGreaterThan(50);
+    // git keeps no empty folder, and the one for attacks is named before there is one.
+    expect(unique(named).filter((path) => path !== 'test/security/' && !existsSync(path))).toEqual([]);
+  });
+
+  it('every link leads somewhere', () => {
+    for (const [file, text] of PAGES) {
+      const links = matches(text.replaceAll(/^```[\s\S]*?^```/gm, ''), /\]\(([^)\s]+)\)/g);
+      expect([file, links.filter((link) => isBroken(file, link))]).toEqual([file, []]);
+    }
+  });
+
+  it('docs/decisions/README.md lists every decision', () => {
+    const listed = matches(page('docs/decisions/README.md'), /\]\((\d{4}-[\w-]+\.md)\)/g);
+    const files = readdirSync('docs/decisions').filter((name) => name !== 'README.md');
+    expect(listed).toEqual(files.toSorted());
+    for (const name of files)
+      expect(page(`docs/decisions/${name}`)).toMatch(/Context[\s\S]*Decision[\s\S]*Drawbacks[\s\S]*Alternatives/);
+  });
+});
+
+/** Whether a link inside the repository leads nowhere; what is on the web is not asked. */
+function isBroken(file: string, link: string): boolean {
+  if (link.startsWith('https://')) return false;
+  const [path = '', anchor] = link.split('#');
+  const target = path === '' ? file : join(dirname(file), path);
+  if (!existsSync(target)) return true;
+  return anchor !== undefined && !headings(readFileSync(target, 'utf8')).includes(anchor);
+}
+
+/** Anchors as GitHub makes them. */
+function headings(text: string): string[] {
+  return matches(text, /^#+ (.*)$/gm).map((title) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+describe('configurations', () => {
+  const samples = blocks(ALL, 'yaml').filter((text) => text.startsWith('# gateway.yaml'));
+
+  it('every sample of gateway.yaml passes trailgate check', async () => {
+    expect(samples.length).toBeGreaterThan(0);
+    for (const text of samples) await expect(configOf({ 'gateway.yaml': text })).resolves.toBeDefined();
+  });
+
+  it("README's example of a mistake is what trailgate check says", async () => {
+    const [sample = ''] = samples;
+    const [problem] = await problemsOf({ 'gateway.yaml': sample.replace('minute: 60', 'minut: 60') });
+    expect(page('README.md')).toContain(
+      `my.yaml:${problem?.line}:${problem?.column}  ${problem?.path}: ${problem?.message}`,
+    );
+    expect(page('README.md')).toContain(`→ ${problem?.hint}`);
+  });
+});
