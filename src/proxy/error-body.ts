@@ -14,10 +14,15 @@ export interface ErrorMeaning {
 
 const LONGEST_TEXT = 1_000;
 const MOST_FIELDS = 100;
+/** Levels of fields in fields that are followed; what is deeper was not written for people. */
+const MOST_LEVELS = 16;
 const REASON = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 /** A message with these in it was written for developers: a stack trace, a path, markup, an SQL statement. */
 const NOT_FOR_CLIENTS =
   /\n\s*at |Traceback \(most recent|<[a-z!/]|[A-Za-z0-9_$]+(?:Exception|Error):|\.(?:java|py|rb|php|js|ts|go|cs):\d+|\bSELECT .* FROM\b/i;
+
+/** Names under which frameworks put what is wrong with the whole of the body (Django, Rails). */
+const WHOLE_BODY: ReadonlySet<string> = new Set(['non_field_errors', '__all__', 'base']);
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -106,11 +111,14 @@ function djangoFields(object: Json): FieldError[] | undefined {
   return allFields ? fieldErrors(object, '') : undefined;
 }
 
-function fieldErrors(value: unknown, pointer: string): FieldError[] {
+function fieldErrors(value: unknown, pointer: string, level = 0): FieldError[] {
+  if (level > MOST_LEVELS) return [];
   const found = Array.isArray(value)
     ? value.flatMap((entry) => listEntry(entry, pointer))
     : isObject(value)
-      ? Object.entries(value).flatMap(([name, entry]) => mapEntry(`${pointer}/${escapePointer(name)}`, entry))
+      ? Object.entries(value).flatMap(([name, entry]) =>
+          mapEntry(WHOLE_BODY.has(name) ? pointer : `${pointer}${pointerTo(pathParts(name))}`, entry, level + 1),
+        )
       : [];
   return found.slice(0, MOST_FIELDS);
 }
@@ -138,10 +146,10 @@ function listEntry(entry: unknown, pointer: string): FieldError[] {
 }
 
 /** One of a map from field to message, messages or further fields. */
-function mapEntry(pointer: string, entry: unknown): FieldError[] {
+function mapEntry(pointer: string, entry: unknown, level: number): FieldError[] {
   const text = clientText(entry);
-  if (text !== undefined) return [{ detail: text, pointer: `#${pointer}` }];
-  return fieldErrors(entry, pointer);
+  if (text !== undefined) return [{ detail: text, ...(pointer === '' ? {} : { pointer: `#${pointer}` }) }];
+  return fieldErrors(entry, pointer, level);
 }
 
 /** Where an entry says it belongs, as a JSON Pointer in fragment form; a place outside the body as `parameter`. */
@@ -161,20 +169,27 @@ function pointerOf(entry: Json): { pointer?: string; parameter?: string } {
     const parts = Array.isArray(value)
       ? value.filter((part) => typeof part === 'string' || typeof part === 'number').map(String)
       : typeof value === 'string' && value !== ''
-        ? value.replaceAll(/\[(\w+)\]/g, '.$1').split('.')
+        ? pathParts(value)
         : [];
     if (parts.length === 0) continue;
     const [first = '', ...rest] = parts;
     if (key === 'loc' && ['query', 'path', 'header', 'cookie'].includes(first)) return { parameter: rest.join('.') };
-    if (key === 'loc' && first === 'body') return { pointer: `#/${rest.map(escapePointer).join('/')}` };
-    return { pointer: `#/${parts.map(escapePointer).join('/')}` };
+    return { pointer: `#${pointerTo(key === 'loc' && first === 'body' ? rest : parts)}` };
   }
   return {};
 }
 
+/** `items[0].name` and Laravel's `items.0.name` → items, 0, name; .NET begins its paths with `$`. */
+function pathParts(path: string): string[] {
+  return path
+    .replace(/^\$\.(?=.)/, '')
+    .replaceAll(/\[(\w+)\]/g, '.$1')
+    .split('.');
+}
+
 /** RFC 6901 section 3. */
-function escapePointer(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+function pointerTo(parts: readonly string[]): string {
+  return parts.map((part) => `/${part.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
 function isObject(value: unknown): value is Json {

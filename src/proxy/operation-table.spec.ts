@@ -68,7 +68,12 @@ describe('a request finds its operation', () => {
   });
 
   it('an operation for HEAD of its own is found whichever was configured first', () => {
-    const both = ['GET', 'HEAD'].map((method): Operation => ({ ...OPERATIONS[0]!, id: method, method, template: '/x' }));
+    const both = ['GET', 'HEAD'].map((method): Operation => ({
+      ...OPERATIONS[0]!,
+      id: method,
+      method,
+      template: '/x',
+    }));
     for (const order of [both, both.toReversed()]) {
       expect(describeMatch(new OperationTable(order).match('HEAD', '/x'))).toBe('HEAD');
       expect(describeMatch(new OperationTable(order).match('GET', '/x'))).toBe('GET');
@@ -216,10 +221,40 @@ const BACKEND_READINGS: Readonly<Record<string, (path: string) => string>> = {
 
 describe('for whatever is sent', () => {
   const words = ['customers', 'export', 'EXPORT', 'notes', 'archive.zip', 'cus_1', 'probe', 'usage', 'tours', 'x', ''];
-  const tricks = ['/', '//', '.', '..', '%2e', '%2f', '%2F', '%5c', '\\', ';', '%3b', '%00', '%25', '65', '2f', '%65', '%20', '.json', '#', '?', '%3f', '%23', 'é', '%c3%a9', '%ff', '%0a'];
+  const tricks = [
+    '/',
+    '//',
+    '.',
+    '..',
+    '%2e',
+    '%2f',
+    '%2F',
+    '%5c',
+    '\\',
+    ';',
+    '%3b',
+    '%00',
+    '%25',
+    '65',
+    '2f',
+    '%65',
+    '%20',
+    '.json',
+    '#',
+    '?',
+    '%3f',
+    '%23',
+    'é',
+    '%c3%a9',
+    '%ff',
+    '%0a',
+  ];
   const segment = fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom(...words) },
-    { weight: 2, arbitrary: fc.array(fc.constantFrom(...words, ...tricks), { maxLength: 4 }).map((parts) => parts.join('')) },
+    {
+      weight: 2,
+      arbitrary: fc.array(fc.constantFrom(...words, ...tricks), { maxLength: 4 }).map((parts) => parts.join('')),
+    },
     { weight: 1, arbitrary: fc.string() },
   );
   const anyPath = fc.oneof(

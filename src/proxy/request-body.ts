@@ -24,6 +24,7 @@ export function hasBody(message: IncomingMessage): boolean {
 
 export class RequestBody extends Readable {
   private received = 0;
+  private held = false;
 
   /**
    * @param maxBytes the most that may pass; more ends the stream with `TRAILGATE_REQUEST_TOO_LARGE`.
@@ -42,7 +43,13 @@ export class RequestBody extends Readable {
     source.pause();
   }
 
+  /** Whether the backend has stopped taking what has arrived: a pause in the body is then its own doing. */
+  get isHeldByBackend(): boolean {
+    return this.held;
+  }
+
   override _read(): void {
+    this.held = false;
     this.source.resume();
   }
 
@@ -63,7 +70,9 @@ export class RequestBody extends Readable {
       return;
     }
     this.onProgress();
-    if (!this.push(chunk)) this.source.pause();
+    if (this.push(chunk)) return;
+    this.held = true;
+    this.source.pause();
   };
 
   private readonly onEnd = (): void => {

@@ -7,6 +7,7 @@ import type { Dispatcher } from 'undici';
 import { Problem } from '../errors.js';
 import { backendProblem } from './backend-problem.js';
 import type { Deadlines, Expiring } from './deadlines.js';
+import { errorText } from './error-encoding.js';
 import type { ForwardRequest } from './forward-request.js';
 import { peerError, type RequestBody } from './request-body.js';
 import { appendBackendResponseHeaders } from './response-headers.js';
@@ -63,8 +64,12 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring {
   expire(): void {
     if (this.waitingForClient) this.abort(peerError('TRAILGATE_CLIENT_TOO_SLOW'));
     else if (this.status > 0) this.abort(peerError('TRAILGATE_IDLE_TIMEOUT'));
-    else if (this.body?.readableEnded === false) this.abort(peerError('TRAILGATE_CLIENT_TOO_SLOW'));
+    else if (this.isClientSending()) this.abort(peerError('TRAILGATE_CLIENT_TOO_SLOW'));
     else this.abort(peerError('TRAILGATE_FIRST_BYTE_TIMEOUT'));
+  }
+
+  private isClientSending(): boolean {
+    return this.body !== null && !this.body.readableEnded && !this.body.isHeldByBackend;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -125,8 +130,9 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring {
       this.answerWithProblem();
       return;
     }
-    this.finish('answered');
+    // Before the call counts as over: whatever this throws comes back as `onResponseError`.
     if (this.head !== undefined) this.writeHead();
+    this.finish('answered');
     if (!this.answerEnded) this.endAnswer();
     this.options.resolve();
   }
@@ -172,14 +178,15 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring {
   private answerWithProblem(): void {
     if (this.settled) return;
     const { errorChunks, errorHeaders = {}, status } = this;
-    const readable = this.errorBytes <= LARGEST_ERROR_BODY_BYTES && errorHeaders['content-encoding'] === undefined;
-    const body = readable && errorChunks !== undefined ? Buffer.concat(errorChunks).toString('utf8') : undefined;
+    const whole = this.errorBytes <= LARGEST_ERROR_BODY_BYTES && errorChunks !== undefined;
+    const body = whole
+      ? errorText(Buffer.concat(errorChunks), errorHeaders['content-encoding'], LARGEST_ERROR_BODY_BYTES)
+      : undefined;
+    const problem = backendProblem({ status, headers: errorHeaders, body }, this.options.upstream.config.authenticates);
     this.finish('answered');
     // Whatever is left of the body is of no use; the connection goes with it.
     if (this.errorBytes > LARGEST_ERROR_BODY_BYTES) this.controller?.abort(peerError('TRAILGATE_ENOUGH'));
-    this.options.reject(
-      backendProblem({ status, headers: errorHeaders, body }, this.options.upstream.config.authenticates),
-    );
+    this.options.reject(problem);
   }
 
   private readonly onClientClose = (): void => {

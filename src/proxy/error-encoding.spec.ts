@@ -1,0 +1,43 @@
+/** Error bodies in every content coding that a backend may choose. */
+import { describe, expect, it } from '@jest/globals';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { errorText } from './error-encoding.js';
+
+const TEXT = '{"message":"Jürgen is no e-mail address"}';
+const LIMIT = 1_000;
+
+describe('a compressed error body', () => {
+  it.each<[string | undefined, (body: Buffer) => Buffer]>([
+    [undefined, (body) => body],
+    ['identity', (body) => body],
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['GZIP', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+  ])('in %s is read', (coding, compress) => {
+    expect(errorText(compress(Buffer.from(TEXT)), coding, LIMIT)).toBe(TEXT);
+  });
+
+  it.each(['compress', 'gzip, br', 'constructor', ''])('in %p, which nobody here knows, says nothing', (coding) => {
+    expect(errorText(Buffer.from(TEXT), coding, LIMIT)).toBeUndefined();
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+    ['deflate', deflateSync],
+    ['zstd', zstdCompressSync],
+  ] as const)('in %s that unfolds to more than the limit says nothing, and takes no memory', (coding, compress) => {
+    const bomb = compress(Buffer.alloc(5 * 1024 * 1024));
+    const before = process.memoryUsage().arrayBuffers;
+    expect(errorText(bomb, coding, LIMIT)).toBeUndefined();
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1024 * 1024);
+  });
+
+  it('that is cut short or was never compressed says nothing', () => {
+    expect(errorText(gzipSync(Buffer.from(TEXT)).subarray(0, 20), 'gzip', LIMIT)).toBeUndefined();
+    expect(errorText(Buffer.from(TEXT), 'gzip', LIMIT)).toBeUndefined();
+  });
+});
