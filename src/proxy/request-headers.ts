@@ -2,18 +2,12 @@
  * What a backend receives: the client's end-to-end fields, and our own on top. Hop-by-hop fields and every name that we set
  * ourselves are taken out first, so that no client can speak in our name (RFC 9110 section 7.6, design section 2.7).
  */
+import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
 
 /** Fields that end at this hop, or that only we may set. Lower case. */
 const NEVER_FORWARDED: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
+  ...HOP_BY_HOP_FIELDS,
+  ...IDENTITY_FIELDS,
   'expect',
   'host',
   'http2-settings',
@@ -21,11 +15,7 @@ const NEVER_FORWARDED: ReadonlySet<string> = new Set([
   'forwarded',
   'via',
   'traceparent',
-  'x-request-id',
   'x-real-ip',
-  'x-account-id',
-  'x-api-key-id',
-  'x-api-scopes',
 ]);
 
 /** With these a client asks frameworks for another path or method than the one whose scopes were checked. */

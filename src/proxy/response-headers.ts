@@ -1,25 +1,10 @@
 /** What a client receives of a backend's fields: the end-to-end ones, but for those that only we may set. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { QUOTA_FIELDS } from '../quotas/headers.js';
+import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
 
 /** Hop-by-hop fields (RFC 9110 section 7.6.1) and our own. */
-const NEVER_PASSED: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'x-request-id',
-  'x-account-id',
-  'x-api-key-id',
-  'x-api-scopes',
-  'via',
-  ...QUOTA_FIELDS,
-]);
+const NEVER_PASSED: ReadonlySet<string> = new Set([...HOP_BY_HOP_FIELDS, ...IDENTITY_FIELDS, 'via', ...QUOTA_FIELDS]);
 
 /**
  * Appends the fields of a backend's answer to `out`, flat: name, value, name, value.
