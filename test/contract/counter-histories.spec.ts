@@ -1,0 +1,220 @@
+/**
+ * Random histories: both places for live counters answer as a plain model does, and no 60 seconds ever hold more than
+ * the limit. TRAILGATE_TEST_HISTORIES says how many (200), TRAILGATE_TEST_SEED repeats a run that failed.
+ */
+import { deepStrictEqual } from 'node:assert/strict';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { CounterStore } from '../../src/quotas/counter-store.js';
+import type { QuotaDecision, QuotaLimits, QuotaSubject } from '../../src/quotas/policies.js';
+import { ProcessCounters } from '../../src/quotas/process-counters.js';
+import { CounterModel, type Admitted, type Expected } from '../support/counter-model.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { FixedMonths, subjectWith } from '../support/quotas.js';
+import { TestClock } from '../support/stores.js';
+import { timedRedisCounters } from '../support/timed-redis.js';
+
+const HISTORIES = Number(process.env['TRAILGATE_TEST_HISTORIES'] ?? 200);
+const SEED = process.env['TRAILGATE_TEST_SEED'];
+const RUNS = { numRuns: HISTORIES, ...(SEED === undefined ? {} : { seed: Number(SEED) }) };
+const TIMEOUT_MS = 30_000 + HISTORIES * 200;
+
+const KEYS = ['key_1', 'key_2', 'key_3'];
+/** Histories begin in the middle of a month, before its end, and before a February's. All of it far ahead of now. */
+const BEGINNINGS = ['2100-11-20T10:00:00Z', '2100-12-31T23:59:20Z', '2104-02-28T23:59:30Z'].map((text) =>
+  Date.parse(text),
+);
+
+type Step =
+  | { readonly do: 'request'; readonly key: number; readonly cost: number; readonly count: number }
+  | { readonly do: 'give back'; readonly which: number }
+  | { readonly do: 'limits'; readonly limits: QuotaLimits }
+  | { readonly do: 'read'; readonly key: number }
+  | { readonly do: 'wait'; readonly ms: number };
+
+const key = fc.nat(KEYS.length - 1);
+const limit = fc.oneof({ weight: 4, arbitrary: fc.nat(12) }, fc.constantFrom(Infinity, 40, 999_999_999_999_999));
+const limits = fc.record({ keyMinute: limit, accountMinute: limit, accountMonth: limit, keyMonth: limit });
+const waitMs = fc.oneof(
+  { weight: 5, arbitrary: fc.nat(3_000) },
+  { weight: 3, arbitrary: fc.nat(70_000) },
+  { weight: 2, arbitrary: fc.constantFrom(999, 1_000, 59_999, 60_000, 60_001, 60_999, 61_000, 61_001, 122_000) },
+  { weight: 1, arbitrary: fc.nat(40 * 86_400_000) },
+);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('request' as const),
+      key,
+      cost: fc.constantFrom(1, 1, 1, 2, 5, 0),
+      count: fc.constantFrom(1, 1, 1, 2, 6),
+    }),
+  },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: waitMs }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('give back' as const), which: fc.nat(20) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('read' as const), key }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('limits' as const), limits }) },
+);
+const history = fc.record({
+  beginMs: fc.constantFrom(...BEGINNINGS),
+  limits,
+  steps: fc.array(step, { minLength: 1, maxLength: 50 }),
+});
+type History = typeof history extends fc.Arbitrary<infer T> ? T : never;
+
+/** What of a decision the model foretells. */
+function seenOf(decision: QuotaDecision): Expected {
+  const { admitted, used, violated, keyMinuteResetMs, accountMinuteResetMs, retryAtMs } = decision;
+  return { admitted, used, violated, keyMinuteResetMs, accountMinuteResetMs, retryAtMs };
+}
+
+let account = 0;
+
+/** Plays a history on a store and on the model; throws at the first answer that differs. */
+async function play(store: CounterStore, clock: TestClock, { beginMs, limits: first, steps }: History): Promise<void> {
+  const accountId = `acc_${++account}`;
+  const subjectsOf = (of: QuotaLimits): QuotaSubject[] =>
+    KEYS.map((keyId) => subjectWith(of, { accountId, keyId: `${accountId}_${keyId}` }));
+  clock.advance(beginMs - clock.now());
+  const model = new CounterModel();
+  const givable: { entry: Admitted; subject: QuotaSubject; decision: QuotaDecision }[] = [];
+  let subjects = subjectsOf(first);
+  for (const each of steps) {
+    switch (each.do) {
+      case 'wait':
+        clock.advance(each.ms);
+        break;
+      case 'limits':
+        subjects = subjectsOf(each.limits);
+        break;
+      case 'request': {
+        const subject = subjects[each.key]!;
+        const asked = Array.from({ length: each.count }, () => store.decide(subject, each.cost));
+        for (const decision of await Promise.all(asked)) {
+          const { entry, expected } = model.decide(subject.keyId, subject.limits, each.cost, clock.now());
+          deepStrictEqual(seenOf(decision), expected);
+          if (entry !== undefined) givable.push({ entry, subject, decision });
+        }
+        break;
+      }
+      case 'give back': {
+        const [given] = givable.splice(each.which % Math.max(1, givable.length), 1);
+        if (given === undefined) break;
+        await store.giveBack(given.subject, given.decision);
+        model.giveBack(given.entry);
+        break;
+      }
+      case 'read': {
+        const { keyId } = subjects[each.key]!;
+        const { used, keyMinuteResetMs, accountMinuteResetMs } = await store.read(accountId, keyId);
+        const expected = { used: model.used(keyId, clock.now()), ...model.resets(keyId, clock.now()) };
+        deepStrictEqual({ used, keyMinuteResetMs, accountMinuteResetMs }, expected);
+        break;
+      }
+    }
+  }
+}
+
+const spanSteps = fc.array(
+  fc.record({
+    key,
+    cost: fc.constantFrom(1, 1, 2, 3),
+    count: fc.constantFrom(1, 2, 9),
+    waitMs: fc.oneof(fc.nat(2_000), fc.nat(30_000), fc.constantFrom(0, 999, 1_000, 59_000, 60_000, 61_000)),
+    setBackMs: fc.oneof({ weight: 12, arbitrary: fc.constant(0) }, fc.nat(5_000), fc.nat(90_000), fc.nat(7_200_000)),
+  }),
+  { minLength: 10, maxLength: 60 },
+);
+type SpanSteps = typeof spanSteps extends fc.Arbitrary<infer T> ? T : never;
+
+/** Bursts of requests while time goes on and the clock is set back now and then: the most that any 60 seconds hold. */
+async function mostInAMinute(
+  store: CounterStore,
+  clock: TestClock,
+  of: QuotaLimits,
+  steps: SpanSteps,
+): Promise<{ key: number; account: number }> {
+  const accountId = `acc_${++account}`;
+  clock.advance(BEGINNINGS[0]! - clock.now());
+  let trueMs = 0;
+  const admitted: Admitted[] = [];
+  for (const { key: index, cost, count, waitMs: ms, setBackMs } of steps) {
+    trueMs += ms;
+    clock.advance(ms - setBackMs);
+    const subject = subjectWith(of, { accountId, keyId: `${accountId}_${KEYS[index]}` });
+    const decisions = await Promise.all(Array.from({ length: count }, () => store.decide(subject, cost)));
+    for (const decision of decisions)
+      if (decision.admitted) admitted.push({ keyId: subject.keyId, atMs: trueMs, cost });
+  }
+  const most = { key: 0, account: 0 };
+  for (const first of admitted) {
+    const span = admitted.filter(({ atMs }) => atMs >= first.atMs && atMs < first.atMs + 60_000);
+    const cost = (entries: readonly Admitted[]) => entries.reduce((sum, entry) => sum + entry.cost, 0);
+    most.account = Math.max(most.account, cost(span));
+    most.key = Math.max(most.key, cost(span.filter(({ keyId }) => keyId === first.keyId)));
+  }
+  return most;
+}
+
+function suite(open: (clock: TestClock) => Promise<{ store: CounterStore; close(): void }>): void {
+  const withStore = async (body: (store: CounterStore, clock: TestClock) => Promise<void>): Promise<void> => {
+    const clock = new TestClock(BEGINNINGS[0]);
+    const { store, close } = await open(clock);
+    try {
+      await body(store, clock);
+    } finally {
+      close();
+    }
+  };
+
+  it(
+    'answers every history as the model does',
+    () =>
+      withStore((store, clock) =>
+        fc.assert(
+          fc.asyncProperty(history, (drawn) => play(store, clock, drawn)),
+          RUNS,
+        ),
+      ),
+    TIMEOUT_MS,
+  );
+
+  it(
+    'never admits more than the limit in any 60 seconds, also while its clock is set back',
+    () =>
+      withStore((store, clock) =>
+        fc.assert(
+          fc.asyncProperty(
+            fc.integer({ min: 1, max: 9 }),
+            fc.integer({ min: 1, max: 14 }),
+            spanSteps,
+            async (byKey, byAccount, steps) => {
+              const { keyMinute, accountMinute } = { keyMinute: byKey, accountMinute: byAccount };
+              const most = await mostInAMinute(
+                store,
+                clock,
+                { keyMinute, accountMinute, accountMonth: Infinity, keyMonth: Infinity },
+                steps,
+              );
+              expect(most.key).toBeLessThanOrEqual(keyMinute);
+              expect(most.account).toBeLessThanOrEqual(accountMinute);
+            },
+          ),
+          RUNS,
+        ),
+      ),
+    TIMEOUT_MS,
+  );
+}
+
+describe('counters in the process', () => {
+  suite(async (clock) => ({ store: new ProcessCounters(clock, new FixedMonths()), close: () => {} }));
+});
+
+describeWithRedis('counters in Redis', () => {
+  suite(async (clock) => {
+    const { counters, close } = await timedRedisCounters(clock, new FixedMonths());
+    return { store: counters, close };
+  });
+});

@@ -1,0 +1,110 @@
+/**
+ * Quotas said as plainly as possible: a list of what was admitted, counted anew for every question. Slow, and easy to
+ * check against `src/quotas/policies.ts`: a request counts in its own second and the 60 that follow.
+ */
+import { monthPeriodAt } from '../../src/quotas/month-period.js';
+import {
+  ACCOUNT_MINUTE,
+  ACCOUNT_MONTH,
+  KEY_MINUTE,
+  KEY_MONTH,
+  type QuotaCounts,
+  type QuotaLimits,
+} from '../../src/quotas/policies.js';
+
+const SECONDS_COUNTED = 61;
+
+/** One admitted request. */
+export interface Admitted {
+  readonly keyId: string;
+  readonly atMs: number;
+  readonly cost: number;
+}
+
+/** What a store must say, as far as it can be seen from outside. */
+export interface Expected {
+  readonly admitted: boolean;
+  readonly used: QuotaCounts;
+  readonly violated: number;
+  readonly keyMinuteResetMs: number;
+  readonly accountMinuteResetMs: number;
+  readonly retryAtMs: number;
+}
+
+const second = (ms: number): number => Math.floor(ms / 1_000);
+const total = (entries: readonly Admitted[]): number => entries.reduce((sum, { cost }) => sum + cost, 0);
+
+/** One account with its keys. */
+export class CounterModel {
+  private readonly entries = new Set<Admitted>();
+
+  /** Judges a request and remembers it where it is admitted. */
+  decide(keyId: string, limits: QuotaLimits, cost: number, nowMs: number): { entry?: Admitted; expected: Expected } {
+    const before = this.used(keyId, nowMs);
+    const violated =
+      cost === 0
+        ? 0
+        : (before.keyMinute + cost > limits.keyMinute ? KEY_MINUTE : 0) |
+          (before.accountMinute + cost > limits.accountMinute ? ACCOUNT_MINUTE : 0) |
+          (before.accountMonth + cost > limits.accountMonth ? ACCOUNT_MONTH : 0) |
+          (before.keyMonth + cost > limits.keyMonth ? KEY_MONTH : 0);
+    const admitted = violated === 0;
+    const entry = { keyId, atMs: nowMs, cost };
+    if (admitted && cost > 0) this.entries.add(entry);
+    const expected = {
+      admitted,
+      used: this.used(keyId, nowMs),
+      violated,
+      ...this.resets(keyId, nowMs),
+      retryAtMs: admitted ? 0 : this.retryAtMs(keyId, limits, cost, nowMs, violated),
+    };
+    return admitted ? { entry, expected } : { expected };
+  }
+
+  giveBack(entry: Admitted): void {
+    this.entries.delete(entry);
+  }
+
+  used(keyId: string, nowMs: number): QuotaCounts {
+    const { startMs, endMs } = monthPeriodAt(nowMs);
+    const month = [...this.entries].filter(({ atMs }) => atMs >= startMs && atMs < endMs);
+    return {
+      keyMinute: total(this.inMinute(keyId, nowMs)),
+      accountMinute: total(this.inMinute(undefined, nowMs)),
+      accountMonth: total(month),
+      keyMonth: total(month.filter((entry) => entry.keyId === keyId)),
+    };
+  }
+
+  resets(keyId: string, nowMs: number): Pick<Expected, 'keyMinuteResetMs' | 'accountMinuteResetMs'> {
+    const resetOf = (entries: readonly Admitted[]): number =>
+      entries.length === 0 ? 0 : (Math.min(...entries.map(({ atMs }) => second(atMs))) + SECONDS_COUNTED) * 1_000;
+    return {
+      keyMinuteResetMs: resetOf(this.inMinute(keyId, nowMs)),
+      accountMinuteResetMs: resetOf(this.inMinute(undefined, nowMs)),
+    };
+  }
+
+  /** What counts at `nowMs`; without a key: of all of them. */
+  private inMinute(keyId: string | undefined, nowMs: number): Admitted[] {
+    return [...this.entries].filter(
+      (entry) => (keyId === undefined || entry.keyId === keyId) && second(entry.atMs) > second(nowMs) - SECONDS_COUNTED,
+    );
+  }
+
+  /** Tries one second after the other. */
+  private retryAtMs(keyId: string, limits: QuotaLimits, cost: number, nowMs: number, violated: number): number {
+    const minutes = [
+      ...((violated & KEY_MINUTE) === 0 ? [] : [{ of: keyId, limit: limits.keyMinute }]),
+      ...((violated & ACCOUNT_MINUTE) === 0 ? [] : [{ of: undefined, limit: limits.accountMinute }]),
+    ];
+    const instants = minutes.map(({ of, limit }) => {
+      let at = second(nowMs);
+      // What never fits is told to come back when the minute is empty.
+      while (at < second(nowMs) + SECONDS_COUNTED && total(this.inMinute(of, at * 1_000)) + cost > limit) at++;
+      return at * 1_000;
+    });
+    const monthViolated = (violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0;
+    return Math.max(monthViolated ? monthPeriodAt(nowMs).endMs : 0, ...instants);
+  }
+}
