@@ -18,7 +18,7 @@ export class Backend {
 
   /**
    * Streams the backend's answer to the client.
-   * @throws Problem as `Forwarder.forward`; 502, 503 and 504 have given their cost back.
+   * @throws Problem as `Forwarder.forward`; 502, 503, 504 and what was refused before it was sent have given their cost back.
    */
   async answer(request: GatewayRequest): Promise<void> {
     const { exchange } = request;
@@ -38,10 +38,21 @@ export class Backend {
       httpVersion: message.httpVersion,
     });
     const path = this.routes.backendPath(exchange);
+    let sent = false;
     try {
-      await this.forwarder.forward({ operation, message, response, path, headers, answerHeaders, timing: exchange });
+      const done = this.forwarder.forward({
+        operation,
+        message,
+        response,
+        path,
+        headers,
+        answerHeaders,
+        timing: exchange,
+      });
+      sent = true;
+      await done;
     } catch (error) {
-      if (error instanceof Problem && isOurFault(error.status)) this.giveBack(exchange);
+      if (!sent || (error instanceof Problem && isOurFault(error.status))) this.giveBack(exchange);
       throw error;
     }
   }
