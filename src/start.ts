@@ -48,6 +48,7 @@ export interface Running {
 }
 
 const DRAIN_TIMEOUT_MS = 20_000;
+const IDLE_SWEEP_INTERVAL_MS = 100;
 const HOUSEKEEPING_INTERVAL_MS = 86_400_000;
 
 /**
@@ -177,12 +178,23 @@ async function startGateway({ config, keys, quotas, usage }: Domain, log: Log, s
     forwarder,
   };
   const gateway = await createGatewayApplication(deps, log, [ReferenceModule.forRoot(config, { publicUrl })]);
-  shutdown.add('drain gateway', () => gateway.close(), DRAIN_TIMEOUT_MS);
+  shutdown.add('drain gateway', () => drain(gateway), DRAIN_TIMEOUT_MS);
   const scheme = file.gateway.tls === undefined ? 'http' : 'https';
   const { url, port } = await listen(gateway, 'gateway', file.gateway, log, scheme);
   boundPort = port;
   setErrorsUrl(`${publicUrl()}/docs/errors/`);
   return url;
+}
+
+/** Ends with the last answer. Node closes the connections that are idle now; those that become so would be kept alive. */
+async function drain(gateway: NestFastifyApplication): Promise<void> {
+  const server = gateway.getHttpServer();
+  const timer = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_INTERVAL_MS);
+  try {
+    await gateway.close();
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 async function openStores({ environment }: Config, log: Log, shutdown: Shutdown): Promise<DatabaseHandle> {

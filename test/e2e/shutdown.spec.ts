@@ -1,0 +1,41 @@
+/** A process that is told to end: nobody who has begun is cut off, nobody waits longer than that. */
+import { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it } from '@jest/globals';
+import { send } from '../support/http.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+const KEEP_ALIVE = new Agent({ keepAlive: true });
+
+let gateway: Proxied;
+afterEach(async () => {
+  KEEP_ALIVE.destroy();
+  await gateway.stop();
+});
+
+it('a request under way is answered, a new one is refused, readiness says so, and the process ends with the last answer', async () => {
+  gateway = await startProxied();
+  let finish = () => {};
+  const called = new Promise<void>((resolve) => {
+    gateway.answerWith((_request, response) => {
+      finish = () => void response.end('done');
+      resolve();
+    });
+  });
+  const underWay = gateway.send('/customers', { agent: KEEP_ALIVE });
+  await called;
+
+  const exit = gateway.trailgate.stop();
+  await sleep(200);
+  const ready = await send(`${gateway.trailgate.adminUrl}/readyz`);
+  expect([ready.status, ready.json()['status']]).toEqual([503, 'not_ready']);
+  await expect(gateway.send('/customers')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+
+  const finishedMs = performance.now();
+  finish();
+  const { status, text } = await underWay;
+  expect([status, text]).toEqual([200, 'done']);
+  await expect(exit).resolves.toMatchObject({ code: 0 });
+  // The client keeps its connection open; without a request on it, nothing is waited for.
+  expect(performance.now() - finishedMs).toBeLessThan(3_000);
+});
