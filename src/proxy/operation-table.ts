@@ -100,8 +100,10 @@ function find(node: Node, segments: readonly string[], at: number): Node | undef
 /** `EXPORT`, `export.json`, `export%20` or `export%3f` beside a static `export`: backends exist that would route it there. */
 function looksLikeStatic(node: Node, segment: string): boolean {
   if (node.lowerCase.size === 0) return false;
-  const lower = segment.toLowerCase();
+  const lower = segment.trim().toLowerCase();
   if (node.lowerCase.has(lower)) return true;
-  const [name = ''] = lower.trim().split(/[.?#\s]/, 1);
-  return name !== '' && node.lowerCase.has(name);
+  for (const name of node.lowerCase) {
+    if (name !== '' && lower.startsWith(name) && /[.?#\s]/.test(lower.charAt(name.length))) return true;
+  }
+  return false;
 }

@@ -12,6 +12,9 @@ const WELL_FORMED = /^(?:\/(?:[A-Za-z0-9._~!$&'()*+,=:@-]|%[0-9A-Fa-f]{2})+)+\/?
 /** What a second decoding, or a decoding before splitting, would turn into a separator, a dot segment or an end of text. */
 const TREACHEROUS = /%(?:2f|5c|3b|00|25[0-9a-f]{2})/i;
 
+/** A dot segment, also where a backend cuts off spaces, or decodes before it looks for the query. */
+const DOTS = /^\s*\.\.?\s*(?:[?#]|$)/;
+
 /** The decoded segments of a path, or undefined when it must be refused. `plain` paths need no decoding. */
 export function pathSegments(path: string): string[] | undefined {
   if (PLAIN.test(path)) return path.slice(1).split('/');
@@ -19,7 +22,7 @@ export function pathSegments(path: string): string[] | undefined {
   const segments: string[] = [];
   for (const encoded of path.slice(1).split('/')) {
     const segment = decode(encoded);
-    if (segment === undefined || segment === '.' || segment === '..') return undefined;
+    if (segment === undefined || DOTS.test(segment)) return undefined;
     segments.push(segment);
   }
   return segments;

@@ -24,6 +24,9 @@ const UNREACHABLE: UpstreamFailure = { code: 'backend_unreachable', outcome: 'un
 const BAD_RESPONSE: UpstreamFailure = { code: 'backend_bad_response', outcome: 'bad_response' };
 const RESET: UpstreamFailure = { code: 'backend_bad_response', outcome: 'reset' };
 
+/** Codes of a connection whose certificate or handshake was not good enough; OpenSSL's names among them. */
+const CERTIFICATE = /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(?:GET|VERIFY)_)/;
+
 /** By `error.code`, as Node and undici set it. */
 const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   ECONNREFUSED: UNREACHABLE,
@@ -56,7 +59,7 @@ export function upstreamFailure(error: unknown): UpstreamFailure {
   const code = errorCode(error);
   if (code === undefined) return BAD_RESPONSE;
   if (code.startsWith('HPE_')) return BAD_RESPONSE;
-  if (code.startsWith('ERR_TLS_') || code.startsWith('CERT_') || code.startsWith('ERR_SSL_')) return UNREACHABLE;
+  if (CERTIFICATE.test(code)) return UNREACHABLE;
   return BY_CODE[code] ?? BAD_RESPONSE;
 }
 

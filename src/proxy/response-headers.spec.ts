@@ -1,0 +1,87 @@
+/** What a client receives of a backend's fields. */
+import { describe, expect, it } from '@jest/globals';
+import { QUOTA_FIELDS } from '../quotas/headers.js';
+import { appendBackendResponseHeaders } from './response-headers.js';
+
+function passed(headers: Record<string, string | string[]>): (string | string[])[] {
+  const out: (string | string[])[] = [];
+  appendBackendResponseHeaders(out, headers);
+  return out;
+}
+
+describe('end-to-end fields', () => {
+  it('arrive as they are', () => {
+    expect(
+      passed({
+        'content-type': 'text/plain',
+        'content-length': '3',
+        etag: '"a"',
+        'x-empty': '',
+        location: '/customers/1',
+      }),
+    ).toEqual([
+      'content-type',
+      'text/plain',
+      'content-length',
+      '3',
+      'etag',
+      '"a"',
+      'x-empty',
+      '',
+      'location',
+      '/customers/1',
+    ]);
+  });
+
+  it('that came several times come several times', () => {
+    expect(passed({ 'set-cookie': ['a=1', 'b=2'], link: ['<x>', '<y>'] })).toEqual([
+      'set-cookie',
+      'a=1',
+      'set-cookie',
+      'b=2',
+      'link',
+      '<x>',
+      'link',
+      '<y>',
+    ]);
+  });
+});
+
+describe('what the backend may not say', () => {
+  it.each([
+    'connection',
+    'keep-alive',
+    'proxy-connection',
+    'proxy-authenticate',
+    'proxy-authorization',
+    'te',
+    'trailer',
+    'transfer-encoding',
+    'upgrade',
+    'via',
+    'x-request-id',
+    'x-account-id',
+    'x-api-key-id',
+    'x-api-scopes',
+    ...QUOTA_FIELDS,
+  ])('%s ends here', (name) => {
+    expect(passed({ [name]: 'whatever', 'x-kept': '1' })).toEqual(['x-kept', '1']);
+    expect(passed({ [name]: ['whatever', 'more'], 'x-kept': '1' })).toEqual(['x-kept', '1']);
+  });
+
+  it.each([['x-hop'], ['close, X-Hop'], [' x-hop\t, keep-alive'], [['close', 'x-hop']]])(
+    'what its Connection names ends here: %j',
+    (connection) => {
+      expect(passed({ connection, 'x-hop': '1', 'x-kept': '2' })).toEqual(['x-kept', '2']);
+    },
+  );
+
+  it.each(['keep-alive', 'close', 'Keep-Alive', ''])('Connection: "%s" takes nothing else away', (connection) => {
+    expect(passed({ connection, 'x-kept': '2' })).toEqual(['x-kept', '2']);
+  });
+
+  it('names of object members are only names', () => {
+    const headers = JSON.parse('{"__proto__":"a","constructor":"b"}') as Record<string, string>;
+    expect(passed(headers)).toEqual(['__proto__', 'a', 'constructor', 'b']);
+  });
+});
