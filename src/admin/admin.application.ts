@@ -1,10 +1,11 @@
 /** The admin application: its own server on its own port. The caller makes it listen and closes it. */
+import type { Server } from 'node:http';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { AdminModule } from './admin.module.js';
 import type { AdminDependencies } from './admin-dependencies.js';
-import { describeRequests, serverOptions, useJsonBodies } from './http-server.js';
+import { describeRequests, ignoreExpectations, serverOptions, useJsonBodies } from './http-server.js';
 import { ProblemFilter } from './problem.filter.js';
 import { allowedMethodsOf } from './routes.js';
 import { ValidationPipe } from './validation.pipe.js';
@@ -24,5 +25,6 @@ export async function createAdminApplication(deps: AdminDependencies): Promise<N
   });
   application.useGlobalFilters(new ProblemFilter(deps.log, allowedMethods));
   application.useGlobalPipes(new ValidationPipe());
+  ignoreExpectations(application.getHttpServer() as Server);
   return application;
 }

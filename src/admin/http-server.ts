@@ -1,5 +1,5 @@
 /** How the admin listener speaks HTTP: bounds, request ids, JSON bodies, and answers where no route is reached. */
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import type { Clock } from '../clock.js';
@@ -29,7 +29,8 @@ export function serverOptions(clock: Clock): FastifyServerOptions {
     connectionTimeout: CONNECTION_TIMEOUT_MS,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    http: { connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS },
+    // A missing Host is refused below, in our shape.
+    http: { connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS, requireHostHeader: false },
     genReqId: () => newId('req', clock.now()),
     // What the router refuses before any hook or filter runs, such as %ff in a path.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
@@ -63,6 +64,10 @@ export function describeRequests(fastify: FastifyInstance, log: Logger): void {
     reply.header('X-Request-Id', request.id);
     reply.header('Cache-Control', 'no-store');
     reply.header('X-Content-Type-Options', 'nosniff');
+    if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
+      sendProblem(new Problem('bad_request', { detail: 'Send a Host header.' }), request, reply);
+      return;
+    }
     done();
   });
   fastify.addHook('onResponse', (request, reply, done) => {
@@ -82,9 +87,21 @@ export function describeRequests(fastify: FastifyInstance, log: Logger): void {
   });
 }
 
+/** An expectation other than 100-continue may be ignored (RFC 9110 section 10.1.1); Node would answer in its own shape. */
+export function ignoreExpectations(server: Server): void {
+  server.on('checkExpectation', (message: IncomingMessage, response: ServerResponse) => {
+    server.emit('request', message, response);
+  });
+}
+
 /** Answers what Node's parser refuses in the one shape, as far as the socket still takes an answer. */
-function answerParserError(error: NodeJS.ErrnoException, socket: Socket, clock: Clock): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+function answerParserError(
+  error: NodeJS.ErrnoException,
+  socket: Socket & { _httpMessage?: ServerResponse | null },
+  clock: Clock,
+): void {
+  // Bytes of ours would end up inside an answer that has begun. Node's own default looks here as well.
+  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent === true) {
     socket.destroy();
     return;
   }
@@ -96,6 +113,7 @@ function answerParserError(error: NodeJS.ErrnoException, socket: Socket, clock: 
     `Content-Type: ${PROBLEM_CONTENT_TYPE}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestId}`,
+    'Cache-Control: no-store',
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
