@@ -1,0 +1,64 @@
+/** Any number of gateways on one Redis admit exactly the limit. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { Caller, policiesOf } from '../support/rate-limit.js';
+import { sharedRedisUrl } from '../support/redis.js';
+
+const PLANS = {
+  minute: { account: { minute: 100 }, onRedisLoss: 'closed' },
+  month: { account: { month: 100 }, onRedisLoss: 'closed' },
+  mixed: { key: { minute: 70 }, account: { minute: 100, month: 100 }, onRedisLoss: 'closed' },
+};
+
+describeWithRedis('two gateways on one Redis', () => {
+  let backend: Backend;
+  let first: RunningTrailgate;
+  let second: RunningTrailgate;
+  beforeAll(async () => {
+    backend = await startBackend(json({ ok: true }));
+    const shared = { backend: backend.url, config: { plans: PLANS }, env: { REDIS_URL: await sharedRedisUrl() } };
+    first = await startTrailgate(shared);
+    second = await startTrailgate({ ...shared, roles: ['gateway'], dataDir: first.dataDir });
+  });
+  afterAll(async () => {
+    await Promise.all([first?.stop(), second?.stop()]);
+    await backend.stop();
+  });
+
+  it.each(['minute', 'month'])('let exactly 100 of 500 requests through at a limit of 100 a %s', async (plan) => {
+    const { key } = await first.admin.newKey(plan);
+    const callers = [first, second].map(({ gatewayUrl }) => new Caller(gatewayUrl, key.secret, 250));
+    backend.requests.length = 0;
+    const [one = {}, two = {}] = await Promise.all(callers.map((caller) => caller.burst(250)));
+    expect((one[200] ?? 0) + (two[200] ?? 0)).toBe(100);
+    expect((one[429] ?? 0) + (two[429] ?? 0)).toBe(400);
+    expect(backend.requests).toHaveLength(100);
+    for (const caller of callers) {
+      expect(policiesOf(await caller.get())[0]).toMatchObject({ name: `account-${plan}`, q: 100, r: 0 });
+      caller.close();
+    }
+  });
+
+  it('let exactly the limits through where several keys of an account and several windows compete', async () => {
+    const { account, key } = await first.admin.newKey('mixed');
+    const other = await first.admin.createKey(account.id);
+    backend.requests.length = 0;
+    const callers = [first, second].flatMap(({ gatewayUrl }) =>
+      [key, other].map(({ secret }) => new Caller(gatewayUrl, secret, 60)),
+    );
+    await Promise.all(callers.map((caller) => caller.burst(100)));
+    expect(backend.requests).toHaveLength(100);
+    const byKey = [key, other].map(
+      ({ id }) => backend.requests.filter(({ headers }) => headers['x-api-key-id'] === id).length,
+    );
+    expect(Math.max(...byKey)).toBeLessThanOrEqual(70);
+    expect(await callers[0]?.used()).toMatchObject({
+      'account-minute': 100,
+      'account-month': 100,
+      'key-minute': byKey[0],
+    });
+    for (const caller of callers) caller.close();
+  });
+});

@@ -1,0 +1,226 @@
+/** What a caller is told about its limits: on every answer, true, and never a backend's own words about it. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { ApiKeyWithSecret } from '../support/admin.js';
+import { startBackend, type Backend, type BackendHandler, json } from '../support/backend.js';
+import { send, type Answer } from '../support/http.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { Caller, limitFieldsOf, policiesOf } from '../support/rate-limit.js';
+
+const PLANS = {
+  monthly: { account: { month: 5 } },
+  four: { key: { minute: 60, month: 5_000 }, account: { minute: 120, month: 10_000 } },
+};
+
+let backend: Backend;
+let handler: BackendHandler = json({ ok: true });
+let gateway: RunningTrailgate;
+const callers: Caller[] = [];
+
+beforeAll(async () => {
+  backend = await startBackend((...args) => handler(...args));
+  gateway = await startTrailgate({
+    backend: backend.url,
+    config: { plans: PLANS, operations: [{ match: 'GET /customers/{id}', cost: 7 }] },
+  });
+});
+afterAll(async () => {
+  for (const caller of callers) caller.close();
+  await gateway.stop();
+  await backend.stop();
+});
+
+function callerWith(key: ApiKeyWithSecret): Caller {
+  const caller = new Caller(gateway.gatewayUrl, key.secret);
+  callers.push(caller);
+  return caller;
+}
+
+const secondsLeftInMonth = (): number => {
+  const now = new Date();
+  return (Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) - now.getTime()) / 1_000;
+};
+
+/** Retry-After as whole seconds, no earlier than the reset of the policy. */
+function expectRetryAfter(answer: Answer, policy: string): void {
+  expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+  const { t } = policiesOf(answer).find(({ name }) => name === policy)!;
+  expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(t);
+  expect(answer.json()['retry_after']).toBe(Number(answer.headers['retry-after']));
+}
+
+it('the 61st call of a key with 60 a minute is 429 rate_limited and says when to come back', async () => {
+  const { key } = await gateway.admin.newKey('starter');
+  const caller = callerWith(key);
+  for (let call = 1; call <= 60; call++) {
+    const answer = await caller.get();
+    expect(answer.status).toBe(200);
+    expect(policiesOf(answer)[0]).toMatchObject({ name: 'key-minute', q: 60, w: 60, r: 60 - call });
+  }
+  const refused = await caller.get();
+  expect(refused.status).toBe(429);
+  expect(refused.headers['content-type']).toMatch(/^application\/problem\+json/);
+  expect(refused.json()).toMatchObject({
+    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+    status: 429,
+    code: 'rate_limited',
+    'violated-policies': ['key-minute'],
+    request_id: refused.headers['x-request-id'],
+  });
+  expect(refused.json()['detail']).toContain(`Key ${key.id} has used 60 of 60 requests in the last minute.`);
+  expect(refused.headers['x-should-retry']).toBe('true');
+  expect(policiesOf(refused)).toMatchObject([
+    { name: 'key-minute', q: 60, r: 0 },
+    { name: 'account-minute', q: 120, r: 60 },
+    { name: 'account-month', q: 10_000, r: 9_940 },
+  ]);
+  expectRetryAfter(refused, 'key-minute');
+});
+
+it('a used-up month is 429 quota_exceeded, not to be tried again, with the reset in the time of the account', async () => {
+  const account = await gateway.admin.createAccount({ plan: 'monthly', time_zone: 'Europe/Vienna' });
+  const caller = callerWith(await gateway.admin.createKey(account.id));
+  expect(await caller.burst(5)).toEqual({ 200: 5 });
+  const refused = await caller.get();
+  expect(refused.status).toBe(429);
+  expect(refused.json()).toMatchObject({ code: 'quota_exceeded', 'violated-policies': ['account-month'] });
+  const detail = String(refused.json()['detail']);
+  const [, reset = ''] =
+    /^Account (?:\S+) has used 5 of 5 requests this month\. It resets at (\S+)\.$/.exec(detail) ?? [];
+  expect(detail).toContain(account.id);
+  expect(reset).toMatch(/T0[12]:00:00\+0[12]:00$/);
+  expect(Math.abs(Date.parse(reset) / 1_000 - (Date.now() / 1_000 + secondsLeftInMonth()))).toBeLessThan(1);
+  expect(refused.headers['x-should-retry']).toBe('false');
+  expect(policiesOf(refused)[0]!.t).toBeGreaterThan(secondsLeftInMonth() - 5);
+  expectRetryAfter(refused, 'account-month');
+});
+
+it('every policy of the plan is on every answer to a known key, and X-RateLimit describes the tightest', async () => {
+  const { key } = await gateway.admin.newKey('four', { scopes: ['customers:read'] });
+  const caller = callerWith(key);
+  const names = ['key-minute', 'account-minute', 'account-month', 'key-month'];
+  const ok = await caller.get();
+  const forbidden = await caller.get('/files/a');
+  handler = json({ message: 'no such customer' }, 404);
+  const missing = await caller.get('/customers');
+  handler = (request) => void request.socket.destroy();
+  const broken = await caller.get('/customers');
+  handler = json({ ok: true });
+  const usage = await caller.get('/usage');
+  const answers = [ok, forbidden, missing, broken, usage];
+  expect(answers.map(({ status }) => status)).toEqual([200, 403, 404, 502, 200]);
+  for (const answer of answers) {
+    expect(policiesOf(answer).map(({ name }) => name)).toEqual(names);
+    const [tightest] = policiesOf(answer);
+    expect(answer.headers).toMatchObject({
+      'x-ratelimit-limit': '60',
+      'x-ratelimit-remaining': String(tightest!.r),
+      'x-ratelimit-reset': String(tightest!.t),
+    });
+  }
+  expect(answers.map((answer) => policiesOf(answer)[0]!.r)).toEqual([59, 59, 58, 57, 58]);
+});
+
+it('the month of the fields is as long as the month is', async () => {
+  const { key } = await gateway.admin.newKey('monthly');
+  const [policy] = policiesOf(await callerWith(key).get());
+  const now = new Date();
+  const days = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 0)).getUTCDate();
+  expect(policy).toMatchObject({ name: 'account-month', q: 5, w: days * 86_400, r: 4 });
+  expect(Math.abs(policy!.t - secondsLeftInMonth())).toBeLessThan(5);
+});
+
+it('an operation counts what it costs, and is refused where that no longer fits', async () => {
+  const { key } = await gateway.admin.newKey('starter');
+  const caller = callerWith(key);
+  expect(policiesOf(await caller.get('/customers/1'))[0]!.r).toBe(53);
+  await caller.burst(50);
+  const refused = await caller.get('/customers/1');
+  expect(refused.status).toBe(429);
+  expect(policiesOf(refused)[0]!.r).toBe(3);
+  expect(await caller.burst(4)).toEqual({ 200: 3, 429: 1 });
+});
+
+it('nobody without a key is told anything about limits', async () => {
+  for (const headers of [{}, { Authorization: 'Bearer junk' }]) {
+    const answer = await send(`${gateway.gatewayUrl}/api/v1/open`, { headers });
+    expect(answer.status).toBe(401);
+    expect(limitFieldsOf(answer)).toEqual([]);
+  }
+});
+
+it('a plan without limits has no fields', async () => {
+  const { key } = await gateway.admin.newKey('unlimited');
+  const answer = await callerWith(key).get();
+  expect(answer.status).toBe(200);
+  expect(limitFieldsOf(answer)).toEqual([]);
+});
+
+it.each([200, 422, 500])("a backend's own fields about limits never reach the caller, on %i", async (status) => {
+  handler = (_request, response) => {
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      RateLimit: '"theirs";r=77777;t=1',
+      'RateLimit-Policy': '"theirs";q=77777;w=1',
+      'RateLimit-Limit': '77777',
+      'RateLimit-Remaining': '77777',
+      'RateLimit-Reset': '1',
+      'X-RateLimit-Limit': '77777',
+      'X-RateLimit-Remaining': '77777',
+      'X-RateLimit-Reset': '1',
+      'X-Should-Retry': 'true',
+    });
+    response.end('{"message":"theirs"}');
+  };
+  const limited = callerWith((await gateway.admin.newKey('starter')).key);
+  const answer = await limited.get();
+  expect(answer.status).toBe(status);
+  expect(policiesOf(answer).map(({ name }) => name)).toEqual(['key-minute', 'account-minute', 'account-month']);
+  expect(answer.rawHeaders.filter((name) => name.toLowerCase() === 'x-ratelimit-limit')).toHaveLength(1);
+  const fields = JSON.stringify(answer.rawHeaders);
+  for (const theirs of ['theirs', '77777', 'X-Should-Retry', 'x-should-retry']) expect(fields).not.toContain(theirs);
+  const unlimited = callerWith((await gateway.admin.newKey('unlimited')).key);
+  expect(limitFieldsOf(await unlimited.get())).toEqual([]);
+  handler = json({ ok: true });
+});
+
+it('/usage says what the fields say, costs nothing and needs no scope', async () => {
+  const { account, key } = await gateway.admin.newKey('four', { scopes: ['files:read'] });
+  const caller = callerWith(key);
+  await caller.burst(7);
+  const counted = await caller.get();
+  for (let call = 0; call < 3; call++) {
+    const answer = await caller.get('/usage');
+    expect(answer.status).toBe(200);
+    const policies = policiesOf(answer);
+    expect(policies.map(({ r }) => r)).toEqual(policiesOf(counted).map(({ r }) => r));
+    const usage = answer.json<{
+      windows: { policy: string; limit: number; used: number; remaining: number; resets_at: string }[];
+    }>();
+    expect(usage).toMatchObject({ account_id: account.id, api_key_id: key.id, plan: 'four' });
+    expect(usage.windows.map(({ policy, limit, remaining }) => [policy, limit, remaining])).toEqual(
+      policies.map(({ name, q, r }) => [name, q, r]),
+    );
+    for (const [index, { limit, used, remaining, resets_at: resetsAt }] of usage.windows.entries()) {
+      expect(limit - used).toBe(remaining);
+      expect(Math.abs((Date.parse(resetsAt) - Date.now()) / 1_000 - policies[index]!.t)).toBeLessThan(2);
+    }
+  }
+  const operatorsView = await gateway.admin.usage(account.id);
+  expect(operatorsView.windows.map(({ policy, used }) => [policy, used])).toEqual([
+    ['account-minute', 8],
+    ['account-month', 8],
+  ]);
+});
+
+it('a plan that is changed counts at once, against what was used before', async () => {
+  const { account, key } = await gateway.admin.newKey('monthly');
+  const caller = callerWith(key);
+  expect(await caller.burst(6)).toEqual({ 200: 5, 429: 1 });
+  await gateway.admin.updateAccount(account.id, { plan: 'four' });
+  const answer = await caller.get();
+  expect(answer.status).toBe(200);
+  expect(policiesOf(answer).find(({ name }) => name === 'account-month')).toMatchObject({ q: 10_000, r: 9_994 });
+  await gateway.admin.updateAccount(account.id, { plan: 'monthly' });
+  const lowered = await caller.get();
+  expect([lowered.status, policiesOf(lowered)[0]!.r]).toEqual([429, 0]);
+});
