@@ -164,6 +164,26 @@ describe('what we say', () => {
   });
 });
 
+describe('the state of a trace', () => {
+  const continued = [
+    'tracestate',
+    'a=1',
+    'Traceparent',
+    '00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01',
+    'TraceState',
+    'b=2',
+  ];
+
+  it('goes on with the trace', () => {
+    expect(sent(continued)).toEqual([['tracestate', 'a=1'], ['tracestate', 'b=2'], ...oursOnly]);
+  });
+
+  it('ends where the trace begins anew', () => {
+    expect(sent(['tracestate', 'a=1'])).toEqual(oursOnly);
+    expect(sent(continued, { traceparent: `00-${'1'.repeat(32)}-b7ad6b7169203331-00` })).toHaveLength(oursOnly.length);
+  });
+});
+
 describe('everything else', () => {
   it('arrives as it was: order, case, duplicates, empty values, bytes beyond ASCII', () => {
     const rawHeaders = [

@@ -35,6 +35,7 @@ const enum Verdict {
   Drop,
   Connection,
   Via,
+  TraceState,
 }
 
 /** Verdicts by name as it was spelled; clients spell a handful of names, so most requests find all of theirs here. */
@@ -74,6 +75,8 @@ export function backendRequestHeaders(rawHeaders: readonly string[], identity: F
       if (!value.includes('tg_') || !API_KEY.test(value)) out.push(name, value);
     } else if (verdict === Verdict.Via) {
       via += `${value}, `;
+    } else if (verdict === Verdict.TraceState) {
+      if (continuesTrace(rawHeaders, identity.traceparent)) out.push(name, value);
     } else if (verdict === Verdict.Connection && !isUsualConnection(value)) {
       named = new Set([...(named ?? []), ...value.split(',').map((token) => token.trim().toLowerCase())]);
     }
@@ -117,6 +120,7 @@ function judge(name: string): Verdict {
   let verdict = Verdict.Forward;
   if (lower === 'connection') verdict = Verdict.Connection;
   else if (lower === 'via') verdict = Verdict.Via;
+  else if (lower === 'tracestate') verdict = Verdict.TraceState;
   else if (isOurs(lower) || OVERRIDES.has(lower)) verdict = Verdict.Drop;
   // Some servers take an underscore for a dash: `X_Account_Id` must not arrive where `X-Account-Id` may not.
   else if (lower.includes('_')) verdict = judge(lower.replaceAll('_', '-'));
@@ -126,6 +130,14 @@ function judge(name: string): Verdict {
 
 function isOurs(lower: string): boolean {
   return NEVER_FORWARDED.has(lower) || NEVER_FORWARDED_PREFIXES.some((prefix) => lower.startsWith(prefix));
+}
+
+/** Whether the trace is the client's. The state of a trace that begins anew must be deleted (W3C Trace Context, section 4.3). */
+function continuesTrace(rawHeaders: readonly string[], traceparent: string): boolean {
+  const traceId = traceparent.slice(3, 35);
+  return rawHeaders.some(
+    (name, at) => at % 2 === 0 && name.toLowerCase() === 'traceparent' && rawHeaders[at + 1]?.slice(3, 35) === traceId,
+  );
 }
 
 function isUsualConnection(value: string): boolean {

@@ -1,8 +1,8 @@
 /** The program between a backend whose answer can be changed and a client with a key: what the tests of the proxy begin with. */
+import type { ClientRequest } from 'node:http';
 import type { ApiKeyWithSecret } from './admin.js';
 import { json, startBackend, type Backend, type BackendHandler, type BackendOptions } from './backend.js';
 import { exchange, open, send, sendRaw, type Answer, type Exchange, type SendOptions } from './http.js';
-import type { ClientRequest } from 'node:http';
 import { startTrailgate, type RunningTrailgate, type TrailgateOptions } from './program.js';
 
 export interface ProxiedOptions extends Omit<TrailgateOptions, 'backend'> {
@@ -69,14 +69,4 @@ export async function startProxied(options: ProxiedOptions = {}): Promise<Proxie
       await backend.stop();
     },
   };
-}
-
-/** Parts of an answer as `raw` returns it: status line, fields by lower-case name, body. */
-export function parseRaw(text: string): { status: number; headers: Record<string, string>; body: string } {
-  const end = text.indexOf('\r\n\r\n');
-  const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n');
-  const headers = Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
-  );
-  return { status: Number(statusLine.split(' ')[1]), headers, body: text.slice(end + 4) };
 }
