@@ -1,0 +1,145 @@
+/**
+ * A change to a key or its account is in force on every process within a second (design, section 2.3), and within the
+ * stated ten seconds while the message bus is down. Two processes on one Redis and one PostgreSQL.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Agent } from 'node:http';
+import type { ErrorCode } from '../../src/errors.js';
+import type { Account, ApiKeyWithSecret } from '../support/admin.js';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { describeWithOwnRedis } from '../support/describe-with.js';
+import { send, type Answer } from '../support/http.js';
+import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
+import { expectProblem } from '../support/problem.js';
+import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+import { postgresIsAvailable } from '../support/servers.js';
+
+const SOON_MS = 1_000;
+const BOUND_MS = 10_000;
+
+const describeWithBoth = postgresIsAvailable() ? describeWithOwnRedis : describe.skip;
+
+describeWithBoth('two processes', () => {
+  let backend: Backend;
+  let redis: RedisServer;
+  let database: FreshDatabase;
+  let one: RunningTrailgate;
+  let two: RunningTrailgate;
+  let account: Account;
+  let key: ApiKeyWithSecret;
+  const agent = new Agent({ keepAlive: true });
+
+  beforeAll(async () => {
+    [backend, redis, database] = await Promise.all([startBackend(json({ data: [] })), startRedis(), freshDatabase()]);
+    const options = { backend: backend.url, env: { REDIS_URL: redis.url, DATABASE_URL: database.url } };
+    one = await startTrailgate(options);
+    two = await startTrailgate({ ...options, roles: ['gateway'] });
+    await bothHear();
+  }, 60_000);
+  afterAll(async () => {
+    agent.destroy();
+    await Promise.all([one.stop(), two.stop()]);
+    await Promise.all([backend.stop(), redis.stop(), database.drop()]);
+  });
+
+  const call = (running: RunningTrailgate, secret = key.secret, path = '/customers') =>
+    send(`${running.gatewayUrl}/api/v1${path}`, { agent, headers: { Authorization: `Bearer ${secret}` } });
+
+  /** A key that both processes have in memory, and of which they believe that nothing can have changed unheard. */
+  async function warmKey(plan = 'unlimited'): Promise<void> {
+    ({ account, key } = await one.admin.newKey(plan));
+    for (const running of [one, two]) expect((await call(running)).status).toBe(200);
+  }
+
+  /** Asks both until each has answered so; no answer that lets in may follow one that refuses. */
+  async function inForce(withinMs: number, isInForce: (answer: Answer) => boolean, secret = key.secret): Promise<void> {
+    const startedMs = performance.now();
+    for (const running of [one, two]) {
+      await eventually('the change is in force', async () => isInForce(await call(running, secret)), withinMs);
+    }
+    expect(performance.now() - startedMs).toBeLessThan(withinMs);
+    for (let round = 0; round < 5; round++) {
+      for (const running of [one, two]) expect(isInForce(await call(running, secret))).toBe(true);
+    }
+  }
+
+  const bothHear = () =>
+    eventually('both hear the bus', async () => {
+      const texts = await Promise.all([one, two].map(async ({ adminUrl }) => (await send(`${adminUrl}/metrics`)).text));
+      return texts.every((text) => text.includes('\ntrailgate_invalidation_bus_up 1\n'));
+    });
+
+  const refusedWith = (code: ErrorCode) => (answer: Answer) =>
+    answer.status !== 200 && expectProblem(answer, code).code === code;
+
+  it('refuse a revoked key within a second', async () => {
+    await warmKey();
+    await one.admin.revokeKey(key.id);
+    await inForce(SOON_MS, refusedWith('revoked_api_key'));
+  });
+
+  it('hold to narrowed scopes within a second, and to widened ones', async () => {
+    await warmKey();
+    await one.admin.updateKey(key.id, { scopes: ['files:read'] });
+    await inForce(SOON_MS, refusedWith('insufficient_scope'));
+    await one.admin.updateKey(key.id, { scopes: ['customers:read'] });
+    await inForce(SOON_MS, ({ status }) => status === 200);
+  });
+
+  it('hold to a changed address list within a second', async () => {
+    await warmKey();
+    await one.admin.updateKey(key.id, { allowed_ips: ['192.0.2.1'] });
+    await inForce(SOON_MS, refusedWith('ip_not_allowed'));
+  });
+
+  it('refuse every key of a suspended account within a second, and let them in when it is active again', async () => {
+    await warmKey();
+    const other = await one.admin.createKey(account.id);
+    for (const running of [one, two]) expect((await call(running, other.secret)).status).toBe(200);
+    await one.admin.updateAccount(account.id, { status: 'suspended' });
+    await inForce(SOON_MS, refusedWith('account_suspended'));
+    await inForce(SOON_MS, refusedWith('account_suspended'), other.secret);
+    await one.admin.updateAccount(account.id, { status: 'active' });
+    await inForce(SOON_MS, ({ status }) => status === 200);
+  });
+
+  it('count by a changed plan within a second, and keep what was used', async () => {
+    await warmKey('pro');
+    const used = ({ headers }: Answer) => Number(/"account-minute";r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
+    expect(used(await call(two))).toBe(1_197);
+    await one.admin.updateAccount(account.id, { plan: 'starter' });
+    await inForce(SOON_MS, ({ headers }) => String(headers['ratelimit-policy']).includes('"key-minute";q=60'));
+    expect(used(await call(two))).toBeLessThanOrEqual(120 - 4);
+  });
+
+  it('end the old secret of a rotation without overlap within a second, and know the new one at once', async () => {
+    await warmKey();
+    const rotated = await one.admin.rotateKey(key.id);
+    for (const running of [one, two]) expect((await call(running, rotated.secret)).status).toBe(200);
+    await inForce(SOON_MS, refusedWith('expired_api_key'));
+  });
+
+  it('know a new key at once', async () => {
+    await warmKey();
+    for (let round = 0; round < 5; round++) {
+      const made = await one.admin.createKey(account.id);
+      expect((await call(two, made.secret)).status).toBe(200);
+    }
+  });
+
+  it('refuse a revoked key within ten seconds when Redis has been killed, and hear again when it is back', async () => {
+    await warmKey();
+    const kept = key;
+    const next = (await one.admin.newKey()).key;
+    for (const running of [one, two]) expect((await call(running, next.secret)).status).toBe(200);
+    await redis.kill9();
+    await one.admin.revokeKey(kept.id);
+    await inForce(BOUND_MS, refusedWith('revoked_api_key'), kept.secret);
+    await redis.restart();
+    await bothHear();
+    await one.admin.revokeKey(next.id);
+    await inForce(SOON_MS, refusedWith('revoked_api_key'), next.secret);
+  }, 30_000);
+});

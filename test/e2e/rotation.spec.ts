@@ -1,0 +1,129 @@
+/** A key gets a new secret without a moment at which its holder cannot work (design, section 2.3). */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { hashSecret } from '../../src/keys/api-key-format.js';
+import type { ApiKeyWithSecret } from '../support/admin.js';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { send, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/problem.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+const HOUR_S = 3_600;
+
+let backend: Backend;
+let gateway: RunningTrailgate;
+
+beforeAll(async () => {
+  backend = await startBackend(json({ data: [] }));
+  gateway = await startTrailgate({
+    backend: backend.url,
+    config: { plans: { five: { key: { minute: 5, month: 100 } } } },
+  });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await backend.stop();
+});
+
+const call = (secret: string): Promise<Answer> =>
+  send(`${gateway.gatewayUrl}/api/v1/customers`, { headers: { Authorization: `Bearer ${secret}` } });
+
+/** As if the overlap's time had passed: nobody can wait an hour, and the process has a clock of its own. */
+async function endOverlap(key: ApiKeyWithSecret): Promise<void> {
+  const database = new DatabaseSync(join(gateway.dataDir, 'trailgate.db'), { timeout: 2_000 });
+  const change = database.prepare('update api_key_secret set expires_at = ? where hash = ? and expires_at is not null');
+  expect(change.run(Date.now() - 1, hashSecret(key.secret)).changes).toBe(1);
+  database.close();
+  await gateway.admin.updateKey(key.id, { name: `renamed ${Date.now()}` });
+}
+
+describe('rotation with an overlap', () => {
+  it('lets both secrets work as one key: one id, one quota, one row of usage', async () => {
+    const { account, key } = await gateway.admin.newKey('five');
+    const rotated = await gateway.admin.rotateKey(key.id, HOUR_S);
+    expect([rotated.id, rotated.secret === key.secret]).toEqual([key.id, false]);
+    const left: unknown[] = [];
+    for (const { secret } of [key, rotated, key, rotated, key]) {
+      const answer = await call(secret);
+      expect(answer.status).toBe(200);
+      left.push(/"key-minute";r=(\d+)/.exec(String(answer.headers['ratelimit']))?.[1]);
+    }
+    expect(left).toEqual(['4', '3', '2', '1', '0']);
+    for (const { secret } of [key, rotated]) expectProblem(await call(secret), 'rate_limited');
+    const seen = backend.requests.slice(-5).map(({ headers }) => headers['x-api-key-id']);
+    expect(new Set(seen)).toEqual(new Set([key.id]));
+    const usage = await gateway.admin.usage(account.id, `?api_key_id=${key.id}`);
+    expect(usage.windows.find(({ policy }) => policy === 'key-month')).toMatchObject({ used: 5, remaining: 95 });
+  });
+
+  it('ends the old secret with the overlap, saying that it was rotated, and the new one goes on', async () => {
+    const { key } = await gateway.admin.newKey();
+    const rotated = await gateway.admin.rotateKey(key.id, HOUR_S);
+    for (const { secret } of [key, rotated]) expect((await call(secret)).status).toBe(200);
+    await endOverlap(key);
+    const answer = await call(key.secret);
+    expect(expectProblem(answer, 'expired_api_key').detail).toMatch(/rotated/);
+    expect(answer.headers['www-authenticate']).toContain('error="invalid_token"');
+    expect((await call(rotated.secret)).status).toBe(200);
+  });
+
+  it('never leaves more than two secrets: another rotation ends the one before the last at once', async () => {
+    const { key } = await gateway.admin.newKey();
+    const second = await gateway.admin.rotateKey(key.id, HOUR_S);
+    for (const { secret } of [key, second]) expect((await call(secret)).status).toBe(200);
+    const third = await gateway.admin.rotateKey(key.id, HOUR_S);
+    expectProblem(await call(key.secret), 'expired_api_key');
+    for (const { secret } of [second, third]) expect((await call(secret)).status).toBe(200);
+  });
+
+  it('does not outlive the expiry of the key itself', async () => {
+    const expires_at = new Date(Date.now() + 1_200).toISOString();
+    const { key } = await gateway.admin.newKey('unlimited', { expires_at });
+    const rotated = await gateway.admin.rotateKey(key.id, HOUR_S);
+    await new Promise((done) => setTimeout(done, 1_300));
+    for (const { secret } of [key, rotated]) expectProblem(await call(secret), 'expired_api_key');
+  });
+
+  it('is over for both secrets when the key is revoked', async () => {
+    const { key } = await gateway.admin.newKey();
+    const rotated = await gateway.admin.rotateKey(key.id, HOUR_S);
+    for (const { secret } of [key, rotated]) expect((await call(secret)).status).toBe(200);
+    await gateway.admin.revokeKey(key.id);
+    for (const { secret } of [key, rotated]) expectProblem(await call(secret), 'revoked_api_key');
+    const again = await gateway.admin.request('POST', `/api-keys/${key.id}/rotate`, { overlap_seconds: 0 });
+    expectProblem(again, 'conflict');
+  });
+});
+
+describe('rotation without an overlap', () => {
+  it('ends the old secret at once', async () => {
+    const { key } = await gateway.admin.newKey();
+    expect((await call(key.secret)).status).toBe(200);
+    const rotated = await gateway.admin.rotateKey(key.id, 0);
+    expect(expectProblem(await call(key.secret), 'expired_api_key').detail).toMatch(/rotated/);
+    expect((await call(rotated.secret)).status).toBe(200);
+  });
+
+  it('takes no other overlaps than those that are offered', async () => {
+    const { key } = await gateway.admin.newKey();
+    for (const overlap_seconds of [-1, 1, 3_601, 1e9, '3600', null]) {
+      const answer = await gateway.admin.request('POST', `/api-keys/${key.id}/rotate`, { overlap_seconds });
+      expectProblem(answer, 'validation_failed');
+    }
+    expect((await call(key.secret)).status).toBe(200);
+  });
+
+  it('lets no request fail of a client that takes the new secret as soon as it has it', async () => {
+    const { key } = await gateway.admin.newKey();
+    let { secret } = key;
+    let rotations = 0;
+    const statuses = new Set<number>();
+    const client = (async () => {
+      while (rotations < 5) statuses.add((await call(secret)).status);
+    })();
+    for (; rotations < 5; rotations++) ({ secret } = await gateway.admin.rotateKey(key.id, HOUR_S));
+    await client;
+    expect([...statuses]).toEqual([200]);
+  });
+});

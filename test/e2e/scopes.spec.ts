@@ -1,0 +1,125 @@
+/** A key does what its scopes say and nothing else: deny by default, wildcards, and a 403 that names what is missing. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Account } from '../support/admin.js';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { send, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/problem.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+/** Method, path, the scopes that it needs. */
+const OPERATIONS = [
+  ['GET', '/customers', ['customers:read']],
+  ['HEAD', '/customers', ['customers:read']],
+  ['POST', '/customers', ['customers:write']],
+  ['GET', '/customers/7', ['customers:read']],
+  ['PUT', '/customers/7', ['customers:write']],
+  ['PATCH', '/customers/7', ['customers:write']],
+  ['DELETE', '/customers/7', ['customers:write']],
+  ['GET', '/files/a', ['files:read']],
+  ['PUT', '/files/a', ['files:write']],
+  ['POST', '/export', ['customers:read', 'files:write']],
+  ['GET', '/open', []],
+] as const;
+
+let backend: Backend;
+let gateway: RunningTrailgate;
+let account: Account;
+
+beforeAll(async () => {
+  backend = await startBackend(json({ data: [] }));
+  const operations = [{ match: 'POST /export', service: 'backend', scopes: ['customers:read', 'files:write'] }];
+  gateway = await startTrailgate({ backend: backend.url, config: { operations } });
+  account = await gateway.admin.createAccount({ plan: 'starter' });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await backend.stop();
+});
+
+async function secretWith(...scopes: string[]): Promise<string> {
+  return (await gateway.admin.createKey(account.id, { scopes })).secret;
+}
+
+function call(secret: string, method: string, path: string): Promise<Answer> {
+  return send(`${gateway.gatewayUrl}/api/v1${path}`, { method, headers: { Authorization: `Bearer ${secret}` } });
+}
+
+/** As a reader of the documentation would work it out. */
+function granted(scopes: readonly string[], needed: readonly string[]): boolean {
+  return needed.every((scope) => scopes.some((one) => [scope, `${scope.split(':')[0]}:*`, '*'].includes(one)));
+}
+
+describe('scopes', () => {
+  it.each([
+    [['customers:read']],
+    [['customers:write']],
+    [['customers:*']],
+    [['files:read', 'files:write']],
+    [['customers:read', 'files:*']],
+    [['*']],
+  ])('a key with %j reaches exactly its operations, and the backend is asked for no other', async (scopes) => {
+    // A plan's limits are for other tests.
+    const own = await gateway.admin.createAccount();
+    const { secret } = await gateway.admin.createKey(own.id, { scopes });
+    for (const [method, path, needed] of OPERATIONS) {
+      const before = backend.requests.length;
+      const answer = await call(secret, method, path);
+      const allowed = granted(scopes, needed);
+      expect([method, path, answer.status]).toEqual([method, path, allowed ? 200 : 403]);
+      expect(backend.requests.length - before).toBe(allowed ? 1 : 0);
+    }
+  });
+
+  it('a refusal names the scopes that are missing, and challenges with all that are needed', async () => {
+    const answer = await call(await secretWith('customers:read'), 'POST', '/export');
+    const problem = expectProblem(answer, 'insufficient_scope');
+    expect(problem).toMatchObject({ missing_scopes: ['files:write'] });
+    expect(problem.detail).toContain('files:write');
+    expect(problem.detail).not.toContain('customers:read');
+    expect(answer.headers['www-authenticate']).toBe(
+      'Bearer realm="api", error="insufficient_scope", scope="customers:read files:write"',
+    );
+  });
+
+  it('a refusal costs nothing and still says what is left', async () => {
+    const secret = await secretWith('files:read');
+    for (let round = 0; round < 3; round++) {
+      const answer = await call(secret, 'GET', '/customers');
+      expectProblem(answer, 'insufficient_scope');
+      expect(answer.headers['ratelimit']).toMatch(/^"key-minute";r=60;t=\d+, "account-minute"/);
+    }
+  });
+
+  it('an operation that says scopes: [] needs a key and no scope', async () => {
+    expect((await call(await secretWith('files:read'), 'GET', '/open')).status).toBe(200);
+    expectProblem(await send(`${gateway.gatewayUrl}/api/v1/open`), 'missing_api_key');
+  });
+
+  it('what is not configured is reachable by no scope', async () => {
+    const secret = await secretWith('*');
+    const before = backend.requests.length;
+    for (const path of ['/tours', '/customers/7/notes', '/health', '/', '/Customers', '/customers/']) {
+      expect([400, 404]).toContain((await call(secret, 'GET', path)).status);
+    }
+    expectProblem(await call(secret, 'DELETE', '/customers'), 'method_not_allowed');
+    expect(backend.requests.length).toBe(before);
+  });
+
+  it('the backend is told the scopes of the key, and a client cannot add to them', async () => {
+    const secret = await secretWith('files:read', 'customers:read');
+    const headers = { Authorization: `Bearer ${secret}`, 'X-Api-Scopes': '*', x_api_scopes: '*' };
+    await send(`${gateway.gatewayUrl}/api/v1/customers`, { headers });
+    const seen = backend.requests.at(-1)?.rawHeaders ?? [];
+    const scopes = seen.filter((_, index) => seen[index - 1]?.toLowerCase().replaceAll('_', '-') === 'x-api-scopes');
+    expect(scopes).toEqual(['customers:read files:read']);
+  });
+
+  it('a key cannot be given a scope that no operation has', async () => {
+    const answer = await gateway.admin.request('POST', `/accounts/${account.id}/api-keys`, {
+      name: 'k',
+      scopes: ['customers:read', 'tours:read'],
+    });
+    const problem = expectProblem(answer, 'validation_failed');
+    expect(problem.errors).toEqual([expect.objectContaining({ pointer: '#/scopes/1' })]);
+  });
+});
