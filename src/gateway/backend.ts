@@ -47,7 +47,7 @@ export class Backend {
         path,
         headers,
         answerHeaders,
-        timing: exchange,
+        client: exchange,
       });
       sent = true;
       await done;

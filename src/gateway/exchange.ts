@@ -3,10 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operation } from '../config/schema.js';
 import type { KnownKey } from '../keys/known-key.js';
+import type { ForwardClient } from '../proxy/forward-request.js';
 import type { QuotaDecision, QuotaSubject } from '../quotas/policies.js';
 import { requestId, traceparent } from './request-ids.js';
 
-export class Exchange {
+export class Exchange implements ForwardClient {
   readonly requestId: string;
   readonly startedMs = performance.now();
   /** Where the query begins in `url`; its length where there is none. */
@@ -21,6 +22,7 @@ export class Exchange {
   /** Code of the problem that it was answered with. */
   problemCode = '';
   upstreamMs = -1;
+  onClose: (() => void) | undefined;
 
   constructor(
     readonly message: IncomingMessage,

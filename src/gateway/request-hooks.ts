@@ -18,7 +18,10 @@ export function installRequestHooks(fastify: FastifyInstance, requestLog: Reques
     const exchange = new Exchange(request.raw, reply.raw, originForm(request.raw));
     (request as GatewayRequest).exchange = exchange;
     const address = plainAddress(request.ip);
-    reply.raw.once('close', () => requestLog.record(exchange, address));
+    reply.raw.once('close', () => {
+      exchange.onClose?.();
+      requestLog.record(exchange, address);
+    });
     const problem = broken ?? urlProblem(exchange.url);
     if (problem === undefined) {
       done();

@@ -1,5 +1,6 @@
 /** The end of every request: its duration in a histogram, its outcome in counters, one line in the log. Never a secret. */
 import { systemClock } from '../clock.js';
+import type { Operation } from '../config/schema.js';
 import { ERRORS, type ErrorCode } from '../errors.js';
 import { withoutSecrets } from '../keys/api-key-format.js';
 import type { Log } from '../log.js';
@@ -21,7 +22,8 @@ const LONGEST_PATH = 1_000;
 const CLIENT_GONE = 499;
 
 export class RequestLog {
-  private readonly durations = new Map<string, HistogramSeries>();
+  /** By operation and status: an array read instead of a look-up by text, for the requests that come most. */
+  private readonly byOperation: HistogramSeries[][] = [];
   private readonly enabled: boolean;
 
   constructor(private readonly log: Log) {
@@ -33,23 +35,22 @@ export class RequestLog {
     const { response, operation, message } = exchange;
     const status = response.writableFinished ? response.statusCode : CLIENT_GONE;
     const durationMs = performance.now() - exchange.startedMs;
-    this.durationOf(message.method ?? '', operation?.template ?? '', status).observe(durationMs / 1_000);
+    this.durationOf(message.method ?? '', operation, status).observe(durationMs / 1_000);
     if (exchange.problemCode !== '') {
       METRICS.refusals.series(exchange.problemCode, ERRORS[exchange.problemCode as ErrorCode].fault).inc();
     }
     if (this.enabled) this.log.write(line(exchange, clientAddress, status, durationMs));
   }
 
-  private durationOf(method: string, route: string, status: number): HistogramSeries {
-    const id = `${method} ${route} ${status}`;
-    let series = this.durations.get(id);
-    if (series === undefined) {
-      // OpenTelemetry: a method that is not known must not become a label.
-      const known = KNOWN_METHODS.has(method) ? method : '_OTHER';
-      series = METRICS.requestDuration.series(known, route, status);
-      if (known === method) this.durations.set(id, series);
-    }
-    return series;
+  private durationOf(method: string, operation: Operation | undefined, status: number): HistogramSeries {
+    if (operation?.method !== method) return this.lookUp(method, operation?.template ?? '', status);
+    const statuses = (this.byOperation[operation.index] ??= []);
+    return (statuses[status] ??= this.lookUp(method, operation.template, status));
+  }
+
+  private lookUp(method: string, route: string, status: number): HistogramSeries {
+    // OpenTelemetry: a method that is not known must not become a label.
+    return METRICS.requestDuration.series(KNOWN_METHODS.has(method) ? method : '_OTHER', route, status);
   }
 }
 

@@ -13,6 +13,13 @@ export interface ForwardRequest {
   readonly headers: string[];
   /** Fields that every answer to this request carries: request id, usage. */
   readonly answerHeaders: readonly string[];
-  /** Where the time that the backend took is noted before the answer ends, for the log. */
-  readonly timing: { upstreamMs: number };
+  readonly client: ForwardClient;
+}
+
+/** What the forwarder and whoever holds the client's connection tell each other. */
+export interface ForwardClient {
+  /** Time that the backend took; set before the answer ends. */
+  upstreamMs: number;
+  /** Set while a call is under way; to be called when the client's connection is done or gone. */
+  onClose: (() => void) | undefined;
 }

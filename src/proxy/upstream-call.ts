@@ -52,7 +52,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring {
     const { timeouts } = this.options.upstream.config;
     this.deadlineIn(body === null ? timeouts.connect + timeouts.firstByte : timeouts.connect + timeouts.idle);
     this.options.deadlines.add(this);
-    this.options.request.response.once('close', this.onClientClose);
+    this.options.request.client.onClose = this.onClientClose;
   }
 
   /** A piece of the request body has arrived. */
@@ -160,8 +160,10 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring {
 
   private endAnswer(chunk?: Buffer): void {
     this.answerEnded = true;
-    if (chunk === undefined) this.options.request.response.end();
-    else this.options.request.response.end(chunk);
+    const { response } = this.options.request;
+    // As a Latin-1 string, byte for byte, the body joins the head in one buffer; as a Buffer the two would leave by writev.
+    if (chunk === undefined) response.end();
+    else response.end(chunk.toString('latin1'), 'latin1');
   }
 
   /** The client reads more slowly than the backend writes: stop reading until its connection has room again. */
@@ -206,9 +208,9 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring {
   private finish(outcome: UpstreamOutcome): void {
     this.settled = true;
     this.options.deadlines.remove(this);
-    this.options.request.response.off('close', this.onClientClose);
+    this.options.request.client.onClose = undefined;
     const durationMs = performance.now() - this.startedMs;
-    this.options.request.timing.upstreamMs = durationMs;
+    this.options.request.client.upstreamMs = durationMs;
     this.options.upstream.record(outcome, durationMs);
   }
 

@@ -58,6 +58,9 @@ export class QuotaSubject {
   /** `RateLimit-Policy` of this subject, and the period that it was written for. */
   policyField = '';
   policyFieldPeriod = 0;
+  /** The limits as the script in Redis reads them, and the period that they were written for. */
+  limitsText = '';
+  limitsTextPeriod = 0;
   /** Label of the month whose counts have changed since they were last written to the database; 0: none. */
   dirtyMonth = 0;
   readonly accountCounterKey: string;

@@ -20,10 +20,14 @@ const LARGEST_BATCH = 256;
 /** How often a counter may turn out to be missing again right after it was seeded. */
 const SEED_ATTEMPTS = 2;
 
+const SPACE = 0x20;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+
 /** Equal requests that wait for one decision. */
 class Group {
-  readonly resolvers: ((decision: QuotaDecision) => void)[] = [];
-  readonly rejecters: ((error: unknown) => void)[] = [];
+  /** Resolve and reject of each, in turn. */
+  readonly waiting: ((answer: never) => void)[] = [];
   seeded = 0;
 
   constructor(
@@ -31,8 +35,24 @@ class Group {
     readonly cost: number,
   ) {}
 
+  get size(): number {
+    return this.waiting.length / 2;
+  }
+
+  add(resolve: (decision: QuotaDecision) => void, reject: (error: unknown) => void): void {
+    this.waiting.push(resolve, reject);
+  }
+
+  resolve(verdict: GroupVerdict): void {
+    for (let position = 0; position < this.size; position++) {
+      const resolve = this.waiting[position * 2] as (decision: QuotaDecision) => void;
+      resolve(decisionFor(this.subject, this.cost, verdict, position));
+    }
+  }
+
   reject(error: unknown): void {
-    for (const reject of this.rejecters) reject(error);
+    for (let index = 1; index < this.waiting.length; index += 2)
+      (this.waiting[index] as (error: unknown) => void)(error);
   }
 }
 
@@ -42,7 +62,9 @@ const GIVE_BACK = new Script(GIVE_BACK_LUA);
 const READ = new Script(READ_LUA);
 
 export class RedisCounters implements CounterStore {
-  private pending = new Map<QuotaSubject, Group[]>();
+  private pending: Group[] = [];
+  /** The group of `pending` that a subject's next request may join. */
+  private open = new Map<QuotaSubject, Group>();
   private inFlight = false;
   private readonly month = new CurrentMonth();
   private readonly seeding = new SingleFlight();
@@ -60,9 +82,7 @@ export class RedisCounters implements CounterStore {
 
   decide(subject: QuotaSubject, cost: number): Promise<QuotaDecision> {
     return new Promise((resolve, reject) => {
-      const group = this.groupFor(subject, cost);
-      group.resolvers.push(resolve);
-      group.rejecters.push(reject);
+      this.groupFor(subject, cost).add(resolve, reject);
       if (!this.inFlight) void this.send();
     });
   }
@@ -78,10 +98,10 @@ export class RedisCounters implements CounterStore {
 
   async read(accountId: string, keyId: string | undefined): Promise<CounterReading> {
     const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
-    let answer = await this.call(READ, keys, []);
+    let answer = (await this.call(READ, keys, [])) as number[];
     if (answer[1] === -1 || answer[5] === -1) {
       await this.seed(accountId, keyId, this.month.at(answer[0] ?? this.clock.now()));
-      answer = await this.call(READ, keys, []);
+      answer = (await this.call(READ, keys, [])) as number[];
     }
     const [nowMs = this.clock.now(), ...counters] = answer;
     const period = this.month.at(nowMs);
@@ -102,21 +122,18 @@ export class RedisCounters implements CounterStore {
   }
 
   private groupFor(subject: QuotaSubject, cost: number): Group {
-    const groups = this.pending.get(subject);
-    if (groups === undefined) {
-      const group = new Group(subject, cost);
-      this.pending.set(subject, [group]);
-      return group;
-    }
-    let group = groups.find((candidate) => candidate.cost === cost);
-    if (group === undefined) groups.push((group = new Group(subject, cost)));
+    const open = this.open.get(subject);
+    if (open?.cost === cost) return open;
+    const group = new Group(subject, cost);
+    this.open.set(subject, group);
+    this.pending.push(group);
     return group;
   }
 
   /** Sends what has gathered, and again until nothing waits. */
   private async send(): Promise<void> {
     this.inFlight = true;
-    while (this.pending.size > 0) {
+    while (this.pending.length > 0) {
       const batch = this.takeBatch();
       const period = this.month.at(this.clock.now() + this.offsetMs);
       try {
@@ -129,66 +146,37 @@ export class RedisCounters implements CounterStore {
   }
 
   private takeBatch(): Group[] {
-    const batch: Group[] = [];
-    for (const [subject, groups] of this.pending) {
-      this.pending.delete(subject);
-      batch.push(...groups);
-      if (batch.length >= LARGEST_BATCH) break;
+    if (this.pending.length <= LARGEST_BATCH) {
+      const batch = this.pending;
+      this.pending = [];
+      this.open.clear();
+      return batch;
     }
+    const batch = this.pending.splice(0, LARGEST_BATCH);
+    for (const group of batch) if (this.open.get(group.subject) === group) this.open.delete(group.subject);
     return batch;
   }
 
-  private ask(batch: readonly Group[], period: MonthPeriod): Promise<number[]> {
+  private async ask(batch: readonly Group[], period: MonthPeriod): Promise<number[]> {
     const keys: string[] = [];
-    const args: number[] = [];
-    const expireAtMs = period.endMs + COUNTER_GRACE_MS;
-    for (const { subject, cost, resolvers } of batch) {
-      const { limits } = subject;
+    const texts: string[] = [];
+    for (const { subject, cost, size } of batch) {
       keys.push(subject.accountCounterKey, subject.keyCounterKey);
-      args.push(
-        cost,
-        resolvers.length,
-        argument(limits.accountMinute),
-        argument(limits.keyMinute),
-        argument(limits.accountMonth),
-        argument(limits.keyMonth),
-        period.label,
-        expireAtMs,
-      );
+      texts.push(`${cost} ${size} ${limitsText(subject, period)}`);
     }
-    return this.call(DECIDE, keys, args);
+    return numbersOf((await this.call(DECIDE, keys, texts)) as string);
   }
 
   /** Hands every waiting request its decision. */
   private settle(batch: readonly Group[], period: MonthPeriod, answer: readonly number[]): void {
     const nowMs = answer[0] ?? this.clock.now();
     this.offsetMs = nowMs - this.clock.now();
-    batch.forEach((group, index) => {
-      const at = 1 + index * DECIDE_ANSWERS;
-      if (answer[at] === -1) {
-        void this.seedAndAskAgain(group, period);
-        return;
-      }
-      const verdict: GroupVerdict = {
-        source: 'store',
-        nowMs,
-        period,
-        admitted: answer[at] ?? 0,
-        before: {
-          accountMinute: answer[at + 1] ?? 0,
-          keyMinute: answer[at + 2] ?? 0,
-          accountMonth: answer[at + 3] ?? 0,
-          keyMonth: answer[at + 4] ?? 0,
-        },
-        accountOldest: answer[at + 5] ?? 0,
-        keyOldest: answer[at + 6] ?? 0,
-        accountFreedAt: answer[at + 7] ?? 0,
-        keyFreedAt: answer[at + 8] ?? 0,
-      };
-      group.resolvers.forEach((resolve, position) =>
-        resolve(decisionFor(group.subject, group.cost, verdict, position)),
-      );
-    });
+    let at = 1;
+    for (const group of batch) {
+      if (answer[at] === -1) void this.seedAndAskAgain(group, period);
+      else group.resolve(verdictAt(answer, at, nowMs, period));
+      at += DECIDE_ANSWERS;
+    }
   }
 
   /** A counter was missing: a new account or an emptied Redis. Its month comes from the database before anything counts. */
@@ -201,9 +189,7 @@ export class RedisCounters implements CounterStore {
       return;
     }
     group.seeded += 1;
-    const waiting = this.pending.get(group.subject);
-    if (waiting === undefined) this.pending.set(group.subject, [group]);
-    else waiting.push(group);
+    this.pending.push(group);
     if (!this.inFlight) void this.send();
   }
 
@@ -215,12 +201,12 @@ export class RedisCounters implements CounterStore {
     });
   }
 
-  private async call(script: Script, keys: readonly string[], args: readonly number[]): Promise<number[]> {
+  private async call(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     const startedMs = performance.now();
     try {
       const answer = await withinDeadline(script.run(this.client, keys, args));
       this.onCall(true);
-      return answer as number[];
+      return answer;
     } catch (error) {
       this.onCall(false);
       throw error;
@@ -230,8 +216,55 @@ export class RedisCounters implements CounterStore {
   }
 }
 
-function argument(limit: number): number {
-  return limit === Infinity ? -1 : limit;
+/** The part of a group's text that changes with the plan and the month only; kept on the subject. */
+function limitsText(subject: QuotaSubject, period: MonthPeriod): string {
+  if (subject.limitsTextPeriod !== period.label) {
+    const { accountMinute, keyMinute, accountMonth, keyMonth } = subject.limits;
+    const limits = [accountMinute, keyMinute, accountMonth, keyMonth].map((limit) => (limit === Infinity ? -1 : limit));
+    subject.limitsText = `${limits.join(' ')} ${period.label} ${period.endMs + COUNTER_GRACE_MS}`;
+    subject.limitsTextPeriod = period.label;
+  }
+  return subject.limitsText;
+}
+
+/** Whole numbers with single spaces between them. */
+function numbersOf(text: string): number[] {
+  const numbers: number[] = [];
+  let value = 0;
+  let sign = 1;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === SPACE) {
+      numbers.push(sign * value);
+      value = 0;
+      sign = 1;
+    } else if (code === MINUS) {
+      sign = -1;
+    } else {
+      value = value * 10 + (code - ZERO);
+    }
+  }
+  numbers.push(sign * value);
+  return numbers;
+}
+
+function verdictAt(answer: readonly number[], at: number, nowMs: number, period: MonthPeriod): GroupVerdict {
+  return {
+    source: 'store',
+    nowMs,
+    period,
+    admitted: answer[at] ?? 0,
+    before: {
+      accountMinute: answer[at + 1] ?? 0,
+      keyMinute: answer[at + 2] ?? 0,
+      accountMonth: answer[at + 3] ?? 0,
+      keyMonth: answer[at + 4] ?? 0,
+    },
+    accountOldest: answer[at + 5] ?? 0,
+    keyOldest: answer[at + 6] ?? 0,
+    accountFreedAt: answer[at + 7] ?? 0,
+    keyFreedAt: answer[at + 8] ?? 0,
+  };
 }
 
 function readCounter(
