@@ -1,0 +1,113 @@
+/** A client that goes away takes the backend's work with it, whenever it goes. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { eventually } from '../support/processes.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+let gateway: Proxied;
+
+beforeAll(async () => {
+  gateway = await startProxied({
+    backendOptions: { atOnce: true },
+    config: { services: { backend: { connections: 2 } } },
+  });
+});
+afterAll(() => gateway.stop());
+
+const backendIsReleased = () =>
+  eventually('the backend is told', () => gateway.backend.requests.at(-1)?.aborted === true, 2_000);
+
+const requestLines = () => gateway.trailgate.logs().filter(({ event }) => event === 'request');
+
+it('gone before there is an answer: the call to the backend ends', async () => {
+  gateway.answerWith(() => {});
+  const request = gateway.open('/open').on('error', () => {});
+  request.end();
+  await eventually('the backend has it', () => gateway.backend.requests.length === 1);
+  request.destroy();
+  await backendIsReleased();
+});
+
+it('gone while the answer streams: the call to the backend ends', async () => {
+  gateway.answerWith((_request, response) => {
+    response.write('first');
+  });
+  const { request, response } = await gateway.exchange('/open');
+  await once(response, 'data');
+  request.destroy();
+  await backendIsReleased();
+});
+
+it('gone while it reads slowly and the backend is held: the call to the backend ends', async () => {
+  gateway.answerWith((_request, response) => {
+    const more = (): void => {
+      while (response.write(Buffer.alloc(256 * 1024)));
+      response.once('drain', more);
+    };
+    more();
+  });
+  const { request, response } = await gateway.exchange('/files/endless');
+  response.pause();
+  await new Promise((done) => setTimeout(done, 300));
+  request.destroy();
+  await backendIsReleased();
+});
+
+it('gone in the middle of an upload: the call ends, and the backend never sees the end of a body', async () => {
+  gateway.answerWith((request) => void request.resume());
+  for (const framing of [
+    ['Transfer-Encoding', 'chunked'],
+    ['Content-Length', '1000'],
+  ]) {
+    gateway.backend.requests.length = 0;
+    const request = gateway.open('/files/a', { method: 'PUT', headers: framing }).on('error', () => {});
+    request.write('half');
+    await eventually('half of it has arrived', () => gateway.backend.requests[0]?.bodyBytes === 4);
+    request.destroy();
+    await backendIsReleased();
+    expect(gateway.backend.requests[0]).toMatchObject({ bodyBytes: 4 });
+    expect(gateway.backend.requests[0]?.bodySha256).toBeUndefined();
+  }
+});
+
+it('gone while it waits for a free connection: the backend never hears of it', async () => {
+  gateway.answerWith(() => {});
+  const holders = [1, 2].map(() => gateway.open('/open').on('error', () => {}));
+  for (const holder of holders) holder.end();
+  await eventually('both connections are taken', () => gateway.backend.requests.length === 2);
+  const before = requestLines().length;
+  const waiting = gateway.open('/open?waiting').on('error', () => {});
+  waiting.end();
+  await new Promise((done) => setTimeout(done, 100));
+  waiting.destroy();
+  await eventually('it is over', () => requestLines().length > before);
+  for (const holder of holders) holder.destroy();
+  await eventually('the others are over', () => gateway.backend.requests.every(({ aborted }) => aborted));
+  gateway.answerWith((_request, response) => response.end('ok'));
+  expect((await gateway.send('/open')).text).toBe('ok');
+  expect(gateway.backend.requests.map(({ url }) => url)).toEqual(['/open']);
+});
+
+it('is logged as 499, once', async () => {
+  const before = requestLines().length;
+  gateway.answerWith(() => {});
+  const request = gateway.open('/open', { headers: ['X-Request-Id', 'gone-client'] }).on('error', () => {});
+  request.end();
+  await eventually('the backend has it', () => gateway.backend.requests.length === 1);
+  request.destroy();
+  await eventually('it is logged', () => requestLines().length > before);
+  const lines = requestLines().filter((line) => line['request_id'] === 'gone-client');
+  expect(lines).toEqual([expect.objectContaining({ status: 499 })]);
+});
+
+it('costs no connection: after a hundred of them the two connections still serve', async () => {
+  gateway.answerWith(() => {});
+  for (let index = 0; index < 100; index++) {
+    const request = gateway.open('/open').on('error', () => {});
+    request.end();
+    await eventually('the backend has it', () => gateway.backend.requests.length === index + 1);
+    request.destroy();
+  }
+  gateway.answerWith((_request, response) => response.end('ok'));
+  for (let index = 0; index < 10; index++) expect((await gateway.send('/open')).text).toBe('ok');
+});
