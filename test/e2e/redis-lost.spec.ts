@@ -1,0 +1,210 @@
+/** Redis freezes, dies, comes back empty: every plan does what it says, quickly, and the gateway mends itself. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { connectRedis, redisReady } from '../../src/redis/connect.js';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { describeWithOwnRedis } from '../support/describe-with.js';
+import { send, type Answer } from '../support/http.js';
+import { eventually, sleep } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { Caller, limitFieldsOf, policiesOf } from '../support/rate-limit.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+
+const FLUSH_MS = 200;
+const PLANS = {
+  local: { key: { minute: 30 }, account: { month: 1_000 }, onRedisLoss: 'local' },
+  open: { key: { minute: 3 }, onRedisLoss: 'open' },
+  closed: { key: { minute: 1_000 }, onRedisLoss: 'closed' },
+  month: { account: { month: 100 } },
+};
+/** The deadline of a decision: without a breaker every request would wait for it. */
+const DEADLINE_MS = 50;
+
+let backend: Backend;
+let redis: RedisServer;
+let gateway: RunningTrailgate;
+const callers: Caller[] = [];
+
+async function callerOn(plan: keyof typeof PLANS): Promise<Caller> {
+  const { key } = await gateway.admin.newKey(plan);
+  const caller = new Caller(gateway.gatewayUrl, key.secret);
+  callers.push(caller);
+  return caller;
+}
+
+/** A metric without labels beside `store`, as it stands. */
+async function metric(name: string): Promise<number> {
+  const { text } = await send(`${gateway.adminUrl}/metrics`);
+  const line = text
+    .split('\n')
+    .find((each) => each.startsWith(`${name} `) || each.startsWith(`${name}{store="redis"}`));
+  return Number(line?.split(' ').at(-1));
+}
+
+/** Requests one after the other; how long each took, milliseconds. */
+async function timed(caller: Caller, count: number): Promise<{ answers: Answer[]; tookMs: number[] }> {
+  const answers: Answer[] = [];
+  const tookMs: number[] = [];
+  for (let request = 0; request < count; request++) {
+    const startedMs = performance.now();
+    answers.push(await caller.get());
+    tookMs.push(performance.now() - startedMs);
+  }
+  return { answers, tookMs };
+}
+
+/** All quick: what a probe of Redis adds now and then is bounded, and most wait for nothing. */
+function expectQuick(tookMs: readonly number[]): void {
+  const sorted = tookMs.toSorted((a, b) => a - b);
+  expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(DEADLINE_MS);
+  expect(sorted.at(-1)).toBeLessThan(500);
+}
+
+/** Sends until the breaker is open. */
+async function untilLost(caller: Caller): Promise<void> {
+  await eventually('the loss is noticed', async () => {
+    await caller.get();
+    return (await metric('trailgate_quota_store_up')) === 0;
+  });
+}
+
+/** Sends until Redis decides again. */
+async function untilBack(caller: Caller): Promise<void> {
+  await eventually('Redis decides again', async () => {
+    await caller.get();
+    return (await metric('trailgate_quota_store_up')) === 1;
+  });
+}
+
+describeWithOwnRedis('without Redis', () => {
+  beforeAll(async () => {
+    backend = await startBackend(json({ ok: true }));
+    redis = await startRedis();
+    gateway = await startTrailgate({
+      backend: backend.url,
+      config: { plans: PLANS, usage: { flushInterval: `${FLUSH_MS}ms` } },
+      env: { REDIS_URL: redis.url },
+    });
+  });
+  afterAll(async () => {
+    for (const caller of callers) caller.close();
+    await gateway.stop();
+    await redis.stop();
+    await backend.stop();
+  });
+
+  const LOSSES = [
+    ['frozen', async () => redis.pause(), async () => redis.resume()],
+    ['killed', () => redis.kill9(), () => redis.restart()],
+  ] as const;
+
+  describe.each(LOSSES)('%s', (_how, lose, restore) => {
+    let local: Caller;
+    let open: Caller;
+    let closed: Caller;
+    beforeEach(async () => {
+      [local, open, closed] = await Promise.all([callerOn('local'), callerOn('open'), callerOn('closed')]);
+      await untilBack(await callerOn('closed'));
+    });
+    afterEach(restore);
+
+    it('each plan does what it says, at once, and the loss shows in metrics, log and readiness', async () => {
+      expect(await local.burst(10)).toEqual({ 200: 10 });
+      await Promise.all([open.get(), closed.get()]);
+      const lostBefore = gateway.logs().filter(({ event }) => event === 'quota_store_lost').length;
+      await lose();
+      await untilLost(open);
+
+      const onLocal = await timed(local, 40);
+      const statuses = onLocal.answers.map(({ status }) => status);
+      expect(statuses.slice(0, 20)).toEqual(statuses.slice(0, 20).map(() => 200));
+      expect(statuses.slice(20)).toEqual(statuses.slice(20).map(() => 429));
+      expect(policiesOf(onLocal.answers[0]!)).toMatchObject([
+        { name: 'key-minute', r: 19 },
+        { name: 'account-month', r: 989 },
+      ]);
+      expect(onLocal.answers.at(-1)?.json()['code']).toBe('rate_limited');
+
+      const onOpen = await timed(open, 20);
+      expect(onOpen.answers.map(({ status }) => status)).toEqual(onOpen.answers.map(() => 200));
+      expect(onOpen.answers.flatMap(limitFieldsOf)).toEqual([]);
+
+      const reached = backend.requests.length;
+      const onClosed = await timed(closed, 20);
+      for (const answer of onClosed.answers) {
+        expect([answer.status, answer.json()['code']]).toEqual([503, 'quota_unavailable']);
+        expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+        expect(limitFieldsOf(answer)).toEqual([]);
+      }
+      expect(backend.requests).toHaveLength(reached);
+      expectQuick([...onLocal.tookMs, ...onOpen.tookMs, ...onClosed.tookMs]);
+
+      expect(await metric('trailgate_quota_store_up')).toBe(0);
+      expect(await metric('trailgate_quota_store_degraded_seconds_total')).toBeGreaterThan(0);
+      expect(gateway.logs().filter(({ event }) => event === 'quota_store_lost')).toHaveLength(lostBefore + 1);
+      const ready = await send(`${gateway.adminUrl}/readyz`);
+      expect(ready.status).toBe(200);
+      expect(ready.text).toContain('Redis is lost');
+    });
+
+    it('the gateway recovers by itself when Redis is back, and all nodes share the limits again', async () => {
+      await closed.get();
+      await lose();
+      await untilLost(open);
+      expect((await closed.get()).status).toBe(503);
+      await restore();
+      await untilBack(open);
+      const answer = await closed.get();
+      expect(answer.status).toBe(200);
+      expect(policiesOf(answer)[0]).toMatchObject({ name: 'key-minute', q: 1_000 });
+      expect(gateway.logs().some(({ event }) => event === 'quota_store_back')).toBe(true);
+      const degraded = await metric('trailgate_quota_store_degraded_seconds_total');
+      await sleep(300);
+      expect(await metric('trailgate_quota_store_degraded_seconds_total')).toBe(degraded);
+    });
+
+    it('a key that was never seen before is served as well', async () => {
+      await lose();
+      await untilLost(open);
+      const fresh = await callerOn('local');
+      expect(await fresh.burst(40)).toEqual({ 200: 30, 429: 10 });
+    });
+  });
+
+  describe('emptied in mid-month', () => {
+    const flushall = async (): Promise<void> => {
+      const client = connectRedis(redis.url, 'test', { warn: () => {} });
+      await redisReady(client, 5_000);
+      await client.flushall();
+      client.disconnect();
+    };
+
+    it('the month comes back from the database, and the limit still holds', async () => {
+      await untilBack(await callerOn('closed'));
+      const caller = await callerOn('month');
+      expect(await caller.burst(40)).toEqual({ 200: 40 });
+      await sleep(3 * FLUSH_MS);
+      await flushall();
+      expect(await caller.used()).toEqual({ 'account-month': 40 });
+      await flushall();
+      expect(await caller.burst(100)).toEqual({ 200: 60, 429: 40 });
+    });
+
+    it('under traffic no more is lost than what one flush interval holds', async () => {
+      const caller = await callerOn('month');
+      const answeredAtMs: number[] = [];
+      const untilMs = performance.now() + 1_000;
+      while (performance.now() < untilMs) {
+        expect((await caller.get()).status).toBe(200);
+        answeredAtMs.push(performance.now());
+        await sleep(15);
+      }
+      const emptiedAtMs = performance.now();
+      await flushall();
+      const { 'account-month': used = 0 } = await caller.used();
+      const safe = answeredAtMs.filter((ms) => ms < emptiedAtMs - FLUSH_MS - 300).length;
+      expect(safe).toBeGreaterThan(5);
+      expect(used).toBeGreaterThanOrEqual(safe);
+      expect(used).toBeLessThanOrEqual(answeredAtMs.length);
+    });
+  });
+});
