@@ -141,7 +141,7 @@ export const METRICS = {
   ),
   refusals: counter(
     'trailgate_refusals_total',
-    'Requests that were not answered by a backend, by error code and whose fault it was.',
+    'Answers in the error shape, by code and whose fault it was; a backend that refused counts too.',
     'code',
     'fault',
   ),
@@ -188,7 +188,7 @@ export const METRICS = {
   invalidationBusUp: gauge('trailgate_invalidation_bus_up', '1 while changes to keys reach this process at once.'),
   clientErrors: counter(
     'trailgate_client_errors_total',
-    'Requests that were broken off before a route was known.',
+    'Requests that could not be parsed or did not arrive in time, by error code.',
     'code',
   ),
   logLinesDropped: counter(

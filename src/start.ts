@@ -83,12 +83,23 @@ async function open(config: Config, roles: readonly Role[], log: Log, shutdown: 
   log.logger.info({ event: 'starting', version: VERSION, roles, ...configSummary(config) }, 'Trailgate starts');
   const domain = await openDomain(config, log, shutdown);
   const { dataDir, adminToken } = config.environment;
-  const token = roles.includes('admin') ? await operatorToken(dataDir, adminToken) : undefined;
+  const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
   if (roles.includes('worker')) startWorker(domain, log, shutdown);
   const adminUrl = await startAdmin(domain, token, log, shutdown);
   const gatewayUrl = roles.includes('gateway') ? await startGateway(domain, log, shutdown) : undefined;
   const { database, accounts, keyStore } = domain;
   return { gatewayUrl, adminUrl, operatorToken: token, database, accounts, keyStore, stop: () => shutdown.run() };
+}
+
+async function tokenOf(dataDir: string, given: string | undefined): Promise<string> {
+  try {
+    return await operatorToken(dataDir, given);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      `The operator token cannot be kept in ${dataDir} (${reason}). Set TRAILGATE_ADMIN_TOKEN, or TRAILGATE_DATA_DIR to a folder that can be written.`,
+    );
+  }
 }
 
 async function openDomain(config: Config, log: Log, shutdown: Shutdown): Promise<Domain> {
@@ -98,7 +109,9 @@ async function openDomain(config: Config, log: Log, shutdown: Shutdown): Promise
   const quotas = await openQuotas(parts, environment.redisUrl);
   quotas.start(file.usage.flushInterval);
   shutdown.add('flush usage', () => quotas.stop());
-  const keys = openKeys({ ...parts, plans: file.plans, redisUrl: environment.redisUrl });
+  // SQLite without Redis is locked to one process; PostgreSQL may have others that change keys.
+  const alone = environment.databaseUrl === undefined;
+  const keys = openKeys({ ...parts, plans: file.plans, redisUrl: environment.redisUrl, alone });
   shutdown.add('flush keys', () => keys.stop());
   await warnOfUnknownPlans(database, file.plans, log);
   const catalogue = new Catalogue(() => config);

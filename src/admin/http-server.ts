@@ -75,6 +75,7 @@ export function describeRequests(fastify: FastifyInstance, log: Logger): void {
     // Probes and scrapes come every few seconds and say nothing while they succeed.
     const level = reply.statusCode < 400 && route !== null && !route.startsWith('/admin/') ? 'debug' : 'info';
     log[level]({
+      event: 'admin_request',
       plane: 'admin',
       request_id: request.id,
       method: request.method,

@@ -1,7 +1,8 @@
 /** The operators' token of the admin API: from the environment, else made once and kept in the data folder. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDataFolder } from '../database/data-folder.js';
 
 /** Where the token is kept when the environment gives none; only its owner can read it. */
 export function operatorTokenFile(dataDir: string): string {
@@ -15,7 +16,7 @@ export async function operatorToken(dataDir: string, given: string | undefined):
   const kept = await readFile(file, 'utf8').catch(() => '');
   if (kept.trim().length >= 32) return kept.trim();
   const token = randomBytes(32).toString('hex');
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  makeDataFolder(dataDir);
   try {
     await writeFile(file, `${token}\n`, { mode: 0o600, flag: 'wx' });
     return token;

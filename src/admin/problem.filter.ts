@@ -71,7 +71,10 @@ export class ProblemFilter implements ExceptionFilter {
       error instanceof HttpException && error.getStatus() === 404 ? this.noRoute(request) : problemOf(error);
     if (problem.status >= 500) {
       const cause = problem.cause ?? error;
-      this.log.error({ err: cause, request_id: request.id, code: problem.code }, 'admin request failed');
+      this.log.error(
+        { event: 'admin_request_failed', err: cause, request_id: request.id, code: problem.code },
+        'admin request failed',
+      );
     }
     if (reply.sent) return;
     sendProblem(problem, request, reply);

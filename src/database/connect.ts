@@ -1,7 +1,7 @@
 /** Opens the database that the environment names: SQLite in the data folder, or PostgreSQL. Runs the migrations. */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Kysely, type Dialect } from 'kysely';
+import { makeDataFolder } from './data-folder.js';
 import { postgresOpenError, sqliteOpenError } from './open-errors.js';
 import { migrate, ping } from './migrations.js';
 import { postgresDialect } from './postgres-dialect.js';
@@ -44,7 +44,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
 async function openSqlite(dataDir: string): Promise<DatabaseHandle> {
   const file = join(dataDir, SQLITE_FILE);
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    makeDataFolder(dataDir);
     await migrateOnce(
       sqliteDialect({ file, busyTimeoutMs: MIGRATION_DEADLINE_MS / 2, deadlineMs: MIGRATION_DEADLINE_MS }),
     );

@@ -1,7 +1,8 @@
 /** One process per data folder, where the counters live inside the process: a second one would admit the same quota twice. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeDataFolder } from './data-folder.js';
 import { DatabaseOpenError } from './database-errors.js';
 import { sqliteOpenError } from './open-errors.js';
 
@@ -19,7 +20,7 @@ export function lockDataDir(dataDir: string): ReleaseDataDir {
   const pidFile = join(dataDir, 'trailgate.pid');
   let database: DatabaseSync | undefined;
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeDataFolder(dataDir);
     database = new DatabaseSync(file, { timeout: 0 });
     database.exec('begin exclusive');
     writeFileSync(pidFile, `${process.pid}\n`);

@@ -26,7 +26,7 @@ function sqliteReason(code: string | undefined, errcode: number | undefined, mes
   if (code === 'ENOTDIR' || code === 'EEXIST') {
     return `The data folder of ${file} is not a folder: set TRAILGATE_DATA_DIR to a folder.`;
   }
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || errcode === 8 || errcode === 14) {
+  if (['ENOENT', 'EACCES', 'EPERM', 'EROFS'].includes(code ?? '') || errcode === 8 || errcode === 14) {
     return `${file} cannot be written: give this user write access to its folder, or set TRAILGATE_DATA_DIR to another one.`;
   }
   if (errcode === 26) {

@@ -4,6 +4,8 @@ import { Problem } from '../errors.js';
 import { plainAddress } from '../keys/address-list.js';
 import { Forwarder } from '../proxy/forwarder.js';
 import { backendRequestHeaders } from '../proxy/request-headers.js';
+import { withoutCost } from '../quotas/decision.js';
+import { appendQuotaFields } from '../quotas/headers.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 import { Routes } from './routes.js';
@@ -58,8 +60,12 @@ export class Backend {
   }
 
   private giveBack(exchange: Exchange): void {
-    if (exchange.subject === undefined || exchange.decision === undefined) return;
-    this.quotas.giveBack(exchange.subject, exchange.decision);
+    const { subject, decision, answerHeaders } = exchange;
+    if (subject === undefined || decision === undefined) return;
+    this.quotas.giveBack(subject, decision);
+    // The answer says what is left without the cost.
+    answerHeaders.length = exchange.quotaFieldsAt;
+    appendQuotaFields(answerHeaders, subject, withoutCost(decision));
   }
 }
 

@@ -19,6 +19,8 @@ export class Exchange implements ForwardClient {
   key: KnownKey | undefined;
   subject: QuotaSubject | undefined;
   decision: QuotaDecision | undefined;
+  /** Where the usage fields begin in `answerHeaders`. */
+  quotaFieldsAt = 0;
   /** Code of the problem that it was answered with. */
   problemCode = '';
   upstreamMs = -1;

@@ -43,6 +43,7 @@ export class QuotaGuard extends ThrottlerGuard {
 
   private apply(exchange: Exchange, subject: QuotaSubject, decision: QuotaDecision): true {
     exchange.decision = decision;
+    exchange.quotaFieldsAt = exchange.answerHeaders.length;
     appendQuotaFields(exchange.answerHeaders, subject, decision);
     const plan = exchange.key?.record.plan ?? '';
     if (decision.admitted) {

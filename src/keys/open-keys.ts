@@ -27,12 +27,14 @@ export interface KeyParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly plans: GatewayFile['plans'];
-  /** Undefined: there is one process, and changes reach it without a message. */
+  /** Undefined: changes made in this process reach it without a message, those of others do not. */
   readonly redisUrl: string | undefined;
+  /** Whether no other process can work on the same database. */
+  readonly alone: boolean;
 }
 
-export function openKeys({ db, clock, log, plans, redisUrl }: KeyParts): Keys {
-  const { bus, close } = redisUrl === undefined ? processBus() : redisBus(redisUrl, clock, log);
+export function openKeys({ db, clock, log, plans, redisUrl, alone }: KeyParts): Keys {
+  const { bus, close } = redisUrl === undefined ? processBus(alone) : redisBus(redisUrl, clock, log);
   const lookup = new DatabaseKeyLookup(db);
   const cache = new ApiKeyCache(lookup, new KnownKeyFactory(plans, new ScopeSets()), bus, clock);
   const lastUsed = new LastUsed(lookup, log);
@@ -47,8 +49,8 @@ export function openKeys({ db, clock, log, plans, redisUrl }: KeyParts): Keys {
   };
 }
 
-function processBus(): { bus: InvalidationBus; close: () => void } {
-  return { bus: new ProcessBus(), close: () => undefined };
+function processBus(alone: boolean): { bus: InvalidationBus; close: () => void } {
+  return { bus: new ProcessBus(alone), close: () => undefined };
 }
 
 function redisBus(redisUrl: string, clock: Clock, log: Logger): { bus: InvalidationBus; close: () => void } {

@@ -1,8 +1,11 @@
-/** Invalidation inside one process: nothing can be missed. */
+/** Invalidation inside one process: nothing can be missed, as long as there is no other process. */
 import type { Invalidation, InvalidationBus } from './api-key.js';
 
 export class ProcessBus implements InvalidationBus {
   private readonly listeners: ((change: Invalidation) => void)[] = [];
+
+  /** @param alone whether this is the only process on its database; else changes made by others are not heard of. */
+  constructor(private readonly alone: boolean) {}
 
   async publish(change: Invalidation): Promise<void> {
     for (const listener of this.listeners) listener(change);
@@ -13,6 +16,6 @@ export class ProcessBus implements InvalidationBus {
   }
 
   connectedSince(): number | null {
-    return 0;
+    return this.alone ? 0 : null;
   }
 }

@@ -69,3 +69,17 @@ function retryAtMs(verdict: GroupVerdict, violated: number): number {
   if ((violated & KEY_MINUTE) !== 0) atMs = Math.max(atMs, verdict.keyFreedAt * 1_000);
   return atMs;
 }
+
+/** The decision as it reads once its cost has been given back. */
+export function withoutCost(decision: QuotaDecision): QuotaDecision {
+  const { used, cost } = decision;
+  return {
+    ...decision,
+    used: {
+      keyMinute: Math.max(0, used.keyMinute - cost),
+      accountMinute: Math.max(0, used.accountMinute - cost),
+      accountMonth: Math.max(0, used.accountMonth - cost),
+      keyMonth: Math.max(0, used.keyMonth - cost),
+    },
+  };
+}

@@ -13,6 +13,7 @@ import { RedisCounters } from './redis-counters.js';
 import { ProcessThrottleWindows, RedisThrottleWindows } from './throttle-windows.js';
 
 const REDIS_START_TIMEOUT_MS = 5_000;
+const PROBE_INTERVAL_MS = 1_000;
 
 export interface Quotas {
   readonly storage: QuotaStorage;
@@ -57,10 +58,14 @@ export async function openRedisQuotas({ db, clock, log }: QuotaParts, redisUrl: 
   const windows = new RedisThrottleWindows(client, clock);
   const storage: QuotaStorage = new QuotaStorage(counters, new Breaker(clock), local, ledger, windows, clock, log);
   METRICS.quotaStoreUp.series('redis').set(1);
+  // Requests probe a lost Redis by themselves; where none come, this does.
+  const probe = setInterval(() => void storage.probe(() => client.ping()), PROBE_INTERVAL_MS);
+  probe.unref();
   return {
     storage,
     start: (intervalMs) => ledger.start(intervalMs),
     stop: async () => {
+      clearInterval(probe);
       try {
         await ledger.stop();
       } finally {

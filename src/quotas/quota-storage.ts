@@ -81,6 +81,15 @@ export class QuotaStorage implements ThrottlerStorage {
     return this.breaker?.openSinceMs === undefined;
   }
 
+  /** Asks a lost store whether it is back. Does nothing while it is up or while its breaker pauses; never rejects. */
+  async probe(ask: () => Promise<unknown>): Promise<void> {
+    if (this.storeUp || this.breaker?.allows() !== true) return;
+    await ask().then(
+      () => this.storeAnswered(true),
+      () => this.storeAnswered(false),
+    );
+  }
+
   /** Told by the counters of every call. */
   storeAnswered(answered: boolean): void {
     if (answered) {
