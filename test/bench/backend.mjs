@@ -1,4 +1,4 @@
-/** The backend: one nginx worker that answers every path with the same 1.1 KB of JSON and counts requests. */
+/** One backend for each gateway: an nginx worker that answers every path with the same 1.1 KB of JSON and counts requests. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { freePort, LOAD_CORE, startProgram, temporaryFolder, untilListening } from './processes.mjs';
@@ -22,9 +22,9 @@ const ECHO = ['authorization', 'x-account-id', 'x-api-key-id', 'x-api-scopes', '
   .map((name) => `"${name}":"$http_${name.replaceAll('-', '_')}"`)
   .join(',');
 
-function configuration(port) {
+function configuration(port, name) {
   return `
-daemon off; worker_processes 1; error_log stderr crit; pid backend.pid; user root;
+daemon off; worker_processes 1; error_log stderr crit; pid backend-${name}.pid; user root;
 events { worker_connections 8192; }
 http {
   ${NGINX_TEMP_PATHS}
@@ -40,11 +40,11 @@ http {
 }
 
 /** Starts the backend. `requests()` tells how many it has answered, this question left out. */
-export async function startBackend() {
+export async function startBackend(name) {
   const port = await freePort();
-  const file = path.join(temporaryFolder(), 'backend.conf');
-  writeFileSync(file, configuration(port));
-  const program = startProgram({ name: 'backend', ...nginxArgs(file), core: LOAD_CORE });
+  const file = path.join(temporaryFolder(), `backend-${name}.conf`);
+  writeFileSync(file, configuration(port, name));
+  const program = startProgram({ name: `backend-${name}`, ...nginxArgs(file), core: LOAD_CORE });
   await untilListening(program, port);
   let questions = 0;
   return {

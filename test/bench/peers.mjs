@@ -10,10 +10,12 @@ const FOLDER = path.join(import.meta.dirname, 'peers');
 /**
  * What the bench knows of a gateway. `keyed`: refuses without a known key; `scoped`: refuses a key without the scope;
  * `limits`: counts four windows, sends their fields and refuses over them; `counters` reads what it has counted for the
- * first key of the load, `monthTotal` what all accounts of the load have used this month.
+ * first key of the load, `monthTotal` what all accounts of the load have used this month;
+ * `lostRedis` whether it went on without Redis since its log was last emptied.
  * @typedef {{ id: string, title: string, keyed: boolean, scoped: boolean, limits: boolean, program: { pid: number },
  *   url: string, secrets: string[], secretsFile: string, unscoped?: string, tiny?: string, redis?: object,
- *   counters?: () => Promise<number[]>, monthTotal?: () => Promise<number> }} Gateway
+ *   counters?: () => Promise<number[]>, monthTotal?: () => Promise<number>,
+ *   lostRedis?: () => boolean }} Gateway
  */
 
 const NOTHING = { keyed: false, scoped: false, limits: false };

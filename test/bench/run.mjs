@@ -18,6 +18,7 @@ import { TRAILGATES } from './trailgate.mjs';
 
 const ALL = [...PEERS, ...TRAILGATES];
 const WARM_UP_SECONDS = 3;
+const ROUND_ATTEMPTS = 5;
 
 const HELP = `npm run bench -- [options]
   --rounds N         rounds of every gateway (4)
@@ -71,19 +72,19 @@ async function bench({ chosen, rounds, seconds, connections, check, 'no-build': 
   if (!built && chosen.some((gateway) => TRAILGATES.includes(gateway))) buildTrailgate();
   const machine = machineFacts();
   execFileSync('taskset', ['-pc', String(LOAD_CORE), String(process.pid)], { stdio: 'ignore' });
-  const backend = await startBackend();
   const keys = makePeerKeys();
   const gateways = [];
   for (const kind of chosen) {
     console.error(`${kind.id}: starting`);
-    const gateway = { ...kind, ...(await kind.start({ backend, keys })), rounds: [] };
+    const backend = await startBackend(kind.id);
+    const gateway = { ...kind, ...(await kind.start({ backend, keys })), backend, rounds: [] };
     await checkGateway(gateway);
     if (!check) await runLoad(gateway, { seconds: WARM_UP_SECONDS, connections });
     gateways.push(gateway);
   }
   if (check) return console.log(`${gateways.map(({ id }) => id).join(', ')}: each does its job.`);
-  await measure(gateways, { rounds, seconds, connections, backend });
   const settings = { rounds, seconds, connections };
+  await measure(gateways, settings);
   const result = { commit: commit(), date: new Date().toISOString(), machine, settings, gateways: summarise(gateways) };
   console.log(`\n${caption(result)}\n\n${table(result.gateways)}\n`);
   for (const line of warnings(result.gateways)) console.log(line);
@@ -97,14 +98,23 @@ async function measure(gateways, settings) {
     for (let turn = 0; turn < gateways.length; turn++) {
       const gateway = gateways[(turn + round) % gateways.length];
       try {
-        const figures = await measureRound(gateway, settings);
-        gateway.rounds.push(figures);
-        console.error(`round ${round + 1}, ${gateway.id}: ${figures.cpuMicroseconds.toFixed(1)} µs of CPU per request`);
+        gateway.rounds.push(await countedRound(gateway, settings));
       } catch (error) {
         throw new Error(`${gateway.id}, round ${round + 1}: ${error.message}. No table.`, { cause: error });
       }
     }
   }
+}
+
+/** A round in which the gateway went on without Redis shows another, cheaper job: it is done again. */
+async function countedRound(gateway, settings) {
+  for (let attempt = 0; attempt < ROUND_ATTEMPTS; attempt++) {
+    const { lostRedis, ...figures } = await measureRound(gateway, settings);
+    const said = `${gateway.id}: ${figures.cpuMicroseconds.toFixed(1)} µs of CPU per request`;
+    console.error(lostRedis ? `${said}, but Redis was too slow for it meanwhile: again` : said);
+    if (!lostRedis) return figures;
+  }
+  throw new Error('Redis was too slow every time; is the machine busy with something else?');
 }
 
 cleanUpOnExit();

@@ -1,7 +1,9 @@
 /** Trailgate as a deployment runs it: one process, all roles, counters in Redis, SQLite in a temporary folder. */
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ACCOUNTS, BENCH_LIMITS, KEYS_PER_ACCOUNT, SCOPE, TINY_LIMITS, writeSecrets } from './keys.mjs';
 import { GATEWAY_CORE, startProgram, temporaryFolder, untilReady } from './processes.mjs';
 import { startRedis } from './redis.mjs';
@@ -9,6 +11,7 @@ import { startRedis } from './redis.mjs';
 const ROOT = path.resolve(import.meta.dirname, '../..');
 /** Admin calls that are under way at once while the keys are made. */
 const PARALLEL_CALLS = 8;
+const USAGE_ATTEMPTS = 20;
 
 /** A scope that some operation has, and not the one that is asked for. */
 const OTHER_SCOPE = 'invoices:read';
@@ -74,6 +77,8 @@ async function start({ backend }, name, logLevel) {
     redis,
     ...keys,
     counters: () => used(keys.secrets[0]),
+    // `grep` ends with 1 where no line matches
+    lostRedis: () => spawnSync('grep', ['-q', '"event":"quota_store_lost"', program.log]).status === 0,
     monthTotal: async () => sum(await Promise.all(keys.oneOfEachAccount.map(usedThisMonth))),
   };
 }
@@ -124,11 +129,15 @@ async function makeKeys(name, post) {
   };
 }
 
-/** The four windows as the key's own usage page tells them; asking costs nothing. */
+/** The four windows as the key's own usage page tells them; asking costs nothing. Asked again while Redis is too slow. */
 async function usage(url, secret) {
-  const response = await fetch(`${url}/api/v1/usage`, { headers: { authorization: `Bearer ${secret}` } });
-  if (response.status !== 200) throw new Error(`GET /api/v1/usage: ${response.status} ${await response.text()}`);
-  return (await response.json()).windows;
+  for (let attempt = 0; ; attempt++) {
+    const response = await fetch(`${url}/api/v1/usage`, { headers: { authorization: `Bearer ${secret}` } });
+    if (response.status === 200) return (await response.json()).windows;
+    const text = await response.text();
+    if (response.status !== 503 || attempt === USAGE_ATTEMPTS) throw new Error(`GET /api/v1/usage: ${text}`);
+    await sleep(200);
+  }
 }
 
 function sum(values) {

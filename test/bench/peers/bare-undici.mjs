@@ -18,7 +18,7 @@ class Forwarding {
   }
 
   onRequestStart(controller) {
-    this.controller = controller;
+    if (this.response.destroyed) return controller.abort(new Error('the client went away while this waited'));
     this.response.on('close', () => this.response.writableFinished || controller.abort(new Error('the client went away')));
   }
 
