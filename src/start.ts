@@ -102,17 +102,6 @@ async function tokenOf(dataDir: string, given: string | undefined): Promise<stri
   }
 }
 
-async function tokenOf(dataDir: string, given: string | undefined): Promise<string> {
-  try {
-    return await operatorToken(dataDir, given);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(
-      `The operator token cannot be kept in ${dataDir} (${reason}). Set TRAILGATE_ADMIN_TOKEN, or TRAILGATE_DATA_DIR to a folder that can be written.`,
-    );
-  }
-}
-
 async function openDomain(config: Config, log: Log, shutdown: Shutdown): Promise<Domain> {
   const { environment, file } = config;
   const database = await openStores(config, log, shutdown);
