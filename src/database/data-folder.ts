@@ -20,4 +20,7 @@ export function makeDataFolder(dataDir: string): void {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
   }
+  if (!statSync(dataDir).isDirectory()) {
+    throw Object.assign(new Error(`${dataDir} is not a directory`), { code: 'ENOTDIR' });
+  }
 }
