@@ -57,18 +57,29 @@ function withErrorListener(client: Redis, name: string, log: ConnectionLog): Red
   return client;
 }
 
+/** What waiting does not mend: a wrong user or password. */
+const REFUSED_FOR_GOOD = /^(?:WRONGPASS|NOAUTH|NOPERM)\b/;
+
 /** Waits until a connection answers, at most `timeoutMs`. Rejects with a one-line reason that names no password. */
 export async function redisReady(client: Redis, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   let reason = 'no answer';
-  while (performance.now() < deadline) {
-    try {
-      await client.ping();
-      return;
-    } catch (error) {
-      reason = error instanceof Error ? error.message : String(error);
-      await new Promise((resolve) => setTimeout(resolve, 50));
+  // A call only says that there is no connection; the connection's own error says why.
+  const noteWhy = (error: Error): void => void (reason = error.message);
+  client.on('error', noteWhy);
+  try {
+    while (performance.now() < deadline && !REFUSED_FOR_GOOD.test(reason)) {
+      try {
+        await client.ping();
+        return;
+      } catch (error) {
+        if (reason === 'no answer' && client.status === 'ready')
+          reason = error instanceof Error ? error.message : String(error);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
     }
+  } finally {
+    client.off('error', noteWhy);
   }
   throw new Error(reason);
 }
