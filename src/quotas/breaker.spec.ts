@@ -49,6 +49,15 @@ describe('a breaker', () => {
     expect(pauses).toEqual([100, 200, 400, 800, 1_600, 2_000, 2_000]);
   });
 
+  it('does not put the next probe off for calls that fail without being one', () => {
+    breaker.failed();
+    for (let call = 0; call < 10; call++) {
+      clock.advance(10);
+      breaker.failed();
+    }
+    expect(breaker.allows()).toBe(true);
+  });
+
   it('closes with a success, says so once, and begins again with the first pause', () => {
     breaker.failed();
     breaker.failed();

@@ -37,6 +37,8 @@ export class Breaker {
   failed(): boolean {
     const now = this.clock.now();
     const opened = this.openSinceMs === undefined;
+    // A call that was under way when the store was lost, or that did not ask: it says nothing about how long to wait.
+    if (!opened && !this.probing) return false;
     this.probing = false;
     this.openSinceMs ??= now;
     this.pauseMs = Math.min(this.longestPauseMs, this.pauseMs === 0 ? this.firstPauseMs : this.pauseMs * 2);
