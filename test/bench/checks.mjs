@@ -1,13 +1,12 @@
 /** Before any load: does a gateway do what its row of the table says? Each fault is an error that names the gateway. */
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { BODY } from './backend.mjs';
 import { newSecret } from './keys.mjs';
+import { truncateLog } from './processes.mjs';
 
 const COUNTED_REQUESTS = 300;
 const PARALLEL_REQUESTS = 20;
-const REPLAY_TIMEOUT_MS = 5_000;
+const COUNT_ATTEMPTS = 5;
 const POLICIES = ['key-minute', 'account-minute', 'key-month', 'account-month'];
 
 /** Rejects with what is wrong. @param {import('./peers.mjs').Gateway} gateway */
@@ -65,18 +64,19 @@ async function sendsLimits(gateway) {
   assert.ok(headers.get('x-request-id'), 'X-Request-Id');
 }
 
-/** Every window rises by exactly the requests that were answered; at once, or when counts kept apart have been replayed. */
+/** Every window rises by exactly the requests that were answered. Tried again where Redis was too slow meanwhile. */
 async function countsExactly(gateway) {
-  const before = await gateway.counters();
-  for (let sent = 0; sent < COUNTED_REQUESTS; sent += PARALLEL_REQUESTS) {
-    await Promise.all(Array.from({ length: PARALLEL_REQUESTS }, () => get(gateway, gateway.secrets[0])));
+  for (let attempt = 1; ; attempt++) {
+    truncateLog(gateway.program);
+    const before = await gateway.counters();
+    for (let sent = 0; sent < COUNTED_REQUESTS; sent += PARALLEL_REQUESTS) {
+      await Promise.all(Array.from({ length: PARALLEL_REQUESTS }, () => get(gateway, gateway.secrets[0])));
+    }
+    const risen = (await gateway.counters()).map((count, i) => count - before[i]);
+    if (gateway.lostRedis?.() && attempt < COUNT_ATTEMPTS) continue;
+    const expected = POLICIES.map(() => COUNTED_REQUESTS);
+    return assert.deepEqual(risen, expected, `counters after ${COUNTED_REQUESTS} requests`);
   }
-  const risen = async () => (await gateway.counters()).map((count, i) => count - before[i]);
-  const expected = POLICIES.map(() => COUNTED_REQUESTS);
-  for (const deadline = performance.now() + REPLAY_TIMEOUT_MS; performance.now() < deadline; await sleep(100)) {
-    if (isDeepStrictEqual(await risen(), expected)) return;
-  }
-  assert.deepEqual(await risen(), expected, `counters after ${COUNTED_REQUESTS} requests`);
 }
 
 /** A key of three requests a minute; tried again where a fixed minute ended in between. */
