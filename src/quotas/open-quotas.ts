@@ -46,15 +46,16 @@ export function openProcessQuotas({ db, clock, log }: QuotaParts): Quotas {
 /** Counters in Redis. Rejects when it does not answer at start: a wrong address must not look like an outage. */
 export async function openRedisQuotas({ db, clock, log }: QuotaParts, redisUrl: string): Promise<Quotas> {
   const client = connectRedis(redisUrl, 'counters', log);
+  const ledger = new MonthLedger(db, clock, log);
+  const local = new ProcessCounters(clock, ledger, 'local');
+  const counters = new RedisCounters(client, clock, ledger, (answered) => storage.storeAnswered(answered));
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
+    await counters.synchronise();
   } catch (error) {
     client.disconnect();
     throw error;
   }
-  const ledger = new MonthLedger(db, clock, log);
-  const local = new ProcessCounters(clock, ledger, 'local');
-  const counters = new RedisCounters(client, clock, ledger, (answered) => storage.storeAnswered(answered));
   const windows = new RedisThrottleWindows(client, clock);
   const storage: QuotaStorage = new QuotaStorage(counters, new Breaker(clock), local, ledger, windows, clock, log);
   METRICS.quotaStoreUp.series('redis').set(1);

@@ -66,7 +66,8 @@ export class QuotaStorage implements ThrottlerStorage {
       },
       (error: unknown) => {
         METRICS.quotaGiveBacks.series('failed').inc();
-        this.log.warn({ event: 'give_back_failed', key_id: subject.keyId, err: error }, 'A cost was not given back');
+        // At debug: in an outage of Redis there is one for every request that fails.
+        this.log.debug({ event: 'give_back_failed', key_id: subject.keyId, err: error }, 'A cost was not given back');
       },
     );
   }

@@ -80,6 +80,12 @@ export class RedisCounters implements CounterStore {
     private readonly onCall: (answered: boolean) => void,
   ) {}
 
+  /** Learns Redis's clock before the first decision, so that a month does not begin by ours. Rejects as a decision does. */
+  async synchronise(): Promise<void> {
+    const [seconds = 0, microseconds = 0] = (await this.client.time()).map(Number);
+    this.offsetMs = seconds * 1_000 + Math.floor(microseconds / 1_000) - this.clock.now();
+  }
+
   decide(subject: QuotaSubject, cost: number): Promise<QuotaDecision> {
     return new Promise((resolve, reject) => {
       this.groupFor(subject, cost).add(resolve, reject);
