@@ -1,0 +1,312 @@
+/** A start that cannot be says why in a line that a person can act on, ends with 1, and leaves nothing behind. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Redis } from 'ioredis';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { describeWithOwnRedis, describeWithPostgres } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { freshDatabase } from '../support/postgres.js';
+import { freePort, temporaryFolder } from '../support/processes.js';
+import { writeConfig, type Json } from '../support/program-config.js';
+import { runTrailgate, startTrailgate, type CommandResult } from '../support/program.js';
+import { startRedis } from '../support/redis.js';
+
+const TOKEN = 'operator-token-of-the-tests-0123456789';
+
+interface Attempt {
+  readonly folder?: string;
+  readonly config?: Json;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+}
+
+/** Runs a start that must fail, in a folder of its own unless given. */
+function attempt({
+  folder = temporaryFolder('start'),
+  config = {},
+  env = {},
+  args = [],
+}: Attempt): Promise<CommandResult> {
+  const path = writeConfig(folder, { targets: ['http://127.0.0.1:9'], config });
+  return runTrailgate(['start', '--config', path, ...args], {
+    env: { TRAILGATE_DATA_DIR: join(folder, 'data'), TRAILGATE_ADMIN_TOKEN: TOKEN, ...env },
+    cwd: folder,
+  });
+}
+
+/** One line, no stack, no secret, exit code 1. Returns the line. */
+function theLine({ code, signal, stderr, stdout }: CommandResult): string {
+  expect({ code, signal }).toEqual({ code: 1, signal: null });
+  const lines = stderr.trimEnd().split('\n');
+  expect(lines).toHaveLength(1);
+  expect(stderr + stdout).not.toMatch(/\n\s+at |node:internal|hidden-password/);
+  expect(lines[0]).not.toContain(TOKEN);
+  return lines[0] ?? '';
+}
+
+/** Waits five seconds for a Redis that may still be starting; begun early, so that other tests run meanwhile. */
+let redisRefuses: Promise<{ readonly port: number; readonly result: Promise<CommandResult> }>;
+beforeAll(() => {
+  redisRefuses = freePort().then((port) => ({
+    port,
+    result: attempt({ env: { REDIS_URL: `redis://:hidden-password@127.0.0.1:${port}` } }),
+  }));
+});
+
+describe('a configuration', () => {
+  it('with ten mistakes is told all of them at once, each with its line and a hint', async () => {
+    const folder = temporaryFolder('start');
+    const text = [
+      'gateway: { host: 0.0.0.0, port: 99999 }', // 1
+      'admin: { prot: 8081 }', // 2
+      'api: { basePath: API/v1, deprecation: tomorrow }', // 3: two
+      'services:',
+      '  customers:',
+      '    targets: [ftp://127.0.0.1:4001]', // 6
+      '    maxBodyBytes: huge', // 7
+      '    timeouts: { connect: 5 minutes }', // 8
+      'operations:',
+      '  - match: FETCH /customers', // 10
+      'plans:',
+      '  starter: { key: { minute: -1 }, onRedisLoss: panic }', // 12: two
+      '',
+    ].join('\n');
+    writeFileSync(join(folder, 'gateway.yaml'), text);
+    const started = await runTrailgate(['start'], { cwd: folder });
+    const checked = await runTrailgate(['check'], { cwd: folder });
+    expect([started.code, checked.code]).toEqual([1, 1]);
+    for (const line of [1, 2, 3, 6, 7, 8, 10, 12])
+      expect(started.stderr).toMatch(new RegExp(`gateway\\.yaml:${line}:`));
+    const problems = started.stderr.match(/gateway\.yaml:\d+:\d+/g) ?? [];
+    expect(problems.length).toBeGreaterThanOrEqual(10);
+    for (const word of [
+      'port',
+      'prot',
+      'basePath',
+      'deprecation',
+      'targets',
+      'maxBodyBytes',
+      'connect',
+      'match',
+      'minute',
+      'onRedisLoss',
+    ]) {
+      expect(started.stderr).toContain(word);
+    }
+    expect(started.stderr).not.toMatch(/\n\s+at |ZodError/);
+    expect(checked.stdout + checked.stderr).toContain(problems[0]);
+    expect(readdirSync(folder)).toEqual(['gateway.yaml']);
+  });
+
+  it('that is not there is named, with what to do', async () => {
+    const result = await runTrailgate(['start', '--config', 'nowhere.yaml']);
+    expect(result.code).toBe(1);
+    expect(result.stderr).toMatch(/nowhere\.yaml/);
+    expect(result.stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it.each([
+    ['is not YAML', 'openapi: 3.1.0\npaths: {\n', /backend\.openapi\.yaml:[23]/],
+    ['is not OpenAPI', '{"swagger":"2.0","paths":{}}', /backend\.openapi\.yaml/],
+    ['is not there', null, /backend\.openapi\.yaml/],
+  ])('whose OpenAPI document %s says which and where', async (_what, text, where) => {
+    const folder = temporaryFolder('start');
+    const config = {
+      services: { backend: { openapi: text === null ? './no.backend.openapi.yaml' : './x.backend.openapi.yaml' } },
+    };
+    if (text !== null) writeFileSync(join(folder, 'x.backend.openapi.yaml'), text);
+    const result = await attempt({ folder, config });
+    expect(result.code).toBe(1);
+    expect(result.stderr).toMatch(where);
+    expect(result.stderr).not.toMatch(/\n\s+at /);
+    expect(existsSync(join(folder, 'data'))).toBe(false);
+  });
+
+  it('of the environment is told every mistake at once, and repeats no secret', async () => {
+    const env = {
+      TRAILGATE_GATEWAY_PORT: 'http',
+      DATABASE_URL: 'mysql://u:hidden-password@h/d',
+      REDIS_URL: 'localhost:hidden-password',
+      TRAILGATE_ADMIN_TOKEN: 'hidden-password',
+      LOG_LEVEL: 'loud',
+    };
+    const { code, stderr } = await attempt({ env });
+    expect(code).toBe(1);
+    for (const name of Object.keys(env)) expect(stderr).toContain(name);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(5);
+    expect(stderr).not.toMatch(/hidden-password|\n\s+at /);
+  });
+});
+
+describe('the command line', () => {
+  it('names the roles that there are when it is given another', async () => {
+    const { code, stderr } = await attempt({ args: ['--roles', 'gateway,postman'] });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/"postman" is no role; choose from gateway, admin, worker/);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it.each([['strat'], ['start', '--rolls', 'gateway']])('helps where it does not understand: %s', async (...args) => {
+    const { code, stderr } = await runTrailgate(args);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/unknown (?:command|option)/);
+    expect(stderr).toMatch(/Usage: trailgate/);
+  });
+});
+
+describe('the stores', () => {
+  it('PostgreSQL that refuses connections is named with its address, and what to do', async () => {
+    const port = await freePort();
+    const DATABASE_URL = `postgres://trailgate:hidden-password@127.0.0.1:${port}/trailgate`;
+    const line = theLine(await attempt({ env: { DATABASE_URL } }));
+    expect(line).toMatch(
+      new RegExp(`PostgreSQL at 127\\.0\\.0\\.1:${port} refuses connections: start it, or correct DATABASE_URL`),
+    );
+  });
+
+  it('Redis that refuses connections is named with its address, and what to do', async () => {
+    const { port, result } = await redisRefuses;
+    const line = theLine(await result);
+    expect(line).toMatch(new RegExp(`does not answer \\(connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\\)`));
+    expect(line).toMatch(/REDIS_URL/);
+  });
+
+  it.each([
+    ['is a file', (folder: string) => join(folder, 'gateway.yaml')],
+    ['lies in a file', (folder: string) => join(folder, 'gateway.yaml', 'data')],
+    ['cannot be made', () => '/proc/trailgate/data'],
+  ])('a data folder that %s is named, and what to set', async (_what, dataDir) => {
+    const folder = temporaryFolder('start');
+    const line = theLine(await attempt({ folder, env: { TRAILGATE_DATA_DIR: dataDir(folder) } }));
+    expect(line).toContain(dataDir(folder));
+    expect(line).toMatch(/TRAILGATE_DATA_DIR/);
+  });
+
+  it('a data folder with something else in the place of the database is left as it is', async () => {
+    const folder = temporaryFolder('start');
+    const dataDir = temporaryFolder('data');
+    writeFileSync(join(dataDir, 'trailgate.db'), 'my diary, '.repeat(1_000));
+    const line = theLine(await attempt({ folder, env: { TRAILGATE_DATA_DIR: dataDir } }));
+    expect(line).toMatch(/trailgate\.db is not an SQLite database/);
+    expect(existsSync(join(dataDir, 'trailgate.pid'))).toBe(false);
+  });
+});
+
+describeWithPostgres('a PostgreSQL', () => {
+  it('with a wrong password is told so, without the password', async () => {
+    const database = await freshDatabase();
+    const url = new URL(database.url);
+    url.password = 'hidden-password';
+    const line = theLine(await attempt({ env: { DATABASE_URL: url.href } }));
+    expect(line).toMatch(/refuses user "\w+" or its password: correct DATABASE_URL/);
+    await database.drop();
+  });
+
+  it('without the database is told which', async () => {
+    const database = await freshDatabase();
+    await database.drop();
+    const name = new URL(database.url).pathname.slice(1);
+    expect(theLine(await attempt({ env: { DATABASE_URL: database.url } }))).toMatch(`no database "${name}"`);
+  });
+
+  it('beside a data folder that cannot be written still has a place for the operator token, or says what to set', async () => {
+    const database = await freshDatabase();
+    const env = { DATABASE_URL: database.url, TRAILGATE_DATA_DIR: '/proc/trailgate/data', TRAILGATE_ADMIN_TOKEN: '' };
+    const line = theLine(await attempt({ env }));
+    expect(line).toMatch(/TRAILGATE_ADMIN_TOKEN/);
+    expect(line).toMatch(/TRAILGATE_DATA_DIR/);
+    await database.drop();
+  });
+});
+
+describeWithOwnRedis('a Redis', () => {
+  it('with a wrong password is told so, without the password', async () => {
+    const redis = await startRedis();
+    const client = new Redis(redis.url);
+    await client.config('SET', 'requirepass', 'the right one');
+    client.disconnect();
+    const REDIS_URL = `redis://:hidden-password@127.0.0.1:${redis.port}`;
+    const startedMs = performance.now();
+    const line = theLine(await attempt({ env: { REDIS_URL } }));
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+    expect(line).toMatch(/WRONGPASS|password/i);
+    expect(line).toMatch(/REDIS_URL/);
+    await redis.stop();
+  });
+});
+
+describe('beside a process that runs', () => {
+  let backend: Backend;
+  let running: Awaited<ReturnType<typeof startTrailgate>>;
+  let secret: string;
+  beforeAll(async () => {
+    backend = await startBackend(json({}));
+    running = await startTrailgate({ backend: backend.url });
+    ({ secret } = (await running.admin.newKey()).key);
+  });
+  afterAll(async () => {
+    await running.stop();
+    await backend.stop();
+  });
+
+  const firstStillAnswers = async () => {
+    const headers = { Authorization: `Bearer ${secret}` };
+    expect((await send(`${running.gatewayUrl}/api/v1/customers`, { headers })).status).toBe(200);
+    expect((await running.admin.createAccount()).id).toMatch(/^acc_/);
+  };
+
+  it.each(['gateway', 'admin'] as const)(
+    'a port that is taken is named, for the %s, and the other one is free again',
+    async (role) => {
+      const taken = Number(new URL(role === 'gateway' ? running.gatewayUrl : running.adminUrl).port);
+      const other = await freePort();
+      const ports = { gateway: other, admin: other, [role]: taken };
+      const folder = temporaryFolder('start');
+      const config = { gateway: { port: ports.gateway }, admin: { port: ports.admin } };
+      const line = theLine(await attempt({ folder, config }));
+      expect(line).toMatch(`Port ${taken} is in use, so the ${role} cannot listen`);
+      expect(line).toMatch(`TRAILGATE_${role.toUpperCase()}_PORT`);
+      await firstStillAnswers();
+      // The folder was given back, and holds a whole database.
+      const again = await startTrailgate({ dataDir: join(folder, 'data'), config: { gateway: { port: other } } });
+      expect(new URL(again.gatewayUrl).port).toBe(String(other));
+      expect((await again.stop()).code).toBe(0);
+    },
+  );
+
+  it('a second one on the same data folder is told which process has it, and disturbs nothing', async () => {
+    const line = theLine(await attempt({ env: { TRAILGATE_DATA_DIR: running.dataDir } }));
+    expect(line).toMatch(`in use by process ${running.pid}`);
+    expect(line).toMatch(/TRAILGATE_DATA_DIR|REDIS_URL/);
+    await firstStillAnswers();
+  });
+});
+
+describe('an account whose plan has gone from the configuration', () => {
+  it('is reported at start and refused as our fault, and everybody else is served', async () => {
+    const backend = await startBackend(json({}));
+    const first = await startTrailgate({ backend: backend.url });
+    const lost = (await first.admin.newKey('pro')).key;
+    const kept = (await first.admin.newKey('starter')).key;
+    await first.stop();
+    const second = await startTrailgate({
+      backend: backend.url,
+      dataDir: first.dataDir,
+      config: { plans: { pro: null } },
+    });
+    expect(second.logs()).toContainEqual(
+      expect.objectContaining({ level: 'error', event: 'unknown_plans', plans: ['pro'] }),
+    );
+    const call = (secret: string) =>
+      send(`${second.gatewayUrl}/api/v1/customers`, { headers: { Authorization: `Bearer ${secret}` } });
+    expect((await call(lost.secret)).json()).toMatchObject({ status: 503, code: 'quota_unavailable' });
+    expect((await call(kept.secret)).status).toBe(200);
+    await second.stop();
+    await backend.stop();
+    const database = new DatabaseSync(join(first.dataDir, 'trailgate.db'), { readOnly: true });
+    expect(database.prepare("select count(*) as n from account where plan = 'pro'").get()).toEqual({ n: 1 });
+    database.close();
+  });
+});
