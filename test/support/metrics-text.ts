@@ -1,0 +1,97 @@
+/** Reads Prometheus's text format (version 0.0.4), strictly: whatever a scraper could stumble over is an error here. */
+import { readFileSync } from 'node:fs';
+
+const NAME = '[a-zA-Z_:][a-zA-Z0-9_:]*';
+// prom-client writes `Nan` for a mean of nothing; Prometheus reads it whatever its case.
+const SAMPLE = new RegExp(`^(${NAME})(?:\\{(.*)\\})? (-?(?:\\d+(?:\\.\\d+)?(?:e[+-]?\\d+)?)|N[Aa][Nn]|[+-]Inf)$`);
+const LABEL = /^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)/;
+
+export interface MetricFamily {
+  readonly type: string;
+  readonly help: string;
+  /** Value by series, as it is written: `name{label="value"}`. */
+  readonly samples: Map<string, number>;
+}
+
+/** Every metric family by name. Throws where the text breaks a rule of the format. */
+export function parseMetrics(text: string): Map<string, MetricFamily> {
+  if (!text.endsWith('\n')) throw new Error('the last line has no end');
+  const families = new Map<string, MetricFamily>();
+  let help: RegExpExecArray | null = null;
+  let current = '';
+  for (const line of text.split('\n')) {
+    if (line === '') continue;
+    const asHelp = new RegExp(`^# HELP (${NAME}) (\\S.*)$`).exec(line);
+    const asType = new RegExp(`^# TYPE (${NAME}) (counter|gauge|histogram|summary)$`).exec(line);
+    if (asHelp !== null) {
+      help = asHelp;
+    } else if (asType !== null) {
+      const [, name = '', type = ''] = asType;
+      if (help?.[1] !== name) throw new Error(`${name} has a type without help before it`);
+      if (families.has(name)) throw new Error(`${name} is there twice`);
+      families.set(name, { type, help: help[2] ?? '', samples: new Map() });
+      current = name;
+    } else {
+      addSample(line, current, families.get(current));
+    }
+  }
+  for (const [name, family] of families) if (family.type === 'histogram') checkHistogram(name, family);
+  return families;
+}
+
+function addSample(line: string, familyName: string, family: MetricFamily | undefined): void {
+  const match = SAMPLE.exec(line);
+  if (match === null || family === undefined) throw new Error(`not a sample: ${line}`);
+  const [, name = '', labels = '', value = ''] = match;
+  const suffix = name.slice(familyName.length);
+  const suffixes = family.type === 'histogram' || family.type === 'summary' ? ['_bucket', '_sum', '_count', ''] : [''];
+  if (!name.startsWith(familyName) || !suffixes.includes(suffix)) throw new Error(`${name} is not of ${familyName}`);
+  if (family.type === 'counter' && !familyName.endsWith('_total'))
+    throw new Error(`${familyName} is a counter without _total`);
+  const names = labelsOf(labels).map(([label]) => label);
+  if (new Set(names).size !== names.length) throw new Error(`a label is there twice: ${line}`);
+  const series = labels === '' ? name : `${name}{${labels}}`;
+  if (family.samples.has(series)) throw new Error(`a series is there twice: ${line}`);
+  family.samples.set(series, Number(value.replace('Inf', 'Infinity')));
+}
+
+/** Label names and values, unescaped no further. */
+export function labelsOf(text: string): [string, string][] {
+  const labels: [string, string][] = [];
+  for (let rest = text; rest !== '';) {
+    const match = LABEL.exec(rest);
+    if (match === null) throw new Error(`not labels: ${text}`);
+    labels.push([match[1] ?? '', match[2] ?? '']);
+    rest = rest.slice(match[0].length);
+  }
+  return labels;
+}
+
+/** Buckets grow, end with +Inf, and the last one is the count. */
+function checkHistogram(name: string, { samples }: MetricFamily): void {
+  const buckets = new Map<string, number[]>();
+  for (const [series, value] of samples) {
+    if (!series.startsWith(`${name}_bucket{`)) continue;
+    const labels = labelsOf(series.slice(name.length + '_bucket{'.length, -1)).filter(([label]) => label !== 'le');
+    const rest = labels.map(([label, text]) => `${label}="${text}"`).join();
+    const counts = buckets.get(rest) ?? [];
+    if (value < (counts.at(-1) ?? 0)) throw new Error(`a bucket is smaller than the one before: ${series}`);
+    counts.push(value);
+    buckets.set(rest, counts);
+    if (!series.includes('le="+Inf"')) continue;
+    const count = samples.get(rest === '' ? `${name}_count` : `${name}_count{${rest}}`);
+    if (count !== value) throw new Error(`${series} is ${value}, the count is ${count}`);
+  }
+}
+
+/** Value by series, over all families. */
+export function seriesOf(text: string): Map<string, number> {
+  return new Map([...parseMetrics(text).values()].flatMap(({ samples }) => [...samples]));
+}
+
+/** What a process holds in memory, by the kernel. */
+export function residentBytes(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  if (kilobytes === undefined) throw new Error(`the kernel says nothing about ${pid}`);
+  return Number(kilobytes) * 1024;
+}
