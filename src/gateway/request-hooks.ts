@@ -5,6 +5,7 @@ import { plainAddress } from '../keys/address-list.js';
 import type { ErrorFilter } from './error.filter.js';
 import { Exchange, type GatewayRequest } from './exchange.js';
 import { framingProblem, originForm } from './framing.js';
+import { answerLast, isClosing } from './last-answer.js';
 import type { RequestLog } from './request-log.js';
 
 /** Longest path and query. Node's own limit is on the whole head and answers with a less helpful 431. */
@@ -14,6 +15,10 @@ const LONGEST_URL = 8_192;
 export function installRequestHooks(fastify: FastifyInstance, requestLog: RequestLog, filter: ErrorFilter): void {
   fastify.decorateRequest('exchange', null);
   fastify.addHook('onRequest', (request, reply, done) => {
+    if (isClosing(request.raw.socket)) {
+      reply.hijack();
+      return;
+    }
     const broken = framingProblem(request.raw);
     const exchange = new Exchange(request.raw, reply.raw, originForm(request.raw));
     (request as GatewayRequest).exchange = exchange;
@@ -27,7 +32,10 @@ export function installRequestHooks(fastify: FastifyInstance, requestLog: Reques
       done();
       return;
     }
-    if (broken !== undefined) reply.raw.shouldKeepAlive = false;
+    if (broken !== undefined) {
+      reply.raw.shouldKeepAlive = false;
+      answerLast(request.raw);
+    }
     reply.hijack();
     filter.answer(problem, exchange);
   });

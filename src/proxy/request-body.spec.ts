@@ -2,13 +2,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { hasBody, peerError, RequestBody } from './request-body.js';
 
-/** Stands for a client's message: a stream that a test feeds. */
+/** Stands for a client's message: a stream that a test feeds, on a connection that can be cut. */
 function message(): Readable & IncomingMessage {
-  return new Readable({ read() {}, highWaterMark: 1024 }) as Readable & IncomingMessage;
+  const stream = new Readable({ read() {}, highWaterMark: 1024 });
+  return Object.assign(stream, { socket: new PassThrough(), complete: false }) as unknown as Readable & IncomingMessage;
 }
 
 const forwarded = (source: IncomingMessage, maxBytes = 1_000_000, onProgress = (): void => {}): RequestBody =>
@@ -96,7 +97,7 @@ describe('a body on its way to the backend', () => {
     expect((await failed)[0].code).toBe('TRAILGATE_CLIENT_GONE');
   });
 
-  it('that the backend gives up leaves the client its connection', async () => {
+  it('that the backend gives up leaves the client its connection, and the rest is thrown away', async () => {
     const source = message();
     const body = forwarded(source);
     body.read(0);
@@ -105,10 +106,21 @@ describe('a body on its way to the backend', () => {
     body.on('error', () => {});
     body.destroy(new Error('the backend closed'));
     await new Promise((closed) => body.once('close', closed));
-    expect(source.destroyed).toBe(false);
-    expect(source.listenerCount('data')).toBe(0);
+    source.push('the rest');
+    source.push(null);
+    await once(source, 'end');
+    expect(source.socket.destroyed).toBe(false);
     // A client that dies later is no unhandled error.
     source.emit('error', new Error('reset'));
+  });
+
+  it('that the backend gives up, and whose client goes on for too long, costs the connection', async () => {
+    const source = message();
+    const body = forwarded(source).on('error', () => {});
+    body.destroy(new Error('the backend closed'));
+    for (let index = 0; index < 65; index++) source.push(Buffer.alloc(1024 * 1024));
+    await once(source.socket, 'close');
+    expect(source.socket.destroyed).toBe(true);
   });
 });
 

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
+import { discardRest } from './discard-body.js';
 
 /** An error that names itself by `code`; made without a stack, because it describes the peer and not the program. */
 export function peerError(code: string): Error {
@@ -59,7 +60,7 @@ export class RequestBody extends Readable {
     source.off('end', this.onEnd);
     source.off('aborted', this.onGone);
     // The error listener stays: a client that dies later must not be an unhandled error.
-    source.pause();
+    if (!source.destroyed) discardRest(source);
     callback(error);
   }
 
