@@ -1,0 +1,157 @@
+/** A body that is too large is refused before it does harm, and the connection it came on is never misread afterwards. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { Readable } from 'node:stream';
+import { json } from '../support/backend.js';
+import { expectProblem, parseAnswer } from '../support/problem.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+const LIMIT = 10_000;
+
+let gateway: Proxied;
+let head: string;
+
+beforeAll(async () => {
+  gateway = await startProxied({ config: { services: { backend: { maxBodyBytes: LIMIT } } } });
+  head = `Host: a\r\nAuthorization: ${gateway.authorization}\r\n`;
+});
+afterAll(() => gateway.stop());
+beforeEach(() => gateway.answerWith(json({ ok: true })));
+
+/** Statuses of the answers in what came back. */
+const statuses = (text: string): string[] => [...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status ?? '');
+
+describe('a body larger than the service takes', () => {
+  it('is refused by its Content-Length before a byte reaches the backend', async () => {
+    const refused = await gateway.send('/customers', { method: 'POST', body: Buffer.alloc(LIMIT + 1) });
+    expect(expectProblem(refused, 'content_too_large').detail).toContain(String(LIMIT));
+    expect(gateway.backend.requests).toHaveLength(0);
+  });
+
+  it('is refused in mid-stream when it is chunked, and the backend never sees the end of it', async () => {
+    const body = Readable.from([Buffer.alloc(LIMIT), Buffer.alloc(1), Buffer.alloc(1)]);
+    expectProblem(await gateway.send('/customers', { method: 'POST', body }), 'content_too_large');
+    for (const received of gateway.backend.requests) {
+      expect(received.bodyBytes).toBeLessThanOrEqual(LIMIT);
+      expect(received.bodySha256).toBeUndefined();
+    }
+  });
+
+  it('of just the limit passes, either way', async () => {
+    for (const body of [Buffer.alloc(LIMIT), Readable.from([Buffer.alloc(LIMIT / 2), Buffer.alloc(LIMIT / 2)])]) {
+      expect((await gateway.send('/customers', { method: 'POST', body })).status).toBe(200);
+      expect(gateway.backend.requests.at(-1)?.bodyBytes).toBe(LIMIT);
+    }
+  });
+
+  it.each([
+    [
+      'its length says so',
+      (): string => `POST /api/v1/customers HTTP/1.1\r\n${head}Content-Length: 20000000\r\n\r\n`,
+      413,
+    ],
+    [
+      'the key is none',
+      (): string =>
+        'POST /api/v1/customers HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\nContent-Length: 20000000\r\n\r\n',
+      401,
+    ],
+    ['the path is none', (): string => `POST /api/v1/nowhere HTTP/1.1\r\n${head}Content-Length: 20000000\r\n\r\n`, 404],
+    [
+      'its first chunk says so',
+      (): string => `POST /api/v1/customers HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n1312D00\r\n`,
+      413,
+    ],
+  ])('reaches a client whole that sends everything before it looks: %s', async (_why, start, status) => {
+    for (let time = 0; time < 8; time++) {
+      const socket = connect(gateway.port, '127.0.0.1').setEncoding('latin1');
+      socket.on('error', () => {});
+      socket.write(start());
+      socket.write(Buffer.alloc(20_000_000));
+      let text = '';
+      socket.on('data', (data: string) => (text += data));
+      await once(socket, 'close');
+      expect(parseAnswer(text)).toMatchObject({ status, headers: { connection: 'close' } });
+      expect(JSON.parse(parseAnswer(text).text)).toMatchObject({ status });
+    }
+  });
+});
+
+describe('a connection on which a body was refused', () => {
+  const smuggled = (): string => `GET /api/v1/open?smuggled HTTP/1.1\r\n${head}\r\n`;
+
+  it.each<[string, () => string, string]>([
+    [
+      'too large, by its length',
+      () =>
+        `POST /api/v1/customers HTTP/1.1\r\n${head}Content-Length: ${LIMIT + 1}\r\n\r\n${smuggled().padEnd(LIMIT + 1)}`,
+      '413',
+    ],
+    [
+      'too large, half of it sent',
+      () => `POST /api/v1/customers HTTP/1.1\r\n${head}Content-Length: ${LIMIT + 1}\r\n\r\n${smuggled()}`,
+      '413',
+    ],
+    [
+      'no key',
+      () => `POST /api/v1/customers HTTP/1.1\r\nHost: a\r\nContent-Length: ${smuggled().length}\r\n\r\n${smuggled()}`,
+      '401',
+    ],
+    [
+      'no such path',
+      () => `POST /api/v1/x HTTP/1.1\r\n${head}Content-Length: ${smuggled().length}\r\n\r\n${smuggled()}`,
+      '404',
+    ],
+    [
+      'no such method',
+      () => `DELETE /api/v1/open HTTP/1.1\r\n${head}Content-Length: ${smuggled().length}\r\n\r\n${smuggled()}`,
+      '405',
+    ],
+    [
+      'chunked, no key',
+      () =>
+        `POST /api/v1/customers HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${smuggled().length.toString(16)}\r\n${smuggled()}\r\n0\r\n\r\n`,
+      '401',
+    ],
+    [
+      'a broken Host',
+      () => `POST /api/v1/customers HTTP/1.1\r\nHost: a b\r\nContent-Length: ${smuggled().length}\r\n\r\n${smuggled()}`,
+      '400',
+    ],
+    [
+      'a body nobody asked for, on our own path',
+      () => `GET /api/v1/nowhere HTTP/1.1\r\n${head}Content-Length: ${smuggled().length}\r\n\r\n${smuggled()}`,
+      '404',
+    ],
+  ])('never takes that body for a request: %s', async (_why, bytes, status) => {
+    const text = await gateway.raw(bytes(), 400);
+    expect(statuses(text)).toEqual([status]);
+    expect(gateway.backend.requests).toHaveLength(0);
+  });
+
+  it('serves nothing behind an answer that closes it', async () => {
+    const text = await gateway.raw(
+      `POST /api/v1/customers HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc${smuggled()}GET /api/v1/open?2 HTTP/1.1\r\n${head}\r\n`,
+      400,
+    );
+    expect(statuses(text)).toEqual(['401']);
+    expect(text).toMatch(/\r\nConnection: close\r\n/i);
+    expect(gateway.backend.requests).toHaveLength(0);
+  });
+
+  it('goes on where the body was forwarded: each of many requests is the one that was sent', async () => {
+    const count = 50;
+    const requests = Array.from(
+      { length: count },
+      (_, index) =>
+        `POST /api/v1/customers?${index} HTTP/1.1\r\n${head}Content-Length: 4\r\n\r\nGET GET /api/v1/open?${index} HTTP/1.1\r\n${head}\r\n`,
+    );
+    const text = await gateway.raw(requests.join(''), 800);
+    expect(statuses(text)).toEqual(Array.from({ length: 2 * count }, () => '200'));
+    const seen = gateway.backend.requests.map(({ method, url }) => `${method} ${url}`);
+    expect(seen).toEqual(
+      Array.from({ length: count }, (_, index) => [`POST /customers?${index}`, `GET /open?${index}`]).flat(),
+    );
+  });
+});
