@@ -286,7 +286,8 @@ async function listen(
   const shown = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
   const url = `${scheme}://${shown}:${address.port}`;
   // Whatever the level: whoever started the program waits for this line.
-  log.write(`${JSON.stringify({ level: 'info', event: 'listening', role, url })}\n`);
+  const time = new Date(systemClock.now()).toISOString();
+  log.write(`${JSON.stringify({ level: 'info', time, event: 'listening', role, url })}\n`);
   return { url, port: address.port };
 }
 

@@ -1,0 +1,249 @@
+/** What an SRE reads at 3 a.m. is well-formed, true, and bounded: metrics, one log line a request, probes. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
+import { METRICS } from '../../src/metrics.js';
+import { createSecret } from '../../src/keys/api-key-format.js';
+import type { Account, ApiKeyWithSecret } from '../support/admin.js';
+import { startBackend, type Backend } from '../support/backend.js';
+import { send, sendRaw, type Answer } from '../support/http.js';
+import { labelsOf, parseMetrics, seriesOf, type MetricFamily } from '../support/metrics-text.js';
+import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+/** What Prometheus's own checker finds wrong, where it is installed. */
+function complaintsOfPromtool(input: string): string {
+  const { stderr, error } = spawnSync('promtool', ['check', 'metrics'], { input, encoding: 'utf8' });
+  return error === undefined ? stderr : '';
+}
+
+let backend: Backend;
+let gateway: RunningTrailgate;
+let account: Account;
+let key: ApiKeyWithSecret;
+
+beforeAll(async () => {
+  backend = await startBackend((request, response) => {
+    const status = request.url === '/customers/broken' ? 500 : 200;
+    setTimeout(() => response.writeHead(status, { 'content-type': 'application/json' }).end('{}'), 20);
+  });
+  const nowhere = { targets: ['http://127.0.0.1:9'] };
+  gateway = await startTrailgate({
+    backend: backend.url,
+    config: {
+      services: { nowhere },
+      operations: [{ match: 'GET /nowhere', service: 'nowhere', scopes: [], id: 'say "no"' }],
+      plans: { three: { key: { minute: 3 } } },
+    },
+  });
+  ({ account, key } = await gateway.admin.newKey('pro'));
+});
+afterAll(async () => {
+  await gateway.stop();
+  await backend.stop();
+});
+
+const call = (path: string, secret = key.secret, headers: Record<string, string> = {}): Promise<Answer> =>
+  send(`${gateway.gatewayUrl}/api/v1${path}`, { headers: { Authorization: `Bearer ${secret}`, ...headers } });
+const scrape = () => send(`${gateway.adminUrl}/metrics`);
+
+/** How much each series grew while something was done, those that did not left out. */
+async function growth(what: () => Promise<unknown>): Promise<Record<string, number>> {
+  const before = seriesOf((await scrape()).text);
+  await what();
+  // A request is counted when its connection is done with it, a moment after its answer has arrived.
+  await new Promise((done) => setTimeout(done, 50));
+  const after = seriesOf((await scrape()).text);
+  const grown = [...after].map(([name, value]) => [name, value - (before.get(name) ?? 0)] as const);
+  return Object.fromEntries(
+    grown.filter(([name, by]) => by !== 0 && /^(?:http|trailgate)_.*(?:_total|_count|_sum)/.test(name)),
+  );
+}
+
+describe('/metrics', () => {
+  it('is text that Prometheus reads, with help and type for everything', async () => {
+    await call('/customers');
+    const { status, headers, text } = await scrape();
+    expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+    const families = parseMetrics(text);
+    expect(families.size).toBeGreaterThan(Object.keys(METRICS).length);
+    expect(complaintsOfPromtool(text)).not.toMatch(/error/);
+  });
+
+  it('holds every metric of the source, of its kind and with its labels', async () => {
+    const families = parseMetrics((await scrape()).text);
+    for (const { name, kind, help, labelNames } of Object.values(METRICS)) {
+      const family = families.get(name) as MetricFamily;
+      expect([name, family?.type, family?.help]).toEqual([name, kind, help]);
+      for (const series of family.samples.keys()) {
+        const labels = labelsOf(/\{(.*)\}$/.exec(series)?.[1] ?? '').map(([label]) => label);
+        expect(labels.filter((label) => label !== 'le')).toEqual(labelNames);
+      }
+    }
+  });
+
+  it('counts an answered request once in everything that it went through', async () => {
+    const grown = await growth(() => call('/customers/7'));
+    const labels = 'http_request_method="GET",http_route="/customers/{id}",http_response_status_code="200"';
+    expect(grown).toMatchObject({
+      [`http_server_request_duration_seconds_count{${labels}}`]: 1,
+      'trailgate_upstream_request_duration_seconds_count{service="backend",outcome="answered"}': 1,
+      'trailgate_quota_decisions_total{plan="pro",outcome="admitted",policy=""}': 1,
+      'trailgate_key_lookups_total{result="memory"}': 1,
+    });
+    const seconds = grown[`http_server_request_duration_seconds_sum{${labels}}`] ?? 0;
+    const upstream =
+      grown['trailgate_upstream_request_duration_seconds_sum{service="backend",outcome="answered"}'] ?? 0;
+    expect(seconds).toBeGreaterThanOrEqual(0.019);
+    expect(seconds).toBeLessThan(5);
+    expect(upstream).toBeGreaterThanOrEqual(0.019);
+    expect(upstream).toBeLessThanOrEqual(seconds);
+    expect(Object.keys(grown).filter((name) => name.includes('refusals'))).toEqual([]);
+  });
+
+  it('counts refusals by code and by whose fault they are', async () => {
+    const { key: three } = await gateway.admin.newKey('three', { scopes: ['customers:read'] });
+    const grown = await growth(async () => {
+      for (let round = 0; round < 5; round++) await call('/customers', three.secret);
+      await call('/files/a', three.secret);
+      await call('/customers', createSecret('live'));
+      await call('/nothing');
+      await call('/customers/broken');
+      await call('/nowhere');
+    });
+    expect(grown).toMatchObject({
+      'trailgate_refusals_total{code="rate_limited",fault="client"}': 2,
+      'trailgate_refusals_total{code="insufficient_scope",fault="client"}': 1,
+      'trailgate_refusals_total{code="invalid_api_key",fault="client"}': 1,
+      'trailgate_refusals_total{code="route_not_found",fault="client"}': 1,
+      'trailgate_refusals_total{code="backend_error",fault="backend"}': 1,
+      'trailgate_refusals_total{code="backend_unreachable",fault="backend"}': 1,
+      'trailgate_quota_decisions_total{plan="three",outcome="admitted",policy=""}': 3,
+      'trailgate_quota_decisions_total{plan="three",outcome="refused",policy="key-minute"}': 2,
+      'trailgate_quota_give_backs_total{outcome="done"}': 1,
+      'trailgate_upstream_request_duration_seconds_count{service="nowhere",outcome="unreachable"}': 1,
+    });
+  });
+
+  it('counts what was broken off before a route was known', async () => {
+    const port = Number(new URL(gateway.gatewayUrl).port);
+    const grown = await growth(() => sendRaw(port, 'this is not HTTP\r\n\r\n'));
+    expect(grown['trailgate_client_errors_total{code="bad_request"}']).toBe(1);
+  });
+
+  it('is not changed by being read', async () => {
+    expect(await growth(scrape)).toEqual({});
+  });
+
+  it('does not grow with what clients invent: paths, methods, keys, hosts, agents', async () => {
+    const port = Number(new URL(gateway.gatewayUrl).port);
+    const inventive = async (round: string) => {
+      const one = (index: number) => [
+        call(`/no-${round}-${index}`),
+        call(`/customers/${round}-${index}?q=${index}`, createSecret('live')),
+        call('/usage', 'junk', { Host: `h${index}.${round}.example`, 'User-Agent': `a${index}${round}` }),
+        send(`${gateway.gatewayUrl}/api/v1/x`, { method: ['PROPFIND', 'MKCOL', 'LOCK', 'PURGE'][index % 4] ?? '' }),
+      ];
+      for (let index = 0; index < 250; index++) await Promise.all(one(index));
+      for (let index = 0; index < 10; index++) await sendRaw(port, `X${index} / HTTP/1.1\r\nHost: a\r\n\r\n`, 200);
+    };
+    const names = async () => new Set(seriesOf((await scrape()).text).keys());
+    await inventive('warm');
+    const before = await names();
+    await inventive('again');
+    expect([...(await names())].filter((name) => !before.has(name) && !name.includes('flush'))).toEqual([]);
+    expect([...before].filter((name) => /warm|PROPFIND|X\d/.test(name))).toEqual([]);
+    expect([...before].some((name) => name.includes('http_request_method="_OTHER"'))).toBe(true);
+  }, 30_000);
+
+  it('names no key, no account and no person', async () => {
+    await call('/customers');
+    const { text } = await scrape();
+    for (const secret of [key.id, account.id, key.secret, key.hint]) expect(text).not.toContain(secret);
+  });
+});
+
+describe('the log', () => {
+  /** The line of the request with this id. */
+  async function lineOf(id: string): Promise<Record<string, unknown>> {
+    const find = () => gateway.logs().filter((line) => line['event'] === 'request' && line['request_id'] === id);
+    await eventually('the line is written', () => find().length > 0);
+    expect(find()).toHaveLength(1);
+    return find()[0] ?? {};
+  }
+
+  it('has one JSON line for each request, with what happened and how long it took', async () => {
+    await call('/customers/7?secret=query', key.secret, { 'X-Request-Id': 'log-1' });
+    expect(await lineOf('log-1')).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      event: 'request',
+      request_id: 'log-1',
+      method: 'GET',
+      path: '/api/v1/customers/7',
+      status: 200,
+      duration_ms: expect.any(Number),
+      upstream_ms: expect.any(Number),
+      account_id: account.id,
+      api_key_id: key.id,
+      operation: 'getCustomer',
+      service: 'backend',
+      quota: 'admitted',
+      client_address: '127.0.0.1',
+    });
+  });
+
+  it('says why a request was refused, and leaves out what was never known', async () => {
+    await call('/customers', createSecret('live'), { 'X-Request-Id': 'log-2' });
+    const line = await lineOf('log-2');
+    expect(line).toMatchObject({ status: 401, code: 'invalid_api_key', operation: 'listCustomers' });
+    for (const name of ['api_key_id', 'account_id', 'quota', 'upstream_ms']) expect(line).not.toHaveProperty(name);
+  });
+
+  it('stays JSON whatever is in a path, a method or the configuration', async () => {
+    await call(`/nothing"'\\%c3%a9%0a{}`, key.secret, { 'X-Request-Id': 'log-3' });
+    expect(await lineOf('log-3')).toMatchObject({ path: expect.stringContaining(`/api/v1/nothing"'\\`) });
+    await call('/nowhere', key.secret, { 'X-Request-Id': 'log-4' });
+    expect(await lineOf('log-4')).toMatchObject({ operation: 'say "no"', status: 502 });
+    for (const line of gateway.stdout) expect(() => JSON.parse(line) as unknown).not.toThrow();
+  });
+
+  it('calls a client that went away before its answer 499', async () => {
+    const leaving = new AbortController();
+    const headers = { Authorization: `Bearer ${key.secret}`, 'X-Request-Id': 'log-5' };
+    const gone = send(`${gateway.gatewayUrl}/api/v1/customers`, { headers, signal: leaving.signal });
+    await eventually('the backend has it', () =>
+      backend.requests.some(({ headers: h }) => h['x-request-id'] === 'log-5'),
+    );
+    leaving.abort();
+    await gone.catch(() => undefined);
+    expect(await lineOf('log-5')).toMatchObject({ status: 499 });
+  });
+
+  it('has every line in order of the wire shape: JSON objects with level, time and event', () => {
+    const incomplete = gateway.logs().filter((line) => {
+      return ['level', 'time', 'event'].some((name) => typeof line[name] !== 'string');
+    });
+    expect(incomplete).toEqual([]);
+    expect(gateway.stderr).toEqual([]);
+  });
+});
+
+describe('the probes', () => {
+  it('/livez answers while the process lives, /readyz says what it stands on', async () => {
+    expect((await send(`${gateway.adminUrl}/livez`)).json()).toEqual({ status: 'alive' });
+    const { status, text } = await send(`${gateway.adminUrl}/readyz`);
+    expect([status, JSON.parse(text)]).toEqual([
+      200,
+      {
+        status: 'ready',
+        checks: expect.objectContaining({ database: { status: 'pass' }, quota_store: { status: 'pass' } }) as unknown,
+      },
+    ]);
+  });
+
+  it('are not on the public listener, and neither are the metrics', async () => {
+    for (const path of ['/metrics', '/livez', '/readyz', '/admin/v1/accounts', '/api/v1/metrics']) {
+      expect([path, (await send(gateway.gatewayUrl + path)).status]).toEqual([path, 404]);
+    }
+  });
+});
