@@ -116,6 +116,8 @@ function appendIdentity(out: string[], identity: ForwardedIdentity, via: string)
 }
 
 function judge(name: string): Verdict {
+  // A key that was pasted in the place of a field's name; not to be remembered either.
+  if (API_KEY.test(name)) return Verdict.Drop;
   const lower = name.toLowerCase();
   let verdict = Verdict.Forward;
   if (lower === 'connection') verdict = Verdict.Connection;
