@@ -71,8 +71,9 @@ export function backendRequestHeaders(rawHeaders: readonly string[], identity: F
     const name = rawHeaders[index] ?? '';
     const value = rawHeaders[index + 1] ?? '';
     const verdict = verdicts.get(name) ?? judge(name);
+    if (value.includes('tg_') && API_KEY.test(value)) continue;
     if (verdict === Verdict.Forward) {
-      if (!value.includes('tg_') || !API_KEY.test(value)) out.push(name, value);
+      out.push(name, value);
     } else if (verdict === Verdict.Via) {
       via += `${value}, `;
     } else if (verdict === Verdict.TraceState) {

@@ -80,6 +80,7 @@ async function beCareless(running: RunningTrailgate, key: ApiKeyWithSecret, secr
     'Referer',
     'X-Request-Id',
     'traceparent',
+    'tracestate',
     'User-Agent',
     'Origin',
     'Via',
@@ -94,6 +95,7 @@ async function beCareless(running: RunningTrailgate, key: ApiKeyWithSecret, secr
     await call(base, { headers: { ...good, [name]: secret } });
   }
   await call(base, { headers: { ...good, [secret]: 'x' } });
+  await call(base, { headers: { ...good, [`X_${secret}`]: 'x', Connection: secret } });
   await call(base, { headers: { Authorization: `Basic ${Buffer.from(`${secret}:`).toString('base64')}` } });
   await call(base, { headers: { Authorization: `Bearer ${secret.slice(0, -1)}` } });
   await call(base, { headers: ['Authorization', `Bearer ${secret}`, 'Authorization', `Bearer ${secret}`] });
