@@ -1,0 +1,224 @@
+/** `npm start` on a machine that has nothing: what it prints works, and what it keeps is there at the next start. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { copyFileSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { createInterface } from 'node:readline';
+import { basename, join, resolve } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { describeWithOwnRedis } from '../support/describe-with.js';
+import { send, type Answer } from '../support/http.js';
+import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
+import { eventually, freePort, spawnOwned, temporaryFolder, type Exit } from '../support/processes.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+import { postgresIsAvailable } from '../support/servers.js';
+
+const MAIN = resolve('dist/main.js');
+const SEEDED_CUSTOMERS = 10_000;
+
+interface CustomerPage {
+  readonly data: readonly { readonly id: string }[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+interface Demo {
+  readonly curl: string;
+  readonly url: string;
+  readonly key: string;
+  readonly output: string;
+  readonly adminUrl: string;
+  stop(): Promise<Exit>;
+}
+
+/** The reference configuration in a folder of its own; with `roomy` limits, for reading every page within a minute. */
+function referenceConfig(roomy: boolean): string {
+  const folder = temporaryFolder('first-run');
+  copyFileSync('customers.openapi.yaml', join(folder, 'customers.openapi.yaml'));
+  const text = readFileSync('gateway.yaml', 'utf8');
+  const config = parse(text) as { plans: object };
+  const plans = { ...config.plans, starter: { account: { minute: 5_000, month: 1_000_000 } } };
+  writeFileSync(join(folder, 'gateway.yaml'), roomy ? stringify({ ...config, plans }) : text);
+  return join(folder, 'gateway.yaml');
+}
+
+async function ports(): Promise<Record<string, string>> {
+  return {
+    TRAILGATE_GATEWAY_PORT: String(await freePort()),
+    TRAILGATE_ADMIN_PORT: String(await freePort()),
+    TRAILGATE_CUSTOMERS_PORT: String(await freePort()),
+  };
+}
+
+/** Runs a command of the program until it has printed what it should. */
+async function run(args: readonly string[], env: Record<string, string>, until: (output: string) => boolean) {
+  const program = spawnOwned(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', LOG_LEVEL: 'warn', ...env },
+  });
+  const lines: string[] = [];
+  for (const stream of [program.child.stdout, program.child.stderr]) {
+    if (stream !== null) createInterface({ input: stream }).on('line', (line) => lines.push(line));
+  }
+  const output = () => lines.join('\n');
+  await eventually(
+    'the program is ready',
+    () => {
+      if (!program.isRunning()) throw new Error(`the program ended:\n${output()}`);
+      return until(output());
+    },
+    60_000,
+  );
+  return { output, stop: () => program.end('SIGTERM') };
+}
+
+/** `npm start`, and what its curl line says. */
+async function startDemo(config: string, env: Record<string, string>): Promise<Demo> {
+  const { output, stop } = await run(['demo', '--config', config], env, (text) => text.includes('curl '));
+  const curl = /curl .*/.exec(output())?.[0] ?? '';
+  const [, url = '', key = ''] = /'(http[^']+)' -H 'Authorization: Bearer ([^']+)'/.exec(curl) ?? [];
+  const adminUrl = `http://127.0.0.1:${env['TRAILGATE_ADMIN_PORT']}`;
+  return { curl, url, key, output: output(), adminUrl, stop };
+}
+
+const get = (url: string, key: string, agent?: Agent): Promise<Answer> =>
+  send(url, { headers: { Authorization: `Bearer ${key}` }, ...(agent === undefined ? {} : { agent }) });
+
+/** What the first request of a newcomer must come back with. Returns the page. */
+function expectFirstAnswer({ status, headers, ...answer }: Answer): CustomerPage {
+  expect(status).toBe(200);
+  expect(headers['content-type']).toMatch(/^application\/json/);
+  expect(headers['ratelimit-policy']).toMatch(
+    /^"key-minute";q=60;w=60, "account-minute";q=120;w=60, "account-month";q=10000/,
+  );
+  expect(headers['ratelimit']).toMatch(
+    /^"key-minute";r=\d+;t=\d+, "account-minute";r=\d+;t=\d+, "account-month";r=\d+;t=\d+$/,
+  );
+  for (const name of ['limit', 'remaining', 'reset']) expect(headers[`x-ratelimit-${name}`]).toMatch(/^\d+$/);
+  expect(headers['x-request-id']).toMatch(/^req_/);
+  const page = answer.json<CustomerPage>();
+  expect(page.data.length).toBeGreaterThanOrEqual(10);
+  expect(page).toMatchObject({ has_more: true, next_cursor: expect.stringMatching(/./) });
+  return page;
+}
+
+/** Follows `next_cursor` to the end; each request goes to the next of the gateways. */
+async function allIds(gateways: readonly string[], key: string): Promise<string[]> {
+  const agent = new Agent({ keepAlive: true });
+  const ids: string[] = [];
+  let cursor: string | null = '';
+  for (let count = 0; cursor !== null; count++) {
+    const query: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const gateway = gateways[count % gateways.length] ?? '';
+    const answer: Answer = await get(`${gateway}/api/v1/customers?limit=100${query}`, key, agent);
+    expect(answer.status).toBe(200);
+    const page: CustomerPage = answer.json<CustomerPage>();
+    expect(page.has_more).toBe(page.next_cursor !== null);
+    ids.push(...page.data.map(({ id }) => id));
+    cursor = page.next_cursor;
+  }
+  agent.destroy();
+  return ids;
+}
+
+describe('on a machine with nothing but Node', () => {
+  const config = referenceConfig(false);
+  const dataDir = join(temporaryFolder('data'), 'not', 'there', 'yet');
+  let env: Record<string, string>;
+  let first: Demo;
+  let page: CustomerPage;
+
+  beforeAll(async () => {
+    env = { ...(await ports()), TRAILGATE_DATA_DIR: dataDir };
+    first = await startDemo(config, env);
+  }, 60_000);
+  afterAll(() => first.stop());
+
+  it('the printed line is one that can be pasted, and answers 200 with customers and what is left', async () => {
+    expect(first.curl).toMatch(
+      /^curl -i 'http:\/\/\S+\/api\/v1\/customers\?limit=10' -H 'Authorization: Bearer tg_live_\w{36}'$/,
+    );
+    page = expectFirstAnswer(await get(first.url, first.key));
+  });
+
+  it('the printed pages are there', async () => {
+    const urls = [...first.output.matchAll(/(https?:\/\/[^\s']+)/g)].map(([url]) => url);
+    expect(urls.some((url) => url.endsWith('/docs'))).toBe(true);
+    expect((await send(urls.find((url) => url.endsWith('/docs')) ?? '')).status).toBe(200);
+    expect((await send(urls.find((url) => url.endsWith('/metrics')) ?? '')).status).toBe(200);
+    const [, tokenFile = ''] = /token: (\S+)\)/.exec(first.output) ?? [];
+    const accounts = await get(`${first.adminUrl}/admin/v1/accounts`, readFileSync(tokenFile, 'utf8').trim());
+    expect([accounts.status, accounts.json<{ data: unknown[] }>().data.length]).toEqual([200, 1]);
+  });
+
+  it('the key stands in the output once, and in no file', () => {
+    expect(first.output.split(first.key)).toHaveLength(2);
+    const files = globSync(`${dataDir}/**/*`).filter((file) => statSync(file).isFile());
+    expect(files.map((file) => basename(file))).toEqual(expect.arrayContaining(['trailgate.db', 'admin-token']));
+    expect(files.filter((file) => readFileSync(file, 'latin1').includes(first.key.slice(8)))).toEqual([]);
+  });
+
+  it('the next start finds the account and its customers again, and gives a key of its own', async () => {
+    expect((await first.stop()).code).toBe(0);
+    const second = await startDemo(config, env);
+    try {
+      expect(second.key).not.toBe(first.key);
+      expect(expectFirstAnswer(await get(second.url, second.key)).data).toEqual(page.data);
+      // The first key works for its seven days.
+      expect((await get(second.url, first.key)).status).toBe(200);
+      const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
+      const accounts = await get(`${second.adminUrl}/admin/v1/accounts`, token);
+      expect(accounts.json<{ data: unknown[] }>().data).toHaveLength(1);
+    } finally {
+      await second.stop();
+    }
+  }, 60_000);
+});
+
+describe('following next_cursor to the end', () => {
+  it('yields every customer exactly once', async () => {
+    const env: Record<string, string> = { ...(await ports()), TRAILGATE_DATA_DIR: temporaryFolder('data') };
+    const demo = await startDemo(referenceConfig(true), env);
+    try {
+      const ids = await allIds([new URL(demo.url).origin], demo.key);
+      expect(ids).toHaveLength(SEEDED_CUSTOMERS);
+      expect(new Set(ids).size).toBe(SEEDED_CUSTOMERS);
+    } finally {
+      await demo.stop();
+    }
+  }, 60_000);
+});
+
+const describeWithBoth = postgresIsAvailable() ? describeWithOwnRedis : describe.skip;
+describeWithBoth('with REDIS_URL and DATABASE_URL', () => {
+  let redis: RedisServer;
+  let database: FreshDatabase;
+  beforeAll(async () => {
+    [redis, database] = await Promise.all([startRedis(), freshDatabase()]);
+  });
+  afterAll(() => Promise.all([redis.stop(), database.drop()]));
+
+  it('the same works, and a second gateway on other ports serves the same account and counts on', async () => {
+    const config = referenceConfig(true);
+    const stores = { REDIS_URL: redis.url, DATABASE_URL: database.url };
+    const env: Record<string, string> = { ...(await ports()), ...stores, TRAILGATE_DATA_DIR: temporaryFolder('data') };
+    const demo = await startDemo(config, env);
+    const others: Record<string, string> = {
+      ...env,
+      ...(await ports()),
+      TRAILGATE_CUSTOMERS_PORT: env['TRAILGATE_CUSTOMERS_PORT'] ?? '',
+    };
+    const second = await run(['start', '--roles', 'gateway', '--config', config], others, (text) =>
+      text.includes('"role":"gateway"'),
+    );
+    try {
+      const gateways = [new URL(demo.url).origin, `http://127.0.0.1:${others['TRAILGATE_GATEWAY_PORT']}`];
+      const ids = await allIds(gateways, demo.key);
+      expect([ids.length, new Set(ids).size]).toEqual([SEEDED_CUSTOMERS, SEEDED_CUSTOMERS]);
+      const usage = (await get(`${gateways[1]}/api/v1/usage`, demo.key)).json<{
+        windows: { policy: string; used: number }[];
+      }>();
+      expect(usage.windows.find(({ policy }) => policy === 'account-month')?.used).toBe(SEEDED_CUSTOMERS / 100);
+    } finally {
+      await Promise.all([demo.stop(), second.stop()]);
+    }
+  }, 90_000);
+});
