@@ -1,0 +1,199 @@
+/**
+ * Attack: a request framed so that the gateway and a backend disagree about where it ends, or about which one it is. Each of
+ * these shapes is refused, or served as the one request that RFC 9112 says it is; none reaches a backend as anything else.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { json } from '../support/backend.js';
+import { expectProblem, parseAnswer } from '../support/problem.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+let gateway: Proxied;
+let head: string;
+
+beforeAll(async () => {
+  gateway = await startProxied();
+  head = `Host: api.example.com\r\nAuthorization: ${gateway.authorization}\r\n`;
+});
+afterAll(() => gateway.stop());
+beforeEach(() => gateway.answerWith(json({ ok: true })));
+
+/** The request that must never be served: it hides in the bytes of another one. */
+const hidden = (): string => `GET /api/v1/open?hidden HTTP/1.1\r\n${head}\r\n`;
+const put = (fields: string, body: string): string => `PUT /api/v1/files/a HTTP/1.1\r\n${head}${fields}\r\n${body}`;
+
+/** Sends the bytes; returns what came back and what the backend has received whole. */
+async function attempt(bytes: string): Promise<{ text: string; served: string[] }> {
+  const text = await gateway.raw(bytes, 400);
+  const whole = gateway.backend.requests.filter(({ bodySha256 }) => bodySha256 !== undefined);
+  return { text, served: whole.map(({ method, url, body }) => `${method} ${url} ${body.toString()}`.trim()) };
+}
+
+describe('is refused with 400 and never reaches the backend whole', () => {
+  it.each<[string, () => string]>([
+    // RFC 9112 section 6.3: a sender must not; it ought to be handled as an error.
+    [
+      'Content-Length and Transfer-Encoding',
+      () => put('Content-Length: 4\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${hidden()}`),
+    ],
+    [
+      'Transfer-Encoding and Content-Length',
+      () => put('Transfer-Encoding: chunked\r\nContent-Length: 4\r\n', `0\r\n\r\n${hidden()}`),
+    ],
+    // Section 6.3, item 5: differing values are an unrecoverable error. Equal ones may be joined; nobody needs them.
+    ['two Content-Lengths that differ', () => put('Content-Length: 4\r\nContent-Length: 5\r\n', 'abcde')],
+    ['two Content-Lengths that agree', () => put('Content-Length: 4\r\nContent-Length: 4\r\n', 'abcd')],
+    ['a list of Content-Lengths', () => put('Content-Length: 4, 4\r\n', 'abcd')],
+    // Section 6.2 and RFC 9110 section 8.6: 1*DIGIT.
+    ['a Content-Length with a sign', () => put('Content-Length: +4\r\n', 'abcd')],
+    ['a negative Content-Length', () => put('Content-Length: -4\r\n', 'abcd')],
+    ['a hexadecimal Content-Length', () => put('Content-Length: 0x4\r\n', 'abcd')],
+    ['a Content-Length with a space inside', () => put('Content-Length: 4 4\r\n', 'abcd')],
+    ['a Content-Length beyond 64 bits', () => put('Content-Length: 18446744073709551620\r\n', 'abcd')],
+    // Section 5.2: a server must reject obs-fold or replace it.
+    ['a folded field', () => put('X-A: b\r\n c\r\nContent-Length: 0\r\n', '')],
+    ['a folded Transfer-Encoding', () => put('Transfer-Encoding:\r\n chunked\r\n', `0\r\n\r\n${hidden()}`)],
+    ['a fold before the first field', () => `GET /api/v1/open HTTP/1.1\r\n X: y\r\n${head}\r\n`],
+    // Section 5.1: no whitespace between name and colon; a server must refuse it.
+    ['a space before the colon', () => put('Content-Length : 4\r\n', 'abcd')],
+    ['a tab before the colon', () => put('Transfer-Encoding\t: chunked\r\n', `0\r\n\r\n${hidden()}`)],
+    ['a field without a name', () => put(': x\r\nContent-Length: 0\r\n', '')],
+    ['a field without a colon', () => put('Content-Length\r\n', '')],
+    // Section 2.2: a bare CR is invalid; a bare LF may be taken for a line end, which is how readers come to disagree.
+    ['bare LF in the request line', () => `GET /api/v1/open HTTP/1.1\n${head}\r\n`],
+    ['bare LF after a field', () => put('X-A: b\nContent-Length: 0\r\n', '')],
+    ['bare LF all over', () => `GET /api/v1/open HTTP/1.1\nHost: a\nAuthorization: ${gateway.authorization}\n\n`],
+    ['a bare CR in a value', () => put('X-A: b\rContent-Length: 4\r\n', 'abcd')],
+    ['a zero byte in a value', () => put('X-A: b\0c\r\nContent-Length: 0\r\n', '')],
+    // Section 6.1: chunked must be the last coding, once; an unknown one is not understood.
+    ['an unknown coding', () => put('Transfer-Encoding: xchunked\r\n', `0\r\n\r\n${hidden()}`)],
+    [
+      'a coding before chunked that would be lost',
+      () => put('Transfer-Encoding: gzip, chunked\r\n', '3\r\nabc\r\n0\r\n\r\n'),
+    ],
+    ['chunked that is not last', () => put('Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${hidden()}`)],
+    ['chunked twice', () => put('Transfer-Encoding: chunked, chunked\r\n', '3\r\nabc\r\n0\r\n\r\n')],
+    [
+      'two Transfer-Encodings',
+      () => put('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n', `0\r\n\r\n${hidden()}`),
+    ],
+    ['chunked behind a vertical tab', () => put('Transfer-Encoding: \x0bchunked\r\n', `0\r\n\r\n${hidden()}`)],
+    ['chunked in quotes', () => put('Transfer-Encoding: "chunked"\r\n', `0\r\n\r\n${hidden()}`)],
+    // Section 6.1: HTTP/1.0 with Transfer-Encoding must be treated as faulty.
+    [
+      'HTTP/1.0 with chunked',
+      () => put('Transfer-Encoding: chunked\r\n', '3\r\nabc\r\n0\r\n\r\n').replace('HTTP/1.1', 'HTTP/1.0'),
+    ],
+    // Section 7.1: chunk = chunk-size [ chunk-ext ] CRLF chunk-data CRLF
+    ['bare LF after a chunk size', () => put('Transfer-Encoding: chunked\r\n', '3\nabc\r\n0\r\n\r\n')],
+    ['bare LF in a chunk extension', () => put('Transfer-Encoding: chunked\r\n', `3;a\nabc\r\n0\r\n\r\n${hidden()}`)],
+    [
+      'bare CR in a chunk extension',
+      () => put('Transfer-Encoding: chunked\r\n', `3;a\rb\r\nabc\r\n0\r\n\r\n${hidden()}`),
+    ],
+    ['a chunk longer than it says', () => put('Transfer-Encoding: chunked\r\n', `3\r\nabcXX0\r\n\r\n${hidden()}`)],
+    ['a chunk size with 0x', () => put('Transfer-Encoding: chunked\r\n', '0x3\r\nabc\r\n0\r\n\r\n')],
+    ['a chunk size with an underscore', () => put('Transfer-Encoding: chunked\r\n', '1_0\r\nabc\r\n0\r\n\r\n')],
+    ['a negative chunk size', () => put('Transfer-Encoding: chunked\r\n', '-3\r\nabc\r\n0\r\n\r\n')],
+    [
+      'a chunk size beyond 64 bits',
+      () => put('Transfer-Encoding: chunked\r\n', '10000000000000003\r\nabc\r\n0\r\n\r\n'),
+    ],
+    ['no chunk size', () => put('Transfer-Encoding: chunked\r\n', '\r\nabc\r\n0\r\n\r\n')],
+    // Section 2.3 and 3: one version, three parts.
+    ['HTTP/2.0 in a request line', () => `GET /api/v1/open HTTP/2.0\r\n${head}\r\n`],
+    ['HTTP/1.2', () => `GET /api/v1/open HTTP/1.2\r\n${head}\r\n`],
+    ['HTTP/0.9 with fields', () => `GET /api/v1/open\r\n${head}\r\n`],
+    ['the preface of HTTP/2', () => `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${hidden()}`],
+    ['a space in the target', () => `GET /api/v1/open x HTTP/1.1\r\n${head}\r\n`],
+    ['a tab for a space', () => `GET\t/api/v1/open HTTP/1.1\r\n${head}\r\n`],
+    ['a method that is no token', () => `G(T /api/v1/open HTTP/1.1\r\n${head}\r\n`],
+    // Section 3.2: authority-form is for CONNECT only, and this is no tunnel.
+    ['authority-form', () => `GET api.example.com:80 HTTP/1.1\r\n${head}\r\n`],
+    ['CONNECT', () => `CONNECT api.example.com:80 HTTP/1.1\r\n${head}\r\n${hidden()}`],
+    ['TLS on a plain port', () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+  ])('%s', async (_what, bytes) => {
+    const { text, served } = await attempt(bytes());
+    const answer = parseAnswer(text);
+    expectProblem(answer, 'bad_request');
+    expect(answer.headers['connection']).toBe('close');
+    expect(served).toEqual([]);
+  });
+
+  it('chunk extensions without end: 413', async () => {
+    const { text, served } = await attempt(
+      put('Transfer-Encoding: chunked\r\n', `3;${'a'.repeat(20_000)}\r\nabc\r\n0\r\n\r\n`),
+    );
+    expectProblem(parseAnswer(text), 'content_too_large');
+    expect(served).toEqual([]);
+  });
+
+  // Section 3.2.4: asterisk-form is for OPTIONS on the server as a whole; there is nothing here that has options.
+  it.each(['OPTIONS', 'GET'])('%s *: 404', async (method) => {
+    const { text, served } = await attempt(`${method} * HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
+    expectProblem(parseAnswer(text), 'route_not_found');
+    expect(served).toEqual([]);
+  });
+});
+
+describe('is served as the one request that it is', () => {
+  it.each<[string, () => string, string[]]>([
+    [
+      'chunk extensions, which are dropped',
+      () => put('Transfer-Encoding: chunked\r\n', '3;a=b;c="d"\r\nabc\r\n0\r\n\r\n'),
+      ['PUT /files/a abc'],
+    ],
+    [
+      'a tab after the colon',
+      () => put('Transfer-Encoding:\tchunked\r\n', '3\r\nabc\r\n0\r\n\r\n'),
+      ['PUT /files/a abc'],
+    ],
+    ['CHUNKED', () => put('transfer-encoding: CHUNKED\r\n', '3\r\nabc\r\n0\r\n\r\n'), ['PUT /files/a abc']],
+    [
+      'a chunk size with zeros before it',
+      () => put('Transfer-Encoding: chunked\r\n', '0003\r\nabc\r\n0\r\n\r\n'),
+      ['PUT /files/a abc'],
+    ],
+    ['a Content-Length with zeros before it', () => put('Content-Length: 0003\r\n', 'abc'), ['PUT /files/a abc']],
+    [
+      'trailers',
+      () => put('Transfer-Encoding: chunked\r\n', '3\r\nabc\r\n0\r\nX-Account-Id: evil\r\n\r\n'),
+      ['PUT /files/a abc'],
+    ],
+    // Section 2.2: an empty line before a request line should be ignored.
+    ['empty lines before it', () => `\r\n\r\nGET /api/v1/open HTTP/1.1\r\n${head}\r\n`, ['GET /open']],
+    // Section 3.2.2: the absolute form must be accepted.
+    ['absolute-form', () => `GET http://api.example.com/api/v1/open?x HTTP/1.1\r\n${head}\r\n`, ['GET /open?x']],
+    [
+      'a body on GET that looks like a request',
+      () => `GET /api/v1/open HTTP/1.1\r\n${head}Content-Length: 5\r\n\r\nGET /`,
+      ['GET /open GET /'],
+    ],
+    [
+      'two requests one behind the other',
+      () => `${put('Content-Length: 3\r\n', 'abc')}GET /api/v1/open HTTP/1.1\r\n${head}\r\n`,
+      ['PUT /files/a abc', 'GET /open'],
+    ],
+    // RFC 9110 section 7.8: an upgrade may be ignored.
+    [
+      'an upgrade to h2c',
+      () =>
+        `GET /api/v1/open HTTP/1.1\r\n${head}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n`,
+      ['GET /open'],
+    ],
+    // A name with an underscore is another name.
+    [
+      'Transfer_Encoding',
+      () => put('Content-Length: 3\r\nTransfer_Encoding: chunked\r\n', 'abc'),
+      ['PUT /files/a abc'],
+    ],
+  ])('%s', async (_what, bytes, expected) => {
+    const { text, served } = await attempt(bytes());
+    expect([...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status)).toEqual(expected.map(() => '200'));
+    expect(served).toEqual(expected);
+    for (const { headers, trailers } of gateway.backend.requests) {
+      expect(headers['x-account-id']).toMatch(/^acc_/);
+      expect(headers['upgrade'] ?? headers['http2-settings']).toBeUndefined();
+      expect(trailers).toEqual({});
+    }
+  });
+});

@@ -1,0 +1,60 @@
+/** Attack: connections that send their head byte by byte, or nothing at all, to use up what the gateway has. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { expectProblem, parseAnswer } from '../support/problem.js';
+import { eventually } from '../support/processes.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+/** Ten seconds for a head, looked at every two. */
+const LONGEST_MS = 13_000;
+
+let gateway: Proxied;
+
+beforeAll(async () => {
+  gateway = await startProxied();
+});
+afterAll(() => gateway.stop());
+
+/** Sends these one after the other, one each half second; returns what came back and how long the connection lasted. */
+async function drip(pieces: readonly string[]): Promise<{ text: string; durationMs: number }> {
+  const startedMs = performance.now();
+  const socket = connect(gateway.port, '127.0.0.1').setEncoding('latin1');
+  socket.on('error', () => {});
+  let at = 0;
+  const timer = setInterval(() => {
+    const piece = pieces[at++];
+    if (socket.writable && piece !== undefined) socket.write(piece);
+  }, 500);
+  let text = '';
+  socket.on('data', (data: string) => (text += data));
+  await once(socket, 'close');
+  clearInterval(timer);
+  return { text, durationMs: performance.now() - startedMs };
+}
+
+it('heads that never end are cut after ten seconds with 408, while others are served as usual', async () => {
+  const slow = [
+    drip([
+      `GET /api/v1/open HTTP/1.1\r\nHost: a\r\n`,
+      ...Array.from({ length: 100 }, (_, index) => `X-${index}: a\r\n`),
+    ]),
+    drip([...'GET /api/v1/open HTTP/1.1\r\nHost: a\r\nX: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy']),
+    drip(['GET /api/v1/open HTTP/1.1\r\nHost: a\r\n']),
+  ];
+  const crowd = Array.from({ length: 200 }, () =>
+    connect(gateway.port, '127.0.0.1')
+      .on('error', () => {})
+      .resume(),
+  );
+  for (const socket of crowd) socket.write('GET / HTTP/1.1\r\nX: ');
+  for (let index = 0; index < 10; index++) expect((await gateway.send('/open', { timeoutMs: 1_000 })).status).toBe(200);
+
+  for (const { text, durationMs } of await Promise.all(slow)) {
+    expectProblem(parseAnswer(text), 'request_timeout');
+    expect(parseAnswer(text).headers['connection']).toBe('close');
+    expect(durationMs).toBeLessThan(LONGEST_MS);
+  }
+  await eventually('all of them are cut', () => crowd.every(({ closed }) => closed), LONGEST_MS);
+  expect(gateway.backend.requests).toHaveLength(10);
+});
