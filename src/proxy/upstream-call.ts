@@ -149,6 +149,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring {
       return;
     }
     this.finish(failure.outcome);
+    // The bytes that undici could not parse are the backend's; they belong in no log.
+    Reflect.deleteProperty(error, 'data');
     this.options.reject(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
   }
 

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { startRawBackend, type RawBackend } from '../support/backend.js';
 import { expectProblem } from '../support/problem.js';
-import { freePort } from '../support/processes.js';
+import { eventually, freePort } from '../support/processes.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
 
 const CONNECT_MS = 300;
@@ -166,6 +166,15 @@ describe('an answer that is none: 502 backend_bad_response', () => {
     const refused = await gateway.send('/open');
     expectProblem(refused, 'backend_bad_response');
     expect(refused.json()['detail']).not.toMatch(/garbage|SSH|127\.0\.0\.1|\d{4}/);
+  });
+
+  it('what could not be parsed is not logged', async () => {
+    answer = (socket) => socket.end(`HTTP/1.1 200 OK\r\nX-A: \x01${SECRET}\r\n\r\n`);
+    const { 'x-request-id': id } = (await gateway.send('/open')).headers;
+    const logged = () => gateway.trailgate.logs().filter((line) => line['request_id'] === id);
+    await eventually('it is logged', () => logged().some(({ event }) => event === 'request'));
+    expect(logged().some(({ event }) => event === 'request_failed')).toBe(true);
+    expect(gateway.trailgate.stdout.join()).not.toContain('hunter2');
   });
 
   it('a break in the middle of an error body is answered with a clean problem', async () => {
