@@ -130,12 +130,15 @@ describe('a connection on which a body was refused', () => {
     expect(gateway.backend.requests).toHaveLength(0);
   });
 
-  it('serves nothing behind an answer that closes it', async () => {
-    const text = await gateway.raw(
-      `POST /api/v1/customers HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc${smuggled()}GET /api/v1/open?2 HTTP/1.1\r\n${head}\r\n`,
-      400,
-    );
-    expect(statuses(text)).toEqual(['401']);
+  it.each([
+    ['401', 'POST /api/v1/customers HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc'],
+    ['400', 'GET /api/v1/open HTTP/1.1\r\nHost: a b\r\n\r\n'],
+  ])('serves nothing behind a %s that closes it', async (status, first) => {
+    // With a connection to the backend at hand, a request behind it would get there before the socket is closed.
+    await gateway.send('/open');
+    gateway.backend.requests.length = 0;
+    const text = await gateway.raw(`${first}${smuggled()}${smuggled()}`, 400);
+    expect(statuses(text)).toEqual([status]);
     expect(text).toMatch(/\r\nConnection: close\r\n/i);
     expect(gateway.backend.requests).toHaveLength(0);
   });

@@ -3,8 +3,11 @@
  * these shapes is refused, or served as the one request that RFC 9112 says it is; none reaches a backend as anything else.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { json } from '../support/backend.js';
 import { expectProblem, parseAnswer } from '../support/problem.js';
+import { eventually } from '../support/processes.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
 
 let gateway: Proxied;
@@ -117,6 +120,19 @@ describe('is refused with 400 and never reaches the backend whole', () => {
     expectProblem(answer, 'bad_request');
     expect(answer.headers['connection']).toBe('close');
     expect(served).toEqual([]);
+  });
+
+  it('also behind a good request on the same connection, which has its own answer', async () => {
+    const socket = connect(gateway.port, '127.0.0.1').setEncoding('latin1');
+    let text = '';
+    socket.on('data', (data: string) => (text += data));
+    socket.write(`GET /api/v1/open HTTP/1.1\r\n${head}\r\n`);
+    await eventually('the first answer is whole', () => text.endsWith('\r\n0\r\n\r\n'));
+    socket.write(put('Content-Length: 4\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${hidden()}`));
+    await once(socket, 'close');
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
+    expectProblem(parseAnswer(text.slice(text.lastIndexOf('HTTP/1.1 '))), 'bad_request');
+    expect(gateway.backend.requests.map(({ url }) => url)).toEqual(['/open']);
   });
 
   it('chunk extensions without end: 413', async () => {
