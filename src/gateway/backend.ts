@@ -1,7 +1,6 @@
 /** The last step: the operation's service is asked, and a request that it could not serve is given back. */
 import { Injectable } from '@nestjs/common';
 import { Problem } from '../errors.js';
-import { plainAddress } from '../keys/address-list.js';
 import { Forwarder } from '../proxy/forwarder.js';
 import { backendRequestHeaders } from '../proxy/request-headers.js';
 import { withoutCost } from '../quotas/decision.js';
@@ -32,8 +31,8 @@ export class Backend {
       keyId: record.keyId,
       scopes: scopes.text,
       requestId: exchange.requestId,
-      traceparent: exchange.newTraceparent(),
-      clientAddress: plainAddress(request.ip),
+      traceparent: exchange.traceparent,
+      clientAddress: exchange.clientAddress,
       scheme: request.protocol === 'https' ? 'https' : 'http',
       host: message.headers.host ?? '',
       prefix: this.routes.basePath,

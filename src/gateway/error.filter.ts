@@ -29,7 +29,7 @@ export class ErrorFilter implements ExceptionFilter {
     const request = host.getArgByIndex<GatewayRequest>(0);
     const reply = host.getArgByIndex<GatewayReply>(1);
     // Nest refuses a target that is no path (`*`) before our hook has seen the request.
-    const exchange = request.exchange ?? new Exchange(request.raw, reply.raw, request.raw.url ?? '');
+    const exchange = request.exchange ?? new Exchange(request.raw, reply.raw, request.raw.url ?? '', '');
     reply.hijack();
     this.answer(error, exchange);
   }

@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operation } from '../config/schema.js';
 import type { KnownKey } from '../keys/known-key.js';
-import type { ForwardClient } from '../proxy/forward-request.js';
+import type { CloseListener, ForwardClient } from '../proxy/forward-request.js';
 import type { QuotaDecision, QuotaSubject } from '../quotas/policies.js';
-import { requestId, traceparent } from './request-ids.js';
+import { randomNames, requestId, traceparent } from './request-ids.js';
 
 export class Exchange implements ForwardClient {
   readonly requestId: string;
@@ -24,16 +24,18 @@ export class Exchange implements ForwardClient {
   /** Code of the problem that it was answered with. */
   problemCode = '';
   upstreamMs = -1;
-  onClose: (() => void) | undefined;
+  closeListener: CloseListener | undefined;
+  private readonly names = randomNames();
 
   constructor(
     readonly message: IncomingMessage,
     readonly response: ServerResponse,
     /** Path and query, as received. */
     readonly url: string,
+    readonly clientAddress: string,
   ) {
     const offered = message.headers['x-request-id'];
-    this.requestId = requestId(typeof offered === 'string' ? offered : undefined);
+    this.requestId = requestId(typeof offered === 'string' ? offered : undefined, this.names);
     const query = url.indexOf('?');
     this.pathEnd = query === -1 ? url.length : query;
     this.answerHeaders = ['X-Request-Id', this.requestId];
@@ -44,10 +46,10 @@ export class Exchange implements ForwardClient {
     return this.url.slice(0, this.pathEnd);
   }
 
-  /** The trace context to send on; a new span every time it is asked for. */
-  newTraceparent(): string {
+  /** The trace context to send on. */
+  get traceparent(): string {
     const offered = this.message.headers['traceparent'];
-    return traceparent(typeof offered === 'string' ? offered : undefined);
+    return traceparent(typeof offered === 'string' ? offered : undefined, this.names);
   }
 }
 

@@ -77,7 +77,7 @@ function serverOptions(trustedProxies: readonly string[], filter: ErrorFilter): 
     // What the router refuses before a hook runs, such as %ff in a path.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       const exchange =
-        (request as GatewayRequest).exchange ?? new Exchange(request.raw, reply.raw, request.raw.url ?? '');
+        (request as GatewayRequest).exchange ?? new Exchange(request.raw, reply.raw, request.raw.url ?? '', '');
       reply.hijack();
       filter.answer(error, exchange);
     },

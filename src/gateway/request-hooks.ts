@@ -20,12 +20,12 @@ export function installRequestHooks(fastify: FastifyInstance, requestLog: Reques
       return;
     }
     const broken = framingProblem(request.raw);
-    const exchange = new Exchange(request.raw, reply.raw, originForm(request.raw));
-    (request as GatewayRequest).exchange = exchange;
     const address = plainAddress(request.ip);
+    const exchange = new Exchange(request.raw, reply.raw, originForm(request.raw), address);
+    (request as GatewayRequest).exchange = exchange;
     reply.raw.once('close', () => {
-      exchange.onClose?.();
-      requestLog.record(exchange, address);
+      exchange.closeListener?.onClose();
+      requestLog.record(exchange);
     });
     const problem = broken ?? urlProblem(exchange.url);
     if (problem === undefined) {

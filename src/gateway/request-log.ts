@@ -31,7 +31,7 @@ export class RequestLog {
   }
 
   /** Called once per request, when its connection is done with it. */
-  record(exchange: Exchange, clientAddress: string): void {
+  record(exchange: Exchange): void {
     const { response, operation, message } = exchange;
     const status = response.writableFinished ? response.statusCode : CLIENT_GONE;
     const durationMs = performance.now() - exchange.startedMs;
@@ -39,7 +39,7 @@ export class RequestLog {
     if (exchange.problemCode !== '') {
       METRICS.refusals.series(exchange.problemCode, ERRORS[exchange.problemCode as ErrorCode].fault).inc();
     }
-    if (this.enabled) this.log.write(line(exchange, clientAddress, status, durationMs));
+    if (this.enabled) this.log.write(line(exchange, status, durationMs));
   }
 
   private durationOf(method: string, operation: Operation | undefined, status: number): HistogramSeries {
@@ -55,7 +55,7 @@ export class RequestLog {
 }
 
 /** Written by hand: everything but the path, the address and the operation's id is of our own making and needs no escaping. */
-function line(exchange: Exchange, clientAddress: string, status: number, durationMs: number): string {
+function line(exchange: Exchange, status: number, durationMs: number): string {
   const { key, operation, decision, message } = exchange;
   const path = withoutSecrets(exchange.path).slice(0, LONGEST_PATH);
   const who = key === undefined ? '' : `,"account_id":"${key.record.accountId}","api_key_id":"${key.record.keyId}"`;
@@ -68,6 +68,6 @@ function line(exchange: Exchange, clientAddress: string, status: number, duratio
     `{"level":"info","time":"${new Date(systemClock.now()).toISOString()}","event":"request","request_id":"${exchange.requestId}",` +
     `"method":${JSON.stringify(message.method)},"path":${JSON.stringify(path)},"status":${status},` +
     `"duration_ms":${durationMs.toFixed(2)}${upstream}${who}${where}${quota}${code},` +
-    `"client_address":${JSON.stringify(clientAddress)}}\n`
+    `"client_address":${JSON.stringify(exchange.clientAddress)}}\n`
   );
 }

@@ -18,16 +18,16 @@ export class Authenticator {
   /**
    * The key that a secret belongs to, when it may be used.
    * @param secret well formed, see `bearerSecret`.
-   * @param address where the request comes from, asked for only when the key has an allow-list.
+   * @param address where the request comes from.
    * @throws Problem 401 `invalid_api_key`, `revoked_api_key`, `expired_api_key`; 403 `ip_not_allowed`,
    *   `account_suspended`; 503 `authentication_unavailable`.
    */
-  authenticate(secret: string, address: () => string): KnownKey | Promise<KnownKey> {
+  authenticate(secret: string, address: string): KnownKey | Promise<KnownKey> {
     const found = this.cache.find(hashSecret(secret));
     return found instanceof Promise ? found.then((key) => this.judge(key, address)) : this.judge(found, address);
   }
 
-  private judge(key: KnownKey | undefined, address: () => string): KnownKey {
+  private judge(key: KnownKey | undefined, address: string): KnownKey {
     if (key === undefined) throw refusedKey('invalid_api_key', 'There is no such API key.');
     const { record } = key;
     const now = this.clock.now();
@@ -40,9 +40,9 @@ export class Authenticator {
         : 'This API key has expired. Make a new one in the admin panel.';
       throw refusedKey('expired_api_key', why);
     }
-    if (key.allowedAddresses !== undefined && !holdsAddress(key.allowedAddresses, address())) {
+    if (key.allowedAddresses !== undefined && !holdsAddress(key.allowedAddresses, address)) {
       throw new Problem('ip_not_allowed', {
-        detail: `This API key may only be used from the addresses on its list; ${address()} is not one of them.`,
+        detail: `This API key may only be used from the addresses on its list; ${address} is not one of them.`,
       });
     }
     if (record.accountStatus === 'suspended') {

@@ -20,6 +20,11 @@ export interface ForwardRequest {
 export interface ForwardClient {
   /** Time that the backend took; set before the answer ends. */
   upstreamMs: number;
-  /** Set while a call is under way; to be called when the client's connection is done or gone. */
-  onClose: (() => void) | undefined;
+  /** Set while a call is under way; to be told when the client's connection is done or gone. */
+  closeListener: CloseListener | undefined;
+}
+
+/** Who wants to know of the end of a client's connection. */
+export interface CloseListener {
+  onClose(): void;
 }

@@ -8,7 +8,7 @@ import { Problem } from '../errors.js';
 import { Deadlines } from './deadlines.js';
 import type { ForwardRequest } from './forward-request.js';
 import { hasBody, RequestBody } from './request-body.js';
-import { UpstreamCall, type CallOptions } from './upstream-call.js';
+import { UpstreamCall } from './upstream-call.js';
 import { Upstream } from './upstream.js';
 
 /** What undici takes as a path: visible Latin-1 without spaces, beginning with a slash. */
@@ -39,15 +39,10 @@ export class Forwarder {
     if (withBody) refuseTooLarge(message, upstream.config.maxBodyBytes);
 
     return new Promise((resolve, reject) => {
-      const options: CallOptions = {
-        upstream,
-        request,
-        deadlines: this.deadlines,
-        resolve,
-        reject,
-      };
-      const call = new UpstreamCall(options);
-      const body = withBody ? new RequestBody(message, upstream.config.maxBodyBytes, call.onBodyProgress) : null;
+      const call = new UpstreamCall(upstream, request, this.deadlines, resolve, reject);
+      const body = withBody
+        ? new RequestBody(message, upstream.config.maxBodyBytes, () => call.onBodyProgress())
+        : null;
       if (withBody && expectsContinue(message)) request.response.writeContinue();
       call.start(body);
       target.pool.dispatch({ path, method: message.method as 'GET', headers: request.headers, body }, call);

@@ -8,7 +8,7 @@ import { Problem } from '../errors.js';
 import { backendProblem } from './backend-problem.js';
 import type { Deadlines, Expiring } from './deadlines.js';
 import { errorText } from './error-encoding.js';
-import type { ForwardRequest } from './forward-request.js';
+import type { CloseListener, ForwardRequest } from './forward-request.js';
 import { peerError, type RequestBody } from './request-body.js';
 import { appendBackendResponseHeaders } from './response-headers.js';
 import { failureDetail, upstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
@@ -19,15 +19,7 @@ const LARGEST_SINGLE_WRITE_BYTES = 16 * 1024;
 /** The most of an error body that is read for its meaning. */
 const LARGEST_ERROR_BODY_BYTES = 64 * 1024;
 
-export interface CallOptions {
-  readonly upstream: Upstream;
-  readonly request: ForwardRequest;
-  readonly deadlines: Deadlines;
-  readonly resolve: () => void;
-  readonly reject: (problem: Problem) => void;
-}
-
-export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring {
+export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, CloseListener {
   deadlineMs = Infinity;
   private readonly startedMs = performance.now();
   private controller: Dispatcher.DispatchController | undefined;
@@ -44,21 +36,27 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring {
   private answerEnded = false;
   private waitingForClient = false;
 
-  constructor(private readonly options: CallOptions) {}
+  constructor(
+    private readonly upstream: Upstream,
+    private readonly request: ForwardRequest,
+    private readonly deadlines: Deadlines,
+    private readonly resolve: () => void,
+    private readonly reject: (problem: Problem) => void,
+  ) {}
 
   /** Begins to watch the client and the clock. */
   start(body: RequestBody | null): void {
     this.body = body;
-    const { timeouts } = this.options.upstream.config;
+    const { timeouts } = this.upstream.config;
     this.deadlineIn(body === null ? timeouts.connect + timeouts.firstByte : timeouts.connect + timeouts.idle);
-    this.options.deadlines.add(this);
-    this.options.request.client.onClose = this.onClientClose;
+    this.deadlines.add(this);
+    this.request.client.closeListener = this;
   }
 
   /** A piece of the request body has arrived. */
-  readonly onBodyProgress = (): void => {
-    this.deadlineIn(this.options.upstream.config.timeouts.idle);
-  };
+  onBodyProgress(): void {
+    this.deadlineIn(this.upstream.config.timeouts.idle);
+  }
 
   /** The deadline has passed: the backend is too slow, or the client is, in sending or in reading. */
   expire(): void {
@@ -79,14 +77,14 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring {
 
   /** The whole request has been sent: from here on the backend has to answer. */
   onRequestSent(): void {
-    if (this.status === 0) this.deadlineIn(this.options.upstream.config.timeouts.firstByte);
+    if (this.status === 0) this.deadlineIn(this.upstream.config.timeouts.firstByte);
   }
 
   onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {
     // 1xx is between the backend and us (RFC 9110 section 15.2).
     if (status < 200) return;
     this.status = status;
-    this.deadlineIn(this.options.upstream.config.timeouts.idle);
+    this.deadlineIn(this.upstream.config.timeouts.idle);
     if (status >= 400) {
       this.errorHeaders = headers;
       this.errorChunks = [];
@@ -94,26 +92,26 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring {
     }
     const head: (string | string[])[] = [];
     appendBackendResponseHeaders(head, headers);
-    head.push(...this.options.request.answerHeaders);
+    head.push(...this.request.answerHeaders);
     this.head = head;
     const length = headers['content-length'];
     this.expectedBytes = length === undefined ? -1 : Number(length);
-    const bodyless = status === 204 || status === 304 || this.options.request.message.method === 'HEAD';
+    const bodyless = status === 204 || status === 304 || this.request.message.method === 'HEAD';
     if (!bodyless && (this.expectedBytes < 0 || this.expectedBytes > LARGEST_SINGLE_WRITE_BYTES)) {
       this.writeHead();
-      this.options.request.response.flushHeaders();
+      this.request.response.flushHeaders();
     }
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.deadlineIn(this.options.upstream.config.timeouts.idle);
+    this.deadlineIn(this.upstream.config.timeouts.idle);
     if (this.errorChunks !== undefined) {
       this.errorBytes += chunk.length;
       if (this.errorBytes <= LARGEST_ERROR_BODY_BYTES) this.errorChunks.push(chunk);
       else this.answerWithProblem();
       return;
     }
-    const { response } = this.options.request;
+    const { response } = this.request;
     if (this.head !== undefined) {
       const whole = chunk.length === this.expectedBytes;
       this.writeHead();
@@ -134,35 +132,35 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring {
     if (this.head !== undefined) this.writeHead();
     this.finish('answered');
     if (!this.answerEnded) this.endAnswer();
-    this.options.resolve();
+    this.resolve();
   }
 
   onResponseError(_controller: unknown, error: Error): void {
     if (this.settled) return;
     const failure = upstreamFailure(this.abortReason ?? error);
-    const { response } = this.options.request;
+    const { response } = this.request;
     if (response.headersSent) {
       // What went out so far must not look complete: no last chunk, no matching length, the connection is cut.
       this.finish(this.abortReason === undefined ? 'body_broken_off' : failure.outcome);
       response.destroy();
-      this.options.resolve();
+      this.resolve();
       return;
     }
     this.finish(failure.outcome);
     // The bytes that undici could not parse are the backend's; they belong in no log.
     Reflect.deleteProperty(error, 'data');
-    this.options.reject(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
+    this.reject(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
   }
 
   private writeHead(): void {
     const { head } = this;
     this.head = undefined;
-    if (head !== undefined) this.options.request.response.writeHead(this.status, head as string[]);
+    if (head !== undefined) this.request.response.writeHead(this.status, head as string[]);
   }
 
   private endAnswer(chunk?: Buffer): void {
     this.answerEnded = true;
-    const { response } = this.options.request;
+    const { response } = this.request;
     // As a Latin-1 string, byte for byte, the body joins the head in one buffer; as a Buffer the two would leave by writev.
     if (chunk === undefined) response.end();
     else response.end(chunk.toString('latin1'), 'latin1');
@@ -172,9 +170,9 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring {
   private waitForClient(controller: Dispatcher.DispatchController): void {
     this.waitingForClient = true;
     controller.pause();
-    this.options.request.response.once('drain', () => {
+    this.request.response.once('drain', () => {
       this.waitingForClient = false;
-      this.deadlineIn(this.options.upstream.config.timeouts.idle);
+      this.deadlineIn(this.upstream.config.timeouts.idle);
       controller.resume();
     });
   }
@@ -186,17 +184,17 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring {
     const body = whole
       ? errorText(Buffer.concat(errorChunks), errorHeaders['content-encoding'], LARGEST_ERROR_BODY_BYTES)
       : undefined;
-    const problem = backendProblem({ status, headers: errorHeaders, body }, this.options.upstream.config.authenticates);
+    const problem = backendProblem({ status, headers: errorHeaders, body }, this.upstream.config.authenticates);
     this.finish('answered');
     // Whatever is left of the body is of no use; the connection goes with it.
     if (this.errorBytes > LARGEST_ERROR_BODY_BYTES) this.controller?.abort(peerError('TRAILGATE_ENOUGH'));
-    this.options.reject(problem);
+    this.reject(problem);
   }
 
-  private readonly onClientClose = (): void => {
-    // Also emitted after a complete answer; only one that was cut short ends the call.
+  /** The client's connection is done with the answer, or gone: only one that was cut short ends the call. */
+  onClose(): void {
     if (!this.settled && !this.answerEnded) this.abort(peerError('TRAILGATE_CLIENT_GONE'));
-  };
+  }
 
   private abort(reason: Error): void {
     if (this.settled || this.abortReason !== undefined) return;
@@ -209,14 +207,14 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring {
 
   private finish(outcome: UpstreamOutcome): void {
     this.settled = true;
-    this.options.deadlines.remove(this);
-    this.options.request.client.onClose = undefined;
+    this.deadlines.remove(this);
+    this.request.client.closeListener = undefined;
     const durationMs = performance.now() - this.startedMs;
-    this.options.request.client.upstreamMs = durationMs;
-    this.options.upstream.record(outcome, durationMs);
+    this.request.client.upstreamMs = durationMs;
+    this.upstream.record(outcome, durationMs);
   }
 
   private deadlineIn(timeoutMs: number): void {
-    this.deadlineMs = performance.now() + timeoutMs;
+    this.deadlineMs = this.deadlines.after(timeoutMs);
   }
 }

@@ -48,7 +48,10 @@ export async function openRedisQuotas({ db, clock, log }: QuotaParts, redisUrl: 
   const client = connectRedis(redisUrl, 'counters', log);
   const ledger = new MonthLedger(db, clock, log);
   const local = new ProcessCounters(clock, ledger, 'local');
-  const counters = new RedisCounters(client, clock, ledger, (answered) => storage.storeAnswered(answered));
+  const counters = new RedisCounters(client, clock, ledger, (answered) => storage.storeAnswered(answered), {
+    made: (subject, decision) => storage.made(subject, decision),
+    failed: (subject, cost, error) => storage.failed(subject, cost, error),
+  });
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
     await counters.synchronise();

@@ -13,11 +13,12 @@ import type { MonthLedger } from './month-ledger.js';
 import { CurrentMonth, type MonthPeriod } from './month-period.js';
 import type { QuotaCounts, QuotaDecision, QuotaSubject } from './policies.js';
 import type { ProcessCounters } from './process-counters.js';
+import type { Settling } from './redis-counters.js';
 import type { ThrottleWindows } from './throttle-windows.js';
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
-export class QuotaStorage implements ThrottlerStorage {
+export class QuotaStorage implements ThrottlerStorage, Settling {
   private readonly month = new CurrentMonth();
   private readonly degraded = {
     local: METRICS.quotaDegradedDecisions.series('local'),
@@ -46,12 +47,15 @@ export class QuotaStorage implements ThrottlerStorage {
    * @throws Problem `quota_unavailable` where the counters are away and the plan says closed.
    */
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
-    if (this.breaker !== undefined && !this.breaker.allows()) return this.decideWithout(subject, cost);
+    // Counters that can be lost call `made` and `failed` themselves.
+    if (this.breaker !== undefined) {
+      return this.breaker.allows() ? this.counters.decide(subject, cost) : this.failed(subject, cost);
+    }
     const decision = this.counters.decide(subject, cost);
-    if (!(decision instanceof Promise)) return this.noted(subject, decision);
+    if (!(decision instanceof Promise)) return this.made(subject, decision);
     return decision.then(
-      (made) => this.noted(subject, made),
-      (error: unknown) => this.decideWithout(subject, cost, error),
+      (made) => this.made(subject, made),
+      (error: unknown) => this.failed(subject, cost, error),
     );
   }
 
@@ -128,7 +132,8 @@ export class QuotaStorage implements ThrottlerStorage {
     };
   }
 
-  private noted(subject: QuotaSubject, decision: QuotaDecision): QuotaDecision {
+  /** Notes a decision for the database, and for the time when the store is lost. */
+  made(subject: QuotaSubject, decision: QuotaDecision): QuotaDecision {
     subject.lastSeen = decision.used;
     subject.lastSeenAtMs = decision.nowMs;
     subject.lastSeenMonth = decision.period.label;
@@ -137,7 +142,7 @@ export class QuotaStorage implements ThrottlerStorage {
   }
 
   /** The counters are away: what the plan says, decided here and nowhere else. */
-  private decideWithout(subject: QuotaSubject, cost: number, cause?: unknown): QuotaDecision | Promise<QuotaDecision> {
+  failed(subject: QuotaSubject, cost: number, cause?: unknown): QuotaDecision | Promise<QuotaDecision> {
     if (this.breaker === undefined) throw new Problem('quota_unavailable', { cause });
     this.degraded[subject.onStoreLoss].inc();
     const nowMs = this.clock.now();

@@ -24,6 +24,20 @@ const SPACE = 0x20;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 
+/** What becomes of decisions before their requests get them. */
+export interface Settling {
+  made(subject: QuotaSubject, decision: QuotaDecision): QuotaDecision;
+  /** In the place of a decision that failed. Throws what the request is to be refused with. */
+  failed(subject: QuotaSubject, cost: number, error: unknown): QuotaDecision | Promise<QuotaDecision>;
+}
+
+const PLAIN_SETTLING: Settling = {
+  made: (_subject, decision) => decision,
+  failed: (_subject, _cost, error) => {
+    throw error;
+  },
+};
+
 /** Equal requests that wait for one decision. */
 class Group {
   /** Resolve and reject of each, in turn. */
@@ -43,16 +57,23 @@ class Group {
     this.waiting.push(resolve, reject);
   }
 
-  resolve(verdict: GroupVerdict): void {
+  resolve(verdict: GroupVerdict, settling: Settling): void {
     for (let position = 0; position < this.size; position++) {
       const resolve = this.waiting[position * 2] as (decision: QuotaDecision) => void;
-      resolve(decisionFor(this.subject, this.cost, verdict, position));
+      resolve(settling.made(this.subject, decisionFor(this.subject, this.cost, verdict, position)));
     }
   }
 
-  reject(error: unknown): void {
-    for (let index = 1; index < this.waiting.length; index += 2)
-      (this.waiting[index] as (error: unknown) => void)(error);
+  /** Each of them gets what takes the place of a decision; where nothing does, the error. */
+  fail(error: unknown, settling: Settling): void {
+    for (let index = 0; index < this.waiting.length; index += 2) {
+      const resolve = this.waiting[index] as (decision: QuotaDecision | Promise<QuotaDecision>) => void;
+      try {
+        resolve(settling.failed(this.subject, this.cost, error));
+      } catch (instead) {
+        (this.waiting[index + 1] as (error: unknown) => void)(instead);
+      }
+    }
   }
 }
 
@@ -78,6 +99,8 @@ export class RedisCounters implements CounterStore {
     private readonly source: MonthSource,
     /** Told of every call that went out: true when it was answered. */
     private readonly onCall: (answered: boolean) => void,
+    /** What is done with every decision, and in the place of one that failed; here, because a promise less per request counts. */
+    private readonly settling: Settling = PLAIN_SETTLING,
   ) {}
 
   /** Learns Redis's clock before the first decision, so that a month does not begin by ours. Rejects as a decision does. */
@@ -145,7 +168,7 @@ export class RedisCounters implements CounterStore {
       try {
         this.settle(batch, period, await this.ask(batch, period));
       } catch (error) {
-        for (const group of batch) group.reject(error);
+        for (const group of batch) group.fail(error, this.settling);
       }
     }
     this.inFlight = false;
@@ -180,7 +203,7 @@ export class RedisCounters implements CounterStore {
     let at = 1;
     for (const group of batch) {
       if (answer[at] === -1) void this.seedAndAskAgain(group, period);
-      else group.resolve(verdictAt(answer, at, nowMs, period));
+      else group.resolve(verdictAt(answer, at, nowMs, period), this.settling);
       at += DECIDE_ANSWERS;
     }
   }
@@ -191,7 +214,7 @@ export class RedisCounters implements CounterStore {
       if (group.seeded >= SEED_ATTEMPTS) throw new Error('counters vanish right after they are created');
       await this.seed(group.subject.accountId, group.subject.keyId, period);
     } catch (error) {
-      group.reject(error);
+      group.fail(error, this.settling);
       return;
     }
     group.seeded += 1;
