@@ -7,6 +7,7 @@ let deadlines: Deadlines;
 function call(inMs: number): Expiring & { expired: number } {
   const made = {
     deadlineMs: performance.now() + inMs,
+    deadlineSlot: -1,
     expired: 0,
     expire(): void {
       made.expired++;
@@ -66,6 +67,7 @@ describe('a deadline', () => {
     const other = call(100);
     const first: Expiring = {
       deadlineMs: 0,
+      deadlineSlot: -1,
       expire() {
         deadlines.remove(first);
         deadlines.remove(other);

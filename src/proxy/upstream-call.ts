@@ -21,6 +21,7 @@ const LARGEST_ERROR_BODY_BYTES = 64 * 1024;
 
 export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, CloseListener {
   deadlineMs = Infinity;
+  deadlineSlot = -1;
   private readonly startedMs = performance.now();
   private controller: Dispatcher.DispatchController | undefined;
   private abortReason: Error | undefined;

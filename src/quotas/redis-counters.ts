@@ -19,6 +19,8 @@ import { SingleFlight } from './single-flight.js';
 const LARGEST_BATCH = 256;
 /** How often a counter may turn out to be missing again right after it was seeded. */
 const SEED_ATTEMPTS = 2;
+/** Nobody's request waits behind a usage report. */
+const READ_DEADLINE_MS = 240;
 
 const SPACE = 0x20;
 const MINUS = 0x2d;
@@ -84,8 +86,6 @@ const READ = new Script(READ_LUA);
 
 export class RedisCounters implements CounterStore {
   private pending: Group[] = [];
-  /** The group of `pending` that a subject's next request may join. */
-  private open = new Map<QuotaSubject, Group>();
   private inFlight = false;
   private readonly month = new CurrentMonth();
   private readonly seeding = new SingleFlight();
@@ -127,10 +127,10 @@ export class RedisCounters implements CounterStore {
 
   async read(accountId: string, keyId: string | undefined): Promise<CounterReading> {
     const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
-    let answer = (await this.call(READ, keys, [])) as number[];
+    let answer = (await this.call(READ, keys, [], READ_DEADLINE_MS)) as number[];
     if (answer[1] === -1 || answer[5] === -1) {
       await this.seed(accountId, keyId, this.month.at(answer[0] ?? this.clock.now()));
-      answer = (await this.call(READ, keys, [])) as number[];
+      answer = (await this.call(READ, keys, [], READ_DEADLINE_MS)) as number[];
     }
     const [nowMs = this.clock.now(), ...counters] = answer;
     const period = this.month.at(nowMs);
@@ -151,10 +151,10 @@ export class RedisCounters implements CounterStore {
   }
 
   private groupFor(subject: QuotaSubject, cost: number): Group {
-    const open = this.open.get(subject);
+    const open = subject.gathering as Group | undefined;
     if (open?.cost === cost) return open;
     const group = new Group(subject, cost);
-    this.open.set(subject, group);
+    subject.gathering = group;
     this.pending.push(group);
     return group;
   }
@@ -175,14 +175,10 @@ export class RedisCounters implements CounterStore {
   }
 
   private takeBatch(): Group[] {
-    if (this.pending.length <= LARGEST_BATCH) {
-      const batch = this.pending;
-      this.pending = [];
-      this.open.clear();
-      return batch;
-    }
-    const batch = this.pending.splice(0, LARGEST_BATCH);
-    for (const group of batch) if (this.open.get(group.subject) === group) this.open.delete(group.subject);
+    let batch = this.pending;
+    if (batch.length <= LARGEST_BATCH) this.pending = [];
+    else batch = this.pending.splice(0, LARGEST_BATCH);
+    for (const group of batch) if (group.subject.gathering === group) group.subject.gathering = undefined;
     return batch;
   }
 
@@ -230,10 +226,15 @@ export class RedisCounters implements CounterStore {
     });
   }
 
-  private async call(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  private async call(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    deadlineMs = REDIS_DEADLINE_MS,
+  ): Promise<unknown> {
     const startedMs = performance.now();
     try {
-      const answer = await withinDeadline(script.run(this.client, keys, args));
+      const answer = await withinDeadline(deadlineMs, script.run(this.client, keys, args));
       this.onCall(true);
       return answer;
     } catch (error) {
@@ -313,13 +314,10 @@ function readCounter(
  * Rejects when no answer came within the deadline. After the timer the event loop reads its sockets once more: when it was
  * this process that stood still, the answer is already there, and Redis must not be blamed.
  */
-async function withinDeadline(call: Promise<unknown>): Promise<unknown> {
+async function withinDeadline(deadlineMs: number, call: Promise<unknown>): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => setImmediate(() => reject(new Error(`no answer within ${REDIS_DEADLINE_MS} ms`))),
-      REDIS_DEADLINE_MS,
-    );
+    timer = setTimeout(() => setImmediate(() => reject(new Error(`no answer within ${deadlineMs} ms`))), deadlineMs);
   });
   try {
     return await Promise.race([call, late]);
