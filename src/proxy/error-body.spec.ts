@@ -348,6 +348,21 @@ describe('the size of what is passed on is bounded', () => {
     expect(readErrorBody('application/json', deep)).toEqual({});
   });
 
+  it.each([
+    ['one word', 'a'.repeat(60_000)],
+    ['empty lines', `x${'\n'.repeat(30_000)}x`],
+    ['the beginning of a statement', 'SELECT '.repeat(9_000)],
+    ['spaces after a line', `x\n${' '.repeat(60_000)}x`],
+  ])(
+    'a message of %s, as a client may have made the backend repeat it, does not hold up the others',
+    (_what, message) => {
+      const startedMs = performance.now();
+      read({ message });
+      // It is some milliseconds; what grows with the square of the length is seconds.
+      expect(performance.now() - startedMs).toBeLessThan(200);
+    },
+  );
+
   it('fields in fields are followed as far as people nest them', () => {
     expect(read({ errors: { trip: { guests: { leader: { phone: ['is required'] } } } } }).errors).toEqual([
       { detail: 'is required', pointer: '#/trip/guests/leader/phone' },
