@@ -25,6 +25,16 @@ const REQUEST_TIMEOUT_MS = 3_600_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
 
+/** Bounds of Node's server, plain or with TLS. */
+const PARSER = {
+  maxHeaderSize: LARGEST_HEAD_BYTES,
+  headersTimeout: HEAD_TIMEOUT_MS,
+  connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS,
+  // Refused by `framing.ts`, in our shape.
+  requireHostHeader: false,
+  insecureHTTPParser: false,
+} as const;
+
 /**
  * Builds the application, not yet listening.
  * @param more modules of other planes that answer on the same listener (reference, MCP).
@@ -38,7 +48,10 @@ export async function createGatewayApplication(
   const { trustedProxies, tls } = deps.config.file.gateway;
   const options = serverOptions(trustedProxies, filter);
   const adapter = new FastifyAdapter(
-    tls === undefined ? options : { ...options, https: await tlsOptions(tls, dirname(deps.config.path)) },
+    // Fastify gives `http` to a plain server only.
+    tls === undefined
+      ? options
+      : { ...options, https: { ...PARSER, ...(await tlsOptions(tls, dirname(deps.config.path))) } },
   );
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   passBodiesThrough(fastify);
@@ -65,14 +78,7 @@ function serverOptions(trustedProxies: readonly string[], filter: ErrorFilter): 
     forceCloseConnections: 'idle',
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    http: {
-      maxHeaderSize: LARGEST_HEAD_BYTES,
-      headersTimeout: HEAD_TIMEOUT_MS,
-      connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS,
-      // Refused by `framing.ts`, in our shape.
-      requireHostHeader: false,
-      insecureHTTPParser: false,
-    },
+    http: PARSER,
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => answerParserError(error, socket),
     // What the router refuses before a hook runs, such as %ff in a path.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {

@@ -74,6 +74,16 @@ const hasOpenssl = (() => {
     expect(received?.headers['forwarded']).toContain('proto=https');
   });
 
+  it('refuses a request without Host in the one shape, as the plain listener does', async () => {
+    const socket = connect({ port: Number(new URL(trailgate.gatewayUrl).port), rejectUnauthorized: false });
+    socket.setEncoding('utf8').write('GET /api/v1/customers HTTP/1.1\r\n\r\n');
+    let answer = '';
+    for await (const text of socket) answer += text;
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain('application/problem+json');
+    expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({ status: 400, code: 'bad_request' });
+  });
+
   it('speaks TLS 1.2 and 1.3 and nothing older', async () => {
     const port = Number(new URL(trailgate.gatewayUrl).port);
     const protocolOf = (version: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3') =>
