@@ -18,13 +18,19 @@ export class Backend {
   ) {}
 
   /**
-   * Streams the backend's answer to the client.
+   * Streams the backend's answer to the client; does nothing for one that has gone meanwhile, which then costs nothing.
    * @throws Problem as `Forwarder.forward`; 502, 503, 504 and what was refused before it was sent have given their cost back.
    */
   async answer(request: GatewayRequest): Promise<void> {
     const { exchange } = request;
     const { operation, key, message, response, answerHeaders } = exchange;
     if (operation === undefined || key === undefined) throw new Problem('internal_error');
+    // Gone while its key was looked up or its quota decided: nobody would end a call that begins now, and it would hold a
+    // connection until its deadline.
+    if (response.destroyed) {
+      this.giveBack(exchange);
+      return;
+    }
     const { record, scopes } = key;
     const headers = backendRequestHeaders(message.rawHeaders, {
       accountId: record.accountId,
