@@ -147,7 +147,6 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     this.degraded[subject.onStoreLoss].inc();
     const nowMs = this.clock.now();
     const period = this.month.at(nowMs);
-    const seen = lastSeen(subject, period);
     switch (subject.onStoreLoss) {
       case 'closed':
         throw new Problem('quota_unavailable', {
@@ -162,16 +161,30 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
           cost,
           nowMs,
           period,
-          used: seen,
+          used: lastSeen(subject, period),
           keyMinuteResetMs: 0,
           accountMinuteResetMs: 0,
           violated: 0,
           retryAtMs: 0,
         };
       case 'local':
-        this.local.seedFrom(subject, seen, subject.lastSeenAtMs, period);
-        return this.local.decide(subject, cost);
+        return this.decideLocally(subject, cost, period);
     }
+  }
+
+  /** From what was last seen of the subject this month; where that is nothing, from the database; where that is away, from 0. */
+  private decideLocally(
+    subject: QuotaSubject,
+    cost: number,
+    period: MonthPeriod,
+  ): QuotaDecision | Promise<QuotaDecision> {
+    const goOnFromSeen = (): QuotaDecision | Promise<QuotaDecision> => {
+      this.local.seedFrom(subject, lastSeen(subject, period), subject.lastSeenAtMs, period);
+      return this.local.decide(subject, cost);
+    };
+    if (subject.lastSeenMonth === period.label) return goOnFromSeen();
+    const decision = this.local.decide(subject, cost);
+    return decision instanceof Promise ? decision.catch(goOnFromSeen) : decision;
   }
 
   private degradedCountedMs = 0;

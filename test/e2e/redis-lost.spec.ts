@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { connectRedis, redisReady } from '../../src/redis/connect.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
-import { send, type Answer } from '../support/http.js';
+import { open as openRequest, send, type Answer } from '../support/http.js';
 import { eventually, sleep } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { Caller, limitFieldsOf, policiesOf } from '../support/rate-limit.js';
@@ -168,6 +168,37 @@ describeWithOwnRedis('without Redis', () => {
       const fresh = await callerOn('local');
       expect(await fresh.burst(40)).toEqual({ 200: 30, 429: 10 });
     });
+
+    it('a key that was never seen before finds what its account has used this month', async () => {
+      const { account, key } = await gateway.admin.newKey('month');
+      const seen = new Caller(gateway.gatewayUrl, key.secret);
+      const fresh = new Caller(gateway.gatewayUrl, (await gateway.admin.createKey(account.id)).secret);
+      callers.push(seen, fresh);
+      expect(await seen.burst(40)).toEqual({ 200: 40 });
+      await sleep(3 * FLUSH_MS);
+      await lose();
+      await untilLost(open);
+      expect(policiesOf(await fresh.get())).toMatchObject([{ name: 'account-month', r: 59 }]);
+      expect(await seen.burst(100)).toEqual({ 200: 59, 429: 41 });
+    });
+  });
+
+  it('a client that goes away before its request is decided never reaches the backend', async () => {
+    const { key } = await gateway.admin.newKey('local');
+    const caller = new Caller(gateway.gatewayUrl, key.secret);
+    callers.push(caller);
+    await untilBack(caller);
+    redis.pause();
+    const headers = { authorization: `Bearer ${key.secret}`, 'x-request-id': 'gone-undecided' };
+    const request = openRequest(`${gateway.gatewayUrl}/api/v1/open`, { headers }).on('error', () => {});
+    request.end();
+    await sleep(DEADLINE_MS / 3);
+    request.destroy();
+    await sleep(3 * DEADLINE_MS);
+    redis.resume();
+    expect(gateway.logs()).toContainEqual(expect.objectContaining({ request_id: 'gone-undecided', status: 499 }));
+    const reached = backend.requests.map((each) => each.headers['x-request-id']);
+    expect(reached).not.toContain('gone-undecided');
   });
 
   describe('emptied in mid-month', () => {
