@@ -32,12 +32,12 @@ export class Authenticator {
     const { record } = key;
     const now = this.clock.now();
     if (record.keyStatus === 'revoked') {
-      throw refusedKey('revoked_api_key', 'This API key has been revoked. Make a new one in the admin panel.');
+      throw refusedKey('revoked_api_key', 'This API key has been revoked. Use another one.');
     }
     if (record.expiresAt !== null && now >= record.expiresAt) {
       const why = record.rotatedOut
         ? 'This API key was rotated and its overlap has ended. Use the new secret.'
-        : 'This API key has expired. Make a new one in the admin panel.';
+        : 'This API key has expired. Use another one.';
       throw refusedKey('expired_api_key', why);
     }
     if (key.allowedAddresses !== undefined && !holdsAddress(key.allowedAddresses, address)) {

@@ -68,6 +68,18 @@ describe('a request without credentials', () => {
   });
 });
 
+describe('what a request without credentials is told', () => {
+  const told = (header: string) => (present([header]) as Problem).options.detail;
+
+  it.each(['Bearer', 'bearer', 'Bearer ', 'Bearer    '])('%j: no key follows', (header) => {
+    expect(told(header)).toMatch(/^No key follows Bearer/);
+  });
+
+  it.each(['Basic dXNlcjpwYXNz', KEY, 'Bearerx', ''])('%j: another scheme', (header) => {
+    expect(told(header)).toMatch(/^The Authorization header has another scheme than Bearer/);
+  });
+});
+
 describe('junk in the place of a key', () => {
   const flipped = KEY.slice(0, -1) + (KEY.endsWith('0') ? '1' : '0');
   it.each([

@@ -7,6 +7,7 @@ import { isWellFormedSecret, SECRET_LENGTH } from './api-key-format.js';
 
 const REALM = 'Bearer realm="api"';
 const HOW_TO = 'Send your API key as "Authorization: Bearer <API_KEY>".';
+const NO_KEY = 'No key follows Bearer in the Authorization header.';
 /** What a secret begins with, for finding one where it must not be. */
 const SECRET_PREFIX = /tg_(?:live|test)_[0-9A-Za-z]{36}/;
 
@@ -28,10 +29,13 @@ export function bearerSecret(authorization: string | undefined, rawHeaders: read
   }
   // The scheme is case-insensitive (RFC 9110 section 11.1); one space or more follow it.
   if (authorization.length < 7 || authorization.slice(0, 7).toLowerCase() !== 'bearer ') {
-    throw refusedKey('missing_api_key', `The Authorization header has another scheme than Bearer. ${HOW_TO}`);
+    // What an empty variable leaves: the parser has removed the space behind the scheme.
+    const alone = authorization.toLowerCase() === 'bearer';
+    const why = alone ? NO_KEY : 'The Authorization header has another scheme than Bearer.';
+    throw refusedKey('missing_api_key', `${why} ${HOW_TO}`);
   }
   const secret = authorization.length === SECRET_LENGTH + 7 ? authorization.slice(7) : authorization.slice(7).trim();
-  if (secret === '') throw refusedKey('missing_api_key', HOW_TO);
+  if (secret === '') throw refusedKey('missing_api_key', `${NO_KEY} ${HOW_TO}`);
   if (!isWellFormedSecret(secret)) {
     throw refusedKey('invalid_api_key', 'This is not an API key: its form or checksum is wrong. Was it copied whole?');
   }
