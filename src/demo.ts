@@ -44,8 +44,9 @@ export async function startDemo(config: Config, log: Log): Promise<{ stop(): Pro
   });
   return {
     stop: async () => {
-      await running.stop();
+      // Ctrl-C in a terminal reaches the backend too: from here on its end is no error.
       child.removeAllListeners('exit');
+      await running.stop();
       if (child.exitCode !== null) return;
       child.kill('SIGTERM');
       await once(child, 'exit');

@@ -1,6 +1,7 @@
 /** `npm start` on a machine that has nothing: what it prints works, and what it keeps is there at the next start. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { copyFileSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { createInterface } from 'node:readline';
 import { basename, join, resolve } from 'node:path';
@@ -28,6 +29,8 @@ interface Demo {
   readonly output: string;
   readonly adminUrl: string;
   stop(): Promise<Exit>;
+  /** Ctrl-C in a terminal: every process of the group gets it. Gives everything that was printed. */
+  interrupt(): Promise<{ exit: Exit; output: string }>;
 }
 
 /** The reference configuration in a folder of its own; with `roomy` limits, for reading every page within a minute. */
@@ -52,6 +55,7 @@ async function ports(): Promise<Record<string, string>> {
 /** Runs a command of the program until it has printed what it should. */
 async function run(args: readonly string[], env: Record<string, string>, until: (output: string) => boolean) {
   const program = spawnOwned(process.execPath, [MAIN, ...args], {
+    detached: true,
     env: { PATH: process.env['PATH'] ?? '', LOG_LEVEL: 'warn', ...env },
   });
   const lines: string[] = [];
@@ -67,16 +71,23 @@ async function run(args: readonly string[], env: Record<string, string>, until: 
     },
     60_000,
   );
-  return { output, stop: () => program.end('SIGTERM') };
+  const interrupt = async () => {
+    program.child.ref();
+    const closed = once(program.child, 'close');
+    process.kill(-program.pid, 'SIGINT');
+    await closed;
+    return { exit: await program.exited, output: output() };
+  };
+  return { output, stop: () => program.end('SIGTERM'), interrupt };
 }
 
 /** `npm start`, and what its curl line says. */
 async function startDemo(config: string, env: Record<string, string>): Promise<Demo> {
-  const { output, stop } = await run(['demo', '--config', config], env, (text) => text.includes('curl '));
+  const { output, stop, interrupt } = await run(['demo', '--config', config], env, (text) => text.includes('curl '));
   const curl = /curl .*/.exec(output())?.[0] ?? '';
   const [, url = '', key = ''] = /'(http[^']+)' -H 'Authorization: Bearer ([^']+)'/.exec(curl) ?? [];
   const adminUrl = `http://127.0.0.1:${env['TRAILGATE_ADMIN_PORT']}`;
-  return { curl, url, key, output: output(), adminUrl, stop };
+  return { curl, url, key, output: output(), adminUrl, stop, interrupt };
 }
 
 const get = (url: string, key: string, agent?: Agent): Promise<Answer> =>
@@ -170,6 +181,13 @@ describe('on a machine with nothing but Node', () => {
     } finally {
       await second.stop();
     }
+  }, 60_000);
+
+  it('Ctrl-C, which reaches the backend too, ends it without an error', async () => {
+    const demo = await startDemo(config, env);
+    const { exit, output } = await demo.interrupt();
+    expect(exit).toEqual({ code: 0, signal: null });
+    expect(output).not.toContain('"level":"error"');
   }, 60_000);
 });
 
