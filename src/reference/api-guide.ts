@@ -25,7 +25,7 @@ scopes; \`customers:*\` grants all of a resource, \`*\` everything.
 ## Errors
 Every error is a JSON problem (RFC 9457, \`application/problem+json\`). Program against \`code\`, show \`detail\` to people, quote
 \`request_id\` when you ask for help. \`errors\` names each wrong field. Retry 502, 503 and 504 with increasing pauses, and 429 after
-\`Retry-After\`; other 4xx answers stay the same until you change the request. [All codes](${publicUrl}/docs/errors)
+\`Retry-After\`; before you repeat a \`POST\` or \`PATCH\`, look whether it took effect. Other 4xx answers stay the same until you change the request. [All codes](${publicUrl}/docs/errors)
 
 ## Limits
 Limits hold for each key and for the account, in any 60 seconds and in a calendar month. Every answer to a known key says
@@ -33,7 +33,7 @@ where you stand:
 
 - \`RateLimit-Policy\` lists the limits, \`RateLimit\` what is left of each: \`"account-month";r=9873;t=911541\` is 9,873 requests for the next 911,541 seconds.
 - \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (in seconds from now) say the same of the tightest limit.
-- 429 means that a limit is used up: wait for the seconds in \`Retry-After\`. With \`code\` \`rate_limited\` that is under a minute; with
+- 429 means that a limit is used up: wait for the seconds in \`Retry-After\`. With \`code\` \`rate_limited\` that is about a minute at most; with
   \`quota_exceeded\` it is the next month, so do not wait but ask for a larger plan.
 
 A refused request is not counted, and neither is one that fails with 502, 503 or 504. \`GET ${basePath}/usage\` shows your usage at any time, and is free.

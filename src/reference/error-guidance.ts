@@ -7,7 +7,7 @@ export interface ErrorGuidance {
 }
 
 const RETRY_LATER = 'Try again with increasing pauses. If it lasts, tell support the `request_id`.';
-const NEW_KEY = 'Make a new key in the settings, under Developers, and put it in place of the old one.';
+const NEW_KEY = 'Get a new key from whoever gave you this one, and put it in its place.';
 
 /** Markdown with nothing but `code`; one entry for every code. */
 export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
@@ -53,11 +53,11 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     action: 'Stop, put the right key in place, and go on after `Retry-After`.',
   },
   malformed_authorization: {
-    meaning: 'The `Authorization` header is not `Bearer` and one key, or stands there twice.',
+    meaning: 'The `Authorization` header stands there twice, or a key is in the URL as well.',
     action: 'Send exactly one header: `Authorization: Bearer tg_live_…`.',
   },
   missing_api_key: {
-    meaning: 'The request has no API key.',
+    meaning: 'The request has no API key, or not as `Bearer`.',
     action: 'Send `Authorization: Bearer` with your key. A key in the URL is not read.',
   },
   invalid_api_key: {

@@ -79,7 +79,7 @@ paths:
   /guides:
     get:
       operationId: listGuides
-      responses: { '200': { $ref: '#/components/responses/Page' } }
+      responses: { '200': { $ref: '#/components/responses/Page' }, default: { description: Lost, content: { text/html: {} } } }
 components:
   responses: { Page: { description: Guides, content: { application/json: { schema: { $ref: '#/components/schemas/Item' } } } } }
   schemas:
@@ -179,6 +179,7 @@ describe('the public OpenAPI document', () => {
       '502',
       '503',
       '504',
+      'default',
     ]);
     expect(responses['404']).toMatchObject({
       description: 'No such boat.',
@@ -187,6 +188,23 @@ describe('the public OpenAPI document', () => {
     expect(responses['404']?.content).not.toHaveProperty('text/html');
     const problem = components['schemas']?.['Problem']?.['properties'] as { code: { enum: string[] } };
     expect(problem.code.enum).toEqual(Object.keys(ERRORS));
+  });
+
+  it('describes what a backend calls `default` beside a success as a problem too, and adds one where there is none', async () => {
+    const { paths, components } = await documentOf({
+      'gateway.yaml': TWO_SERVICES,
+      'boats.yaml': BOATS,
+      'guides.yaml': GUIDES,
+    });
+    const own = paths['/guides']?.['get']?.responses['default'];
+    expect([own?.content && Object.keys(own.content), own]).toEqual([
+      ['application/problem+json'],
+      expect.objectContaining({ description: 'Lost' }),
+    ]);
+    const added = { $ref: '#/components/responses/OtherError' };
+    expect(paths['/boats/{id}']?.['get']?.responses['default']).toEqual(added);
+    expect(paths['/usage']?.['get']?.responses['default']).toEqual(added);
+    expect(components['responses']).toHaveProperty('OtherError');
   });
 
   it('names the headers of limits and the request id on every answer', async () => {

@@ -130,17 +130,19 @@ function parameters(own: unknown, template: string): { parameters?: unknown[] } 
 /** The answers: every one with our headers, every error in our one shape, and the usual refusals where they are missing. */
 function publicResponses(own: JsonObject, document: JsonObject): JsonObject {
   const responses: Record<string, unknown> = {};
+  const succeeds = Object.keys(own).some((status) => /^[123]/.test(status));
   for (const [status, reference] of Object.entries(own)) {
     const response = resolveReference(document, reference);
     if (!isObject(response)) continue;
-    const isError = /^[45]/.test(status);
+    // Beside a success, `default` is what else can happen: errors. Alone it can be either.
+    const isError = /^[45]/.test(status) || (status === 'default' && succeeds);
     responses[status] = {
       ...response,
       headers: { ...(isObject(response['headers']) ? response['headers'] : {}), ...headerReferences(status) },
       ...(isError ? { content: problemContent(problemMedia(response)) } : {}),
     };
   }
-  if (!Object.keys(own).some((status) => /^[123d]/.test(status))) {
+  if (!succeeds && !('default' in own)) {
     responses['2XX'] = { description: 'Success.', headers: headerReferences('2XX') };
   }
   for (const [status, { name }] of Object.entries(REFUSALS)) {
@@ -179,7 +181,7 @@ const USAGE_OPERATION: JsonObject = {
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Usage' } } },
     },
     ...Object.fromEntries(
-      ['400', '401', '403', '405', '500', '503'].map((status) => [
+      ['400', '401', '403', '405', '500', '503', 'default'].map((status) => [
         status,
         { $ref: `#/components/responses/${REFUSALS[status]?.name}` },
       ]),

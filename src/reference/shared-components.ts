@@ -14,7 +14,7 @@ const HEADERS: Readonly<Record<string, { description: string; schema: unknown; e
   },
   RateLimit: {
     description:
-      'What is left, for each policy: `r` requests remain, and the policy resets in `t` seconds (draft-ietf-httpapi-ratelimit-headers).',
+      'What is left, for each policy: `r` requests remain, and something of it comes back in `t` seconds (draft-ietf-httpapi-ratelimit-headers).',
     schema: { type: 'string', maxLength: 1024 },
     example: '"key-minute";r=58;t=42, "account-month";r=9873;t=911541',
   },
@@ -33,7 +33,11 @@ const HEADERS: Readonly<Record<string, { description: string; schema: unknown; e
     schema: { type: 'integer', minimum: 0 },
     example: 58,
   },
-  'X-RateLimit-Reset': { description: 'Seconds until that limit resets.', schema: DELTA_SECONDS, example: 42 },
+  'X-RateLimit-Reset': {
+    description: 'Seconds until something of that limit comes back.',
+    schema: DELTA_SECONDS,
+    example: 42,
+  },
   'Retry-After': { description: 'Seconds to wait before the next try.', schema: DELTA_SECONDS, example: 17 },
   'WWW-Authenticate': {
     description: 'How to authenticate, and what was wrong (RFC 6750).',
@@ -129,6 +133,12 @@ export const REFUSALS: Readonly<Record<string, Refusal>> = {
     code: 'backend_timeout',
     headers: LIMIT_HEADERS,
   },
+  default: {
+    name: 'OtherError',
+    description: 'Any other error, such as 408, 410, 414 or 431; in the same form.',
+    code: 'uri_too_long',
+    headers: LIMIT_HEADERS,
+  },
 };
 
 /** References to the headers of a response with this status. */
@@ -163,8 +173,7 @@ export function sharedComponents(): Components {
       bearerAuth: {
         type: 'http',
         scheme: 'bearer',
-        description:
-          'An API key of your account: `Authorization: Bearer tg_live_…`. Keys are made in the settings, under Developers.',
+        description: 'An API key of your account: `Authorization: Bearer tg_live_…`.',
       },
     },
   };
