@@ -7,7 +7,8 @@ export const nameField = z
   .trim()
   .min(1, 'must not be empty')
   .max(200, 'must be at most 200 characters')
-  .regex(/^\P{Cc}*$/u, 'must not contain control characters')
+  // Without \P{Cc}: not every validator that reads the admin API's description knows Unicode properties.
+  .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, 'must not contain control characters')
   .meta({ description: 'A name for people, 1 to 200 characters.', example: 'Salzach Rafting' });
 
 /** The zone's usual spelling, or undefined where there is no such zone. Offsets such as `+01:00` are no zones. */
@@ -27,13 +28,19 @@ const timeZone = z
   .max(64)
   .refine((name) => canonicalTimeZone(name) !== undefined, 'must be an IANA time zone such as Europe/Vienna')
   .overwrite((name) => canonicalTimeZone(name) ?? name)
-  .meta({ description: 'IANA time zone; months and reset times follow it.', example: 'Europe/Vienna' });
+  .meta({
+    description: 'IANA time zone in which times are shown; months are counted in UTC.',
+    example: 'Europe/Vienna',
+  });
 
 const billingDay = z
   .int()
   .min(1)
   .max(31)
-  .meta({ description: 'Day of the month on which the billing period starts; in shorter months the last day.' });
+  .meta({
+    description:
+      'Day of the month on which the billing period starts; in shorter months the last day. Kept, not used yet.',
+  });
 
 const plan = z
   .string()

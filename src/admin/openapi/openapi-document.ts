@@ -46,6 +46,7 @@ export function openApiDocument(controllers: readonly Type[], version: string): 
       title: 'Trailgate admin API',
       version,
       description: 'Accounts, API keys, usage and the audit log. Times are RFC 3339 with the offset of the account.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
     security: [{ operatorToken: [] }],
