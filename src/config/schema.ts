@@ -90,11 +90,14 @@ const service = z.strictObject({
   connections: z.int().min(1).max(65_535).default(128).describe('Most connections to one target from one process.'),
   health: z
     .strictObject({
-      path: z.string().startsWith('/', 'must begin with /').describe('Asked with GET; 2xx means healthy.'),
+      path: z
+        .string()
+        .startsWith('/', 'must begin with /')
+        .describe('Asked with GET; 2xx means healthy. Not used yet.'),
       interval: duration.prefault('5s').describe('Between two checks.'),
     })
     .optional()
-    .describe('Active health check.'),
+    .describe('Active health check. Not used yet.'),
   authenticates: z
     .boolean()
     .default(false)
@@ -174,7 +177,7 @@ export const configSchema = z.strictObject({
   events: z
     .array(z.string().regex(/^[a-z0-9_]+(\.[a-z0-9_]+)+$/, 'must be resource.verb, for example customer.created'))
     .default([])
-    .describe('Event types that backends may hand in.'),
+    .describe('Event types that backends may hand in. Not used yet.'),
 });
 
 function hasCredentials(url: string): boolean {
