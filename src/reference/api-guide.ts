@@ -16,7 +16,8 @@ Send your API key with every request: \`Authorization: Bearer tg_live_…\`. A k
 out of browsers and apps.
 
 \`\`\`sh
-curl ${url} -H "Authorization: Bearer $API_KEY"
+curl ${url} \\
+  -H "Authorization: Bearer $API_KEY"
 \`\`\`
 
 Each operation names the scopes that a key needs, such as \`customers:read\`. A key without them is answered 403 with the missing
