@@ -149,7 +149,7 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     action: 'Correct it as `errors` says.',
   },
   invalid_cursor: {
-    meaning: 'The cursor was changed, is too old, or belongs to other filters.',
+    meaning: 'The cursor was changed, or belongs to other filters.',
     action: 'Begin again without `cursor`.',
   },
   missing_credentials: {

@@ -8,7 +8,7 @@ import { apiGuide } from './api-guide.js';
 import { upgradeToOpenApi31 } from './openapi-upgrade.js';
 import type { Components } from './service-components.js';
 import { adoptComponents } from './service-components.js';
-import { headerReferences, problemContent, REFUSALS, sharedComponents } from './shared-components.js';
+import { headerReferences, problemContent, REFUSALS, sharedComponents, USAGE_EXAMPLE } from './shared-components.js';
 
 /** What the document says beyond the configuration. */
 export interface PublicOpenApiOptions {
@@ -178,7 +178,7 @@ const USAGE_OPERATION: JsonObject = {
     '200': {
       description: 'The limits, and what was used of them.',
       headers: headerReferences('200'),
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Usage' } } },
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Usage' }, example: USAGE_EXAMPLE } },
     },
     ...Object.fromEntries(
       ['400', '401', '403', '405', '500', '503', 'default'].map((status) => [

@@ -39,6 +39,11 @@ const HEADERS: Readonly<Record<string, { description: string; schema: unknown; e
     example: 42,
   },
   'Retry-After': { description: 'Seconds to wait before the next try.', schema: DELTA_SECONDS, example: 17 },
+  'X-Should-Retry': {
+    description: 'Whether waiting for `Retry-After` is sensible: `false` once the month is used up.',
+    schema: { type: 'boolean' },
+    example: true,
+  },
   'WWW-Authenticate': {
     description: 'How to authenticate, and what was wrong (RFC 6750).',
     schema: { type: 'string', maxLength: 1024 },
@@ -70,7 +75,12 @@ interface Refusal {
 
 /** What any operation can answer with, by status, unless its own document says it better. */
 export const REFUSALS: Readonly<Record<string, Refusal>> = {
-  '400': { name: 'BadRequest', description: 'The request is malformed.', code: 'bad_request', headers: LIMIT_HEADERS },
+  '400': {
+    name: 'BadRequest',
+    description: 'The request is malformed.',
+    code: 'bad_request',
+    headers: [...LIMIT_HEADERS, 'WWW-Authenticate'],
+  },
   '401': {
     name: 'Unauthorized',
     description: 'The API key is missing, not valid, expired or revoked.',
@@ -106,7 +116,7 @@ export const REFUSALS: Readonly<Record<string, Refusal>> = {
     name: 'TooManyRequests',
     description: 'A limit is used up. Wait for `Retry-After` seconds; nothing was counted for this request.',
     code: 'rate_limited',
-    headers: [...LIMIT_HEADERS, 'Retry-After'],
+    headers: [...LIMIT_HEADERS, 'Retry-After', 'X-Should-Retry'],
   },
   '500': {
     name: 'InternalError',
@@ -124,7 +134,7 @@ export const REFUSALS: Readonly<Record<string, Refusal>> = {
     name: 'ServiceUnavailable',
     description: 'A part of our system is unavailable. The request was not counted.',
     code: 'backend_unavailable',
-    headers: [...LIMIT_HEADERS, 'Retry-After'],
+    headers: [...LIMIT_HEADERS, 'Retry-After', 'X-Should-Retry'],
   },
   '504': {
     name: 'GatewayTimeout',
@@ -158,6 +168,17 @@ export function problemContent(media: Readonly<Record<string, unknown>> = {}): R
     },
   };
 }
+
+/** What `GET /usage` answers, for example. */
+export const USAGE_EXAMPLE = {
+  account_id: 'acc_1m7wd312n1mth0vyfzqfx0k0n',
+  api_key_id: 'key_1m7wd31x0d5agzr8jjc3321nk',
+  plan: 'starter',
+  windows: [
+    { policy: 'key-minute', limit: 60, used: 2, remaining: 58, resets_at: '2026-05-01T09:13:26+02:00' },
+    { policy: 'account-month', limit: 10_000, used: 127, remaining: 9_873, resets_at: '2026-06-01T02:00:00+02:00' },
+  ],
+} as const;
 
 /** A fresh copy of the shared components, to which those of the services are added. */
 export function sharedComponents(): Components {
@@ -211,6 +232,18 @@ const PROBLEM = {
       items: { type: 'string', maxLength: 100 },
       description: 'The limits that are used up, by the names that `RateLimit-Policy` gives them.',
     },
+    retry_after: {
+      type: 'integer',
+      minimum: 0,
+      description: 'The seconds of `Retry-After`, where a limit is used up.',
+    },
+    missing_scopes: {
+      type: 'array',
+      maxItems: 100,
+      items: { type: 'string', maxLength: 200 },
+      description: 'The scopes that the API key lacks.',
+    },
+    reason: { type: 'string', maxLength: 100, description: "The operation's own code for what went wrong." },
   },
 } as const;
 
@@ -243,7 +276,7 @@ const USAGE_WINDOW = {
       type: 'string',
       format: 'date-time',
       maxLength: 40,
-      description: "When it resets, with the account's offset.",
+      description: "When the month ends, or something of the minute comes back; with the account's offset.",
     },
   },
 } as const;
