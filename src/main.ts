@@ -2,7 +2,8 @@
 /** The program's first line: checks the runtime before anything is loaded that an older one could not even read. */
 import { createRequire } from 'node:module';
 
-const OLDEST_MAJOR = 24;
+/** The first with `Temporal`. */
+const OLDEST_MAJOR = 26;
 
 const [major = 0] = process.versions.node.split('.').map(Number);
 if (major < OLDEST_MAJOR) {

@@ -83,9 +83,43 @@ async function createAuditTable(db: Kysely<unknown>): Promise<void> {
   await db.schema.createIndex('audit_entry_account_id').on('audit_entry').columns(['account_id', 'id']).execute();
 }
 
+/** Months are known by their first day in the account's zone instead of by an instant, which moves with the zone. */
+const monthLabels: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    const rows = await sql<{
+      account_id: string;
+      api_key_id: string;
+      period_start: number;
+      used: number;
+      updated_at: number;
+    }>`
+      select account_id, api_key_id, period_start, used, updated_at from quota_counter
+    `.execute(db);
+    await db.schema.dropTable('quota_counter').execute();
+    await db.schema
+      .createTable('quota_counter')
+      .addColumn('account_id', 'text', (column) => column.notNull())
+      .addColumn('api_key_id', 'text', (column) => column.notNull())
+      .addColumn('period', 'integer', (column) => column.notNull())
+      .addColumn('used', 'bigint', (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('quota_counter_pkey', ['account_id', 'api_key_id', 'period'])
+      .execute();
+    for (const { account_id, api_key_id, period_start, used, updated_at } of rows.rows) {
+      // Until now every month began at midnight UTC on the first.
+      const label = Number(new Date(Number(period_start)).toISOString().slice(0, 10).replaceAll('-', ''));
+      await sql`
+        insert into quota_counter (account_id, api_key_id, period, used, updated_at)
+        values (${account_id}, ${api_key_id}, ${label}, ${used}, ${updated_at})
+      `.execute(db);
+    }
+  },
+};
+
 /** In the order in which they run; the name says since when. */
-const MIGRATIONS: Readonly<Record<string, Migration>> = {
+export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_counters_audit': first,
+  '0002_month_labels': monthLabels,
 };
 
 /**

@@ -52,8 +52,8 @@ export interface QuotaCounterTable {
   account_id: string;
   /** Empty string: the account's own counter. */
   api_key_id: string;
-  /** Start of the period, milliseconds. */
-  period_start: number;
+  /** The month's first day in the account's zone as a number, 20261101. */
+  period: number;
   used: number;
   updated_at: number;
 }

@@ -19,10 +19,10 @@ export class UsageController {
     const { exchange } = request;
     const { key, answerHeaders, response, message } = exchange;
     if (key === undefined) throw new Problem('missing_api_key');
-    const { accountId, keyId, plan, timeZone } = key.record;
+    const { accountId, keyId, plan, timeZone, billingDay } = key.record;
     let body: Buffer;
     try {
-      body = Buffer.from(JSON.stringify(await this.usage.read({ accountId, keyId, plan, timeZone })));
+      body = Buffer.from(JSON.stringify(await this.usage.read({ accountId, keyId, plan, timeZone, billingDay })));
     } catch (error) {
       throw new Problem('quota_unavailable', { cause: error, headers: ['Retry-After', '1'] });
     }

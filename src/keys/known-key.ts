@@ -1,6 +1,7 @@
 /** A key as the request path holds it in memory: its record, and everything that can be worked out from it once. */
 import type { BlockList } from 'node:net';
 import type { GatewayFile } from '../config/schema.js';
+import { calendarOf } from '../quotas/month-period.js';
 import { limitsOf, QuotaSubject } from '../quotas/policies.js';
 import { addressList } from './address-list.js';
 import type { ApiKeyRecord } from './api-key.js';
@@ -37,11 +38,12 @@ export class KnownKeyFactory {
   build(record: ApiKeyRecord, nowMs: number, previous: KnownKey | undefined): KnownKey {
     const plan = this.plans[record.plan];
     const before = previous?.record;
-    const unchanged = before?.plan === record.plan && before.timeZone === record.timeZone;
+    const calendar = calendarOf(record.timeZone, record.billingDay);
+    const unchanged = before?.plan === record.plan && previous?.subject?.calendar === calendar;
     const subject =
       unchanged || plan === undefined
         ? previous?.subject
-        : new QuotaSubject(record.accountId, record.keyId, limitsOf(plan), plan.onRedisLoss, record.timeZone);
+        : new QuotaSubject(record.accountId, record.keyId, limitsOf(plan), plan.onRedisLoss, calendar);
     return new KnownKey(
       record,
       this.scopeSets.of(record.scopes),

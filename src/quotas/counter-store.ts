@@ -1,5 +1,5 @@
 /** What a place for live counters must do. The process and Redis implement it; one contract suite tests both. */
-import type { MonthPeriod } from './month-period.js';
+import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import type { QuotaCounts, QuotaDecision, QuotaSubject } from './policies.js';
 
 /** Counts of an account or a key, read without counting. */
@@ -21,7 +21,13 @@ export interface CounterStore {
   /** Takes back an admitted decision, from every window that still holds it. Call it at most once per decision. */
   giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<void>;
   /** Counts as they stand. Without a key: the account's only. */
-  read(accountId: string, keyId: string | undefined): Promise<CounterReading>;
+  read(accountId: string, keyId: string | undefined, calendar: MonthCalendar): Promise<CounterReading>;
+}
+
+/** A count and the label of the month that it belongs to. */
+export interface MonthCount {
+  readonly month: number;
+  readonly used: number;
 }
 
 /** Where month counts come from when a counter does not exist yet: the database. */

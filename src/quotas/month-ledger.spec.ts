@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { testDatabase } from '../../test/support/database.js';
-import { subjectWith, type SubjectOptions } from '../../test/support/quotas.js';
+import { subjectWith, type SubjectOptions, UTC_MONTHS } from '../../test/support/quotas.js';
 import { TestClock } from '../../test/support/stores.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { MonthLedger } from './month-ledger.js';
@@ -48,10 +48,10 @@ describe('the month ledger', () => {
 
   const written = async (): Promise<Record<string, number>> => {
     const rows = await database.db.selectFrom('quota_counter').selectAll().execute();
-    return Object.fromEntries(rows.map((row) => [`${row.account_id}/${row.api_key_id}/${row.period_start}`, row.used]));
+    return Object.fromEntries(rows.map((row) => [`${row.account_id}/${row.api_key_id}/${row.period}`, row.used]));
   };
   const at = (month: string, accountId = 'acc_1', keyId = ''): string =>
-    `${accountId}/${keyId}/${Date.parse(`${month}-01T00:00:00Z`)}`;
+    `${accountId}/${keyId}/${month.replaceAll('-', '')}01`;
   const subject = (options: SubjectOptions = {}) => subjectWith({}, options);
   const rename = (from: string, to: string) => sql.raw(`alter table ${from} rename to ${to}`).execute(database.db);
 
@@ -66,7 +66,7 @@ describe('the month ledger', () => {
       [at('2026-11', 'acc_1', 'key_2')]: 5,
     });
     const restarted = new Node(database, clock);
-    expect((await restarted.counters.read('acc_1', 'key_1')).used).toEqual({
+    expect((await restarted.counters.read('acc_1', 'key_1', UTC_MONTHS)).used).toEqual({
       keyMinute: 0,
       accountMinute: 0,
       accountMonth: 12,

@@ -7,7 +7,7 @@ import type { Clock } from '../clock.js';
 import type { Tables } from '../database/schema.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
-import type { MonthSource } from './counter-store.js';
+import type { MonthCount, MonthSource } from './counter-store.js';
 import type { MonthPeriod } from './month-period.js';
 import type { QuotaDecision, QuotaSubject } from './policies.js';
 
@@ -17,13 +17,14 @@ const ROWS_PER_STATEMENT = 500;
 interface Row {
   account_id: string;
   api_key_id: string;
-  period_start: number;
+  /** Label of the month. */
+  period: number;
   used: number;
   updated_at: number;
 }
 
-/** Counts of this process's own counters; undefined where they have none for the current month. */
-export type ExactCounts = (subject: QuotaSubject) => { account: number; key: number; period: MonthPeriod } | undefined;
+/** Counts of this process's own counters; undefined where they have none. */
+export type ExactCounts = (subject: QuotaSubject) => { account: MonthCount; key: MonthCount } | undefined;
 
 export class MonthLedger implements MonthSource {
   private dirty = new Map<QuotaSubject, MonthPeriod>();
@@ -53,7 +54,7 @@ export class MonthLedger implements MonthSource {
       .selectFrom('quota_counter')
       .select(['api_key_id', 'used'])
       .where('account_id', '=', accountId)
-      .where('period_start', '=', period.startMs)
+      .where('period', '=', period.label)
       .where('api_key_id', 'in', ['', keyId ?? ''])
       .execute();
     return {
@@ -118,13 +119,13 @@ export class MonthLedger implements MonthSource {
   private rowsOf(batch: ReadonlyMap<QuotaSubject, MonthPeriod>): Row[] {
     const rows = new Map<string, Row>();
     const now = this.clock.now();
-    const put = (accountId: string, keyId: string, period: MonthPeriod, used: number): void => {
-      const id = `${accountId}/${keyId}/${period.label}`;
+    const put = (accountId: string, keyId: string, { month: period, used }: MonthCount): void => {
+      const id = `${accountId}/${keyId}/${period}`;
       if (used < (rows.get(id)?.used ?? 0)) return;
       rows.set(id, {
         account_id: accountId,
         api_key_id: keyId,
-        period_start: period.startMs,
+        period,
         used,
         updated_at: now,
       });
@@ -133,8 +134,8 @@ export class MonthLedger implements MonthSource {
       subject.dirtyMonth = 0;
       const counts = this.exact === undefined ? lastSeen(subject, noted) : this.exact(subject);
       if (counts === undefined) continue;
-      put(subject.accountId, '', counts.period, counts.account);
-      put(subject.accountId, subject.keyId, counts.period, counts.key);
+      put(subject.accountId, '', counts.account);
+      put(subject.accountId, subject.keyId, counts.key);
     }
     // One order for all nodes: two that write the same rows wait for each other instead of deadlocking.
     return [...rows.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
@@ -147,7 +148,7 @@ export class MonthLedger implements MonthSource {
       .insertInto('quota_counter')
       .values([...rows])
       .onConflict((conflict) =>
-        conflict.columns(['account_id', 'api_key_id', 'period_start']).doUpdateSet({
+        conflict.columns(['account_id', 'api_key_id', 'period']).doUpdateSet({
           used: this.exact === undefined ? highest : sql<number>`excluded.used`,
           updated_at: sql<number>`excluded.updated_at`,
         }),
@@ -158,7 +159,8 @@ export class MonthLedger implements MonthSource {
 
 function lastSeen(
   { lastSeen: seen }: QuotaSubject,
-  period: MonthPeriod,
-): { account: number; key: number; period: MonthPeriod } | undefined {
-  return seen === undefined ? undefined : { account: seen.accountMonth, key: seen.keyMonth, period };
+  { label: month }: MonthPeriod,
+): { account: MonthCount; key: MonthCount } | undefined {
+  if (seen === undefined) return undefined;
+  return { account: { month, used: seen.accountMonth }, key: { month, used: seen.keyMonth } };
 }

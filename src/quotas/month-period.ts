@@ -1,28 +1,73 @@
-/** The calendar month that a request counts in. */
+/**
+ * The month that a request counts in: a calendar month in the account's time zone, or from its billing day to the next.
+ * The calendar is `Temporal`'s, so that 28- to 31-day months, leap years and daylight saving are nobody's arithmetic here.
+ */
 
 /** One period of the monthly windows. */
 export interface MonthPeriod {
-  /** Year and month as a number, 202611: what counters are labelled with. Grows with time. */
+  /**
+   * Its first day as a number, 20261101: what counters are labelled with. Grows with time, and stays the same when the account
+   * moves to another time zone in mid-month, so that its counts are kept.
+   */
   readonly label: number;
   readonly startMs: number;
   /** The first instant that is no longer in it: when the month's limits reset. */
   readonly endMs: number;
 }
 
-/** The calendar month in UTC that holds an instant. */
-export function monthPeriodAt(nowMs: number): MonthPeriod {
-  const date = new Date(nowMs);
-  const year = date.getUTCFullYear();
-  const month = date.getUTCMonth();
-  return { label: year * 100 + month + 1, startMs: Date.UTC(year, month, 1), endMs: Date.UTC(year, month + 1, 1) };
+/**
+ * The month that holds an instant.
+ * @param timeZone IANA name.
+ * @param billingDay 1–31; in a month that has no such day, its last day takes the place.
+ */
+export function monthPeriodAt(nowMs: number, timeZone = 'UTC', billingDay = 1): MonthPeriod {
+  const today = Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(timeZone).toPlainDate();
+  const here = firstDay(today.toPlainYearMonth(), billingDay);
+  const begun = startMs(here, timeZone) <= nowMs;
+  const month = today.toPlainYearMonth().add({ months: begun ? 0 : -1 });
+  const first = firstDay(month, billingDay);
+  return {
+    label: first.year * 10_000 + first.month * 100 + first.day,
+    startMs: startMs(first, timeZone),
+    endMs: startMs(firstDay(month.add({ months: 1 }), billingDay), timeZone),
+  };
 }
 
-/** Remembers the current period, so that a request costs two comparisons instead of a date. */
-export class CurrentMonth {
+function firstDay(month: Temporal.PlainYearMonth, billingDay: number): Temporal.PlainDate {
+  return month.toPlainDate({ day: Math.min(billingDay, month.daysInMonth) });
+}
+
+/** The first instant of a day: midnight, or what follows it where the clocks skip midnight. */
+function startMs(day: Temporal.PlainDate, timeZone: string): number {
+  return day.toZonedDateTime(timeZone).epochMilliseconds;
+}
+
+/** The months of all accounts with one time zone and billing day. Asking for the current one costs two comparisons. */
+export class MonthCalendar {
   private period: MonthPeriod = { label: 0, startMs: 0, endMs: 0 };
 
+  constructor(
+    readonly timeZone: string,
+    readonly billingDay: number,
+  ) {}
+
   at(nowMs: number): MonthPeriod {
-    if (nowMs >= this.period.endMs || nowMs < this.period.startMs) this.period = monthPeriodAt(nowMs);
+    if (nowMs >= this.period.endMs || nowMs < this.period.startMs) {
+      this.period = monthPeriodAt(nowMs, this.timeZone, this.billingDay);
+    }
     return this.period;
   }
+}
+
+const calendars = new Map<string, MonthCalendar>();
+
+/** The calendar of a time zone and billing day; there are some 600 × 31 of them at most. */
+export function calendarOf(timeZone: string, billingDay: number): MonthCalendar {
+  const id = `${timeZone}/${billingDay}`;
+  let calendar = calendars.get(id);
+  if (calendar === undefined) {
+    calendar = new MonthCalendar(timeZone, billingDay);
+    calendars.set(id, calendar);
+  }
+  return calendar;
 }

@@ -4,7 +4,7 @@
  */
 import type { PlanConfig } from '../config/schema.js';
 import { accountCounterKey, apiKeyCounterKey } from '../redis/keys.js';
-import type { MonthPeriod } from './month-period.js';
+import type { MonthCalendar, MonthPeriod } from './month-period.js';
 
 /** Width of the sliding window in seconds. */
 export const MINUTE_SECONDS = 60;
@@ -73,8 +73,8 @@ export class QuotaSubject {
     readonly keyId: string,
     readonly limits: QuotaLimits,
     readonly onStoreLoss: OnStoreLoss,
-    /** IANA zone in which the account reads its reset times. */
-    readonly timeZone: string,
+    /** The account's months, and the zone in which it reads its reset times. */
+    readonly calendar: MonthCalendar,
   ) {
     this.accountCounterKey = accountCounterKey(accountId);
     this.keyCounterKey = apiKeyCounterKey(accountId, keyId);

@@ -1,8 +1,8 @@
 /** Live counters inside this process: one machine, nothing to install. Also what a node counts on with while Redis is away. */
 import type { Clock } from '../clock.js';
-import type { CounterReading, CounterStore, MonthSource } from './counter-store.js';
+import type { CounterReading, CounterStore, MonthCount, MonthSource } from './counter-store.js';
 import { decisionFor } from './decision.js';
-import { CurrentMonth, type MonthPeriod } from './month-period.js';
+import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS, roomFor, type QuotaCounts, type QuotaDecision, type QuotaSubject } from './policies.js';
 import { SingleFlight } from './single-flight.js';
 import { SlidingWindow } from './sliding-window.js';
@@ -29,7 +29,6 @@ class Counter {
 export class ProcessCounters implements CounterStore {
   private readonly accounts = new Map<string, Counter>();
   private readonly keys = new Map<string, Counter>();
-  private readonly month = new CurrentMonth();
   private readonly seeding = new SingleFlight();
 
   constructor(
@@ -40,7 +39,7 @@ export class ProcessCounters implements CounterStore {
 
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
     const nowMs = this.clock.now();
-    const period = this.month.at(nowMs);
+    const period = subject.calendar.at(nowMs);
     const account = this.accounts.get(subject.accountId);
     const key = this.keys.get(subject.keyId);
     if (account === undefined || key === undefined) return this.seedAndDecide(subject, cost, period);
@@ -49,7 +48,7 @@ export class ProcessCounters implements CounterStore {
 
   async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<void> {
     const nowMs = this.clock.now();
-    const period = this.month.at(nowMs);
+    const period = subject.calendar.at(nowMs);
     const bucket = Math.floor(decision.nowMs / 1_000);
     for (const counter of [this.accounts.get(subject.accountId), this.keys.get(subject.keyId)]) {
       if (counter === undefined) continue;
@@ -59,9 +58,9 @@ export class ProcessCounters implements CounterStore {
     }
   }
 
-  async read(accountId: string, keyId: string | undefined): Promise<CounterReading> {
+  async read(accountId: string, keyId: string | undefined, calendar: MonthCalendar): Promise<CounterReading> {
     const nowMs = this.clock.now();
-    const period = this.month.at(nowMs);
+    const period = calendar.at(nowMs);
     if (!this.accounts.has(accountId) || (keyId !== undefined && !this.keys.has(keyId))) {
       await this.seed(accountId, keyId, period);
     }
@@ -89,17 +88,16 @@ export class ProcessCounters implements CounterStore {
     }
   }
 
-  /** Counts of the current month; undefined where the counters do not exist, or a clock that was set back makes them later ones. */
-  monthUsed(subject: QuotaSubject): { account: number; key: number; period: MonthPeriod } | undefined {
+  /** Counts of the current month with the month that they are labelled with; undefined where the counters do not exist. */
+  monthUsed(subject: QuotaSubject): { account: MonthCount; key: MonthCount } | undefined {
     const account = this.accounts.get(subject.accountId);
     const key = this.keys.get(subject.keyId);
     if (account === undefined || key === undefined) return undefined;
     const nowMs = this.clock.now();
-    const period = this.month.at(nowMs);
+    const period = subject.calendar.at(nowMs);
     account.advance(Math.floor(nowMs / 1_000), period);
     key.advance(Math.floor(nowMs / 1_000), period);
-    if (account.month !== period.label || key.month !== period.label) return undefined;
-    return { account: account.used, key: key.used, period };
+    return { account: { month: account.month, used: account.used }, key: { month: key.month, used: key.used } };
   }
 
   /** Forgets everything. */

@@ -10,7 +10,7 @@ import { METRICS } from '../metrics.js';
 import type { Breaker } from './breaker.js';
 import type { CounterReading, CounterStore } from './counter-store.js';
 import type { MonthLedger } from './month-ledger.js';
-import { CurrentMonth, type MonthPeriod } from './month-period.js';
+import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import type { QuotaCounts, QuotaDecision, QuotaSubject } from './policies.js';
 import type { ProcessCounters } from './process-counters.js';
 import type { Settling } from './redis-counters.js';
@@ -19,7 +19,6 @@ import type { ThrottleWindows } from './throttle-windows.js';
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
 export class QuotaStorage implements ThrottlerStorage, Settling {
-  private readonly month = new CurrentMonth();
   private readonly degraded = {
     local: METRICS.quotaDegradedDecisions.series('local'),
     open: METRICS.quotaDegradedDecisions.series('open'),
@@ -77,8 +76,8 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
   }
 
   /** Counts as they stand, for `/usage` and the admin API. Rejects while the counters are away. */
-  read(accountId: string, keyId: string | undefined): Promise<CounterReading> {
-    return this.counters.read(accountId, keyId);
+  read(accountId: string, keyId: string | undefined, calendar: MonthCalendar): Promise<CounterReading> {
+    return this.counters.read(accountId, keyId, calendar);
   }
 
   /** Whether the counters answer. */
@@ -146,7 +145,7 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     if (this.breaker === undefined) throw new Problem('quota_unavailable', { cause });
     this.degraded[subject.onStoreLoss].inc();
     const nowMs = this.clock.now();
-    const period = this.month.at(nowMs);
+    const period = subject.calendar.at(nowMs);
     switch (subject.onStoreLoss) {
       case 'closed':
         throw new Problem('quota_unavailable', {

@@ -9,7 +9,7 @@ import { REDIS_DEADLINE_MS } from '../redis/connect.js';
 import { accountCounterKey, apiKeyCounterKey, COUNTER_GRACE_MS } from '../redis/keys.js';
 import type { CounterReading, CounterStore, MonthSource } from './counter-store.js';
 import { decisionFor, type GroupVerdict } from './decision.js';
-import { CurrentMonth, type MonthPeriod } from './month-period.js';
+import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS, type QuotaDecision, type QuotaSubject } from './policies.js';
 import { Script } from './redis-script.js';
 import { DECIDE_ANSWERS, DECIDE_LUA, GIVE_BACK_LUA, READ_LUA, SEED_LUA } from './scripts.js';
@@ -45,6 +45,8 @@ class Group {
   /** Resolve and reject of each, in turn. */
   readonly waiting: ((answer: never) => void)[] = [];
   seeded = 0;
+  /** The month that it is asked about; set when it is sent. */
+  period: MonthPeriod = { label: 0, startMs: 0, endMs: 0 };
 
   constructor(
     readonly subject: QuotaSubject,
@@ -87,7 +89,6 @@ const READ = new Script(READ_LUA);
 export class RedisCounters implements CounterStore {
   private pending: Group[] = [];
   private inFlight = false;
-  private readonly month = new CurrentMonth();
   private readonly seeding = new SingleFlight();
   /** Redis's clock minus ours, from the last answer. */
   private offsetMs = 0;
@@ -125,15 +126,15 @@ export class RedisCounters implements CounterStore {
     );
   }
 
-  async read(accountId: string, keyId: string | undefined): Promise<CounterReading> {
+  async read(accountId: string, keyId: string | undefined, calendar: MonthCalendar): Promise<CounterReading> {
     const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
     let answer = (await this.call(READ, keys, [], READ_DEADLINE_MS)) as number[];
     if (answer[1] === -1 || answer[5] === -1) {
-      await this.seed(accountId, keyId, this.month.at(answer[0] ?? this.clock.now()));
+      await this.seed(accountId, keyId, calendar.at(answer[0] ?? this.clock.now()));
       answer = (await this.call(READ, keys, [], READ_DEADLINE_MS)) as number[];
     }
     const [nowMs = this.clock.now(), ...counters] = answer;
-    const period = this.month.at(nowMs);
+    const period = calendar.at(nowMs);
     const account = readCounter(counters, 0, period);
     const key = readCounter(counters, 4, period);
     return {
@@ -164,9 +165,8 @@ export class RedisCounters implements CounterStore {
     this.inFlight = true;
     while (this.pending.length > 0) {
       const batch = this.takeBatch();
-      const period = this.month.at(this.clock.now() + this.offsetMs);
       try {
-        this.settle(batch, period, await this.ask(batch, period));
+        this.settle(batch, await this.ask(batch));
       } catch (error) {
         for (const group of batch) group.fail(error, this.settling);
       }
@@ -182,33 +182,36 @@ export class RedisCounters implements CounterStore {
     return batch;
   }
 
-  private async ask(batch: readonly Group[], period: MonthPeriod): Promise<number[]> {
+  private async ask(batch: readonly Group[]): Promise<number[]> {
     const keys: string[] = [];
     const texts: string[] = [];
-    for (const { subject, cost, size } of batch) {
+    const nowMs = this.clock.now() + this.offsetMs;
+    for (const group of batch) {
+      const { subject, cost, size } = group;
+      group.period = subject.calendar.at(nowMs);
       keys.push(subject.accountCounterKey, subject.keyCounterKey);
-      texts.push(`${cost} ${size} ${limitsText(subject, period)}`);
+      texts.push(`${cost} ${size} ${limitsText(subject, group.period)}`);
     }
     return numbersOf((await this.call(DECIDE, keys, texts)) as string);
   }
 
   /** Hands every waiting request its decision. */
-  private settle(batch: readonly Group[], period: MonthPeriod, answer: readonly number[]): void {
+  private settle(batch: readonly Group[], answer: readonly number[]): void {
     const nowMs = answer[0] ?? this.clock.now();
     this.offsetMs = nowMs - this.clock.now();
     let at = 1;
     for (const group of batch) {
-      if (answer[at] === -1) void this.seedAndAskAgain(group, period);
-      else group.resolve(verdictAt(answer, at, nowMs, period), this.settling);
+      if (answer[at] === -1) void this.seedAndAskAgain(group);
+      else group.resolve(verdictAt(answer, at, nowMs, group.period), this.settling);
       at += DECIDE_ANSWERS;
     }
   }
 
   /** A counter was missing: a new account or an emptied Redis. Its month comes from the database before anything counts. */
-  private async seedAndAskAgain(group: Group, period: MonthPeriod): Promise<void> {
+  private async seedAndAskAgain(group: Group): Promise<void> {
     try {
       if (group.seeded >= SEED_ATTEMPTS) throw new Error('counters vanish right after they are created');
-      await this.seed(group.subject.accountId, group.subject.keyId, period);
+      await this.seed(group.subject.accountId, group.subject.keyId, group.period);
     } catch (error) {
       group.fail(error, this.settling);
       return;
@@ -305,7 +308,8 @@ function readCounter(
   const [label = -1, used = 0, sum = 0, oldest = 0] = answer.slice(at, at + 4);
   return {
     minute: sum,
-    month: label === period.label ? used : 0,
+    // A counter of a later month than the calendar's goes on: the account's billing day or zone was changed.
+    month: label >= period.label ? used : 0,
     resetMs: sum > 0 ? (oldest + MINUTE_BUCKETS) * 1_000 : 0,
   };
 }

@@ -17,7 +17,7 @@ export function quotaProblem(subject: QuotaSubject, decision: QuotaDecision): Pr
   const who = window?.of === 'key' ? `Key ${subject.keyId}` : `Account ${subject.accountId}`;
   const span = monthUsedUp ? 'this month' : 'in the last minute';
   const wait = monthUsedUp
-    ? `It resets at ${formatWithOffset(decision.period.endMs, subject.timeZone)}.`
+    ? `It resets at ${formatWithOffset(decision.period.endMs, subject.calendar.timeZone)}.`
     : `Try again in ${retryAfter} seconds.`;
   const used = Math.min(window?.used ?? 0, window?.limit ?? 0);
   return new Problem(monthUsedUp ? 'quota_exceeded' : 'rate_limited', {

@@ -2,6 +2,7 @@
 import type { GatewayFile } from '../config/schema.js';
 import { formatWithOffset } from '../rfc3339.js';
 import { limitedWindows, remaining } from './headers.js';
+import { calendarOf } from './month-period.js';
 import { limitsOf } from './policies.js';
 import type { QuotaStorage } from './quota-storage.js';
 
@@ -28,6 +29,7 @@ export interface UsageSubject {
   readonly keyId: string | undefined;
   readonly plan: string;
   readonly timeZone: string;
+  readonly billingDay: number;
 }
 
 export class UsageReader {
@@ -39,7 +41,11 @@ export class UsageReader {
   /** Limits and counts of an account, and of one of its keys. Rejects while the counters are away. */
   async read(subject: UsageSubject): Promise<UsageReport> {
     const plan = this.plans[subject.plan];
-    const reading = await this.storage.read(subject.accountId, subject.keyId);
+    const reading = await this.storage.read(
+      subject.accountId,
+      subject.keyId,
+      calendarOf(subject.timeZone, subject.billingDay),
+    );
     const windows = plan === undefined ? [] : limitedWindows(limitsOf(plan), reading.used);
     return {
       account_id: subject.accountId,

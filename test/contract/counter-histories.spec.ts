@@ -10,7 +10,7 @@ import type { QuotaDecision, QuotaLimits, QuotaSubject } from '../../src/quotas/
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
 import { CounterModel, type Admitted, type Expected } from '../support/counter-model.js';
 import { describeWithRedis } from '../support/describe-with.js';
-import { FixedMonths, subjectWith } from '../support/quotas.js';
+import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import { timedRedisCounters } from '../support/timed-redis.js';
 
@@ -107,7 +107,7 @@ async function play(store: CounterStore, clock: TestClock, { beginMs, limits: fi
       }
       case 'read': {
         const { keyId } = subjects[each.key]!;
-        const { used, keyMinuteResetMs, accountMinuteResetMs } = await store.read(accountId, keyId);
+        const { used, keyMinuteResetMs, accountMinuteResetMs } = await store.read(accountId, keyId, UTC_MONTHS);
         const expected = { used: model.used(keyId, clock.now()), ...model.resets(keyId, clock.now()) };
         deepStrictEqual({ used, keyMinuteResetMs, accountMinuteResetMs }, expected);
         break;

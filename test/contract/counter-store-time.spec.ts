@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quotas/month-period.js';
 import { ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE } from '../../src/quotas/policies.js';
 import { admittedOf, describeCounterStores, START_MS, times } from '../support/counter-stores.js';
-import { subjectWith } from '../support/quotas.js';
+import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
 
 const NONE = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
 
@@ -49,8 +49,12 @@ describeCounterStores((under) => {
 
     it('is read from the database too, without a key or with one', async () => {
       under().months.used = { account: 40, key: 10 };
-      expect((await under().store.read('acc_1', undefined)).used).toEqual({ ...NONE, accountMonth: 40 });
-      expect((await under().store.read('acc_1', 'key_1')).used).toEqual({ ...NONE, accountMonth: 40, keyMonth: 10 });
+      expect((await under().store.read('acc_1', undefined, UTC_MONTHS)).used).toEqual({ ...NONE, accountMonth: 40 });
+      expect((await under().store.read('acc_1', 'key_1', UTC_MONTHS)).used).toEqual({
+        ...NONE,
+        accountMonth: 40,
+        keyMonth: 10,
+      });
     });
   });
 
@@ -150,7 +154,7 @@ describeCounterStores((under) => {
     it('counts nothing, and shows what decisions show', async () => {
       const subject = subjectWith({});
       const [, last] = await under().decideEach(subject, 2);
-      for (const reading of await Promise.all(times(20, () => under().store.read('acc_1', 'key_1')))) {
+      for (const reading of await Promise.all(times(20, () => under().store.read('acc_1', 'key_1', UTC_MONTHS)))) {
         expect(reading).toMatchObject({
           used: last!.used,
           period: last!.period,
@@ -166,7 +170,7 @@ describeCounterStores((under) => {
       await under().decide(subject);
       under().clock.advance(5_000);
       await under().decide(subject);
-      const { keyMinuteResetMs } = await under().store.read('acc_1', 'key_1');
+      const { keyMinuteResetMs } = await under().store.read('acc_1', 'key_1', UTC_MONTHS);
       under().at(keyMinuteResetMs - 1);
       expect((await under().usedBy(subject)).keyMinute).toBe(2);
       under().clock.advance(1);
@@ -174,7 +178,7 @@ describeCounterStores((under) => {
     });
 
     it('knows no reset where nothing is used', async () => {
-      expect(await under().store.read('acc_1', 'key_1')).toMatchObject({
+      expect(await under().store.read('acc_1', 'key_1', UTC_MONTHS)).toMatchObject({
         keyMinuteResetMs: 0,
         accountMinuteResetMs: 0,
       });

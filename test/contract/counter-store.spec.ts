@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quotas/month-period.js';
 import { ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from '../../src/quotas/policies.js';
 import { admittedOf, describeCounterStores, START_MS, times } from '../support/counter-stores.js';
-import { subjectWith } from '../support/quotas.js';
+import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
 
 const NONE = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
 
@@ -177,7 +177,7 @@ describeCounterStores((under) => {
       under().clock.advance(20_000);
       const later = await under().decide(subject);
       await under().store.giveBack(subject, decision);
-      const { keyMinuteResetMs, accountMinuteResetMs } = await under().store.read('acc_1', 'key_1');
+      const { keyMinuteResetMs, accountMinuteResetMs } = await under().store.read('acc_1', 'key_1', UTC_MONTHS);
       const leavesMs = (Math.floor(later.nowMs / 1_000) + 61) * 1_000;
       expect([keyMinuteResetMs, accountMinuteResetMs]).toEqual([leavesMs, leavesMs]);
     });

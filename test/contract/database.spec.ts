@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
+import { MIGRATIONS } from '../../src/database/migrations.js';
 import { isUniqueViolation } from '../../src/database/database-errors.js';
 import { DATABASE_KINDS, emptyDatabase, type TestDatabase } from '../support/database.js';
 
@@ -42,11 +43,29 @@ describe.each(DATABASE_KINDS)('the database on %s', (kind) => {
     expect(await handle.healthy()).toBe(true);
   });
 
+  it('knows months of before labels by their first day', async () => {
+    // As 0001 made the table, and as it was filled until 0002.
+    await sql`drop table quota_counter`.execute(handle.db);
+    await sql`create table quota_counter (account_id text, api_key_id text, period_start bigint, used bigint, updated_at bigint)`.execute(
+      handle.db,
+    );
+    await sql`insert into quota_counter values ('acc_1', '', ${Date.UTC(2026, 10, 1)}, 41, 7), ('acc_1', 'key_1', ${Date.UTC(2026, 9, 1)}, 5, 6)`.execute(
+      handle.db,
+    );
+    await sql`delete from kysely_migration where name > '0001_z'`.execute(handle.db);
+    await handle.close();
+    handle = await openDatabase(place.options);
+    expect(await handle.db.selectFrom('quota_counter').selectAll().orderBy('used').execute()).toEqual([
+      { account_id: 'acc_1', api_key_id: 'key_1', period: 20_261_001, used: 5, updated_at: 6 },
+      { account_id: 'acc_1', api_key_id: '', period: 20_261_101, used: 41, updated_at: 7 },
+    ]);
+  });
+
   it('lets processes that start at the same moment all succeed', async () => {
     const fresh = await emptyDatabase(kind);
     const handles = await Promise.all(Array.from({ length: 5 }, () => openDatabase(fresh.options)));
     const migrations = await sql<{ n: number }>`select count(*) as n from kysely_migration`.execute(handles[0]!.db);
-    expect(migrations.rows).toEqual([{ n: 1 }]);
+    expect(migrations.rows).toEqual([{ n: Object.keys(MIGRATIONS).length }]);
     await Promise.all(handles.map((each) => each.close()));
     await fresh.drop();
   });

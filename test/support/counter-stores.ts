@@ -34,7 +34,7 @@ export class StoreUnderTest {
   }
 
   async usedBy(subject: QuotaSubject): Promise<Readonly<QuotaCounts>> {
-    return (await this.store.read(subject.accountId, subject.keyId)).used;
+    return (await this.store.read(subject.accountId, subject.keyId, subject.calendar)).used;
   }
 
   /** Turns the clock to an instant, ahead or back. */

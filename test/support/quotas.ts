@@ -1,6 +1,6 @@
 /** Subjects, limits and a source of month counts for tests of quotas. */
 import type { MonthSource } from '../../src/quotas/counter-store.js';
-import type { MonthPeriod } from '../../src/quotas/month-period.js';
+import { calendarOf, type MonthPeriod } from '../../src/quotas/month-period.js';
 import { QuotaSubject, type OnStoreLoss, type QuotaLimits } from '../../src/quotas/policies.js';
 
 export const NO_LIMITS: QuotaLimits = {
@@ -10,17 +10,21 @@ export const NO_LIMITS: QuotaLimits = {
   keyMonth: Infinity,
 };
 
+/** The months of an account that has chosen nothing. */
+export const UTC_MONTHS = calendarOf('UTC', 1);
+
 export interface SubjectOptions {
   readonly accountId?: string;
   readonly keyId?: string;
   readonly onStoreLoss?: OnStoreLoss;
   readonly timeZone?: string;
+  readonly billingDay?: number;
 }
 
 /** A subject without limits but for those named. */
 export function subjectWith(limits: Partial<QuotaLimits>, options: SubjectOptions = {}): QuotaSubject {
-  const { accountId = 'acc_1', keyId = 'key_1', onStoreLoss = 'local', timeZone = 'UTC' } = options;
-  return new QuotaSubject(accountId, keyId, { ...NO_LIMITS, ...limits }, onStoreLoss, timeZone);
+  const { accountId = 'acc_1', keyId = 'key_1', onStoreLoss = 'local', timeZone = 'UTC', billingDay = 1 } = options;
+  return new QuotaSubject(accountId, keyId, { ...NO_LIMITS, ...limits }, onStoreLoss, calendarOf(timeZone, billingDay));
 }
 
 /** What the database would say; remembers what it was asked. */

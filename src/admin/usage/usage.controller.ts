@@ -49,11 +49,11 @@ export class UsageController {
     @Param('id') accountId: string,
     @Query({ schema: usageQuerySchema }) query: UsageQuery,
   ): Promise<UsageReport> {
-    const { plan, timeZone } = await this.accounts.get(accountId);
+    const { plan, timeZone, billingDay } = await this.accounts.get(accountId);
     const keyId = query.api_key_id;
     if (keyId !== undefined && (await this.keys.get(keyId)).accountId !== accountId) {
       throw new Problem('resource_not_found', { detail: 'The account has no API key with this id.' });
     }
-    return this.usage.read({ accountId, keyId, plan, timeZone });
+    return this.usage.read({ accountId, keyId, plan, timeZone, billingDay });
   }
 }
