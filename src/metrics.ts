@@ -153,6 +153,11 @@ export const METRICS = {
     'policy',
   ),
   quotaGiveBacks: counter('trailgate_quota_give_backs_total', 'Requests whose cost was given back.', 'outcome'),
+  quotaReplays: counter(
+    'trailgate_quota_replays_total',
+    'Keys whose requests of an outage were counted in the store when it came back, by outcome.',
+    'outcome',
+  ),
   quotaStoreUp: gauge(
     'trailgate_quota_store_up',
     '1 while the counters answer, 0 while plans decide without them.',

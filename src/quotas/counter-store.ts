@@ -1,5 +1,6 @@
 /** What a place for live counters must do. The process and Redis implement it; one contract suite tests both. */
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
+import type { OutageEntry } from './outage-log.js';
 import type { QuotaCounts, QuotaDecision, QuotaSubject } from './policies.js';
 
 /** Counts of an account or a key, read without counting. */
@@ -20,6 +21,11 @@ export interface CounterStore {
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision>;
   /** Takes back an admitted decision, from every window that still holds it. Call it at most once per decision. */
   giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<void>;
+  /**
+   * Counts what a node admitted while this store was away; however often it is asked, once. Only a store that can be lost has it.
+   * Answers with the month counts after it.
+   */
+  replay?(entry: OutageEntry): Promise<{ readonly accountMonth: number; readonly keyMonth: number }>;
   /** Counts as they stand. Without a key: the account's only. */
   read(accountId: string, keyId: string | undefined, calendar: MonthCalendar): Promise<CounterReading>;
 }

@@ -64,7 +64,7 @@ export class MonthLedger implements MonthSource {
   }
 
   /** Remembers that a subject's counts have changed. On the request path: one comparison when they already had. */
-  note(subject: QuotaSubject, decision: QuotaDecision): void {
+  note(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period'>): void {
     if (subject.dirtyMonth === decision.period.label) return;
     subject.dirtyMonth = decision.period.label;
     if (this.dirty.size === 0) this.oldestDirtyMs = this.clock.now();

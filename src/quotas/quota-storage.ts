@@ -11,6 +11,7 @@ import type { Breaker } from './breaker.js';
 import type { CounterReading, CounterStore } from './counter-store.js';
 import type { MonthLedger } from './month-ledger.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
+import { OutageLog, type OutageEntry } from './outage-log.js';
 import type { QuotaCounts, QuotaDecision, QuotaSubject } from './policies.js';
 import type { ProcessCounters } from './process-counters.js';
 import type { Settling } from './redis-counters.js';
@@ -25,6 +26,8 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     closed: METRICS.quotaDegradedDecisions.series('closed'),
   };
 
+  private readonly outage = new OutageLog();
+  private recovery: Promise<void> | undefined;
   private readonly storeErrors = METRICS.quotaStoreErrors.series();
 
   constructor(
@@ -61,8 +64,9 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
   /** Gives the cost of an admitted decision back, in the background. */
   giveBack(subject: QuotaSubject, decision: QuotaDecision): void {
     if (!decision.admitted || decision.cost === 0 || decision.source === 'open') return;
-    const store = decision.source === 'local' ? this.local : this.counters;
-    store.giveBack(subject, decision).then(
+    // What was admitted in an outage is still in its log, or has been counted in the store since.
+    const isLogged = decision.source === 'local' && this.outage.takeBack(subject, decision);
+    (isLogged ? this.local : this.counters).giveBack(subject, decision).then(
       () => {
         METRICS.quotaGiveBacks.series('done').inc();
         this.ledger.note(subject, decision);
@@ -97,12 +101,7 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
   /** Told by the counters of every call. */
   storeAnswered(answered: boolean): void {
     if (answered) {
-      if (this.breaker?.succeeded() === true) {
-        this.countDegradedTime();
-        this.local.clear();
-        METRICS.quotaStoreUp.series('redis').set(1);
-        this.log.warn({ event: 'quota_store_back' }, 'Redis answers again: limits are shared by all nodes again');
-      }
+      if (!this.storeUp) this.startRecovery();
       return;
     }
     this.storeErrors.inc();
@@ -110,6 +109,44 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
       this.degradedCountedMs = this.clock.now();
       METRICS.quotaStoreUp.series('redis').set(0);
       this.log.error({ event: 'quota_store_lost' }, 'Redis does not answer: plans decide by onRedisLoss');
+    }
+  }
+
+  private startRecovery(): void {
+    this.recovery ??= this.recover().finally(() => (this.recovery = undefined));
+  }
+
+  /**
+   * The store answers again: what was admitted without it is counted there first, while this node goes on by itself; then, in
+   * one step with nothing left to count, the store decides again. Never rejects.
+   */
+  private async recover(): Promise<void> {
+    for (let entries = this.outage.take(); entries.length > 0; entries = this.outage.take()) {
+      const results = await Promise.allSettled(entries.map((entry) => this.replay(entry)));
+      if (results.every(({ status }) => status === 'fulfilled')) continue;
+      this.breaker?.failed();
+      return;
+    }
+    if (this.breaker?.succeeded() !== true) return;
+    this.countDegradedTime();
+    this.local.clear();
+    METRICS.quotaStoreUp.series('redis').set(1);
+    this.log.warn({ event: 'quota_store_back' }, 'Redis answers again: limits are shared by all nodes again');
+  }
+
+  private async replay(entry: OutageEntry): Promise<void> {
+    const { subject, period } = entry;
+    try {
+      const counted = await this.counters.replay?.(entry);
+      METRICS.quotaReplays.series('counted').inc();
+      if (counted === undefined) return;
+      subject.lastSeen = { ...lastSeen(subject, period), ...counted };
+      subject.lastSeenMonth = period.label;
+      this.ledger.note(subject, { period });
+    } catch (error) {
+      METRICS.quotaReplays.series('failed').inc();
+      this.outage.restore(entry);
+      throw error;
     }
   }
 
@@ -167,7 +204,7 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
           retryAtMs: 0,
         };
       case 'local':
-        return this.decideLocally(subject, cost, period);
+        return this.logged(subject, this.decideLocally(subject, cost, period));
     }
   }
 
@@ -184,6 +221,19 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     if (subject.lastSeenMonth === period.label) return goOnFromSeen();
     const decision = this.local.decide(subject, cost);
     return decision instanceof Promise ? decision.catch(goOnFromSeen) : decision;
+  }
+
+  /** What is admitted here is counted in the store when it is back; at once, where it came back while this was decided. */
+  private logged(
+    subject: QuotaSubject,
+    decision: QuotaDecision | Promise<QuotaDecision>,
+  ): QuotaDecision | Promise<QuotaDecision> {
+    if (decision instanceof Promise) return decision.then((made) => this.logged(subject, made));
+    if (decision.admitted) {
+      this.outage.note(subject, decision);
+      if (this.storeUp) this.startRecovery();
+    }
+    return decision;
   }
 
   private degradedCountedMs = 0;

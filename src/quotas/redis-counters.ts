@@ -6,13 +6,20 @@ import type { Redis } from 'ioredis';
 import type { Clock } from '../clock.js';
 import { METRICS } from '../metrics.js';
 import { REDIS_DEADLINE_MS } from '../redis/connect.js';
-import { accountCounterKey, apiKeyCounterKey, COUNTER_GRACE_MS } from '../redis/keys.js';
+import {
+  accountCounterKey,
+  apiKeyCounterKey,
+  COUNTER_GRACE_MS,
+  REPLAY_MARKER_MS,
+  replayMarkerKey,
+} from '../redis/keys.js';
 import type { CounterReading, CounterStore, MonthSource } from './counter-store.js';
+import type { OutageEntry } from './outage-log.js';
 import { decisionFor, type GroupVerdict } from './decision.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS, type QuotaDecision, type QuotaSubject } from './policies.js';
 import { Script } from './redis-script.js';
-import { DECIDE_ANSWERS, DECIDE_LUA, GIVE_BACK_LUA, READ_LUA, SEED_LUA } from './scripts.js';
+import { DECIDE_ANSWERS, DECIDE_LUA, GIVE_BACK_LUA, READ_LUA, REPLAY_LUA, SEED_LUA } from './scripts.js';
 import { SingleFlight } from './single-flight.js';
 
 /** Most groups in one script call: bounds how long Redis is busy with it (about a millisecond). */
@@ -85,6 +92,7 @@ const DECIDE = new Script(DECIDE_LUA);
 const SEED = new Script(SEED_LUA);
 const GIVE_BACK = new Script(GIVE_BACK_LUA);
 const READ = new Script(READ_LUA);
+const REPLAY = new Script(REPLAY_LUA);
 
 export class RedisCounters implements CounterStore {
   private pending: Group[] = [];
@@ -124,6 +132,21 @@ export class RedisCounters implements CounterStore {
       [subject.accountCounterKey, subject.keyCounterKey],
       [decision.cost, bucket, decision.period.label],
     );
+  }
+
+  async replay(entry: OutageEntry): Promise<{ accountMonth: number; keyMonth: number }> {
+    const { subject, period, used, seconds, id } = entry;
+    const keys = [subject.accountCounterKey, subject.keyCounterKey, replayMarkerKey(subject.accountId, id)];
+    // The seconds are of our clock, the ring is Redis's.
+    const shift = Math.round(this.offsetMs / 1_000);
+    const buckets = [...seconds].flatMap(([second, cost]) => [second + shift, cost]);
+    const args = [REPLAY_MARKER_MS, period.label, period.endMs + COUNTER_GRACE_MS, used, ...buckets];
+    for (let attempt = 0; attempt < SEED_ATTEMPTS; attempt++) {
+      const [done = -1, accountMonth = 0, keyMonth = 0] = (await this.call(REPLAY, keys, args)) as number[];
+      if (done !== -1) return { accountMonth, keyMonth };
+      await this.seed(subject.accountId, subject.keyId, period);
+    }
+    throw new Error('counters vanish right after they are created');
   }
 
   async read(accountId: string, keyId: string | undefined, calendar: MonthCalendar): Promise<CounterReading> {

@@ -192,6 +192,38 @@ end
 return 1
 `;
 
+/**
+ * Counts what a node admitted while Redis was away, once. KEYS: account counter, key counter, marker. ARGV: how long the marker
+ * lives (ms), month label, time to live of the counters (ms, absolute), cost in the month, then second and cost in turn. Answer: -1
+ * when a counter is missing and must be seeded first, else 1; then what account and key have used in the month. A marker that
+ * exists says that this has been counted already: then nothing changes.
+ */
+export const REPLAY_LUA = `${WINDOW_LUA}
+local now = tonumber(redis.call('TIME')[1])
+local a, k = load(KEYS[1], now), load(KEYS[2], now)
+if not a or not k then return {-1, 0, 0} end
+local label, used = tonumber(ARGV[2]), tonumber(ARGV[4])
+if redis.call('SET', KEYS[3], 1, 'NX', 'PX', ARGV[1]) then
+  for _, w in ipairs({a, k}) do
+    if w[5] < label then
+      w[5], w[6] = label, 0
+      redis.call('PEXPIREAT', w[1], ARGV[3])
+    end
+    if w[5] == label then w[6] = w[6] + used end
+    for i = 5, #ARGV - 1, 2 do
+      local bucket, cost = math.min(tonumber(ARGV[i]), w[2]), tonumber(ARGV[i + 1])
+      if bucket > w[2] - BUCKETS and cost > 0 then
+        if w[3] == 0 or bucket < w[4] then w[4] = bucket end
+        w[3] = w[3] + cost
+        redis.call('HINCRBY', w[1], bucket % BUCKETS, cost)
+      end
+    end
+    redis.call('HSET', w[1], 'l', w[2], 's', w[3], 'o', w[4], 'p', w[5], 'u', w[6])
+  end
+end
+return {1, a[6], k[6]}
+`;
+
 /** Reads counters without counting. KEYS: counters. Answer: time in ms, then month label, used, sum, oldest for each (label -1: none). */
 export const READ_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')

@@ -15,6 +15,14 @@ export function apiKeyCounterKey(accountId: string, keyId: string): string {
   return `${PREFIX}:q:{${accountId}}:${keyId}`;
 }
 
+/** String: says that an outage's counts have been added. Lives for `REPLAY_MARKER_MS`. */
+export function replayMarkerKey(accountId: string, id: string): string {
+  return `${PREFIX}:r:{${accountId}}:${id}`;
+}
+
+/** Longer than any node tries to hand its counts in. */
+export const REPLAY_MARKER_MS = 24 * 3_600_000;
+
 /** Hash: one throttle of the admin API. Lives for two windows. */
 export function throttleKey(name: string, key: string): string {
   return `${PREFIX}:t:${name}:${key}`;

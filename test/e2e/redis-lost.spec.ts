@@ -162,6 +162,24 @@ describeWithOwnRedis('without Redis', () => {
       expect(await metric('trailgate_quota_store_degraded_seconds_total')).toBe(degraded);
     });
 
+    it('what was admitted meanwhile counts when it is back, in the minute and in the month', async () => {
+      expect(await local.burst(10)).toEqual({ 200: 10 });
+      await sleep(3 * FLUSH_MS);
+      await lose();
+      await untilLost(open);
+      const { answers } = await timed(local, 20);
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+      await restore();
+      await untilBack(open);
+      const { 'account-month': month } = await local.used();
+      // What a frozen Redis had already been sent it counts as well when it thaws: a request for each probe.
+      expect(month).toBeGreaterThanOrEqual(30);
+      expect(month).toBeLessThanOrEqual(30 + (_how === 'frozen' ? 5 : 0));
+      // Frozen, Redis still knows the ten of before; killed, it has lost their minute, and their month came from the database.
+      expect(await local.burst(15)).toEqual(_how === 'frozen' ? { 429: 15 } : { 200: 10, 429: 5 });
+      expect(await metric('trailgate_quota_replays_total{outcome="counted"}')).toBeGreaterThan(0);
+    });
+
     it('a key that was never seen before is served as well', async () => {
       await lose();
       await untilLost(open);

@@ -1,0 +1,84 @@
+/** What a node admitted while Redis was away is counted there when it is back: in every window, once. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { monthPeriodAt } from '../../src/quotas/month-period.js';
+import { OutageLog, type OutageEntry } from '../../src/quotas/outage-log.js';
+import type { QuotaDecision } from '../../src/quotas/policies.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { timedRedisCounters, type TimedCounters } from '../support/timed-redis.js';
+
+const START_MS = Date.parse('2099-11-20T10:00:00Z');
+
+describeWithRedis('requests of an outage', () => {
+  let nowMs: number;
+  let months: FixedMonths;
+  let redis: TimedCounters;
+  const subject = subjectWith({ keyMinute: 100, accountMonth: 1_000 });
+  beforeEach(async () => {
+    nowMs = START_MS;
+    months = new FixedMonths();
+    redis = await timedRedisCounters({ now: () => nowMs }, months);
+  });
+  afterEach(() => redis.close());
+
+  /** An entry of an outage: cost by how many milliseconds ago it was admitted. */
+  function entryOf(admitted: readonly (readonly [agoMs: number, cost: number])[]): OutageEntry {
+    const log = new OutageLog();
+    for (const [agoMs, cost] of admitted) {
+      const atMs = nowMs - agoMs;
+      log.note(subject, { cost, nowMs: atMs, period: monthPeriodAt(atMs) } as QuotaDecision);
+    }
+    const [entry] = log.take();
+    return entry!;
+  }
+  const used = async () => (await redis.counters.read('acc_1', 'key_1', UTC_MONTHS)).used;
+  const replay = (entry: OutageEntry) => redis.counters.replay(entry);
+
+  it('count in the month, and in the minute as far as it still runs', async () => {
+    await redis.counters.decide(subject, 5);
+    nowMs += 100_000;
+    const entry = entryOf([
+      [90_000, 7],
+      [30_000, 3],
+      [0, 2],
+    ]);
+    expect(await replay(entry)).toEqual({ accountMonth: 17, keyMonth: 17 });
+    expect(await used()).toEqual({ accountMonth: 17, keyMonth: 17, accountMinute: 5, keyMinute: 5 });
+  });
+
+  it('leave the minute when their own minute is over, not when Redis came back', async () => {
+    await redis.counters.decide(subject, 1);
+    nowMs += 120_000;
+    await replay(entryOf([[40_000, 30]]));
+    const refused = await redis.counters.decide(subject, 71);
+    expect(refused.admitted).toBe(false);
+    expect(refused.retryAtMs).toBe(nowMs - 40_000 + 61_000);
+    nowMs = refused.retryAtMs;
+    expect((await redis.counters.decide(subject, 71)).admitted).toBe(true);
+  });
+
+  it('count once, however often they are handed in', async () => {
+    const entry = entryOf([[1_000, 4]]);
+    for (let attempt = 0; attempt < 3; attempt++) {
+      expect(await replay(entry)).toEqual({ accountMonth: 4, keyMonth: 4 });
+    }
+    expect(await used()).toEqual({ accountMonth: 4, keyMonth: 4, accountMinute: 4, keyMinute: 4 });
+  });
+
+  it('come on top of the month from the database where Redis came back empty', async () => {
+    months.used = { account: 40, key: 10 };
+    expect(await replay(entryOf([[1_000, 4]]))).toEqual({ accountMonth: 44, keyMonth: 14 });
+  });
+
+  it('do not count in a month that began after them', async () => {
+    nowMs = monthPeriodAt(START_MS).endMs + 10_000;
+    await redis.counters.decide(subject, 2);
+    await replay(entryOf([[20_000, 9]]));
+    expect(await used()).toEqual({ accountMonth: 2, keyMonth: 2, accountMinute: 11, keyMinute: 11 });
+  });
+
+  it('of several nodes add up', async () => {
+    await Promise.all([[3], [4], [5]].map(([cost]) => replay(entryOf([[2_000, cost!]]))));
+    expect(await used()).toEqual({ accountMonth: 12, keyMonth: 12, accountMinute: 12, keyMinute: 12 });
+  });
+});
