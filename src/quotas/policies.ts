@@ -63,6 +63,9 @@ export class QuotaSubject {
   limitsTextPeriod = 0;
   /** Label of the month whose counts have changed since they were last written to the database; 0: none. */
   dirtyMonth = 0;
+  /** The last refusal, and when it came in by this node's clock (ms): it holds for the next requests without asking. */
+  refusal: QuotaDecision | undefined;
+  refusedAtMs = 0;
   /** The requests that wait to be decided together; belongs to the store. */
   gathering: object | undefined;
   readonly accountCounterKey: string;

@@ -17,6 +17,9 @@ import type { ProcessCounters } from './process-counters.js';
 import type { Settling } from './redis-counters.js';
 import type { ThrottleWindows } from './throttle-windows.js';
 
+/** How long a refusal is repeated without asking the store again. */
+const LONGEST_KNOWN_REFUSAL_MS = 10_000;
+
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
 export class QuotaStorage implements ThrottlerStorage, Settling {
@@ -51,6 +54,8 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
     // Counters that can be lost call `made` and `failed` themselves.
     if (this.breaker !== undefined) {
+      const known = this.knownRefusal(subject, cost);
+      if (known !== undefined) return known;
       return this.breaker.allows() ? this.counters.decide(subject, cost) : this.failed(subject, cost);
     }
     const decision = this.counters.decide(subject, cost);
@@ -64,6 +69,7 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
   /** Gives the cost of an admitted decision back, in the background. */
   giveBack(subject: QuotaSubject, decision: QuotaDecision): void {
     if (!decision.admitted || decision.cost === 0 || decision.source === 'open') return;
+    subject.refusal = undefined;
     // What was admitted in an outage is still in its log, or has been counted in the store since.
     const isLogged = decision.source === 'local' && this.outage.takeBack(subject, decision);
     (isLogged ? this.local : this.counters).giveBack(subject, decision).then(
@@ -173,8 +179,31 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     subject.lastSeen = decision.used;
     subject.lastSeenAtMs = decision.nowMs;
     subject.lastSeenMonth = decision.period.label;
-    if (decision.admitted) this.ledger.note(subject, decision);
+    if (decision.admitted) {
+      this.ledger.note(subject, decision);
+    } else {
+      subject.refusal = decision;
+      subject.refusedAtMs = this.clock.now();
+    }
     return decision;
+  }
+
+  /**
+   * A window that is known to be used up refuses here, without asking, until it has room again: who keeps calling costs the store
+   * nothing. A raised limit is another subject and is asked about at once; a cost that somebody gave back meanwhile is found
+   * after `LONGEST_KNOWN_REFUSAL_MS`.
+   */
+  private knownRefusal(subject: QuotaSubject, cost: number): QuotaDecision | undefined {
+    const { refusal } = subject;
+    if (refusal === undefined) return undefined;
+    const sinceMs = this.clock.now() - subject.refusedAtMs;
+    const nowMs = refusal.nowMs + sinceMs;
+    // Negative: the clock went back, and nothing is known.
+    if (sinceMs < 0 || sinceMs >= LONGEST_KNOWN_REFUSAL_MS || nowMs >= refusal.retryAtMs) {
+      subject.refusal = undefined;
+      return undefined;
+    }
+    return cost < refusal.cost ? undefined : { ...refusal, nowMs, cost };
   }
 
   /** The counters are away: what the plan says, decided here and nowhere else. */

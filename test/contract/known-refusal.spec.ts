@@ -1,0 +1,81 @@
+/** A window that is known to be used up refuses in the process: who keeps calling costs Redis nothing. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { openRedisQuotas, type Quotas } from '../../src/quotas/open-quotas.js';
+import { testDatabase } from '../support/database.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { subjectWith } from '../support/quotas.js';
+import { sharedRedisUrl } from '../support/redis.js';
+import { emptyRedis } from '../support/timed-redis.js';
+
+describeWithRedis('a used-up window', () => {
+  let skewMs: number;
+  let quotas: Quotas;
+  let redis: Awaited<ReturnType<typeof emptyRedis>>;
+  let database: Awaited<ReturnType<typeof testDatabase>>;
+  beforeEach(async () => {
+    skewMs = 0;
+    redis = await emptyRedis();
+    database = await testDatabase('sqlite');
+    const clock = { now: () => Date.now() + skewMs };
+    quotas = await openRedisQuotas({ db: database.db, clock, log: pino({ level: 'silent' }) }, await sharedRedisUrl());
+  });
+  afterEach(async () => {
+    await quotas.stop();
+    redis.disconnect();
+    await database.close();
+  });
+
+  /** Calls of scripts that Redis has answered, of this and every other client. */
+  async function scriptCalls(): Promise<number> {
+    const text = await redis.info('commandstats');
+    return [...text.matchAll(/^cmdstat_(?:evalsha|eval):calls=(\d+)/gm)].reduce(
+      (sum, [, calls]) => sum + Number(calls),
+      0,
+    );
+  }
+  const decide = (subject: ReturnType<typeof subjectWith>, cost = 1) => quotas.storage.decide(subject, cost);
+
+  it('refuses a thousand requests without asking Redis, and each hears how long is left', async () => {
+    const subject = subjectWith({ keyMinute: 3 });
+    for (let request = 0; request < 3; request++) expect((await decide(subject)).admitted).toBe(true);
+    const first = await decide(subject);
+    expect(first.admitted).toBe(false);
+    const before = await scriptCalls();
+    for (let request = 0; request < 1_000; request++) {
+      const { admitted, retryAtMs, nowMs, used } = await decide(subject);
+      expect([admitted, retryAtMs, used.keyMinute]).toEqual([false, first.retryAtMs, 3]);
+      expect(nowMs).toBeGreaterThanOrEqual(first.nowMs);
+    }
+    expect(await scriptCalls()).toBe(before);
+  });
+
+  it('is asked about again after ten seconds, and where the clock was set back', async () => {
+    const subject = subjectWith({ accountMonth: 1 });
+    await decide(subject);
+    for (const skew of [0, 10_000, 0]) {
+      skewMs = skew;
+      const before = await scriptCalls();
+      expect((await decide(subject)).admitted).toBe(false);
+      expect(await scriptCalls()).toBe(before + 1);
+    }
+  });
+
+  it('yields at once to a raised limit', async () => {
+    const subject = subjectWith({ keyMinute: 1 });
+    await decide(subject);
+    expect((await decide(subject)).admitted).toBe(false);
+    expect((await decide(subjectWith({ keyMinute: 2 }))).admitted).toBe(true);
+  });
+
+  it('yields at once to a cost that was given back, and still admits what costs less', async () => {
+    const subject = subjectWith({ keyMinute: 5 });
+    const admitted = await decide(subject, 4);
+    expect((await decide(subject, 4)).admitted).toBe(false);
+    expect((await decide(subject, 1)).admitted).toBe(true);
+    expect((await decide(subject, 4)).admitted).toBe(false);
+    quotas.storage.giveBack(subject, admitted);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect((await decide(subject, 4)).admitted).toBe(true);
+  });
+});
