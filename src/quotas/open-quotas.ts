@@ -5,6 +5,7 @@ import type { Tables } from '../database/schema.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
 import { connectRedis, redisReady } from '../redis/connect.js';
+import { warnOfRisks } from '../redis/risks.js';
 import { Breaker } from './breaker.js';
 import { MonthLedger } from './month-ledger.js';
 import { ProcessCounters } from './process-counters.js';
@@ -55,6 +56,7 @@ export async function openRedisQuotas({ db, clock, log }: QuotaParts, redisUrl: 
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
     await counters.synchronise();
+    await warnOfRisks(client, log);
   } catch (error) {
     client.disconnect();
     throw error;

@@ -1,0 +1,30 @@
+/** What about a Redis would cost counts one day: it may evict keys, or forget them when it restarts. Asked once, at start. */
+import type { Redis } from 'ioredis';
+import type { ConnectionLog } from './connect.js';
+
+/** Logs a warning for each risk. Never rejects: a Redis that does not answer `INFO` to us is not a fault. */
+export async function warnOfRisks(client: Redis, log: ConnectionLog): Promise<void> {
+  const [memory, persistence] = await Promise.all([section(client, 'memory'), section(client, 'persistence')]);
+  const policy = memory['maxmemory_policy'];
+  if (policy !== undefined && policy !== 'noeviction' && memory['maxmemory'] !== '0') {
+    log.warn(
+      { event: 'redis_may_evict', maxmemory_policy: policy },
+      'Redis may evict counters when its memory is full: set maxmemory-policy noeviction',
+    );
+  }
+  if (persistence['aof_enabled'] === '0') {
+    log.warn(
+      { event: 'redis_forgets' },
+      'Redis keeps no append-only file: after a restart it has lost the minute windows, and the months since the last flush',
+    );
+  }
+}
+
+async function section(client: Redis, name: string): Promise<Record<string, string>> {
+  try {
+    const lines = (await client.info(name)).split('\r\n').filter((line) => line.includes(':'));
+    return Object.fromEntries(lines.map((line) => line.split(/:(.*)/s).slice(0, 2)));
+  } catch {
+    return {};
+  }
+}
