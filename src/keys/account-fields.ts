@@ -33,14 +33,10 @@ const timeZone = z
     example: 'Europe/Vienna',
   });
 
-const billingDay = z
-  .int()
-  .min(1)
-  .max(31)
-  .meta({
-    description:
-      'Day of the month on which the billing period starts; in shorter months the last day. Kept, not used yet.',
-  });
+const billingDay = z.int().min(1).max(31).meta({
+  description:
+    'Day of the month on which the billing period starts; in shorter months the last day. Kept, not used yet.',
+});
 
 const plan = z
   .string()

@@ -21,6 +21,10 @@ export interface OutageEntry {
 export class OutageLog {
   private entries = new Map<string, OutageEntry>();
 
+  get isEmpty(): boolean {
+    return this.entries.size === 0;
+  }
+
   /** Notes a decision that was admitted without the store. */
   note(subject: QuotaSubject, { cost, nowMs, period }: QuotaDecision): void {
     if (cost === 0) return;

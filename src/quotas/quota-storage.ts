@@ -14,7 +14,7 @@ import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import { OutageLog, type OutageEntry } from './outage-log.js';
 import type { QuotaCounts, QuotaDecision, QuotaSubject } from './policies.js';
 import type { ProcessCounters } from './process-counters.js';
-import type { Settling } from './redis-counters.js';
+import type { Settling } from './gathering.js';
 import type { ThrottleWindows } from './throttle-windows.js';
 
 /** How long a refusal is repeated without asking the store again. */
@@ -95,8 +95,9 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     return this.breaker?.openSinceMs === undefined;
   }
 
-  /** Asks a lost store whether it is back. Does nothing while it is up or while its breaker pauses; never rejects. */
+  /** Asks a lost store whether it is back, as often as its breaker allows; counts there what is left over. Never rejects. */
   async probe(ask: () => Promise<unknown>): Promise<void> {
+    if (this.storeUp && !this.outage.isEmpty) this.startRecovery();
     if (this.storeUp || this.breaker?.allows() !== true) return;
     await ask().then(
       () => this.storeAnswered(true),
@@ -124,14 +125,15 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
 
   /**
    * The store answers again: what was admitted without it is counted there first, while this node goes on by itself; then, in
-   * one step with nothing left to count, the store decides again. Never rejects.
+   * one step with nothing left to count, the store decides again. What the database is needed for, and cannot be had, is tried
+   * again later and keeps nobody from the store. Never rejects.
    */
   private async recover(): Promise<void> {
+    const failuresBefore = this.storeErrors.value;
     for (let entries = this.outage.take(); entries.length > 0; entries = this.outage.take()) {
       const results = await Promise.allSettled(entries.map((entry) => this.replay(entry)));
-      if (results.every(({ status }) => status === 'fulfilled')) continue;
-      this.breaker?.failed();
-      return;
+      if (this.storeErrors.value > failuresBefore) return;
+      if (results.some(({ status }) => status === 'rejected')) break;
     }
     if (this.breaker?.succeeded() !== true) return;
     this.countDegradedTime();

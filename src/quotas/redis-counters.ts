@@ -14,9 +14,10 @@ import {
   replayMarkerKey,
 } from '../redis/keys.js';
 import type { CounterReading, CounterStore, MonthSource } from './counter-store.js';
-import type { OutageEntry } from './outage-log.js';
-import { decisionFor, type GroupVerdict } from './decision.js';
+import { limitsText, numbersOf, verdictAt } from './decide-text.js';
+import { Group, PLAIN_SETTLING, type Settling } from './gathering.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
+import type { OutageEntry } from './outage-log.js';
 import { MINUTE_BUCKETS, type QuotaDecision, type QuotaSubject } from './policies.js';
 import { Script } from './redis-script.js';
 import { DECIDE_ANSWERS, DECIDE_LUA, GIVE_BACK_LUA, READ_LUA, REPLAY_LUA, SEED_LUA } from './scripts.js';
@@ -28,65 +29,6 @@ const LARGEST_BATCH = 256;
 const SEED_ATTEMPTS = 2;
 /** Nobody's request waits behind a usage report. */
 const READ_DEADLINE_MS = 240;
-
-const SPACE = 0x20;
-const MINUS = 0x2d;
-const ZERO = 0x30;
-
-/** What becomes of decisions before their requests get them. */
-export interface Settling {
-  made(subject: QuotaSubject, decision: QuotaDecision): QuotaDecision;
-  /** In the place of a decision that failed. Throws what the request is to be refused with. */
-  failed(subject: QuotaSubject, cost: number, error: unknown): QuotaDecision | Promise<QuotaDecision>;
-}
-
-const PLAIN_SETTLING: Settling = {
-  made: (_subject, decision) => decision,
-  failed: (_subject, _cost, error) => {
-    throw error;
-  },
-};
-
-/** Equal requests that wait for one decision. */
-class Group {
-  /** Resolve and reject of each, in turn. */
-  readonly waiting: ((answer: never) => void)[] = [];
-  seeded = 0;
-  /** The month that it is asked about; set when it is sent. */
-  period: MonthPeriod = { label: 0, startMs: 0, endMs: 0 };
-
-  constructor(
-    readonly subject: QuotaSubject,
-    readonly cost: number,
-  ) {}
-
-  get size(): number {
-    return this.waiting.length / 2;
-  }
-
-  add(resolve: (decision: QuotaDecision) => void, reject: (error: unknown) => void): void {
-    this.waiting.push(resolve, reject);
-  }
-
-  resolve(verdict: GroupVerdict, settling: Settling): void {
-    for (let position = 0; position < this.size; position++) {
-      const resolve = this.waiting[position * 2] as (decision: QuotaDecision) => void;
-      resolve(settling.made(this.subject, decisionFor(this.subject, this.cost, verdict, position)));
-    }
-  }
-
-  /** Each of them gets what takes the place of a decision; where nothing does, the error. */
-  fail(error: unknown, settling: Settling): void {
-    for (let index = 0; index < this.waiting.length; index += 2) {
-      const resolve = this.waiting[index] as (decision: QuotaDecision | Promise<QuotaDecision>) => void;
-      try {
-        resolve(settling.failed(this.subject, this.cost, error));
-      } catch (instead) {
-        (this.waiting[index + 1] as (error: unknown) => void)(instead);
-      }
-    }
-  }
-}
 
 const DECIDE = new Script(DECIDE_LUA);
 const SEED = new Script(SEED_LUA);
@@ -270,57 +212,6 @@ export class RedisCounters implements CounterStore {
       this.callDuration.observe((performance.now() - startedMs) / 1_000);
     }
   }
-}
-
-/** The part of a group's text that changes with the plan and the month only; kept on the subject. */
-function limitsText(subject: QuotaSubject, period: MonthPeriod): string {
-  if (subject.limitsTextPeriod !== period.label) {
-    const { accountMinute, keyMinute, accountMonth, keyMonth } = subject.limits;
-    const limits = [accountMinute, keyMinute, accountMonth, keyMonth].map((limit) => (limit === Infinity ? -1 : limit));
-    subject.limitsText = `${limits.join(' ')} ${period.label} ${period.endMs + COUNTER_GRACE_MS}`;
-    subject.limitsTextPeriod = period.label;
-  }
-  return subject.limitsText;
-}
-
-/** Whole numbers with single spaces between them. */
-function numbersOf(text: string): number[] {
-  const numbers: number[] = [];
-  let value = 0;
-  let sign = 1;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code === SPACE) {
-      numbers.push(sign * value);
-      value = 0;
-      sign = 1;
-    } else if (code === MINUS) {
-      sign = -1;
-    } else {
-      value = value * 10 + (code - ZERO);
-    }
-  }
-  numbers.push(sign * value);
-  return numbers;
-}
-
-function verdictAt(answer: readonly number[], at: number, nowMs: number, period: MonthPeriod): GroupVerdict {
-  return {
-    source: 'store',
-    nowMs,
-    period,
-    admitted: answer[at] ?? 0,
-    before: {
-      accountMinute: answer[at + 1] ?? 0,
-      keyMinute: answer[at + 2] ?? 0,
-      accountMonth: answer[at + 3] ?? 0,
-      keyMonth: answer[at + 4] ?? 0,
-    },
-    accountOldest: answer[at + 5] ?? 0,
-    keyOldest: answer[at + 6] ?? 0,
-    accountFreedAt: answer[at + 7] ?? 0,
-    keyFreedAt: answer[at + 8] ?? 0,
-  };
 }
 
 function readCounter(

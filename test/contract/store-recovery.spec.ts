@@ -1,0 +1,87 @@
+/** The way back from a lost store, and from a lost database behind a store that is there. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { systemClock } from '../../src/clock.js';
+import { Breaker } from '../../src/quotas/breaker.js';
+import { MonthLedger } from '../../src/quotas/month-ledger.js';
+import { ProcessCounters } from '../../src/quotas/process-counters.js';
+import { QuotaStorage } from '../../src/quotas/quota-storage.js';
+import { RedisCounters } from '../../src/quotas/redis-counters.js';
+import { ProcessThrottleWindows } from '../../src/quotas/throttle-windows.js';
+import { testDatabase } from '../support/database.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { eventually } from '../support/processes.js';
+import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { emptyRedis } from '../support/timed-redis.js';
+
+describeWithRedis('requests that were admitted without the store', () => {
+  const log = pino({ level: 'silent' });
+  let client: Awaited<ReturnType<typeof emptyRedis>>;
+  let database: Awaited<ReturnType<typeof testDatabase>>;
+  let months: FixedMonths;
+  let storage: QuotaStorage;
+  beforeEach(async () => {
+    client = await emptyRedis();
+    database = await testDatabase('sqlite');
+    months = new FixedMonths();
+    const counters = new RedisCounters(client, systemClock, months, (answered) => storage.storeAnswered(answered), {
+      made: (subject, decision) => storage.made(subject, decision),
+      failed: (subject, cost, error) => storage.failed(subject, cost, error),
+    });
+    const local = new ProcessCounters(systemClock, months, 'local');
+    const ledger = new MonthLedger(database.db, systemClock, log);
+    const windows = new ProcessThrottleWindows(systemClock);
+    storage = new QuotaStorage(counters, new Breaker(systemClock), local, ledger, windows, systemClock, log);
+  });
+  afterEach(async () => {
+    client.disconnect();
+    await database.close();
+  });
+  const usedOf = async (accountId: string) => (await storage.read(accountId, undefined, UTC_MONTHS)).used.accountMonth;
+
+  it('because the database could not say where a new account stands keep nobody else from the store', async () => {
+    const known = subjectWith({ accountMonth: 100 }, { accountId: 'acc_known', keyId: 'key_known' });
+    const fresh = subjectWith({ accountMonth: 100 }, { accountId: 'acc_fresh', keyId: 'key_fresh' });
+    expect((await storage.decide(known, 1)).source).toBe('store');
+    months.failure = new Error('no database');
+    expect((await storage.decide(fresh, 3)).source).toBe('local');
+    await storage.probe(() => client.ping());
+    expect(storage.storeUp).toBe(true);
+    expect((await storage.decide(known, 1)).source).toBe('store');
+
+    months.failure = undefined;
+    await eventually('the new account is counted in the store', async () => {
+      await storage.probe(() => client.ping());
+      return (await usedOf('acc_fresh')) === 3;
+    });
+    expect(await usedOf('acc_known')).toBe(2);
+  });
+
+  it('are counted when a probe finds it, before the store decides again', async () => {
+    const subject = subjectWith({ accountMonth: 10 }, { accountId: 'acc_1', keyId: 'key_1' });
+    expect((await storage.decide(subject, 2)).source).toBe('store');
+    storage.storeAnswered(false);
+    for (let request = 0; request < 5; request++) expect((await storage.decide(subject, 1)).source).toBe('local');
+    await eventually('the store is up', async () => {
+      await storage.probe(() => client.ping());
+      return storage.storeUp;
+    });
+    const decision = await storage.decide(subject, 1);
+    expect([decision.source, decision.used.accountMonth, decision.used.accountMinute]).toEqual(['store', 8, 8]);
+  });
+
+  it('and given back afterwards are given back where they were counted', async () => {
+    const subject = subjectWith({ accountMonth: 10 }, { accountId: 'acc_1', keyId: 'key_1' });
+    await storage.decide(subject, 1);
+    storage.storeAnswered(false);
+    const [kept, returned] = [await storage.decide(subject, 1), await storage.decide(subject, 1)];
+    expect([kept.source, returned.source]).toEqual(['local', 'local']);
+    await eventually('the store is up', async () => {
+      await storage.probe(() => client.ping());
+      return storage.storeUp;
+    });
+    expect(await usedOf('acc_1')).toBe(3);
+    storage.giveBack(subject, returned);
+    await eventually('it is given back', async () => (await usedOf('acc_1')) === 2);
+  });
+});
