@@ -10,7 +10,8 @@ import type { Config } from './config/schema.js';
 import { DatabaseOpenError } from './database/database-errors.js';
 import { startDemo } from './demo.js';
 import { openLog, type Log } from './log.js';
-import { ROLES, start, StartError, type Role } from './start.js';
+import { ROLES, start, type Role } from './start.js';
+import { StartError } from './start-error.js';
 import { VERSION } from './version.js';
 
 const DEFAULT_CONFIG = './gateway.yaml';

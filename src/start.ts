@@ -24,16 +24,13 @@ import { Forwarder } from './proxy/forwarder.js';
 import { openProcessQuotas, openRedisQuotas, type Quotas } from './quotas/open-quotas.js';
 import { UsageReader } from './quotas/usage.js';
 import { ReferenceModule } from './reference/reference.module.js';
+import { listen } from './listen.js';
 import { Shutdown } from './shutdown.js';
+import { StartError } from './start-error.js';
 import { VERSION } from './version.js';
 
 export const ROLES = ['gateway', 'admin', 'worker'] as const;
 export type Role = (typeof ROLES)[number];
-
-/** A start that a person can mend: the message is one line and says how. */
-export class StartError extends Error {
-  override readonly name = 'StartError';
-}
 
 /** The program while it runs. */
 export interface Running {
@@ -268,35 +265,4 @@ async function readiness(shutdown: Shutdown, database: DatabaseHandle, quotas: Q
         : { status: 'warn', detail: 'Redis is lost: plans decide by onRedisLoss' },
     },
   };
-}
-
-async function listen(
-  application: NestFastifyApplication,
-  role: 'gateway' | 'admin',
-  { host, port }: { readonly host: string; readonly port: number },
-  log: Log,
-  scheme = 'http',
-): Promise<{ readonly url: string; readonly port: number }> {
-  try {
-    await application.listen(port, host);
-  } catch (error) {
-    throw new StartError(listenError(error, role, host, port));
-  }
-  const address = application.getHttpServer().address() as { readonly port: number };
-  const shown = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
-  const url = `${scheme}://${shown}:${address.port}`;
-  // Whatever the level: whoever started the program waits for this line.
-  const time = new Date(systemClock.now()).toISOString();
-  log.write(`${JSON.stringify({ level: 'info', time, event: 'listening', role, url })}\n`);
-  return { url, port: address.port };
-}
-
-function listenError(error: unknown, role: 'gateway' | 'admin', host: string, port: number): string {
-  const { code = '', message } = error as NodeJS.ErrnoException;
-  const where = `${host}:${port}`;
-  const setting = `${role}.port in gateway.yaml or TRAILGATE_${role.toUpperCase()}_PORT`;
-  if (code === 'EADDRINUSE')
-    return `Port ${port} is in use, so the ${role} cannot listen on ${where}. Stop what uses it, or set ${setting}.`;
-  if (code === 'EACCES') return `The ${role} may not listen on ${where}. Ports below 1024 need rights; set ${setting}.`;
-  return `The ${role} cannot listen on ${where}: ${message}`;
 }
