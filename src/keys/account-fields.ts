@@ -29,13 +29,12 @@ const timeZone = z
   .refine((name) => canonicalTimeZone(name) !== undefined, 'must be an IANA time zone such as Europe/Vienna')
   .overwrite((name) => canonicalTimeZone(name) ?? name)
   .meta({
-    description: 'IANA time zone in which times are shown; months are counted in UTC.',
+    description: 'IANA time zone; months and reset times follow it.',
     example: 'Europe/Vienna',
   });
 
 const billingDay = z.int().min(1).max(31).meta({
-  description:
-    'Day of the month on which the billing period starts; in shorter months the last day. Kept, not used yet.',
+  description: 'Day of the month on which the billing period starts; in shorter months the last day.',
 });
 
 const plan = z

@@ -29,7 +29,7 @@ Every error is a JSON problem (RFC 9457, \`application/problem+json\`). Program 
 \`Retry-After\`; before you repeat a \`POST\` or \`PATCH\`, look whether it took effect. Other 4xx answers stay the same until you change the request. [All codes](${publicUrl}/docs/errors)
 
 ## Limits
-Limits hold for each key and for the account, in any 60 seconds and in a calendar month. Every answer to a known key says
+Limits hold for each key and for the account, in any 60 seconds and in a month. Every answer to a known key says
 where you stand:
 
 - \`RateLimit-Policy\` lists the limits, \`RateLimit\` what is left of each: \`"account-month";r=9873;t=911541\` is 9,873 requests for the next 911,541 seconds.

@@ -176,7 +176,7 @@ export const USAGE_EXAMPLE = {
   plan: 'starter',
   windows: [
     { policy: 'key-minute', limit: 60, used: 2, remaining: 58, resets_at: '2026-05-01T09:13:26+02:00' },
-    { policy: 'account-month', limit: 10_000, used: 127, remaining: 9_873, resets_at: '2026-06-01T02:00:00+02:00' },
+    { policy: 'account-month', limit: 10_000, used: 127, remaining: 9_873, resets_at: '2026-06-01T00:00:00+02:00' },
   ],
 } as const;
 
