@@ -10,10 +10,10 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import type { Log } from '../log.js';
 import { ErrorFilter } from './error.filter.js';
-import { Exchange, type GatewayRequest } from './exchange.js';
+import type { GatewayRequest } from './exchange.js';
 import { GatewayModule, type GatewayDependencies } from './gateway.module.js';
 import { answerParserError } from './parser-errors.js';
-import { installRequestHooks } from './request-hooks.js';
+import { beginExchange, installRequestHooks } from './request-hooks.js';
 import { RequestLog } from './request-log.js';
 
 const LARGEST_HEAD_BYTES = 16 * 1024;
@@ -45,8 +45,9 @@ export async function createGatewayApplication(
   more: readonly DynamicModule[],
 ): Promise<NestFastifyApplication> {
   const filter = new ErrorFilter(deps.routes, log.logger);
+  const requestLog = new RequestLog(log);
   const { trustedProxies, tls } = deps.config.file.gateway;
-  const options = serverOptions(trustedProxies, filter);
+  const options = serverOptions(trustedProxies, filter, requestLog);
   const adapter = new FastifyAdapter(
     // Fastify gives `http` to a plain server only.
     tls === undefined
@@ -55,7 +56,7 @@ export async function createGatewayApplication(
   );
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   passBodiesThrough(fastify);
-  installRequestHooks(fastify, new RequestLog(log), filter);
+  installRequestHooks(fastify, requestLog, filter);
   const application = await NestFactory.create<NestFastifyApplication>(GatewayModule.forRoot(deps, more), adapter, {
     bodyParser: false,
     logger: false,
@@ -68,7 +69,11 @@ export async function createGatewayApplication(
   return application;
 }
 
-function serverOptions(trustedProxies: readonly string[], filter: ErrorFilter): FastifyServerOptions {
+function serverOptions(
+  trustedProxies: readonly string[],
+  filter: ErrorFilter,
+  requestLog: RequestLog,
+): FastifyServerOptions {
   return {
     // No hook of Nest's middleware is needed, and its engine would run on every request.
     skipMiddie: true,
@@ -82,8 +87,7 @@ function serverOptions(trustedProxies: readonly string[], filter: ErrorFilter): 
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => answerParserError(error, socket),
     // What the router refuses before a hook runs, such as %ff in a path.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
-      const exchange =
-        (request as GatewayRequest).exchange ?? new Exchange(request.raw, reply.raw, request.raw.url ?? '', '');
+      const exchange = (request as GatewayRequest).exchange ?? beginExchange(request, reply, requestLog);
       reply.hijack();
       filter.answer(error, exchange);
     },

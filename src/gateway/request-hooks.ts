@@ -1,5 +1,5 @@
 /** Before the first guard: the request gets its name and its limits are looked at; after the last byte it is recorded. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../errors.js';
 import { plainAddress } from '../keys/address-list.js';
 import type { ErrorFilter } from './error.filter.js';
@@ -20,13 +20,8 @@ export function installRequestHooks(fastify: FastifyInstance, requestLog: Reques
       return;
     }
     const broken = framingProblem(request.raw);
-    const address = plainAddress(request.ip);
-    const exchange = new Exchange(request.raw, reply.raw, originForm(request.raw), address);
+    const exchange = beginExchange(request, reply, requestLog);
     (request as GatewayRequest).exchange = exchange;
-    reply.raw.once('close', () => {
-      exchange.closeListener?.onClose();
-      requestLog.record(exchange);
-    });
     const problem = broken ?? urlProblem(exchange.url);
     if (problem === undefined) {
       done();
@@ -44,6 +39,16 @@ export function installRequestHooks(fastify: FastifyInstance, requestLog: Reques
     void reply.header('X-Request-Id', (request as GatewayRequest).exchange.requestId);
     done();
   });
+}
+
+/** The exchange of a request, which is counted and logged when its connection is done with it. */
+export function beginExchange(request: FastifyRequest, reply: FastifyReply, requestLog: RequestLog): Exchange {
+  const exchange = new Exchange(request.raw, reply.raw, originForm(request.raw), plainAddress(request.ip));
+  reply.raw.once('close', () => {
+    exchange.closeListener?.onClose();
+    requestLog.record(exchange);
+  });
+  return exchange;
 }
 
 function urlProblem(url: string): Problem | undefined {

@@ -130,6 +130,18 @@ describe('/metrics', () => {
     expect(grown['trailgate_client_errors_total{code="bad_request"}']).toBe(1);
   });
 
+  it('counts and logs a path that cannot be decoded as every other refusal', async () => {
+    const path = '/api/v1/customers/%ff';
+    const grown = await growth(() =>
+      sendRaw(Number(new URL(gateway.gatewayUrl).port), `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`),
+    );
+    expect(grown).toMatchObject({ 'trailgate_refusals_total{code="bad_request",fault="client"}': 1 });
+    await eventually('its line is written', () => gateway.logs().some((line) => line['path'] === path));
+    expect(gateway.logs().filter((line) => line['path'] === path)).toEqual([
+      expect.objectContaining({ event: 'request', status: 400, code: 'bad_request', client_address: '127.0.0.1' }),
+    ]);
+  });
+
   it('is not changed by being read', async () => {
     expect(await growth(scrape)).toEqual({});
   });
