@@ -210,6 +210,8 @@ export async function metricsText(): Promise<string> {
   if (!defaultsCollected) {
     defaultsCollected = true;
     collectDefaultMetrics();
+    // Gauges that are named like counters; the same numbers stand by type in `nodejs_active_handles` and its kin.
+    for (const kind of ['handles', 'requests', 'resources']) register.removeSingleMetric(`nodejs_active_${kind}_total`);
   }
   const ours = Object.values(METRICS).map((metric) => metric.text());
   return `${ours.join('\n')}\n${await register.metrics()}`;

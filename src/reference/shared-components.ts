@@ -216,7 +216,8 @@ const PROBLEM = {
     detail: { type: 'string', maxLength: 8192, description: 'What happened this time, and what to do.' },
     code: {
       type: 'string',
-      enum: Object.keys(ERRORS),
+      // Not `enum`: a client made from this document must take a code that it does not know yet.
+      'x-extensible-enum': Object.keys(ERRORS),
       description: 'The kind of problem, for your program. Codes never change their meaning; new ones may be added.',
     },
     request_id: { type: 'string', maxLength: 128, description: 'Quote it when you ask for help.' },
