@@ -45,6 +45,8 @@ export interface Running {
 }
 
 const DRAIN_TIMEOUT_MS = 20_000;
+/** What the drain left has had its time. */
+const CLOSE_BACKENDS_TIMEOUT_MS = 1_000;
 const IDLE_SWEEP_INTERVAL_MS = 100;
 const HOUSEKEEPING_INTERVAL_MS = 86_400_000;
 
@@ -175,7 +177,7 @@ async function startAdmin(
 async function startGateway({ config, keys, quotas, usage }: Domain, log: Log, shutdown: Shutdown): Promise<string> {
   const { file } = config;
   const forwarder = new Forwarder(file.services);
-  shutdown.add('close backends', () => forwarder.close(DRAIN_TIMEOUT_MS));
+  shutdown.add('close backends', () => forwarder.close(CLOSE_BACKENDS_TIMEOUT_MS));
   let boundPort = file.gateway.port;
   const publicUrl = (): string => publicUrlOf(file, boundPort);
   const deps = {

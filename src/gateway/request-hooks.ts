@@ -1,4 +1,5 @@
 /** Before the first guard: the request gets its name and its limits are looked at; after the last byte it is recorded. */
+import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../errors.js';
 import { plainAddress } from '../keys/address-list.js';
@@ -43,12 +44,19 @@ export function installRequestHooks(fastify: FastifyInstance, requestLog: Reques
 
 /** The exchange of a request, which is counted and logged when its connection is done with it. */
 export function beginExchange(request: FastifyRequest, reply: FastifyReply, requestLog: RequestLog): Exchange {
-  const exchange = new Exchange(request.raw, reply.raw, originForm(request.raw), plainAddress(request.ip));
+  const exchange = new Exchange(request.raw, reply.raw, originForm(request.raw), clientAddress(request));
   reply.raw.once('close', () => {
     exchange.closeListener?.onClose();
     requestLog.record(exchange);
   });
   return exchange;
+}
+
+/** Where the request comes from: what a trusted proxy says, as far as it is an address; else the other end of the connection. */
+function clientAddress(request: FastifyRequest): string {
+  const told = plainAddress(request.ip);
+  const direct = plainAddress(request.raw.socket.remoteAddress ?? '');
+  return told === direct || isIP(told) !== 0 ? told : direct;
 }
 
 function urlProblem(url: string): Problem | undefined {

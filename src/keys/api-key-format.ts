@@ -78,9 +78,21 @@ export function hintOf(secret: string): string {
   return `${secret.slice(0, PREFIX_LENGTH)}…${secret.slice(-4)}`;
 }
 
+const SECRET = /tg_(?:live|test)_[0-9A-Za-z]{36}/;
 const SECRETS = /tg_(live|test)_[0-9A-Za-z]{36}/g;
+
+/** Whether an API key stands in a text, as it is or percent-encoded. */
+export function holdsSecret(text: string): boolean {
+  return (text.includes('tg_') && SECRET.test(text)) || (text.includes('%') && SECRET.test(decoded(text)));
+}
 
 /** A text with every API key in it made unreadable, for texts of the client's own that are logged or sent back. */
 export function withoutSecrets(text: string): string {
-  return text.includes('tg_') ? text.replaceAll(SECRETS, 'tg_$1_[redacted]') : text;
+  if (!holdsSecret(text)) return text;
+  return (SECRET.test(text) ? text : decoded(text)).replaceAll(SECRETS, 'tg_$1_[redacted]');
+}
+
+/** Decoded once, whatever else is wrong with it. */
+function decoded(text: string): string {
+  return text.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

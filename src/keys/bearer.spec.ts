@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Problem } from '../errors.js';
-import { createSecret } from './api-key-format.js';
+import { createSecret, withoutSecrets } from './api-key-format.js';
 import { bearerSecret, insufficientScopeChallenge, refusedKey } from './bearer.js';
 
 const PATH = '/api/v1/customers';
@@ -171,5 +171,18 @@ describe('challenges', () => {
     const { options } = refusedKey('invalid_api_key', 'a "b" \\c\r\nSet-Cookie: d é');
     const description = /error_description="(.*)"$/s.exec(options.headers?.[1] ?? '')?.[1];
     expect(description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
+  });
+
+  it('finds a key in the URL in whatever way it is written', () => {
+    const secret = createSecret('live');
+    const encoded = [...secret].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('');
+    for (const written of [secret, secret.replace('_', '%5f'), secret.replace('_', '%5F'), encoded]) {
+      for (const url of [`/api/v1/orders/${written}`, `/api/v1/orders?x=%zz&key=${written}`]) {
+        expect(() => bearerSecret(`Bearer ${secret}`, ['Authorization', `Bearer ${secret}`], url)).toThrow(/URL/);
+        expect(withoutSecrets(url)).not.toContain(secret);
+        expect(withoutSecrets(url)).not.toContain(written);
+      }
+    }
+    expect(withoutSecrets('/api/v1/orders?q=100%25')).toBe('/api/v1/orders?q=100%25');
   });
 });

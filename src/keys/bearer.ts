@@ -3,13 +3,11 @@
  * refusal carries are written here too (RFC 6750 section 3).
  */
 import { Problem, type ErrorCode } from '../errors.js';
-import { isWellFormedSecret, SECRET_LENGTH } from './api-key-format.js';
+import { holdsSecret, isWellFormedSecret, SECRET_LENGTH } from './api-key-format.js';
 
 const REALM = 'Bearer realm="api"';
 const HOW_TO = 'Send your API key as "Authorization: Bearer <API_KEY>".';
 const NO_KEY = 'No key follows Bearer in the Authorization header.';
-/** What a secret begins with, for finding one where it must not be. */
-const SECRET_PREFIX = /tg_(?:live|test)_[0-9A-Za-z]{36}/;
 
 /**
  * The secret of a request.
@@ -19,7 +17,7 @@ const SECRET_PREFIX = /tg_(?:live|test)_[0-9A-Za-z]{36}/;
  * @throws Problem `missing_api_key`, `invalid_api_key` or `malformed_authorization`.
  */
 export function bearerSecret(authorization: string | undefined, rawHeaders: readonly string[], url: string): string {
-  if (url.includes('tg_') && SECRET_PREFIX.test(url)) throw keyInUrl(authorization === undefined);
+  if (holdsSecret(url)) throw keyInUrl(authorization === undefined);
   if (authorization === undefined) throw refusedKey('missing_api_key', HOW_TO);
   if (countAuthorization(rawHeaders) > 1) {
     throw new Problem('malformed_authorization', {

@@ -16,6 +16,12 @@ const NEVER_FORWARDED: ReadonlySet<string> = new Set([
   'via',
   'traceparent',
   'x-real-ip',
+  // Where others look for the client's address: ours stands in Forwarded and X-Forwarded-For.
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'fastly-client-ip',
 ]);
 
 /** With these a client asks frameworks for another path or method than the one whose scopes were checked. */

@@ -93,6 +93,7 @@ export class MonthLedger implements MonthSource {
   private async write(): Promise<void> {
     if (this.dirty.size === 0) return;
     const batch = this.dirty;
+    const oldestMs = this.oldestDirtyMs;
     this.dirty = new Map();
     const rows = this.rowsOf(batch);
     try {
@@ -102,6 +103,8 @@ export class MonthLedger implements MonthSource {
       METRICS.usageFlushes.series('written').inc();
     } catch (error) {
       METRICS.usageFlushes.series('failed').inc();
+      // What waits is as old as it was, whatever was noted meanwhile.
+      this.oldestDirtyMs = oldestMs;
       for (const [subject, period] of batch) {
         if (this.dirty.has(subject)) continue;
         subject.dirtyMonth = period.label;

@@ -133,16 +133,23 @@ export class RedisCounters implements CounterStore {
       try {
         this.settle(batch, await this.ask(batch));
       } catch (error) {
-        for (const group of batch) group.fail(error, this.settling);
+        // Whoever gathered meanwhile would wait for the same deadline again.
+        for (const group of [...batch, ...this.takeAll()]) group.fail(error, this.settling);
       }
     }
     this.inFlight = false;
   }
 
+  private takeAll(): Group[] {
+    const all = this.pending;
+    this.pending = [];
+    for (const group of all) if (group.subject.gathering === group) group.subject.gathering = undefined;
+    return all;
+  }
+
   private takeBatch(): Group[] {
-    let batch = this.pending;
-    if (batch.length <= LARGEST_BATCH) this.pending = [];
-    else batch = this.pending.splice(0, LARGEST_BATCH);
+    if (this.pending.length <= LARGEST_BATCH) return this.takeAll();
+    const batch = this.pending.splice(0, LARGEST_BATCH);
     for (const group of batch) if (group.subject.gathering === group) group.subject.gathering = undefined;
     return batch;
   }
