@@ -226,6 +226,17 @@ describe('a key with an address list', () => {
       expect((await from('203.0.113.5, 192.0.2.7')).status).toBe(200);
     });
 
+    it('lets nothing but an address through to the backend as one', async () => {
+      const { key } = await proxied.admin.newKey('unlimited');
+      for (const junk of ['1.1.1.1;by=evil";proto=https', 'unknown', '_hidden']) {
+        const answer = await call({ ...bearer(key.secret), 'X-Forwarded-For': junk }, '/api/v1/customers', proxied);
+        expect(answer.status).toBe(200);
+        const received = backend.requests.at(-1)!;
+        expect(received.headers['x-forwarded-for']).toBe('127.0.0.1');
+        expect(received.headers['forwarded']).toMatch(/^for=127\.0\.0\.1;host="[^"]+";proto=http$/);
+      }
+    });
+
     it('takes a name that is no address for no address', async () => {
       for (const junk of ['unknown', '', '192.0.2.7:80, x', '"192.0.2.7"'])
         expectRefused(await from(junk), 'ip_not_allowed');
