@@ -162,7 +162,9 @@ describe('/metrics', () => {
     await inventive('warm');
     const before = await names();
     await inventive('again');
-    expect([...(await names())].filter((name) => !before.has(name) && !name.includes('flush'))).toEqual([]);
+    // What Node happens to have open at the moment, by its own few types, comes and goes.
+    const ours = [...(await names())].filter((name) => !name.startsWith('nodejs_active_') && !name.includes('flush'));
+    expect(ours.filter((name) => !before.has(name))).toEqual([]);
     expect([...before].filter((name) => /warm|PROPFIND|X\d/.test(name))).toEqual([]);
     expect([...before].some((name) => name.includes('http_request_method="_OTHER"'))).toBe(true);
   }, 30_000);
