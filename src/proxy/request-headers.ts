@@ -2,6 +2,7 @@
  * What a backend receives: the client's end-to-end fields, and our own on top. Hop-by-hop fields and every name that we set
  * ourselves are taken out first, so that no client can speak in our name (RFC 9110 section 7.6, design section 2.7).
  */
+import { holdsSecret } from '../keys/api-key-format.js';
 import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
 
 /** Fields that end at this hop, or that only we may set. Lower case. */
@@ -34,7 +35,6 @@ const OVERRIDES: ReadonlySet<string> = new Set([
 ]);
 
 const NEVER_FORWARDED_PREFIXES = ['x-forwarded-', 'x-trailgate-'] as const;
-const API_KEY = /tg_(?:live|test)_[0-9A-Za-z]{36}/;
 
 const enum Verdict {
   Forward,
@@ -77,7 +77,7 @@ export function backendRequestHeaders(rawHeaders: readonly string[], identity: F
     const name = rawHeaders[index] ?? '';
     const value = rawHeaders[index + 1] ?? '';
     const verdict = verdicts.get(name) ?? judge(name);
-    if (value.includes('tg_') && API_KEY.test(value)) continue;
+    if (holdsSecret(value)) continue;
     if (verdict === Verdict.Forward) {
       out.push(name, value);
     } else if (verdict === Verdict.Via) {
@@ -124,7 +124,7 @@ function appendIdentity(out: string[], identity: ForwardedIdentity, via: string)
 
 function judge(name: string): Verdict {
   // A key that was pasted in the place of a field's name; not to be remembered either.
-  if (API_KEY.test(name)) return Verdict.Drop;
+  if (holdsSecret(name)) return Verdict.Drop;
   const lower = name.toLowerCase();
   let verdict = Verdict.Forward;
   if (lower === 'connection') verdict = Verdict.Connection;
