@@ -39,6 +39,9 @@ const { file, busyTimeoutMs } = workerData as SqliteWorkerData;
 const statements = new Map<string, CachedStatement>();
 let database: DatabaseSync | undefined;
 
+/** Result code, without the extended part that says what it is busy with. */
+const SQLITE_BUSY = 5;
+
 function open(): DatabaseSync {
   const opened = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
   // Changing to WAL does not wait for other connections as statements do: a second process that starts at the same
@@ -49,7 +52,8 @@ function open(): DatabaseSync {
       opened.exec('pragma journal_mode = wal');
       break;
     } catch (error) {
-      if (performance.now() > giveUpAt || (error as { errcode?: number }).errcode !== 5) throw error;
+      if (performance.now() > giveUpAt || ((error as { errcode?: number }).errcode ?? 0) % 256 !== SQLITE_BUSY)
+        throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }
   }

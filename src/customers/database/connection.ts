@@ -10,6 +10,9 @@ import type { Tables } from './schema.js';
 
 /** How long SQLite waits for another process's write. */
 const BUSY_TIMEOUT_MS = 5_000;
+/** Result code, without the extended part. */
+const SQLITE_BUSY = 5;
+const BUSY_PAUSE_MS = 10;
 const CONNECT_TIMEOUT_MS = 3_000;
 const QUERY_TIMEOUT_MS = 10_000;
 const POOL_SIZE = 10;
@@ -37,13 +40,32 @@ export async function openDatabase(
   return config.databaseUrl === undefined ? openSqlite(config.dataDir) : openPostgres(config.databaseUrl, onIdleError);
 }
 
+/**
+ * Changing to the write-ahead log does not wait for other connections as statements do: of processes that start at the same
+ * moment, all but one would see SQLITE_BUSY at once. So the wait is ours; nothing else runs yet that it could hold up.
+ */
+function useWriteAheadLog(raw: DatabaseSync): void {
+  const giveUpAtMs = performance.now() + BUSY_TIMEOUT_MS;
+  for (;;) {
+    try {
+      raw.exec('pragma journal_mode = wal');
+      return;
+    } catch (error) {
+      const isBusy = ((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_BUSY;
+      if (!isBusy || performance.now() > giveUpAtMs) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE_MS);
+    }
+  }
+}
+
 function openSqlite(dataDir: string): Database {
   const place = join(resolve(dataDir), 'customers.db');
   try {
     // Personal data: for this user only.
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const raw = new DatabaseSync(place, { timeout: BUSY_TIMEOUT_MS });
-    raw.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
+    useWriteAheadLog(raw);
+    raw.exec('pragma synchronous = full; pragma foreign_keys = on');
     return {
       kind: 'sqlite',
       tables: new Kysely({ dialect: new SqliteDialect({ database: asSqliteDatabase(raw) }) }),
