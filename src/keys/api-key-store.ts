@@ -59,7 +59,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       await insertSecret(trx, row.id, secret, now);
       await this.record(trx, context, row, 'api_key.created', { before: null, after: auditedKey(row) });
     });
-    // A node that was asked for this hash before now must forget that it is unknown.
+    // No node can know this key yet; the message is sent so that every change is announced alike.
     await this.publish(row);
     return { key: apiKeyOf(row, now), secret };
   }
