@@ -11,8 +11,8 @@ const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.3, 0.5, 
 /** For calls that ought to take well under a millisecond. */
 const FAST_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05];
 
-/** Most series of one metric; more than that fold into the last one, so that a mistake cannot fill the memory. */
-const LARGEST_METRIC = 5_000;
+/** Most series of one metric; what comes after them is counted as `other`, so that a mistake cannot fill the memory. */
+export const LARGEST_METRIC = 5_000;
 
 type Kind = 'counter' | 'gauge' | 'histogram';
 
@@ -54,6 +54,7 @@ export class HistogramSeries {
 /** A metric: its description and its series. */
 export class Metric<Series extends ValueSeries | HistogramSeries> {
   private readonly all = new Map<string, Series>();
+  private other: Series | undefined;
   /** Called before every scrape, for values that are read rather than counted. */
   collect: (() => void) | undefined;
 
@@ -65,23 +66,31 @@ export class Metric<Series extends ValueSeries | HistogramSeries> {
     private readonly create: (labels: string) => Series,
   ) {}
 
-  /** The series of these label values, in the order of `labelNames`. Keep it where it is counted often. */
+  /**
+   * The series of these label values, in the order of `labelNames`. Keep it where it is counted often. Where there are
+   * `LARGEST_METRIC` of them already: the one whose labels all say `other`.
+   */
   series(...values: readonly (string | number)[]): Series {
     const labels = this.labelNames.map((name, index) => `${name}="${escapeLabel(String(values[index] ?? ''))}"`).join();
     let series = this.all.get(labels);
     if (series === undefined) {
-      if (this.all.size >= LARGEST_METRIC) return [...this.all.values()].at(-1) ?? this.create(labels);
+      if (this.all.size >= LARGEST_METRIC) return this.overflow();
       series = this.create(labels);
       this.all.set(labels, series);
     }
     return series;
   }
 
+  private overflow(): Series {
+    this.other ??= this.create(this.labelNames.map((name) => `${name}="other"`).join());
+    return this.other;
+  }
+
   /** Prometheus's text format, version 0.0.4. */
   text(): string {
     this.collect?.();
     const lines = [`# HELP ${this.name} ${this.help}`, `# TYPE ${this.name} ${this.kind}`];
-    for (const series of this.all.values()) {
+    for (const series of this.other === undefined ? this.all.values() : [...this.all.values(), this.other]) {
       if (series instanceof HistogramSeries) lines.push(...histogramLines(this.name, series));
       else lines.push(`${this.name}${series.labels === '' ? '' : `{${series.labels}}`} ${series.value}`);
     }
