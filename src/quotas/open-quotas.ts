@@ -11,6 +11,7 @@ import { MonthLedger } from './month-ledger.js';
 import { ProcessCounters } from './process-counters.js';
 import { QuotaStorage } from './quota-storage.js';
 import { RedisCounters } from './redis-counters.js';
+import { StoreLoss } from './store-loss.js';
 import { ProcessThrottleWindows, RedisThrottleWindows } from './throttle-windows.js';
 
 const REDIS_START_TIMEOUT_MS = 5_000;
@@ -36,7 +37,7 @@ export function openProcessQuotas({ db, clock, log }: QuotaParts): Quotas {
   const counters = new ProcessCounters(clock, ledger);
   METRICS.quotaStoreUp.series('process').set(1);
   const windows = new ProcessThrottleWindows(clock);
-  const storage = new QuotaStorage(counters, undefined, counters, ledger, windows, clock, log);
+  const storage = new QuotaStorage(counters, undefined, ledger, windows, clock, log);
   return {
     storage,
     start: (intervalMs) => ledger.start(intervalMs),
@@ -49,10 +50,11 @@ export async function openRedisQuotas({ db, clock, log }: QuotaParts, redisUrl: 
   const client = connectRedis(redisUrl, 'counters', log);
   const ledger = new MonthLedger(db, clock, log);
   const local = new ProcessCounters(clock, ledger, 'local');
-  const counters = new RedisCounters(client, clock, ledger, (answered) => storage.storeAnswered(answered), {
+  const counters: RedisCounters = new RedisCounters(client, clock, ledger, (answered) => loss.storeAnswered(answered), {
     made: (subject, decision) => storage.made(subject, decision),
-    failed: (subject, cost, error) => storage.failed(subject, cost, error),
+    failed: (subject, cost, error) => loss.decide(subject, cost, error),
   });
+  const loss = new StoreLoss(counters, new Breaker(clock), local, ledger, clock, log);
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
     await counters.synchronise();
@@ -62,10 +64,10 @@ export async function openRedisQuotas({ db, clock, log }: QuotaParts, redisUrl: 
     throw error;
   }
   const windows = new RedisThrottleWindows(client, clock);
-  const storage: QuotaStorage = new QuotaStorage(counters, new Breaker(clock), local, ledger, windows, clock, log);
+  const storage: QuotaStorage = new QuotaStorage(counters, loss, ledger, windows, clock, log);
   METRICS.quotaStoreUp.series('redis').set(1);
   // Requests probe a lost Redis by themselves; where none come, this does.
-  const probe = setInterval(() => void storage.probe(() => client.ping()), PROBE_INTERVAL_MS);
+  const probe = setInterval(() => void loss.probe(() => client.ping()), PROBE_INTERVAL_MS);
   probe.unref();
   return {
     storage,

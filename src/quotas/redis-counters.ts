@@ -4,8 +4,6 @@
  */
 import type { Redis } from 'ioredis';
 import type { Clock } from '../clock.js';
-import { METRICS } from '../metrics.js';
-import { REDIS_DEADLINE_MS } from '../redis/connect.js';
 import {
   accountCounterKey,
   apiKeyCounterKey,
@@ -19,6 +17,7 @@ import { Group, PLAIN_SETTLING, type Settling } from './gathering.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import type { OutageEntry } from './outage-log.js';
 import { MINUTE_BUCKETS, type QuotaDecision, type QuotaSubject } from './policies.js';
+import { RedisCalls } from './redis-calls.js';
 import { Script } from './redis-script.js';
 import { DECIDE_ANSWERS, DECIDE_LUA, GIVE_BACK_LUA, READ_LUA, REPLAY_LUA, SEED_LUA } from './scripts.js';
 import { SingleFlight } from './single-flight.js';
@@ -42,17 +41,19 @@ export class RedisCounters implements CounterStore {
   private readonly seeding = new SingleFlight();
   /** Redis's clock minus ours, from the last answer. */
   private offsetMs = 0;
-  private readonly callDuration = METRICS.quotaStoreCallDuration.series();
+  private readonly calls: RedisCalls;
 
   constructor(
     private readonly client: Redis,
     private readonly clock: Clock,
     private readonly source: MonthSource,
     /** Told of every call that went out: true when it was answered. */
-    private readonly onCall: (answered: boolean) => void,
+    onCall: (answered: boolean) => void,
     /** What is done with every decision, and in the place of one that failed; here, because a promise less per request counts. */
     private readonly settling: Settling = PLAIN_SETTLING,
-  ) {}
+  ) {
+    this.calls = new RedisCalls(client, onCall);
+  }
 
   /** Learns Redis's clock before the first decision, so that a month does not begin by ours. Rejects as a decision does. */
   async synchronise(): Promise<void> {
@@ -69,7 +70,7 @@ export class RedisCounters implements CounterStore {
 
   async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<void> {
     const bucket = Math.floor(decision.nowMs / 1_000);
-    await this.call(
+    await this.calls.run(
       GIVE_BACK,
       [subject.accountCounterKey, subject.keyCounterKey],
       [decision.cost, bucket, decision.period.label],
@@ -84,7 +85,7 @@ export class RedisCounters implements CounterStore {
     const buckets = [...seconds].flatMap(([second, cost]) => [second + shift, cost]);
     const args = [REPLAY_MARKER_MS, period.label, period.endMs + COUNTER_GRACE_MS, used, ...buckets];
     for (let attempt = 0; attempt < SEED_ATTEMPTS; attempt++) {
-      const [done = -1, accountMonth = 0, keyMonth = 0] = (await this.call(REPLAY, keys, args)) as number[];
+      const [done = -1, accountMonth = 0, keyMonth = 0] = (await this.calls.run(REPLAY, keys, args)) as number[];
       if (done !== -1) return { accountMonth, keyMonth };
       await this.seed(subject.accountId, subject.keyId, period);
     }
@@ -93,10 +94,10 @@ export class RedisCounters implements CounterStore {
 
   async read(accountId: string, keyId: string | undefined, calendar: MonthCalendar): Promise<CounterReading> {
     const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
-    let answer = (await this.call(READ, keys, [], READ_DEADLINE_MS)) as number[];
+    let answer = (await this.calls.run(READ, keys, [], READ_DEADLINE_MS)) as number[];
     if (answer[1] === -1 || answer[5] === -1) {
       await this.seed(accountId, keyId, calendar.at(answer[0] ?? this.clock.now()));
-      answer = (await this.call(READ, keys, [], READ_DEADLINE_MS)) as number[];
+      answer = (await this.calls.run(READ, keys, [], READ_DEADLINE_MS)) as number[];
     }
     const [nowMs = this.clock.now(), ...counters] = answer;
     const period = calendar.at(nowMs);
@@ -164,7 +165,7 @@ export class RedisCounters implements CounterStore {
       keys.push(subject.accountCounterKey, subject.keyCounterKey);
       texts.push(`${cost} ${size} ${limitsText(subject, group.period)}`);
     }
-    return numbersOf((await this.call(DECIDE, keys, texts)) as string);
+    return numbersOf((await this.calls.run(DECIDE, keys, texts)) as string);
   }
 
   /** Hands every waiting request its decision. */
@@ -197,27 +198,8 @@ export class RedisCounters implements CounterStore {
     return this.seeding.run(`${accountId}/${keyId ?? ''}`, async () => {
       const used = await this.source.usedInMonth(accountId, keyId, period);
       const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
-      await this.call(SEED, keys, [period.label, period.endMs + COUNTER_GRACE_MS, used.account, used.key]);
+      await this.calls.run(SEED, keys, [period.label, period.endMs + COUNTER_GRACE_MS, used.account, used.key]);
     });
-  }
-
-  private async call(
-    script: Script,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-    deadlineMs = REDIS_DEADLINE_MS,
-  ): Promise<unknown> {
-    const startedMs = performance.now();
-    try {
-      const answer = await withinDeadline(deadlineMs, script.run(this.client, keys, args));
-      this.onCall(true);
-      return answer;
-    } catch (error) {
-      this.onCall(false);
-      throw error;
-    } finally {
-      this.callDuration.observe((performance.now() - startedMs) / 1_000);
-    }
   }
 }
 
@@ -233,20 +215,4 @@ function readCounter(
     month: label >= period.label ? used : 0,
     resetMs: sum > 0 ? (oldest + MINUTE_BUCKETS) * 1_000 : 0,
   };
-}
-
-/**
- * Rejects when no answer came within the deadline. After the timer the event loop reads its sockets once more: when it was
- * this process that stood still, the answer is already there, and Redis must not be blamed.
- */
-async function withinDeadline(deadlineMs: number, call: Promise<unknown>): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => setImmediate(() => reject(new Error(`no answer within ${deadlineMs} ms`))), deadlineMs);
-  });
-  try {
-    return await Promise.race([call, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -7,6 +7,7 @@ import { MonthLedger } from '../../src/quotas/month-ledger.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
 import { QuotaStorage } from '../../src/quotas/quota-storage.js';
 import { RedisCounters } from '../../src/quotas/redis-counters.js';
+import { StoreLoss } from '../../src/quotas/store-loss.js';
 import { ProcessThrottleWindows } from '../../src/quotas/throttle-windows.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithRedis } from '../support/describe-with.js';
@@ -20,18 +21,20 @@ describeWithRedis('requests that were admitted without the store', () => {
   let database: Awaited<ReturnType<typeof testDatabase>>;
   let months: FixedMonths;
   let storage: QuotaStorage;
+  let loss: StoreLoss;
   beforeEach(async () => {
     client = await emptyRedis();
     database = await testDatabase('sqlite');
     months = new FixedMonths();
-    const counters = new RedisCounters(client, systemClock, months, (answered) => storage.storeAnswered(answered), {
+    const counters = new RedisCounters(client, systemClock, months, (answered) => loss.storeAnswered(answered), {
       made: (subject, decision) => storage.made(subject, decision),
-      failed: (subject, cost, error) => storage.failed(subject, cost, error),
+      failed: (subject, cost, error) => loss.decide(subject, cost, error),
     });
     const local = new ProcessCounters(systemClock, months, 'local');
     const ledger = new MonthLedger(database.db, systemClock, log);
     const windows = new ProcessThrottleWindows(systemClock);
-    storage = new QuotaStorage(counters, new Breaker(systemClock), local, ledger, windows, systemClock, log);
+    loss = new StoreLoss(counters, new Breaker(systemClock), local, ledger, systemClock, log);
+    storage = new QuotaStorage(counters, loss, ledger, windows, systemClock, log);
   });
   afterEach(async () => {
     client.disconnect();
@@ -45,13 +48,13 @@ describeWithRedis('requests that were admitted without the store', () => {
     expect((await storage.decide(known, 1)).source).toBe('store');
     months.failure = new Error('no database');
     expect((await storage.decide(fresh, 3)).source).toBe('local');
-    await storage.probe(() => client.ping());
+    await loss.probe(() => client.ping());
     expect(storage.storeUp).toBe(true);
     expect((await storage.decide(known, 1)).source).toBe('store');
 
     months.failure = undefined;
     await eventually('the new account is counted in the store', async () => {
-      await storage.probe(() => client.ping());
+      await loss.probe(() => client.ping());
       return (await usedOf('acc_fresh')) === 3;
     });
     expect(await usedOf('acc_known')).toBe(2);
@@ -60,10 +63,10 @@ describeWithRedis('requests that were admitted without the store', () => {
   it('are counted when a probe finds it, before the store decides again', async () => {
     const subject = subjectWith({ accountMonth: 10 }, { accountId: 'acc_1', keyId: 'key_1' });
     expect((await storage.decide(subject, 2)).source).toBe('store');
-    storage.storeAnswered(false);
+    loss.storeAnswered(false);
     for (let request = 0; request < 5; request++) expect((await storage.decide(subject, 1)).source).toBe('local');
     await eventually('the store is up', async () => {
-      await storage.probe(() => client.ping());
+      await loss.probe(() => client.ping());
       return storage.storeUp;
     });
     const decision = await storage.decide(subject, 1);
@@ -73,11 +76,11 @@ describeWithRedis('requests that were admitted without the store', () => {
   it('and given back afterwards are given back where they were counted', async () => {
     const subject = subjectWith({ accountMonth: 10 }, { accountId: 'acc_1', keyId: 'key_1' });
     await storage.decide(subject, 1);
-    storage.storeAnswered(false);
+    loss.storeAnswered(false);
     const [kept, returned] = [await storage.decide(subject, 1), await storage.decide(subject, 1)];
     expect([kept.source, returned.source]).toEqual(['local', 'local']);
     await eventually('the store is up', async () => {
-      await storage.probe(() => client.ping());
+      await loss.probe(() => client.ping());
       return storage.storeUp;
     });
     expect(await usedOf('acc_1')).toBe(3);

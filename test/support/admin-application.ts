@@ -39,7 +39,7 @@ export async function startAdmin(
   const ledger = new MonthLedger(database.db, clock, logger, () => undefined);
   const counters = new ProcessCounters(clock, ledger);
   const throttles = new ProcessThrottleWindows(clock);
-  const storage = new QuotaStorage(counters, undefined, counters, ledger, throttles, clock, logger);
+  const storage = new QuotaStorage(counters, undefined, ledger, throttles, clock, logger);
   const api = {
     operatorToken: ADMIN_TOKEN,
     accounts: stores.accounts,

@@ -1,0 +1,51 @@
+/** Script calls to Redis with a deadline; each tells whether Redis answered, and how long it took. */
+import type { Redis } from 'ioredis';
+import { METRICS } from '../metrics.js';
+import { REDIS_DEADLINE_MS } from '../redis/connect.js';
+import type { Script } from './redis-script.js';
+
+export class RedisCalls {
+  private readonly duration = METRICS.quotaStoreCallDuration.series();
+
+  constructor(
+    private readonly client: Redis,
+    /** Told of every call that went out: true when it was answered. */
+    private readonly onCall: (answered: boolean) => void,
+  ) {}
+
+  /** Runs a script once. Rejects when it fails, or when no answer came in time: then it may have run, or may run yet. */
+  async run(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    deadlineMs = REDIS_DEADLINE_MS,
+  ): Promise<unknown> {
+    const startedMs = performance.now();
+    try {
+      const answer = await withinDeadline(deadlineMs, script.run(this.client, keys, args));
+      this.onCall(true);
+      return answer;
+    } catch (error) {
+      this.onCall(false);
+      throw error;
+    } finally {
+      this.duration.observe((performance.now() - startedMs) / 1_000);
+    }
+  }
+}
+
+/**
+ * Rejects when no answer came within the deadline. After the timer the event loop reads its sockets once more: when it was
+ * this process that stood still, the answer is already there, and Redis must not be blamed.
+ */
+async function withinDeadline(deadlineMs: number, call: Promise<unknown>): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => setImmediate(() => reject(new Error(`no answer within ${deadlineMs} ms`))), deadlineMs);
+  });
+  try {
+    return await Promise.race([call, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
