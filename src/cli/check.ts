@@ -57,12 +57,17 @@ function describeConfig(config: Config): string {
     operation.scopes.join(' ') || '(any key)',
     String(operation.cost),
   ]);
-  const plans = Object.entries(file.plans).map(([name, plan]) => [name, ...limitCells(plan), plan.onRedisLoss]);
+  const plans = Object.entries(file.plans).map(([name, plan]) => [
+    name,
+    ...limitCells(plan),
+    plan.onRedisLoss,
+    plan.charge,
+  ]);
   return [
     `${config.path} is valid. Integrators reach ${config.publicUrl}${file.api.basePath}`,
     table(['SERVICE', 'TARGETS', 'OPERATIONS'], services),
     table(['METHOD', 'PATH', 'SERVICE', 'SCOPES', 'COST'], rows),
-    table(['PLAN', 'KEY/MIN', 'KEY/MONTH', 'ACCOUNT/MIN', 'ACCOUNT/MONTH', 'REDIS LOST'], plans),
+    table(['PLAN', 'KEY/MIN', 'KEY/MONTH', 'ACCOUNT/MIN', 'ACCOUNT/MONTH', 'REDIS LOST', 'CHARGE'], plans),
   ].join('\n\n');
 }
 

@@ -17,6 +17,7 @@ export function addClientCommands(program: Command, terminal: Terminal = process
     'account.minute',
     'account.month',
     'on_redis_loss',
+    'charge',
   ]);
   addCatalogueCommand(program, terminal, 'scopes', 'the scopes that a key may be given', ['scope', 'operations']);
   addAuditCommands(program, terminal);

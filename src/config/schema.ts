@@ -68,6 +68,10 @@ const plan = z.strictObject({
     .enum(['local', 'open', 'closed'])
     .default('local')
     .describe('While Redis is away: `local` counts on in this process, `open` admits, `closed` answers 503.'),
+  charge: z
+    .enum(['all', 'successes'])
+    .default('all')
+    .describe('`successes`: an answer of 400 or above gives its cost back. `all`: only 502, 503 and 504 do.'),
 });
 
 const target = z

@@ -19,7 +19,8 @@ export class Backend {
 
   /**
    * Streams the backend's answer to the client; does nothing for one that has gone meanwhile, which then costs nothing.
-   * @throws Problem as `Forwarder.forward`; 502, 503, 504 and what was refused before it was sent have given their cost back.
+   * @throws Problem as `Forwarder.forward`. What the plan does not charge for has given its cost back; so has what was refused
+   *   before it was sent.
    */
   async answer(request: GatewayRequest): Promise<void> {
     const { exchange } = request;
@@ -59,7 +60,7 @@ export class Backend {
       sent = true;
       await done;
     } catch (error) {
-      if (!sent || (error instanceof Problem && isOurFault(error.status))) this.giveBack(exchange);
+      if (!sent || (error instanceof Problem && !isCharged(exchange, error.status))) this.giveBack(exchange);
       throw error;
     }
   }
@@ -74,7 +75,11 @@ export class Backend {
   }
 }
 
-/** Bad gateway, unavailable, timed out: the caller got nothing for it. */
-function isOurFault(status: number): boolean {
-  return status === 502 || status === 503 || status === 504;
+/**
+ * Whether the cost of a request stays counted although it is answered with an error: of 400 and above, each of which comes by here.
+ * 502, 503, 504: the caller got nothing for it. Who leaves before the answer is there pays, or leaving early would be free.
+ */
+function isCharged({ subject, response }: Exchange, status: number): boolean {
+  if (status === 502 || status === 503 || status === 504) return false;
+  return subject?.charge !== 'successes' || response.destroyed;
 }

@@ -8,7 +8,7 @@ import { KnownKeyFactory, type KnownKey } from './known-key.js';
 import { ScopeSets } from './scopes.js';
 
 const PLANS = {
-  starter: { key: { minute: 60 }, account: {}, onRedisLoss: 'local' },
+  starter: { key: { minute: 60 }, account: {}, onRedisLoss: 'local', charge: 'all' },
 } as const satisfies GatewayFile['plans'];
 
 function record(hash: string, changes: Partial<ApiKeyRecord> = {}): ApiKeyRecord {

@@ -43,7 +43,7 @@ export class KnownKeyFactory {
     const subject =
       unchanged || plan === undefined
         ? previous?.subject
-        : new QuotaSubject(record.accountId, record.keyId, limitsOf(plan), plan.onRedisLoss, calendar);
+        : new QuotaSubject(record.accountId, record.keyId, limitsOf(plan), plan.onRedisLoss, calendar, plan.charge);
     return new KnownKey(
       record,
       this.scopeSets.of(record.scopes),

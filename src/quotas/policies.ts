@@ -41,6 +41,9 @@ export interface QuotaLimits {
 /** What a plan wants while the counters cannot be reached. */
 export type OnStoreLoss = PlanConfig['onRedisLoss'];
 
+/** Which answers a plan charges for. */
+export type Charge = PlanConfig['charge'];
+
 /** The four counts of a key and its account, as they stood at one instant. */
 export interface QuotaCounts {
   keyMinute: number;
@@ -78,6 +81,7 @@ export class QuotaSubject {
     readonly onStoreLoss: OnStoreLoss,
     /** The account's months, and the zone in which it reads its reset times. */
     readonly calendar: MonthCalendar,
+    readonly charge: Charge = 'all',
   ) {
     this.accountCounterKey = accountCounterKey(accountId);
     this.keyCounterKey = apiKeyCounterKey(accountId, keyId);

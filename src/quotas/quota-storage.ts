@@ -17,6 +17,8 @@ import type { ThrottleWindows } from './throttle-windows.js';
 
 /** How long a refusal is repeated without asking the store again. */
 const LONGEST_KNOWN_REFUSAL_MS = 10_000;
+/** The same where a plan charges only successes: then what is used up may be given back at any moment, by any node. */
+const LONGEST_KNOWN_REFUSAL_OF_RESERVATIONS_MS = 500;
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
@@ -59,6 +61,8 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     (here ?? this.counters.giveBack(subject, decision)).then(
       () => {
         METRICS.quotaGiveBacks.series('done').inc();
+        // A refusal that was under way meanwhile knows nothing of it.
+        subject.refusal = undefined;
         this.ledger.note(subject, decision);
       },
       (error: unknown) => {
@@ -119,7 +123,7 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
 
   /**
    * A window that is known to be used up refuses here, without asking, until it has room again: who keeps calling costs the store
-   * nothing. A raised limit is another subject and is asked about at once; a cost that somebody gave back meanwhile is found
+   * nothing. A raised limit is another subject and is asked about at once; a cost that another node gave back meanwhile is found
    * after `LONGEST_KNOWN_REFUSAL_MS`.
    */
   private knownRefusal(subject: QuotaSubject, cost: number): QuotaDecision | undefined {
@@ -128,7 +132,8 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     const sinceMs = this.clock.now() - subject.refusedAtMs;
     const nowMs = refusal.nowMs + sinceMs;
     // Negative: the clock went back, and nothing is known.
-    if (sinceMs < 0 || sinceMs >= LONGEST_KNOWN_REFUSAL_MS || nowMs >= refusal.retryAtMs) {
+    const longestMs = subject.charge === 'all' ? LONGEST_KNOWN_REFUSAL_MS : LONGEST_KNOWN_REFUSAL_OF_RESERVATIONS_MS;
+    if (sinceMs < 0 || sinceMs >= longestMs || nowMs >= refusal.retryAtMs) {
       subject.refusal = undefined;
       return undefined;
     }

@@ -17,7 +17,12 @@ const operation = (index: number, id: string, method: string, scope: string) => 
   cost: 1,
 });
 
-const plan = (minute: number) => ({ key: { minute }, account: {}, onRedisLoss: 'local' as const });
+const plan = (minute: number) => ({
+  key: { minute },
+  account: {},
+  onRedisLoss: 'local' as const,
+  charge: 'all' as const,
+});
 
 /** Two plans, three operations with scopes. */
 export const TEST_CONFIG = {

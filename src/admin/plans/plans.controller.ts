@@ -14,6 +14,9 @@ const planSchema = z
     key: windows.meta({ description: 'Limits of each API key.' }),
     account: windows.meta({ description: 'Limits of the account, all of its keys together.' }),
     on_redis_loss: z.enum(['local', 'open', 'closed']),
+    charge: z.enum(['all', 'successes']).meta({
+      description: '`successes`: an answer of 400 or above costs nothing; `all`: only 502, 503 and 504 do not.',
+    }),
   })
   .meta({ id: 'Plan' });
 
@@ -42,5 +45,6 @@ function planResource({ name, limits }: NamedPlan): PlanResource {
     key: windowsOf(limits.key),
     account: windowsOf(limits.account),
     on_redis_loss: limits.onRedisLoss,
+    charge: limits.charge,
   };
 }

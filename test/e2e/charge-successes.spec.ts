@@ -1,0 +1,172 @@
+/** A plan with `charge: successes` reserves at the decision and settles at the answer: used is what succeeded, never more is under way. */
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startBackend, type Backend, type BackendHandler } from '../support/backend.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { open } from '../support/http.js';
+import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { Caller, policiesOf } from '../support/rate-limit.js';
+import { sharedRedisUrl } from '../support/redis.js';
+
+const LIMIT = 10;
+const windows = (limit: number) => ({ minute: limit, month: limit });
+const plans = {
+  exact: { key: windows(LIMIT), account: windows(LIMIT), charge: 'successes' },
+  wide: { key: windows(1_000), account: windows(2_000), charge: 'successes' },
+  all: { account: windows(1_000) },
+};
+const all = (used: number) => ({
+  'key-minute': used,
+  'account-minute': used,
+  'account-month': used,
+  'key-month': used,
+});
+
+function suite(nodes: number, env: () => Promise<Record<string, string>>): void {
+  let handler: BackendHandler;
+  let backend: Backend;
+  let gateways: RunningTrailgate[] = [];
+  let callers: Caller[] = [];
+
+  beforeAll(async () => {
+    backend = await startBackend((...args) => handler(...args));
+    const config = {
+      plans,
+      services: { speaks: { targets: [backend.url], authenticates: true } },
+      operations: [
+        { match: 'GET /speaks', service: 'speaks', scopes: [] },
+        { match: 'GET /costly', service: 'backend', scopes: [], cost: 5 },
+      ],
+    };
+    const options = { backend: backend.url, config, env: await env() };
+    const first = await startTrailgate(options);
+    gateways = [first];
+    while (gateways.length < nodes) gateways.push(await startTrailgate({ ...options, dataDir: first.dataDir }));
+  });
+  afterAll(async () => {
+    await Promise.all(gateways.map((gateway) => gateway.stop()));
+    await backend.stop();
+  });
+
+  /** A new key, and a caller of each node with it. */
+  async function callersOn(plan: keyof typeof plans): Promise<Caller[]> {
+    const { key } = await gateways[0]!.admin.newKey(plan);
+    callers = gateways.map((gateway) => new Caller(gateway.gatewayUrl, key.secret));
+    return callers;
+  }
+  beforeEach(() => {
+    handler = (_request, response) => void response.writeHead(200).end();
+    for (const caller of callers) caller.close();
+    callers = [];
+  });
+
+  it('holds 50 clients of which half fail to the limit, in flight and succeeded together', async () => {
+    await callersOn('exact');
+    let arrived = 0;
+    let inFlight = 0;
+    let most = 0;
+    let succeeded = 0;
+    handler = async (_request, response) => {
+      const status = arrived++ % 2 === 0 ? 422 : 200;
+      most = Math.max(most, ++inFlight + succeeded);
+      await pause(5 + (arrived % 20));
+      inFlight -= 1;
+      if (status === 200) succeeded += 1;
+      response.writeHead(status).end();
+    };
+    const seen: Record<number, number> = {};
+    const until = performance.now() + 8_000;
+    const client = async (index: number): Promise<void> => {
+      while (succeeded < LIMIT && performance.now() < until) {
+        const { status } = await callers[index % nodes]!.get('/open');
+        seen[status] = (seen[status] ?? 0) + 1;
+        if (status === 429) await pause(20);
+      }
+    };
+    await Promise.all(Array.from({ length: 50 }, (_, index) => client(index)));
+    expect(most).toBe(LIMIT);
+    expect(Object.keys(seen)).toEqual(['200', '422', '429']);
+    expect(seen[200]).toBe(LIMIT);
+    await eventually('what failed is given back', async () => {
+      return JSON.stringify(await callers[0]!.used()) === JSON.stringify(all(LIMIT));
+    });
+    expect((await callers[0]!.get('/open')).status).toBe(429);
+  });
+
+  it.each([
+    ['/open', 400],
+    ['/open', 404],
+    ['/open', 409],
+    ['/open', 429],
+    ['/open', 500],
+    ['/open', 503],
+    ['/open', 401], // is 502 to the client
+    ['/speaks', 401],
+    ['/speaks', 403],
+    ['/costly', 422],
+  ])('on %s an answer of %i costs nothing in any window, and its own fields say so', async (path, status) => {
+    const [caller] = await callersOn('wide');
+    handler = (_request, response) => void response.writeHead(status).end();
+    const answer = await caller!.get(path);
+    expect(answer.status).toBe(path === '/open' && status === 401 ? 502 : status);
+    expect(policiesOf(answer).map(({ q, r }) => q - r)).toEqual([0, 0, 0, 0]);
+    await eventually('the cost is given back', async () => (await caller!.used())['key-month'] === 0);
+    expect(await caller!.used()).toEqual(all(0));
+  });
+
+  it.each([200, 204, 301, 304])('an answer of %i is charged', async (status) => {
+    const [caller] = await callersOn('wide');
+    handler = (_request, response) => void response.writeHead(status).end();
+    expect((await caller!.get('/open')).status).toBe(status);
+    expect(await caller!.used()).toEqual(all(1));
+  });
+
+  it('a large error body that is cut short gives back once', async () => {
+    const [caller] = await callersOn('wide');
+    expect((await caller!.get('/open')).status).toBe(200);
+    handler = (_request, response) => void response.writeHead(400).end(Buffer.alloc(1024 * 1024, 'x'));
+    expect((await caller!.get('/open')).status).toBe(400);
+    await pause(100);
+    expect(await caller!.used()).toEqual(all(1));
+  });
+
+  it('a client that leaves before or in the middle of its answer is charged', async () => {
+    const [caller] = await callersOn('wide');
+    const { key } = await gateways[0]!.admin.newKey('wide');
+    const leaver = new Caller(gateways[0]!.gatewayUrl, key.secret);
+    for (const begin of [false, true]) {
+      const before = backend.requests.length;
+      handler = (_request, response) => {
+        if (begin) response.writeHead(200).write('the first half');
+      };
+      const headers = { Authorization: `Bearer ${key.secret}` };
+      const request = open(`${gateways[0]!.gatewayUrl}/api/v1/open`, { headers }).end();
+      request.on('error', () => {});
+      if (begin) await once(request, 'response');
+      await eventually('the backend has it', () => backend.requests.length > before);
+      request.destroy();
+      await eventually('the backend call ends', () => backend.requests.at(-1)!.aborted);
+    }
+    await pause(100);
+    expect(await leaver.used()).toEqual(all(2));
+    expect(await caller!.used()).toEqual(all(0));
+    leaver.close();
+  });
+
+  it('a plan that says nothing goes on charging for 4xx', async () => {
+    const [caller] = await callersOn('all');
+    handler = (_request, response) => void response.writeHead(422).end();
+    expect((await caller!.get('/open')).status).toBe(422);
+    expect(await caller!.used()).toEqual({ 'account-minute': 1, 'account-month': 1 });
+  });
+}
+
+describe('counters in the process', () => {
+  suite(1, async () => ({}));
+});
+
+describeWithRedis('counters in Redis, two nodes', () => {
+  suite(2, async () => ({ REDIS_URL: await sharedRedisUrl() }));
+});
