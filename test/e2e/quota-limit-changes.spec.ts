@@ -1,0 +1,138 @@
+/**
+ * Limits that change while 500 clients ask: what is admitted is what was allowed, exactly. TRAILGATE_TEST_RUNS says how many runs
+ * (2), TRAILGATE_TEST_SEED repeats them.
+ *
+ * "Allowed": while an account asks for more than it may have, it is admitted up to the highest limit that was in force so far. A raise
+ * opens the difference and no more; a limit below what is used admits nothing and takes nothing away.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { Crowd } from '../support/crowd.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { eventually, sleep } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { Caller, policiesOf } from '../support/rate-limit.js';
+import { sharedRedisUrl } from '../support/redis.js';
+
+const RUNS = Number(process.env['TRAILGATE_TEST_RUNS'] ?? 2);
+const SEED = Number(process.env['TRAILGATE_TEST_SEED'] ?? Date.now() % 1_000_000);
+const CLIENTS = 500;
+/** The stated bound: a change is in force on every node in under a second. */
+const IN_FORCE_MS = 1_000;
+
+/** Limits of the plans, from the lowest to the highest. */
+const LIMITS = [150, 400, 700, 1_000];
+const TOP = LIMITS.length - 1;
+const PLANS = Object.fromEntries(
+  LIMITS.flatMap((limit, level) => [
+    [`month-${level}`, { account: { month: limit }, onRedisLoss: 'closed' }],
+    [`minute-${level}`, { account: { minute: limit }, onRedisLoss: 'closed' }],
+  ]),
+);
+
+interface Change {
+  readonly level: number;
+  /** How long the plan before it stays, milliseconds. */
+  readonly afterMs: number;
+}
+
+const change = (level: fc.Arbitrary<number>) => fc.record({ level, afterMs: fc.nat(350) });
+/** Even runs only raise, odd ones change to any plan; the highest always comes last, after these. */
+const CHANGES = [
+  fc.tuple(change(fc.constant(1)), change(fc.constant(2))),
+  fc.tuple(change(fc.constant(2)), change(fc.nat(1)), change(fc.nat(TOP - 1))),
+] as const;
+
+let backend: Backend;
+beforeAll(async () => {
+  backend = await startBackend(json({ ok: true }));
+  process.stderr.write(`limits that change: seed ${SEED}, ${RUNS} runs\n`);
+});
+afterAll(() => backend.stop());
+
+function suite(start: () => Promise<RunningTrailgate[]>): void {
+  let gateways: RunningTrailgate[];
+  beforeAll(async () => {
+    gateways = await start();
+  });
+  afterAll(async () => void (await Promise.all(gateways.map((gateway) => gateway.stop()))));
+
+  /** Plays the changes under load, checks after each, and at the end that the highest limit is used up exactly. */
+  async function play(window: 'month' | 'minute', changes: readonly Change[]): Promise<void> {
+    const { admin } = gateways[0]!;
+    const { account, key } = await admin.newKey(`${window}-0`);
+    const secrets = [key.secret, (await admin.createKey(account.id)).secret];
+    backend.requests.length = 0;
+    const members = gateways.flatMap(({ gatewayUrl }) => secrets.map((secret) => ({ gatewayUrl, secret })));
+    const crowd = new Crowd(members, CLIENTS);
+    let [limit = NaN] = LIMITS;
+    let highest = limit;
+    for (const { level, afterMs } of [...changes, { level: TOP, afterMs: 100 }]) {
+      await sleep(afterMs);
+      expect(backend.requests.length).toBeLessThanOrEqual(highest);
+      const isLower = LIMITS[level]! < limit;
+      limit = LIMITS[level]!;
+      // A raise can be in force before its answer is here.
+      highest = Math.max(highest, limit);
+      await admin.updateAccount(account.id, { plan: `${window}-${level}` });
+      if (isLower) await expectHeldBelow(limit);
+    }
+    await eventually('the highest limit is used up', async () => {
+      return (await admin.usage(account.id)).windows[0]?.used === highest;
+    });
+    await sleep(300);
+    await crowd.stop();
+    await expectUsedUp(window, secrets[0]!, crowd);
+    // Lowered once more: used is kept, remaining is 0 and not below.
+    await admin.updateAccount(account.id, { plan: `${window}-0` });
+    const { windows } = await admin.usage(account.id);
+    expect(windows).toMatchObject([{ policy: `account-${window}`, limit: LIMITS[0], used: highest, remaining: 0 }]);
+  }
+
+  /** A limit was lowered: once that is in force, what is used stays, and no more is admitted than the limit leaves. */
+  async function expectHeldBelow(limit: number): Promise<void> {
+    await sleep(IN_FORCE_MS);
+    const used = backend.requests.length;
+    await sleep(250);
+    expect(backend.requests.length).toBeLessThanOrEqual(Math.max(used, limit));
+  }
+
+  async function expectUsedUp(window: string, secret: string, crowd: Crowd): Promise<void> {
+    const arrived = backend.requests.length;
+    expect(crowd.of(200)).toBe(arrived);
+    // Where this machine let Redis miss its deadline, `closed` refused requests that Redis may have counted.
+    expect(Object.keys(crowd.statuses).filter((status) => status !== '503')).toEqual(['200', '429']);
+    expect(arrived).toBeLessThanOrEqual(LIMITS[TOP]!);
+    expect(arrived).toBeGreaterThanOrEqual(LIMITS[TOP]! - crowd.of(503));
+    for (const { gatewayUrl } of gateways) {
+      const caller = new Caller(gatewayUrl, secret);
+      expect(await caller.used()).toEqual({ [`account-${window}`]: LIMITS[TOP] });
+      expect(policiesOf(await caller.get())).toMatchObject([{ name: `account-${window}`, q: LIMITS[TOP], r: 0 }]);
+      caller.close();
+    }
+  }
+
+  it(
+    'never admit more than the limit of the moment, keep what was used, and admit all of the last limit',
+    async () => {
+      for (let run = 0; run < RUNS; run++) {
+        const [changes = []] = fc.sample<readonly Change[]>(CHANGES[run % 2]!, { numRuns: 1, seed: SEED + run });
+        await play(run % 4 < 2 ? 'month' : 'minute', changes);
+      }
+    },
+    30_000 + RUNS * 10_000,
+  );
+}
+
+describe('one process with counters of its own', () => {
+  suite(async () => [await startTrailgate({ backend: backend.url, config: { plans: PLANS } })]);
+});
+
+describeWithRedis('two gateways on one Redis', () => {
+  suite(async () => {
+    const shared = { backend: backend.url, config: { plans: PLANS }, env: { REDIS_URL: await sharedRedisUrl() } };
+    const first = await startTrailgate(shared);
+    return [first, await startTrailgate({ ...shared, roles: ['gateway'], dataDir: first.dataDir })];
+  });
+});
