@@ -1,0 +1,128 @@
+/**
+ * The program lives through years of months in the zones of the table, by a clock that the test turns: it resets with the first instant
+ * of a month, and every field, word and number that names the reset names that instant.
+ */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import type { Answer } from '../support/http.js';
+import { MONTH_TABLE, type TableMonth } from '../support/month-table.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { Caller, policiesOf } from '../support/rate-limit.js';
+import { TurnedClock } from '../support/turned-clock.js';
+
+const LIMIT = 2;
+/** Retry-After may ask for a little more than the reset, so that clients spread out; never for less. */
+const JITTER_SECONDS = 60;
+
+let backend: Backend;
+let clock: TurnedClock;
+let gateway: RunningTrailgate;
+const callers = new Map<string, { accountId: string; caller: Caller }>();
+
+beforeAll(async () => {
+  clock = new TurnedClock();
+  backend = await startBackend(json({ ok: true }));
+  gateway = await startTrailgate({
+    backend: backend.url,
+    env: { ...clock.env, LOG_LEVEL: 'warn' },
+    config: { plans: { monthly: { account: { month: LIMIT } } } },
+  });
+});
+afterAll(async () => {
+  for (const { caller } of callers.values()) caller.close();
+  await gateway.stop();
+  await backend.stop();
+  clock.close();
+});
+
+/** The account of a zone and billing day; made when it is first asked for. */
+async function accountOf({ zone, billingDay }: TableMonth): Promise<{ accountId: string; caller: Caller }> {
+  const name = `${zone} ${billingDay}`;
+  const known = callers.get(name);
+  if (known !== undefined) return known;
+  const { admin } = gateway;
+  const account = await admin.createAccount({ plan: 'monthly', time_zone: zone, billing_day: billingDay });
+  const { secret } = await admin.createKey(account.id);
+  const made = { accountId: account.id, caller: new Caller(gateway.gatewayUrl, secret) };
+  callers.set(name, made);
+  return made;
+}
+
+function seen(answer: Answer): object {
+  return { status: answer.status, month: policiesOf(answer)[0], reset: answer.headers['x-ratelimit-reset'] };
+}
+
+/** At the first instant of a month everything is free again. */
+async function expectBegun(month: TableMonth): Promise<void> {
+  const { caller } = await accountOf(month);
+  const seconds = (month.endMs - month.startMs) / 1_000;
+  expect([month, seen(await caller.get())]).toEqual([
+    month,
+    {
+      status: 200,
+      month: { name: 'account-month', q: LIMIT, w: seconds, r: LIMIT - 1, t: seconds },
+      reset: `${seconds}`,
+    },
+  ]);
+}
+
+/** A millisecond before its end it is still the same month: one more, then none. */
+async function expectUsedUp(month: TableMonth): Promise<void> {
+  const { caller, accountId } = await accountOf(month);
+  const last = { name: 'account-month', q: LIMIT, w: (month.endMs - month.startMs) / 1_000, r: 0, t: 1 };
+  expect([month, seen(await caller.get())]).toEqual([month, { status: 200, month: last, reset: '1' }]);
+  const refused = await caller.get();
+  expect([month, seen(refused)]).toEqual([month, { status: 429, month: last, reset: '1' }]);
+  const retryAfter = Number(refused.headers['retry-after']);
+  expect(retryAfter).toBeGreaterThanOrEqual(1);
+  expect(retryAfter).toBeLessThanOrEqual(1 + JITTER_SECONDS);
+  const written = month.end;
+  expect(refused.json()).toMatchObject({
+    code: 'quota_exceeded',
+    detail: `Account ${accountId} has used 2 of 2 requests this month. It resets at ${written}.`,
+  });
+  const window = { policy: 'account-month', limit: LIMIT, used: LIMIT, remaining: 0, resets_at: written };
+  expect((await caller.get('/usage')).json()['windows']).toEqual([window]);
+}
+
+/** Plays months of many accounts in the order of time. */
+async function liveThrough(months: readonly TableMonth[]): Promise<void> {
+  expect(months.length).toBeGreaterThan(40);
+  const moments = months
+    .flatMap((month) => [
+      { atMs: month.startMs, check: () => expectBegun(month) },
+      { atMs: month.endMs - 1, check: () => expectUsedUp(month) },
+    ])
+    .toSorted((a, b) => a.atMs - b.atMs);
+  for (const { atMs, check } of moments) {
+    clock.stopAt(atMs);
+    await check();
+  }
+}
+
+const ISSUE_ZONES = ['America/New_York', 'Asia/Kolkata', 'Pacific/Auckland', 'Pacific/Apia'];
+const from = (start: string) => (month: TableMonth) => month.start >= start;
+
+it('in the zones of the issue, over three years and a leap day, for accounts that begin with the first', async () => {
+  const months = MONTH_TABLE.filter(({ zone, billingDay }) => ISSUE_ZONES.includes(zone) && billingDay === 1);
+  await liveThrough(months.filter(from('2026')));
+});
+
+it('from billing days that a month does not have, and from days on which the clocks change', async () => {
+  const months = MONTH_TABLE.filter(
+    ({ zone, billingDay }) => ISSUE_ZONES.includes(zone) && ![1, 15].includes(billingDay),
+  );
+  await liveThrough(months.filter(from('2027-12')).filter(({ start }) => start < '2028-12'));
+});
+
+it('where the clocks skip midnight', async () => {
+  const months = MONTH_TABLE.filter(
+    ({ zone, billingDay }) => ['Africa/Cairo', 'America/Havana'].includes(zone) && billingDay > 1,
+  );
+  await liveThrough(months.filter(({ start }) => start < '2027-05'));
+});
+
+it('where a day was skipped: Apia had no 30 December 2011', async () => {
+  callers.clear();
+  await liveThrough(MONTH_TABLE.filter(({ zone, start }) => zone === 'Pacific/Apia' && start < '2012-05'));
+});
