@@ -200,6 +200,12 @@ export const METRICS = {
     'Requests that were let in on a key that could not be checked again, because the database was away.',
   ),
   invalidationBusUp: gauge('trailgate_invalidation_bus_up', '1 while changes to keys reach this process at once.'),
+  failedAttempts: counter(
+    'trailgate_failed_attempts_total',
+    'Wrong keys by what was made of them: counted, throttled (the one that used up its address), unknown_proxy.',
+    'result',
+  ),
+  failedAttemptAddresses: gauge('trailgate_failed_attempt_addresses', 'Addresses with a wrong key in the last minute.'),
   clientErrors: counter(
     'trailgate_client_errors_total',
     'Requests that could not be parsed or did not arrive in time, by error code.',

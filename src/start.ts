@@ -16,6 +16,7 @@ import { AccountStore } from './keys/accounts.js';
 import { ApiKeyStore } from './keys/api-key-store.js';
 import { AuditLog } from './keys/audit-log.js';
 import { Catalogue } from './keys/catalogue.js';
+import { FailedAttempts } from './keys/failed-attempts.js';
 import { openKeys, type Keys } from './keys/open-keys.js';
 import type { Log } from './log.js';
 import { METRICS, metricsText } from './metrics.js';
@@ -185,6 +186,7 @@ async function startGateway({ config, keys, quotas, usage }: Domain, log: Log, s
     routes: new Routes(config),
     lifeCycle: new LifeCycle(file, config.publicUrl, systemClock),
     authenticator: keys.authenticator,
+    failedAttempts: new FailedAttempts(file.gateway.failedAuthentication.perMinute, systemClock, log.logger),
     quotas: quotas.storage,
     usage,
     forwarder,

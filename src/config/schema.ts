@@ -3,41 +3,11 @@
  * for editors, `trailgate check` and `docs/configuration.md` come from it.
  */
 import { z } from 'zod';
+import { failedAuthentication } from './listener-schema.js';
+import { duration, size } from './values.js';
 
-const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-const SIZE_UNITS_BYTES = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, KB: 1e3, MB: 1e6, GB: 1e9 } as const;
-
-/** Node's timers take no more than this many milliseconds (24.8 days) and fire at once beyond it. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
-/** `10s`, `500ms`, `5m`, `24h`, `7d` → milliseconds. */
-const duration = z
-  .string('must be a duration such as 500ms, 10s, 5m or 24h')
-  .regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, 'must be a duration such as 500ms, 10s, 5m or 24h')
-  .transform((text) => {
-    const [, amount = '', unit = 'ms'] = /^([\d.]+)(ms|s|m|h|d)$/.exec(text) ?? [];
-    return Math.round(Number(amount) * DURATION_UNITS_MS[unit as keyof typeof DURATION_UNITS_MS]);
-  })
-  .refine((ms) => ms >= 1 && ms <= MAX_TIMER_MS, 'must be from 1ms to 24d');
-
-const SIZE_MESSAGE = 'must be a size such as 64KiB, 10MiB or 1GiB, or a number of bytes';
 const DATE_MESSAGE = 'must be a date such as 2027-01-31 or 2027-01-31T00:00:00Z';
 const ADDRESS_MESSAGE = 'must be an address or a block such as 10.0.0.0/8';
-
-/** `1GiB`, `64KiB`, or a plain number of bytes → bytes. */
-const size = z.union(
-  [
-    z.int().min(0),
-    z
-      .string()
-      .regex(/^\d+(\.\d+)?(B|KiB|MiB|GiB|KB|MB|GB)$/, SIZE_MESSAGE)
-      .transform((text) => {
-        const [, amount = '', unit = 'B'] = /^([\d.]+)([A-Za-z]+)$/.exec(text) ?? [];
-        return Math.round(Number(amount) * SIZE_UNITS_BYTES[unit as keyof typeof SIZE_UNITS_BYTES]);
-      }),
-  ],
-  SIZE_MESSAGE,
-);
 
 const port = z.int().min(0).max(65_535);
 /** Largest integer of a structured field (RFC 9651 section 3.3.1): what `RateLimit` can carry. */
@@ -137,6 +107,7 @@ export const configSchema = z.strictObject({
         .optional()
         .describe('Certificate and key files (PEM). Without it: plain HTTP.'),
       trustedProxies: z.array(address).default([]).describe('Load balancers whose X-Forwarded-For is believed.'),
+      failedAuthentication,
     })
     .prefault({})
     .describe('The public listener.'),

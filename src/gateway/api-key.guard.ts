@@ -1,25 +1,63 @@
-/** Step 2 of 4: who is calling. Refuses with 401, 403 for the address or a suspended account, 503 when nobody can tell. */
+/**
+ * Step 2 of 4: who is calling. Refuses with 429 an address that has sent too many wrong keys, before it looks at the key; then
+ * with 401, 403 for the address or a suspended account, 503 when nobody can tell.
+ */
+import type { IncomingMessage } from 'node:http';
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { plainAddress } from '../keys/address-list.js';
 import { Authenticator } from '../keys/authenticator.js';
 import { bearerSecret } from '../keys/bearer.js';
+import { isPrivateAddress } from '../keys/client-network.js';
+import { FailedAttempts } from '../keys/failed-attempts.js';
 import type { KnownKey } from '../keys/known-key.js';
-import type { GatewayRequest } from './exchange.js';
+import type { Exchange, GatewayRequest } from './exchange.js';
 
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
-  constructor(private readonly authenticator: Authenticator) {}
+  constructor(
+    private readonly authenticator: Authenticator,
+    private readonly failedAttempts: FailedAttempts,
+  ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const request = context.getArgByIndex<GatewayRequest>(0);
-    const { message, url, clientAddress } = request.exchange;
-    const secret = bearerSecret(message.headers.authorization, message.rawHeaders, url);
-    const key = this.authenticator.authenticate(secret, clientAddress);
-    return key instanceof Promise ? key.then((found) => accept(request, found)) : accept(request, key);
+    const { exchange } = context.getArgByIndex<GatewayRequest>(0);
+    const { message, url, clientAddress } = exchange;
+    this.failedAttempts.refuseThrottled(clientAddress);
+    try {
+      const secret = bearerSecret(message.headers.authorization, message.rawHeaders, url);
+      const key = this.authenticator.authenticate(secret, clientAddress);
+      return key instanceof Promise ? this.acceptLater(exchange, key) : accept(exchange, key);
+    } catch (error) {
+      this.failed(exchange, error);
+      throw error;
+    }
+  }
+
+  private async acceptLater(exchange: Exchange, key: Promise<KnownKey>): Promise<true> {
+    try {
+      return accept(exchange, await key);
+    } catch (error) {
+      this.failed(exchange, error);
+      throw error;
+    }
+  }
+
+  private failed({ message, clientAddress }: Exchange, error: unknown): void {
+    this.failedAttempts.note(error, clientAddress, () => isUnknownProxy(message, clientAddress));
   }
 }
 
-function accept(request: GatewayRequest, key: KnownKey): true {
-  request.exchange.key = key;
-  request.exchange.subject = key.subject;
+function accept(exchange: Exchange, key: KnownKey): true {
+  exchange.key = key;
+  exchange.subject = key.subject;
   return true;
+}
+
+/**
+ * Whether the address is that of a proxy among ours which `trustedProxies` does not name: it says for whom it speaks, and is not
+ * on the internet, from where anyone could say so.
+ */
+function isUnknownProxy({ headers, socket }: IncomingMessage, clientAddress: string): boolean {
+  if (headers['x-forwarded-for'] === undefined && headers['forwarded'] === undefined) return false;
+  return clientAddress === plainAddress(socket.remoteAddress ?? '') && isPrivateAddress(clientAddress);
 }

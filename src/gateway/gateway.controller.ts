@@ -14,7 +14,7 @@ import { ScopeGuard } from './scope.guard.js';
 @Controller()
 @UseGuards(
   RouteGuard, //  400 404 405 410 which operation is asked for
-  ApiKeyGuard, // 400 401 403 503 who is calling
+  ApiKeyGuard, // 400 401 403 429 503 who is calling
   ScopeGuard, //  403             what the key may do
   QuotaGuard, //  429 503         whether there is room, in every window at once
 )

@@ -4,6 +4,7 @@ import { RouterModule } from '@nestjs/core';
 import { ThrottlerModule } from '@nestjs/throttler';
 import type { Config } from '../config/schema.js';
 import { Authenticator } from '../keys/authenticator.js';
+import { FailedAttempts } from '../keys/failed-attempts.js';
 import { Forwarder } from '../proxy/forwarder.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
 import { UsageReader } from '../quotas/usage.js';
@@ -20,6 +21,7 @@ export interface GatewayDependencies {
   readonly routes: Routes;
   readonly lifeCycle: LifeCycle;
   readonly authenticator: Authenticator;
+  readonly failedAttempts: FailedAttempts;
   readonly quotas: QuotaStorage;
   readonly usage: UsageReader;
   readonly forwarder: Forwarder;
@@ -56,6 +58,7 @@ function domainModule(deps: GatewayDependencies): DynamicModule {
     { provide: Routes, useValue: deps.routes },
     { provide: LifeCycle, useValue: deps.lifeCycle },
     { provide: Authenticator, useValue: deps.authenticator },
+    { provide: FailedAttempts, useValue: deps.failedAttempts },
     { provide: QuotaStorage, useValue: deps.quotas },
     { provide: UsageReader, useValue: deps.usage },
     { provide: Forwarder, useValue: deps.forwarder },

@@ -42,7 +42,8 @@ export const testOpenapi = {
 /** What `startTrailgate` begins with; `operations` of a test are added to these. */
 function defaultConfig(targets: readonly string[]): Json {
   return {
-    gateway: { host: '127.0.0.1', port: 0 },
+    // Whoever waits for a key to be refused sends it many times; `key-guessing.spec.ts` has the throttle.
+    gateway: { host: '127.0.0.1', port: 0, failedAuthentication: { perMinute: 0 } },
     admin: { host: '127.0.0.1', port: 0 },
     api: { basePath: '/api/v1', title: 'Test API' },
     services: { backend: { targets, openapi: './backend.openapi.yaml', maxBodyBytes: '1GiB' } },

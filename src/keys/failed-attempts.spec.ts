@@ -1,0 +1,101 @@
+/** Wrong keys are counted by address for a minute, in bounded memory; whoever sends none is never asked about. */
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { Problem, type ErrorCode } from '../errors.js';
+import { FailedAttempts } from './failed-attempts.js';
+
+const clock = { now: (): number => nowMs };
+let nowMs: number;
+let attempts: FailedAttempts;
+const logger = pino({ level: 'silent' });
+
+beforeEach(() => {
+  nowMs = 1_000_000;
+  attempts = new FailedAttempts(3, clock, logger);
+});
+
+function fail(address: string, times = 1, code: ErrorCode = 'invalid_api_key', isShared = false): void {
+  for (let time = 0; time < times; time++) attempts.note(new Problem(code), address, () => isShared);
+}
+
+/** Seconds of `Retry-After`; 0 where the address is let through. */
+function refusedFor(address: string): number {
+  try {
+    attempts.refuseThrottled(address);
+    return 0;
+  } catch (error) {
+    const { code, options } = error as Problem;
+    return code === 'too_many_failed_attempts' ? Number(options.headers?.[1]) : NaN;
+  }
+}
+
+describe('an address', () => {
+  it('is let through until it has used up its attempts, then refused until its minute is over', () => {
+    fail('192.0.2.1', 2);
+    expect(refusedFor('192.0.2.1')).toBe(0);
+    nowMs += 20_000;
+    fail('192.0.2.1');
+    expect(refusedFor('192.0.2.1')).toBeGreaterThanOrEqual(40);
+    expect(refusedFor('192.0.2.1')).toBeLessThan(43);
+    nowMs += 39_999;
+    expect(refusedFor('192.0.2.1')).toBeGreaterThanOrEqual(1);
+    nowMs += 1;
+    expect(refusedFor('192.0.2.1')).toBe(0);
+    fail('192.0.2.1', 2);
+    expect(refusedFor('192.0.2.1')).toBe(0);
+  });
+
+  it('does not answer for another', () => {
+    fail('192.0.2.1', 3);
+    expect(refusedFor('192.0.2.2')).toBe(0);
+  });
+
+  it('is a /64 in IPv6, and IPv4 however it is written', () => {
+    for (const end of ['1', '2', 'ffff:1']) fail(`2001:db8::${end}`);
+    expect(refusedFor('2001:db8:0:0:abcd::1')).toBeGreaterThan(0);
+    expect(refusedFor('2001:db8:0:1::1')).toBe(0);
+    for (const address of ['192.0.2.9', '::ffff:192.0.2.9', '::ffff:c000:209']) fail(address);
+    expect(refusedFor('192.0.2.9')).toBeGreaterThan(0);
+  });
+
+  it('that stands for everyone behind it is not counted', () => {
+    fail('10.0.0.1', 10, 'invalid_api_key', true);
+    expect(refusedFor('10.0.0.1')).toBe(0);
+  });
+
+  it('is not shut out for longer when the clock is set back', () => {
+    fail('192.0.2.1', 3);
+    nowMs -= 3_600_000;
+    expect(refusedFor('192.0.2.1')).toBe(0);
+  });
+});
+
+it.each<[ErrorCode, boolean]>([
+  ['invalid_api_key', true],
+  ['expired_api_key', true],
+  ['revoked_api_key', true],
+  ['missing_api_key', false],
+  ['malformed_authorization', false],
+  ['ip_not_allowed', false],
+  ['account_suspended', false],
+  ['authentication_unavailable', false],
+])('%s is an attempt: %s', (code, counts) => {
+  fail('192.0.2.1', 10, code);
+  expect(refusedFor('192.0.2.1') > 0).toBe(counts);
+});
+
+it('zero counts nothing', () => {
+  attempts = new FailedAttempts(0, clock, logger);
+  fail('192.0.2.1', 1_000);
+  expect(refusedFor('192.0.2.1')).toBe(0);
+});
+
+it('a hundred thousand addresses push out those whose minute ends first', () => {
+  fail('192.0.2.1', 3);
+  nowMs += 1_000;
+  for (let index = 0; index < 49_999; index++) fail(`10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`);
+  expect(refusedFor('192.0.2.1')).toBeGreaterThan(0);
+  fail('203.0.113.1', 3);
+  expect(refusedFor('192.0.2.1')).toBe(0);
+  expect(refusedFor('203.0.113.1')).toBeGreaterThan(0);
+});

@@ -1,0 +1,122 @@
+/**
+ * The throttle of addresses that try keys: so many wrong ones in a minute, then 429 until that minute is over. Counted in
+ * this process alone. While nobody fails there is nothing to look up; a known key from an address without failures pays one
+ * look-up while somebody else fails.
+ */
+import type { Clock } from '../clock.js';
+import { Problem, type ErrorCode } from '../errors.js';
+import type { Logger } from '../log.js';
+import { METRICS } from '../metrics.js';
+import { clientNetwork } from './client-network.js';
+
+/** From the first wrong key of an address on. */
+const WINDOW_MS = 60_000;
+/** Beyond it the window that ends first makes room. */
+const MOST_ADDRESSES = 50_000;
+const JITTER_SECONDS = 3;
+
+/** What a key that does not open anything is answered with. No key at all is not an attempt. */
+const FAILURES: ReadonlySet<ErrorCode> = new Set(['invalid_api_key', 'expired_api_key', 'revoked_api_key']);
+
+interface Window {
+  failures: number;
+  readonly endMs: number;
+}
+
+export class FailedAttempts {
+  /** In the order of their ends, because a window never moves and all are equally long. */
+  private readonly windows = new Map<string, Window>();
+  private earliestEndMs = Infinity;
+  private warnedOfProxy = false;
+
+  /** @param perMinute failures of one address before it is throttled; 0: never. */
+  constructor(
+    private readonly perMinute: number,
+    private readonly clock: Clock,
+    private readonly log: Logger,
+  ) {
+    METRICS.failedAttemptAddresses.collect = () => METRICS.failedAttemptAddresses.series().set(this.windows.size);
+  }
+
+  /** @throws Problem `too_many_failed_attempts` with `Retry-After` while the address has no attempt left. */
+  refuseThrottled(address: string): void {
+    if (this.windows.size === 0) return;
+    const now = this.clock.now();
+    if (now >= this.earliestEndMs) this.forgetUntil(now);
+    const window = this.windows.get(clientNetwork(address));
+    if (window === undefined || window.failures < this.perMinute || isOver(window, now)) return;
+    const seconds = Math.ceil((window.endMs - now) / 1_000) + Math.floor(Math.random() * JITTER_SECONDS);
+    throw new Problem('too_many_failed_attempts', {
+      detail: `Too many requests from your address had a wrong API key. Correct the key, and go on in ${seconds} seconds.`,
+      headers: ['Retry-After', String(seconds)],
+    });
+  }
+
+  /**
+   * Counts what a request was refused with, where that was a wrong key.
+   * @param isShared whether the address is a proxy's that stands for everyone behind it; asked on failures only.
+   */
+  note(error: unknown, address: string, isShared: () => boolean): void {
+    if (this.perMinute === 0 || !(error instanceof Problem) || !FAILURES.has(error.code)) return;
+    if (isShared()) {
+      this.leaveOut(address);
+      return;
+    }
+    const network = clientNetwork(address);
+    const now = this.clock.now();
+    const window = this.windowOf(network, now);
+    window.failures++;
+    METRICS.failedAttempts.series('counted').inc();
+    if (window.failures !== this.perMinute) return;
+    METRICS.failedAttempts.series('throttled').inc();
+    this.log.warn(
+      { event: 'address_throttled', client_network: network, failures: window.failures },
+      'An address sent too many wrong keys and gets 429 until its minute is over',
+    );
+  }
+
+  private windowOf(network: string, now: number): Window {
+    const known = this.windows.get(network);
+    if (known !== undefined && !isOver(known, now)) return known;
+    this.windows.delete(network);
+    if (this.windows.size >= MOST_ADDRESSES) this.forgetFirst();
+    const begun: Window = { failures: 0, endMs: now + WINDOW_MS };
+    this.windows.set(network, begun);
+    this.earliestEndMs = Math.min(this.earliestEndMs, begun.endMs);
+    return begun;
+  }
+
+  private forgetUntil(now: number): void {
+    this.earliestEndMs = Infinity;
+    for (const [network, window] of this.windows) {
+      if (!isOver(window, now)) {
+        this.earliestEndMs = window.endMs;
+        return;
+      }
+      this.windows.delete(network);
+    }
+  }
+
+  private forgetFirst(): void {
+    for (const network of this.windows.keys()) {
+      this.windows.delete(network);
+      return;
+    }
+  }
+
+  /** Throttling a load balancer that nobody has told us of would shut out everyone behind it. */
+  private leaveOut(address: string): void {
+    METRICS.failedAttempts.series('unknown_proxy').inc();
+    if (this.warnedOfProxy) return;
+    this.warnedOfProxy = true;
+    this.log.warn(
+      { event: 'proxy_not_trusted', client_address: address },
+      'Requests come through a proxy that gateway.trustedProxies does not name: addresses of clients are not known',
+    );
+  }
+}
+
+/** A clock that was set back must not make a window longer. */
+function isOver(window: Window, now: number): boolean {
+  return now >= window.endMs || window.endMs - now > WINDOW_MS;
+}
