@@ -193,6 +193,12 @@ export const METRICS = {
     'trailgate_usage_flush_lag_seconds',
     'Age of the oldest month count that is not yet in the database.',
   ),
+  quotaNotices: counter(
+    'trailgate_quota_notices_total',
+    'Notices that a month is nearly or wholly used up, by policy and threshold in percent.',
+    'policy',
+    'threshold',
+  ),
   keyCacheEntries: gauge('trailgate_key_cache_entries', 'Keys in memory, by kind (known, unknown).', 'kind'),
   keyLookups: counter('trailgate_key_lookups_total', 'Look-ups of keys, by where the answer came from.', 'result'),
   keyStaleAnswers: counter(

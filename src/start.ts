@@ -9,6 +9,7 @@ import type { Config } from './config/schema.js';
 import { openDatabase, type DatabaseHandle } from './database/connect.js';
 import { lockDataDir } from './database/data-lock.js';
 import { setErrorsUrl } from './errors.js';
+import { EventOutbox } from './events/outbox.js';
 import { createGatewayApplication } from './gateway/gateway.application.js';
 import { LifeCycle } from './gateway/life-cycle.js';
 import { Routes } from './gateway/routes.js';
@@ -74,6 +75,7 @@ interface Domain {
   readonly catalogue: Catalogue;
   readonly accounts: AccountStore;
   readonly keyStore: ApiKeyStore;
+  readonly events: EventOutbox;
   readonly usage: UsageReader;
 }
 
@@ -124,19 +126,22 @@ async function openDomain(config: Config, log: Log, shutdown: Shutdown): Promise
     catalogue,
     accounts: new AccountStore(storeDeps),
     keyStore: new ApiKeyStore(storeDeps),
+    events: new EventOutbox(database.db, systemClock),
     usage: new UsageReader(file.plans, quotas.storage),
   };
 }
 
 /** Housekeeping; webhooks and roll-ups will join it. */
-function startWorker({ keyStore }: Domain, log: Log, shutdown: Shutdown): void {
+function startWorker({ keyStore, events }: Domain, log: Log, shutdown: Shutdown): void {
   const clean = (): void => {
-    keyStore.deleteDeadSecrets().catch((error: unknown) => {
-      log.logger.warn(
-        { event: 'housekeeping_failed', err: error },
-        'Old secrets were not forgotten; tried again tomorrow',
-      );
-    });
+    for (const forget of [keyStore.deleteDeadSecrets(), events.deleteOld()]) {
+      forget.catch((error: unknown) => {
+        log.logger.warn(
+          { event: 'housekeeping_failed', err: error },
+          'Old secrets or events were not forgotten; tried again tomorrow',
+        );
+      });
+    }
   };
   clean();
   const timer = setInterval(clean, HOUSEKEEPING_INTERVAL_MS);
@@ -146,7 +151,7 @@ function startWorker({ keyStore }: Domain, log: Log, shutdown: Shutdown): void {
 
 /** Without the admin role the listener has health and metrics alone; every process has those. */
 async function startAdmin(
-  { config, database, quotas, catalogue, accounts, keyStore, usage }: Domain,
+  { config, database, quotas, catalogue, accounts, keyStore, events, usage }: Domain,
   token: string | undefined,
   log: Log,
   shutdown: Shutdown,
@@ -159,6 +164,7 @@ async function startAdmin(
           accounts,
           keys: keyStore,
           auditLog: new AuditLog(database.db),
+          events,
           catalogue,
           usageReader: usage,
           throttlerStorage: quotas.storage,

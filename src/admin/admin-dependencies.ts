@@ -1,6 +1,7 @@
 /** What the admin application is given by whoever starts it. */
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { Clock } from '../clock.js';
+import type { EventOutbox } from '../events/outbox.js';
 import type { AccountStore } from '../keys/accounts.js';
 import type { ApiKeyStore } from '../keys/api-key-store.js';
 import type { AuditLog } from '../keys/audit-log.js';
@@ -26,6 +27,7 @@ export interface AdminApiDependencies {
   readonly accounts: AccountStore;
   readonly keys: ApiKeyStore;
   readonly auditLog: AuditLog;
+  readonly events: EventOutbox;
   readonly catalogue: Catalogue;
   readonly usageReader: Pick<UsageReader, 'read'>;
   readonly throttlerStorage: ThrottlerStorage;

@@ -2,6 +2,7 @@
 import { Module, type DynamicModule, type Provider, type Type } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
+import { EventOutbox } from '../events/outbox.js';
 import { AccountStore } from '../keys/accounts.js';
 import { ApiKeyStore } from '../keys/api-key-store.js';
 import { AuditLog } from '../keys/audit-log.js';
@@ -12,6 +13,7 @@ import { ADMIN_DEPENDENCIES, type AdminApiDependencies, type AdminDependencies }
 import { AccountApiKeysController } from './api-keys/account-api-keys.controller.js';
 import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { AuditLogController } from './audit-log/audit-log.controller.js';
+import { EventsController } from './events/events.controller.js';
 import { HealthController } from './health/health.controller.js';
 import { openApiDocument } from './openapi/openapi-document.js';
 import { OPENAPI_DOCUMENT, OpenApiController } from './openapi/openapi.controller.js';
@@ -31,6 +33,7 @@ const API_CONTROLLERS: readonly Type[] = [
   AccountApiKeysController,
   ApiKeysController,
   UsageController,
+  EventsController,
   ScopesController,
   PlansController,
   AuditLogController,
@@ -66,6 +69,7 @@ function apiProviders(api: AdminApiDependencies): Provider[] {
     { provide: AccountStore, useValue: api.accounts },
     { provide: ApiKeyStore, useValue: api.keys },
     { provide: AuditLog, useValue: api.auditLog },
+    { provide: EventOutbox, useValue: api.events },
     { provide: Catalogue, useValue: api.catalogue },
     { provide: UsageReader, useValue: api.usageReader },
     { provide: OPENAPI_DOCUMENT, useFactory: () => openApiDocument(API_CONTROLLERS, API_VERSION) },

@@ -5,6 +5,7 @@ import { parseDay, parseLimit } from './options.js';
 import { clientAction, showFields, showRows, type CommonOptions, type Terminal } from './terminal.js';
 
 const ACCOUNT_COLUMNS = ['id', 'name', 'plan', 'status', 'time_zone', 'billing_day'];
+const EVENT_COLUMNS = ['created_at', 'type', 'data.policy', 'data.threshold_percent', 'data.used', 'data.limit', 'id'];
 const AUDIT_COLUMNS = ['created_at', 'actor', 'action', 'target.id', 'ip', 'request_id'];
 const WINDOW_COLUMNS = ['policy', 'limit', 'used', 'remaining', 'resets_at'];
 
@@ -38,6 +39,7 @@ export function addAccountCommands(program: Command, terminal: Terminal): void {
     terminal,
     async (client, [id = ''], options) => showFields(await client.call(path('accounts', id)), options),
   );
+  addEventsCommand(accounts, terminal);
   const create = accounts
     .command('create')
     .description('create an account')
@@ -57,6 +59,17 @@ export function addAccountCommands(program: Command, terminal: Terminal): void {
   );
   addStatusCommand(accounts, terminal, 'suspend', 'suspended', 'refuse all keys of an account until it is activated');
   addStatusCommand(accounts, terminal, 'activate', 'active', 'let the keys of a suspended account work again');
+}
+
+function addEventsCommand(accounts: Command, terminal: Terminal): void {
+  const events = accounts
+    .command('events')
+    .description('list what the gateway has had to tell an account, newest first')
+    .argument('<account>', 'id of the account')
+    .option('--limit <n>', 'most rows', parseLimit, 50);
+  clientAction<ListOptions>(events, terminal, async (client, [id = ''], options) =>
+    showRows(EVENT_COLUMNS, await client.rows(path('accounts', id, 'events'), options.limit), options),
+  );
 }
 
 function withCalendar(command: Command): Command {

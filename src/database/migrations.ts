@@ -116,10 +116,27 @@ const monthLabels: Migration = {
   },
 };
 
+const events: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await db.schema
+      .createTable('event')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('account_id', 'text', (column) => column.notNull())
+      .addColumn('type', 'text', (column) => column.notNull())
+      .addColumn('data', 'text', (column) => column.notNull())
+      .addColumn('dedupe_key', 'text', (column) => column.notNull().unique())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .execute();
+    await db.schema.createIndex('event_account_id').on('event').columns(['account_id', 'id']).execute();
+    await db.schema.createIndex('event_created_at').on('event').column('created_at').execute();
+  },
+};
+
 /** In the order in which they run; the name says since when. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_counters_audit': first,
   '0002_month_labels': monthLabels,
+  '0005_events': events,
 };
 
 /**

@@ -78,6 +78,20 @@ export interface AuditEntryTable {
   created_at: number;
 }
 
+/** The outbox: what the gateway has to tell accounts, before anybody is told. */
+export interface EventTable {
+  /** `evt_…`, ordered by time. */
+  id: string;
+  account_id: string;
+  /** `quota.threshold_reached`, … */
+  type: string;
+  /** JSON. */
+  data: string;
+  /** Unique: what happened once is told once, however many processes notice it. */
+  dedupe_key: string;
+  created_at: number;
+}
+
 /** Facts about this installation: who seeded it, what it was started with. */
 export interface InstallationTable {
   name: string;
@@ -90,5 +104,6 @@ export interface Tables {
   api_key_secret: ApiKeySecretTable;
   quota_counter: QuotaCounterTable;
   audit_entry: AuditEntryTable;
+  event: EventTable;
   installation: InstallationTable;
 }

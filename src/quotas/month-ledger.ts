@@ -8,8 +8,9 @@ import type { Tables } from '../database/schema.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
 import type { MonthCount, MonthSource } from './counter-store.js';
+import { MonthNotices, noticesDue, type MonthNotice } from './month-notices.js';
 import type { MonthPeriod } from './month-period.js';
-import type { QuotaDecision, QuotaSubject } from './policies.js';
+import { ACCOUNT_MONTH, KEY_MONTH, type QuotaDecision, type QuotaSubject } from './policies.js';
 
 const ROWS_PER_STATEMENT = 500;
 
@@ -31,6 +32,7 @@ export class MonthLedger implements MonthSource {
   private oldestDirtyMs = 0;
   private flushing: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
+  private readonly notices: MonthNotices;
 
   constructor(
     private readonly db: Kysely<Tables>,
@@ -39,6 +41,7 @@ export class MonthLedger implements MonthSource {
     /** Where the counters live in this process; without it, the last that was seen of shared ones has to do. */
     private readonly exact?: ExactCounts,
   ) {
+    this.notices = new MonthNotices(clock, log);
     METRICS.usageFlushLag.collect = () =>
       METRICS.usageFlushLag
         .series()
@@ -71,6 +74,17 @@ export class MonthLedger implements MonthSource {
     this.dirty.set(subject, decision.period);
   }
 
+  /**
+   * Remembers a refusal by a month's limit: nothing has been counted, but where the limit was lowered below what is used, its notices
+   * are due. Once for each subject and month, because a changed limit is another subject.
+   */
+  noteRefusal(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period' | 'violated'>): void {
+    if ((decision.violated & (ACCOUNT_MONTH | KEY_MONTH)) === 0) return;
+    if (subject.refusedMonth === decision.period.label) return;
+    subject.refusedMonth = decision.period.label;
+    this.note(subject, decision);
+  }
+
   /** Flushes every `intervalMs` from now on. */
   start(intervalMs: number): void {
     this.timer = setInterval(() => void this.flush().catch(() => undefined), intervalMs);
@@ -95,11 +109,12 @@ export class MonthLedger implements MonthSource {
     const batch = this.dirty;
     const oldestMs = this.oldestDirtyMs;
     this.dirty = new Map();
-    const rows = this.rowsOf(batch);
+    const { rows, notices } = this.rowsOf(batch);
     try {
       for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) {
         await this.upsert(rows.slice(at, at + ROWS_PER_STATEMENT));
       }
+      this.notices.written(notices, await this.notices.write(this.db, notices));
       METRICS.usageFlushes.series('written').inc();
     } catch (error) {
       METRICS.usageFlushes.series('failed').inc();
@@ -119,8 +134,9 @@ export class MonthLedger implements MonthSource {
   }
 
   /** The rows of a batch; clears the marks first, so that what is counted from here on is noted again. */
-  private rowsOf(batch: ReadonlyMap<QuotaSubject, MonthPeriod>): Row[] {
+  private rowsOf(batch: ReadonlyMap<QuotaSubject, MonthPeriod>): { rows: Row[]; notices: MonthNotice[] } {
     const rows = new Map<string, Row>();
+    const notices: MonthNotice[] = [];
     const now = this.clock.now();
     const put = (accountId: string, keyId: string, { month: period, used }: MonthCount): void => {
       const id = `${accountId}/${keyId}/${period}`;
@@ -139,9 +155,12 @@ export class MonthLedger implements MonthSource {
       if (counts === undefined) continue;
       put(subject.accountId, '', counts.account);
       put(subject.accountId, subject.keyId, counts.key);
+      const period = counts.account.month === noted.label ? noted : subject.calendar.at(now);
+      notices.push(...noticesDue(subject, period, counts));
     }
     // One order for all nodes: two that write the same rows wait for each other instead of deadlocking.
-    return [...rows.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+    const sorted = [...rows.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+    return { rows: sorted, notices };
   }
 
   /** Of several nodes, the one that saw most is right. A process with counters of its own knows, also what was given back. */

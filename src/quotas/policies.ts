@@ -66,6 +66,11 @@ export class QuotaSubject {
   limitsTextPeriod = 0;
   /** Label of the month whose counts have changed since they were last written to the database; 0: none. */
   dirtyMonth = 0;
+  /** Notices of a month's use that are known to stand in the database, as bits, and the month that they are of. */
+  noticed = 0;
+  noticedMonth = 0;
+  /** Label of the month in which a month's limit has refused something; 0: none. */
+  refusedMonth = 0;
   /** The last refusal, and when it came in by this node's clock (ms): it holds for the next requests without asking. */
   refusal: QuotaDecision | undefined;
   refusedAtMs = 0;

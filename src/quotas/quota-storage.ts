@@ -117,6 +117,7 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     } else {
       subject.refusal = decision;
       subject.refusedAtMs = this.clock.now();
+      this.ledger.noteRefusal(subject, decision);
     }
     return decision;
   }

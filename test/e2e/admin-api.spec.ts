@@ -1,6 +1,8 @@
 /** What the admin API promises to operators and scripts, on both databases. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { NewEvent } from '../../src/events/event-types.js';
+import { addEvents } from '../../src/events/outbox.js';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { DATABASE_KINDS, testDatabase } from '../support/database.js';
@@ -147,6 +149,40 @@ describe.each(DATABASE_KINDS)('the admin API on %s', (kind) => {
     });
   });
 
+  describe('events', () => {
+    const reached = (name: string, percent: 80 | 100): NewEvent => {
+      const end = '2026-12-01T00:00:00+00:00';
+      const limits = { policy: 'account-month', threshold_percent: percent, limit: 10, used: percent / 10 } as const;
+      const period = { period_start: '2026-11-01T00:00:00+00:00', period_end: end, resets_at: end };
+      const data = { account_id: accountId, api_key_id: null, ...limits, ...period };
+      return { type: 'quota.threshold_reached', accountId, data, dedupeKey: `${accountId}/${name}` };
+    };
+
+    it('of an account are listed in pages, newest first', async () => {
+      const events = [reached('one', 80), reached('two', 100)];
+      await addEvents(database.db, events, running.stores.clock.now());
+      const { data, next_cursor: cursor } = (await request('GET', `/accounts/${accountId}/events?limit=1`)).json();
+      expect(data).toEqual([
+        {
+          id: expect.stringMatching(/^evt_/),
+          type: 'quota.threshold_reached',
+          account_id: accountId,
+          data: events[1]!.data,
+          created_at: expect.stringMatching(RFC_3339),
+        },
+      ]);
+      const next = await request('GET', `/accounts/${accountId}/events?limit=1&cursor=${String(cursor)}`);
+      expect(next.json()).toMatchObject({ data: [{ data: { threshold_percent: 80 } }], has_more: false });
+    });
+
+    it('of an account that is not there are 404, and of no other account', async () => {
+      expectProblem(await request('GET', '/accounts/acc_none/events'), 404, 'resource_not_found');
+      await addEvents(database.db, [reached('three', 80)], running.stores.clock.now());
+      const other = await running.admin.createAccount({ plan: 'pro' });
+      expect((await request('GET', `/accounts/${other.id}/events`)).json()).toMatchObject({ data: [] });
+    });
+  });
+
   describe('wrong fields', () => {
     it.each([
       ['an unknown scope', { scopes: ['customers:read', 'nothing:read'] }, '#/scopes/1'],
@@ -272,6 +308,7 @@ describe.each(DATABASE_KINDS)('the admin API on %s', (kind) => {
         key: { minute: 60, month: null },
         account: { minute: null, month: null },
         on_redis_loss: 'local',
+        charge: 'all',
       });
     });
   });

@@ -105,6 +105,12 @@ describe('the client commands', () => {
     expect((await cli('audit', 'list', '--account', accountId)).out).toMatch(/operator +account\.created +acc_/);
   });
 
+  it('list the events of an account', async () => {
+    expect(await cli('accounts', 'events', accountId)).toEqual({ out: 'none\n', err: '', code: 0 });
+    const missing = await cli('accounts', 'events', 'acc_none');
+    expect(missing).toMatchObject({ out: '', code: 1 });
+  });
+
   it('follow the pages of a list up to the limit, and say that there is more', async () => {
     const { id } = await running.admin.createAccount({ plan: 'pro' });
     for (let count = 0; count < 105; count += 1) {

@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { createAdminApplication } from '../../src/admin/admin.application.js';
 import type { AdminDependencies, Readiness } from '../../src/admin/admin-dependencies.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
+import { EventOutbox } from '../../src/events/outbox.js';
 import { metricsText } from '../../src/metrics.js';
 import { MonthLedger } from '../../src/quotas/month-ledger.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
@@ -45,6 +46,7 @@ export async function startAdmin(
     accounts: stores.accounts,
     keys: stores.keys,
     auditLog: stores.auditLog,
+    events: new EventOutbox(database.db, clock),
     catalogue: stores.catalogue,
     usageReader: new UsageReader(TEST_CONFIG.file.plans, storage),
     throttlerStorage: storage,

@@ -68,8 +68,8 @@ export function describeCounterStores(suite: (under: () => StoreUnderTest) => vo
   });
 }
 
-export function times<T>(count: number, make: () => T): T[] {
-  return Array.from({ length: count }, make);
+export function times<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index));
 }
 
 export function admittedOf(decisions: readonly QuotaDecision[]): number {

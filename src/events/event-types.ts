@@ -1,0 +1,44 @@
+/** What the gateway itself has to tell an account. The names and the `data` of events are a contract with whoever receives them. */
+
+/** `data` of `quota.threshold_reached`. */
+export interface QuotaThresholdReached {
+  readonly account_id: string;
+  /** Null where the limit is the account's. */
+  readonly api_key_id: string | null;
+  readonly policy: 'account-month' | 'key-month';
+  readonly threshold_percent: 80 | 100;
+  readonly limit: number;
+  /** When it was noticed: at or beyond the threshold. */
+  readonly used: number;
+  /** RFC 3339 with the account's offset, as the two below. */
+  readonly period_start: string;
+  /** The first instant that is no longer in the period. */
+  readonly period_end: string;
+  /** When the limit is whole again: the period's end. */
+  readonly resets_at: string;
+}
+
+/** `data` by the type of the event. */
+export interface EventData {
+  'quota.threshold_reached': QuotaThresholdReached;
+}
+
+export type EventType = keyof EventData;
+
+/** An event before it has an id and a time. */
+export interface NewEvent<Type extends EventType = EventType> {
+  readonly type: Type;
+  readonly accountId: string;
+  readonly data: EventData[Type];
+  /** Names what has happened: a second event with this name is none. */
+  readonly dedupeKey: string;
+}
+
+export interface Event {
+  /** `evt_…`, ordered by time. */
+  readonly id: string;
+  readonly type: EventType;
+  readonly accountId: string;
+  readonly data: EventData[EventType];
+  readonly createdAt: number;
+}

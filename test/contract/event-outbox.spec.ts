@@ -1,0 +1,106 @@
+/** What the outbox promises, on both databases. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { NewEvent } from '../../src/events/event-types.js';
+import { addEvents, EventOutbox } from '../../src/events/outbox.js';
+import { times } from '../support/counter-stores.js';
+import { DATABASE_KINDS, testDatabase } from '../support/database.js';
+import { TestClock } from '../support/stores.js';
+
+const DAY_MS = 86_400_000;
+
+const event = (name: string, accountId = 'acc_1', used = 8): NewEvent => ({
+  type: 'quota.threshold_reached',
+  accountId,
+  data: {
+    account_id: accountId,
+    api_key_id: null,
+    policy: 'account-month',
+    threshold_percent: 80,
+    limit: 10,
+    used,
+    period_start: '2026-11-01T00:00:00+00:00',
+    period_end: '2026-12-01T00:00:00+00:00',
+    resets_at: '2026-12-01T00:00:00+00:00',
+  },
+  dedupeKey: name,
+});
+
+describe.each(DATABASE_KINDS)('the outbox on %s', (kind) => {
+  let database: DatabaseHandle;
+  let clock: TestClock;
+  let outbox: EventOutbox;
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    clock = new TestClock();
+    outbox = new EventOutbox(database.db, clock);
+  });
+  afterEach(() => database.close());
+
+  const add = (...events: NewEvent[]) => addEvents(database.db, events, clock.now());
+
+  it('gives an event back as it was added, with an id and a time', async () => {
+    await add(event('one'));
+    const { type, accountId, data } = event('one');
+    expect((await outbox.list({ accountId, limit: 10 })).data).toEqual([
+      { id: expect.stringMatching(/^evt_[0-9a-z]{25}$/), type, accountId, data, createdAt: clock.now() },
+    ]);
+  });
+
+  it('says of each event whether it is new, and keeps the first of a name', async () => {
+    expect(await add(event('one'), event('two'))).toEqual(new Set(['one', 'two']));
+    expect(await add(event('two', 'acc_1', 9), event('three'))).toEqual(new Set(['three']));
+    const { data } = await outbox.list({ accountId: 'acc_1', limit: 10 });
+    expect(data.map((row) => row.data.used)).toEqual([8, 8, 8]);
+  });
+
+  it('gives each of many events to exactly one of those who add it at the same moment', async () => {
+    const many = times(1_200, (index) => event(`event ${index}`));
+    const added = await Promise.all(times(4, (turn) => add(...(turn % 2 === 0 ? many : many.toReversed()))));
+    expect(added.reduce((sum, keys) => sum + keys.size, 0)).toBe(1_200);
+    expect(new Set(added.flatMap((keys) => [...keys])).size).toBe(1_200);
+  });
+
+  it('keeps the order in which events were added together', async () => {
+    await add(...['c', 'a', 'd', 'b'].map((name, index) => event(name, 'acc_1', index)));
+    const { data } = await outbox.list({ accountId: 'acc_1', limit: 10 });
+    expect(data.map((row) => row.data.used)).toEqual([3, 2, 1, 0]);
+  });
+
+  it('adds nothing of a transaction that is rolled back', async () => {
+    const change = database.db.transaction().execute(async (trx) => {
+      await addEvents(trx, [event('one')], clock.now());
+      throw new Error('the change failed');
+    });
+    await expect(change).rejects.toThrow('the change failed');
+    expect((await outbox.list({ accountId: 'acc_1', limit: 10 })).data).toEqual([]);
+    expect(await add(event('one'))).toEqual(new Set(['one']));
+  });
+
+  it('lists the events of one account in pages, newest first', async () => {
+    for (let index = 0; index < 5; index++) {
+      await add(event(`mine ${index}`, 'acc_1', index), event(`other ${index}`, 'acc_2'));
+    }
+    const used: number[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await outbox.list({ accountId: 'acc_1', limit: 2, cursor });
+      used.push(...page.data.map(({ data }) => data.used));
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    expect(used).toEqual([4, 3, 2, 1, 0]);
+    const { nextCursor } = await outbox.list({ accountId: 'acc_2', limit: 2 });
+    await expect(outbox.list({ accountId: 'acc_1', limit: 2, cursor: nextCursor ?? '' })).rejects.toMatchObject({
+      code: 'invalid_cursor',
+    });
+  });
+
+  it('forgets what is older than ninety days', async () => {
+    await add(event('old'));
+    clock.advance(DAY_MS);
+    await add(event('new'));
+    clock.advance(89 * DAY_MS + 1);
+    await outbox.deleteOld();
+    expect(await add(event('old'), event('new'))).toEqual(new Set(['old']));
+  });
+});

@@ -1,0 +1,151 @@
+/** A month's notices stand in the outbox exactly once, over many processes and restarts, on both databases. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { EventOutbox } from '../../src/events/outbox.js';
+import { METRICS } from '../../src/metrics.js';
+import { MonthLedger } from '../../src/quotas/month-ledger.js';
+import type { QuotaSubject } from '../../src/quotas/policies.js';
+import { ProcessCounters } from '../../src/quotas/process-counters.js';
+import { QuotaStorage } from '../../src/quotas/quota-storage.js';
+import { ProcessThrottleWindows } from '../../src/quotas/throttle-windows.js';
+import { times } from '../support/counter-stores.js';
+import { DATABASE_KINDS, testDatabase } from '../support/database.js';
+import { subjectWith } from '../support/quotas.js';
+import { TestClock } from '../support/stores.js';
+
+const LOG = pino({ level: 'silent' });
+const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
+
+/** A process with counters of its own. */
+class Node {
+  readonly ledger: MonthLedger;
+  private readonly storage: QuotaStorage;
+
+  constructor(database: DatabaseHandle, clock: TestClock) {
+    this.ledger = new MonthLedger(database.db, clock, LOG, (subject) => counters.monthUsed(subject));
+    const counters: ProcessCounters = new ProcessCounters(clock, this.ledger);
+    const throttles = new ProcessThrottleWindows(clock);
+    this.storage = new QuotaStorage(counters, undefined, this.ledger, throttles, clock, LOG);
+  }
+
+  async use(subject: QuotaSubject, requests: number): Promise<void> {
+    for (let request = 0; request < requests; request++) await this.storage.decide(subject, 1);
+  }
+
+  async useAndFlush(subject: QuotaSubject, requests: number): Promise<void> {
+    await this.use(subject, requests);
+    await this.ledger.flush();
+  }
+}
+
+describe.each(DATABASE_KINDS)('notices of a month on %s', (kind) => {
+  let database: DatabaseHandle;
+  let clock: TestClock;
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    clock = new TestClock(NOW_MS);
+  });
+  afterEach(() => database.close());
+
+  const given = async (accountId = 'acc_1') =>
+    (await new EventOutbox(database.db, clock).list({ accountId, limit: 100 })).data
+      .map(({ data }) => `${data.policy} ${data.threshold_percent} % at ${data.used} of ${data.limit}`)
+      .toSorted();
+  const limited = (accountMonth: number, keyId = 'key_1') => subjectWith({ accountMonth }, { keyId });
+
+  it('come with the flush after 80 and after 100 percent, and not again', async () => {
+    const node = new Node(database, clock);
+    const subject = limited(100);
+    await node.useAndFlush(subject, 79);
+    expect(await given()).toEqual([]);
+    await node.useAndFlush(subject, 1);
+    expect(await given()).toEqual(['account-month 80 % at 80 of 100']);
+    await node.useAndFlush(subject, 10);
+    await node.useAndFlush(subject, 10);
+    await node.useAndFlush(subject, 10);
+    expect(await given()).toEqual(['account-month 100 % at 100 of 100', 'account-month 80 % at 80 of 100']);
+  });
+
+  it('are both given when both are passed between two flushes, and for key and account', async () => {
+    const node = new Node(database, clock);
+    await node.useAndFlush(subjectWith({ accountMonth: 20, keyMonth: 10 }), 30);
+    expect(await given()).toEqual(['key-month 100 % at 10 of 10', 'key-month 80 % at 10 of 10']);
+    await node.useAndFlush(subjectWith({ accountMonth: 20, keyMonth: 10 }, { keyId: 'key_2' }), 7);
+    expect(await given()).toEqual([
+      'account-month 80 % at 17 of 20',
+      'key-month 100 % at 10 of 10',
+      'key-month 80 % at 10 of 10',
+    ]);
+  });
+
+  it('are given once by several keys of an account, by a process that starts again, and by a subject that is built anew', async () => {
+    const node = new Node(database, clock);
+    const keys = times(5, (index) => limited(50, `key_${index}`));
+    for (const key of keys) await node.use(key, 9);
+    await node.ledger.flush();
+    expect(await given()).toEqual(['account-month 80 % at 45 of 50']);
+    const restarted = new Node(database, clock);
+    await restarted.useAndFlush(limited(50), 1);
+    await restarted.useAndFlush(limited(50, 'key_3'), 1);
+    expect(await given()).toHaveLength(1);
+  });
+
+  it('are given once, and counted once, by processes that flush at the same moment', async () => {
+    const before = METRICS.quotaNotices.series('account-month', 80).value;
+    const nodes = times(6, () => new Node(database, clock));
+    const accounts = times(40, (index) => `acc_${index}`);
+    for (const node of nodes) {
+      for (const accountId of accounts) await node.use(subjectWith({ accountMonth: 10 }, { accountId }), 8);
+    }
+    await Promise.all(nodes.map(({ ledger }) => ledger.flush()));
+    for (const accountId of accounts) expect(await given(accountId)).toEqual(['account-month 80 % at 8 of 10']);
+    expect(METRICS.quotaNotices.series('account-month', 80).value - before).toBe(accounts.length);
+  });
+
+  it('come after a flush that failed', async () => {
+    const node = new Node(database, clock);
+    const subject = limited(10);
+    await node.use(subject, 8);
+    await sql`alter table event rename to away`.execute(database.db);
+    await expect(node.ledger.flush()).rejects.toThrow(/event/);
+    await sql`alter table away rename to event`.execute(database.db);
+    await node.ledger.flush();
+    expect(await given()).toEqual(['account-month 80 % at 8 of 10']);
+  });
+
+  it('come when a limit is lowered below what is used, though nothing is admitted on it any more', async () => {
+    const node = new Node(database, clock);
+    await node.useAndFlush(limited(1_000), 60);
+    expect(await given()).toEqual([]);
+    const lowered = limited(50);
+    await node.useAndFlush(lowered, 1);
+    expect(await given()).toEqual(['account-month 100 % at 60 of 50', 'account-month 80 % at 60 of 50']);
+    await database.db.deleteFrom('quota_counter').execute();
+    await node.useAndFlush(lowered, 5);
+    expect(await database.db.selectFrom('quota_counter').selectAll().execute()).toEqual([]);
+  });
+
+  it('do not come of a limit of 0, of none, or of a minute', async () => {
+    const node = new Node(database, clock);
+    await node.use(limited(0), 3);
+    await node.use(subjectWith({}, { accountId: 'acc_2' }), 3);
+    await node.use(subjectWith({ accountMinute: 3, keyMinute: 3 }, { accountId: 'acc_3' }), 5);
+    await node.ledger.flush();
+    expect(await Promise.all(['acc_1', 'acc_2', 'acc_3'].map((accountId) => given(accountId)))).toEqual([[], [], []]);
+  });
+
+  it('come again in the next month', async () => {
+    const node = new Node(database, clock);
+    const subject = limited(10);
+    await node.useAndFlush(subject, 10);
+    clock.advance(Date.parse('2026-12-01T00:00:00Z') - NOW_MS);
+    await node.useAndFlush(subject, 8);
+    expect(await given()).toEqual([
+      'account-month 100 % at 10 of 10',
+      'account-month 80 % at 10 of 10',
+      'account-month 80 % at 8 of 10',
+    ]);
+  });
+});

@@ -1,0 +1,153 @@
+/** An account is told once that its month is nearly used up, and once that it is, however many gateways notice it. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { describeWithPostgres, describeWithRedis } from '../support/describe-with.js';
+import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
+import { eventually, sleep } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import type { Page } from '../support/admin.js';
+import { Caller } from '../support/rate-limit.js';
+import { sharedRedisUrl } from '../support/redis.js';
+
+const FLUSH_MS = 200;
+const CONFIG = {
+  usage: { flushInterval: `${FLUSH_MS}ms` },
+  plans: { month: { account: { month: 100 } }, small: { account: { month: 20 } } },
+};
+
+interface ThresholdEvent {
+  readonly type: string;
+  readonly account_id: string;
+  readonly data: Record<string, unknown>;
+}
+
+let backend: Backend;
+beforeAll(async () => {
+  backend = await startBackend(json({ ok: true }));
+});
+afterAll(() => backend.stop());
+
+const eventsOf = async ({ admin }: RunningTrailgate, accountId: string): Promise<readonly ThresholdEvent[]> =>
+  (await admin.call<Page<ThresholdEvent>>('GET', `/accounts/${accountId}/events`)).data;
+
+/** The thresholds that were told, oldest first, after the flushes that would tell of them again. */
+async function toldOf(gateway: RunningTrailgate, accountId: string, count: number): Promise<unknown[]> {
+  await eventually(`${count} notices`, async () => (await eventsOf(gateway, accountId)).length >= count);
+  await sleep(3 * FLUSH_MS);
+  return (await eventsOf(gateway, accountId)).map(({ data }) => data['threshold_percent']).toReversed();
+}
+
+/** Lines of the log about the account, over all gateways. */
+const loggedOf = (gateways: readonly RunningTrailgate[], accountId: string): unknown[] =>
+  gateways
+    .flatMap((gateway) => gateway.logs())
+    .filter((line) => line['event'] === 'quota_threshold_reached' && line['account_id'] === accountId)
+    .map((line) => line['percent'])
+    .toSorted((one, other) => Number(one) - Number(other));
+
+function describeGateways(start: () => Promise<RunningTrailgate[]>): void {
+  let gateways: RunningTrailgate[] = [];
+  let first: RunningTrailgate;
+  beforeAll(async () => {
+    gateways = await start();
+    first = gateways[0]!;
+  });
+  afterAll(() => Promise.all(gateways.map((gateway) => gateway.stop())));
+
+  const useOnAll = async (secret: string, requests: number): Promise<void> => {
+    const callers = gateways.map(({ gatewayUrl }) => new Caller(gatewayUrl, secret));
+    await Promise.all(callers.map((caller) => caller.burst(requests / gateways.length)));
+    for (const caller of callers) caller.close();
+  };
+
+  it('at 80 and at 100 percent, in the words of the account', async () => {
+    const account = await first.admin.createAccount({ plan: 'month', time_zone: 'Asia/Kolkata' });
+    const key = await first.admin.createKey(account.id);
+    await useOnAll(key.secret, 78);
+    await sleep(3 * FLUSH_MS);
+    expect(await eventsOf(first, account.id)).toEqual([]);
+    await useOnAll(key.secret, 10);
+    expect(await toldOf(first, account.id, 1)).toEqual([80]);
+    await useOnAll(key.secret, 60);
+    expect(await toldOf(first, account.id, 2)).toEqual([80, 100]);
+    expect(loggedOf(gateways, account.id)).toEqual([80, 100]);
+    const [reached] = await eventsOf(first, account.id);
+    const [window] = (await first.admin.usage(account.id)).windows;
+    expect(reached).toMatchObject({
+      id: expect.stringMatching(/^evt_/),
+      type: 'quota.threshold_reached',
+      account_id: account.id,
+      data: {
+        account_id: account.id,
+        api_key_id: null,
+        policy: 'account-month',
+        limit: 100,
+        used: 100,
+        period_start: expect.stringMatching(/-01T00:00:00\+05:30$/),
+        period_end: window!.resets_at,
+        resets_at: window!.resets_at,
+      },
+      created_at: expect.stringMatching(/\+05:30$/),
+    });
+  });
+
+  it('when its limit falls below what it has used', async () => {
+    const { account, key } = await first.admin.newKey('month');
+    await useOnAll(key.secret, 50);
+    await sleep(3 * FLUSH_MS);
+    expect(await eventsOf(first, account.id)).toEqual([]);
+    await first.admin.updateAccount(account.id, { plan: 'small' });
+    await eventually('the plan is in force', async () => {
+      const caller = new Caller(first.gatewayUrl, key.secret);
+      const { status } = await caller.get();
+      caller.close();
+      return status === 429;
+    });
+    await useOnAll(key.secret, 10);
+    expect(await toldOf(first, account.id, 2)).toEqual([80, 100]);
+    expect(loggedOf(gateways, account.id)).toEqual([80, 100]);
+  });
+}
+
+describe('an account on the embedded stores is told', () => {
+  describeGateways(async () => [await startTrailgate({ backend: backend.url, config: CONFIG })]);
+
+  it('no second time after a restart', async () => {
+    const before = await startTrailgate({ backend: backend.url, config: CONFIG });
+    const { account, key } = await before.admin.newKey('month');
+    const caller = new Caller(before.gatewayUrl, key.secret);
+    await caller.burst(85);
+    caller.close();
+    // What is due at the end is written at the end.
+    await before.stop();
+    const { dataDir, adminToken } = before;
+    const after = await startTrailgate({ backend: backend.url, config: CONFIG, dataDir, adminToken });
+    const again = new Caller(after.gatewayUrl, key.secret);
+    await again.burst(5);
+    expect(await toldOf(after, account.id, 1)).toEqual([80]);
+    again.close();
+    await after.stop();
+  });
+});
+
+describeWithRedis('an account on two gateways with Redis and SQLite is told', () => {
+  describeGateways(async () => {
+    const shared = { backend: backend.url, config: CONFIG, env: { REDIS_URL: await sharedRedisUrl() } };
+    const first = await startTrailgate(shared);
+    const { dataDir } = first;
+    return [first, await startTrailgate({ ...shared, roles: ['gateway'], dataDir })];
+  });
+});
+
+describeWithPostgres('an account on two gateways with Redis and PostgreSQL is told', () => {
+  let database: FreshDatabase;
+  beforeAll(async () => {
+    database = await freshDatabase();
+  });
+  describeGateways(async () => {
+    const env = { REDIS_URL: await sharedRedisUrl(), DATABASE_URL: database.url };
+    const shared = { backend: backend.url, config: CONFIG, env };
+    return [await startTrailgate(shared), await startTrailgate({ ...shared, roles: ['gateway'] })];
+  });
+  afterAll(() => database.drop());
+});
