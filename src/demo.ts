@@ -80,6 +80,7 @@ async function demoKey(running: Running, accountId: string, config: Config): Pro
       environment: 'live',
       expires_at: new Date(systemClock.now() + DEMO_KEY_LIFETIME_MS).toISOString(),
       allowed_ips: [],
+      limits: null,
     },
     CONTEXT,
   );

@@ -1,7 +1,7 @@
 /** `trailgate keys …`: API keys and their life. */
 import type { Command } from 'commander';
 import { CommandError, path, type Fields } from './admin-client.js';
-import { collectList, parseLimit, parseOverlap } from './options.js';
+import { collectList, parseKeyLimit, parseLimit, parseOverlap } from './options.js';
 import { clientAction, showFields, showRows, type CommonOptions, type Terminal } from './terminal.js';
 
 const KEY_COLUMNS = ['id', 'name', 'status', 'hint', 'scopes', 'expires_at', 'last_used_at'];
@@ -16,6 +16,9 @@ interface KeyOptions extends CommonOptions {
   readonly expiresAt?: string;
   readonly allowIp?: readonly string[];
   readonly anyIp?: boolean;
+  readonly minuteLimit?: number | 'none';
+  readonly monthLimit?: number | 'none';
+  readonly planLimits?: boolean;
 }
 
 /** The fields that were named; JSON leaves undefined out. */
@@ -29,7 +32,23 @@ function keyFields(options: KeyOptions): Fields {
     environment: options.environment,
     expires_at: options.expiry === false ? null : options.expiresAt,
     allowed_ips: options.anyIp === true ? [] : options.allowIp,
+    limits: limitsOf(options),
   };
+}
+
+/** Undefined where no limit is named; null for the plan's. */
+function limitsOf({ minuteLimit, monthLimit, planLimits }: KeyOptions): Fields | null | undefined {
+  const isNamed = minuteLimit !== undefined || monthLimit !== undefined;
+  const ofApi = (limit: number | 'none' | undefined): number | null | undefined => (limit === 'none' ? null : limit);
+  if (planLimits !== true) return isNamed ? { minute: ofApi(minuteLimit), month: ofApi(monthLimit) } : undefined;
+  if (isNamed) throw new CommandError('--plan-limits excludes --minute-limit and --month-limit.');
+  return null;
+}
+
+function withLimits(command: Command): Command {
+  return command
+    .option('--minute-limit <n>', "its own limit per minute instead of the plan's, or none", parseKeyLimit)
+    .option('--month-limit <n>', "its own limit per month instead of the plan's, or none", parseKeyLimit);
 }
 
 export function addKeyCommands(program: Command, terminal: Terminal): void {
@@ -78,7 +97,7 @@ function addCreate(keys: Command, terminal: Terminal): void {
     .option('--environment <environment>', 'live or test')
     .option('--expires-at <time>', 'RFC 3339 time at which it stops working')
     .option('--allow-ip <address>', 'an address or block that may use it; may be repeated', collectList);
-  clientAction<KeyOptions>(create, terminal, async (client, [id = ''], options) => {
+  clientAction<KeyOptions>(withLimits(create), terminal, async (client, [id = ''], options) => {
     const body = keyFields(options);
     const answer = showFields(await client.call(path('accounts', id, 'api-keys'), { method: 'POST', body }), options);
     terminal.err(SHOWN_ONCE);
@@ -93,8 +112,9 @@ function addUpdate(keys: Command, terminal: Terminal): void {
     .option('--expires-at <time>', 'RFC 3339 time at which it stops working')
     .option('--no-expiry', 'it never expires')
     .option('--allow-ip <address>', 'all the addresses that may use it; may be repeated', collectList)
-    .option('--any-ip', 'any address may use it');
-  clientAction<KeyOptions>(update, terminal, async (client, [id = ''], options) =>
+    .option('--any-ip', 'any address may use it')
+    .option('--plan-limits', "the plan's limits again");
+  clientAction<KeyOptions>(withLimits(update), terminal, async (client, [id = ''], options) =>
     showFields(await client.call(path('api-keys', id), { method: 'PATCH', body: keyFields(options) }), options),
   );
 }

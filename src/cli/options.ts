@@ -15,6 +15,17 @@ export function parseDay(text: string): number {
   return Number(text);
 }
 
+/** `--month-limit 5000`, `--month-limit none`; the bounds are the API's. */
+export function parseKeyLimit(text: string): number | 'none' {
+  return text === 'none' ? text : parseCount(text);
+}
+
+/** `--amount 1000`; the bounds are the API's. */
+export function parseCount(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of at most 15 digits.');
+  return Number(text);
+}
+
 /** `--overlap 24h` → seconds. */
 export function parseOverlap(text: string): number {
   const seconds = Object.hasOwn(OVERLAPS, text) ? OVERLAPS[text] : undefined;

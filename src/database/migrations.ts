@@ -116,6 +116,39 @@ const monthLabels: Migration = {
   },
 };
 
+/** What changes limits and usage beside the plan: limits of a key, grants of a month, counts that were set. */
+const quotaAdjustments: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await db.schema
+      .createTable('quota_adjustment')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('account_id', 'text', (column) => column.notNull().references('account.id'))
+      .addColumn('api_key_id', 'text', (column) => column.notNull())
+      .addColumn('period', 'integer', (column) => column.notNull())
+      .addColumn('period_ends_at', 'bigint', (column) => column.notNull())
+      .addColumn('type', 'text', (column) => column.notNull())
+      .addColumn('amount', 'bigint')
+      .addColumn('reason', 'text', (column) => column.notNull())
+      .addColumn('actor', 'text', (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .execute();
+    const index = db.schema.createIndex('quota_adjustment_account_id').on('quota_adjustment');
+    await index.columns(['account_id', 'id']).execute();
+    for (const table of ['account', 'api_key']) {
+      await addNumber(db, table, 'grant_period', 'integer');
+      await addNumber(db, table, 'grant_amount', 'bigint');
+    }
+    await db.schema.alterTable('api_key').addColumn('limits', 'text').execute();
+    await addNumber(db, 'quota_counter', 'set_at', 'bigint');
+  },
+};
+
+/** One column a statement: SQLite takes no more. */
+async function addNumber(db: Kysely<unknown>, table: string, name: string, type: 'integer' | 'bigint'): Promise<void> {
+  const zero = db.schema.alterTable(table).addColumn(name, type, (column) => column.notNull().defaultTo(0));
+  await zero.execute();
+}
+
 const events: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema
@@ -136,6 +169,7 @@ const events: Migration = {
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_counters_audit': first,
   '0002_month_labels': monthLabels,
+  '0003_quota_adjustments': quotaAdjustments,
   '0005_events': events,
 };
 

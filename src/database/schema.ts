@@ -2,6 +2,7 @@
  * The tables, the same on SQLite and PostgreSQL: text, integer and bigint columns only; JSON is text, times are
  * milliseconds since the Unix epoch. Every row type here matches `migrations.ts`.
  */
+import type { Generated } from 'kysely';
 
 export interface AccountTable {
   /** `acc_…` */
@@ -13,6 +14,10 @@ export interface AccountTable {
   /** 1–31. */
   billing_day: number;
   status: 'active' | 'suspended';
+  /** Label of the month that `grant_amount` is granted until the end of; 0: none. */
+  grant_period: number;
+  /** Requests on top of the account's month limit; the sum of the grants of that month. */
+  grant_amount: number;
   created_at: number;
   updated_at: number;
 }
@@ -31,6 +36,11 @@ export interface ApiKeyTable {
   allowed_ips: string;
   /** `tg_live_…a1b2`: prefix and last four characters, for people to recognise it by. */
   hint: string;
+  /** JSON: limits in the place of the plan's (`KeyLimits`); null: the plan's. */
+  limits: string | null;
+  /** As in `account`, on top of the key's own month limit. */
+  grant_period: number;
+  grant_amount: number;
   last_used_at: number | null;
   created_at: number;
   updated_at: number;
@@ -55,7 +65,29 @@ export interface QuotaCounterTable {
   /** The month's first day in the account's zone as a number, 20261101. */
   period: number;
   used: number;
+  /** Time of the counters' store at which an operator set the count, ms; what was seen before counts no more. 0: never. */
+  set_at: Generated<number>;
   updated_at: number;
+}
+
+/** What operators changed about usage and limits of a month; append-only. */
+export interface QuotaAdjustmentTable {
+  /** `adj_…` */
+  id: string;
+  account_id: string;
+  /** Empty string: the account's own window. */
+  api_key_id: string;
+  /** Label of the month that it was made for. */
+  period: number;
+  /** The end of that month. */
+  period_ends_at: number;
+  type: 'grant' | 'set' | 'reset';
+  /** Null for `reset`. */
+  amount: number | null;
+  reason: string;
+  /** Who made it, as in the audit log. */
+  actor: string;
+  created_at: number;
 }
 
 /** Append-only record of every change made through the admin API. */
@@ -103,6 +135,7 @@ export interface Tables {
   api_key: ApiKeyTable;
   api_key_secret: ApiKeySecretTable;
   quota_counter: QuotaCounterTable;
+  quota_adjustment: QuotaAdjustmentTable;
   audit_entry: AuditEntryTable;
   event: EventTable;
   installation: InstallationTable;

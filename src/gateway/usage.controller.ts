@@ -19,10 +19,9 @@ export class UsageController {
     const { exchange } = request;
     const { key, answerHeaders, response, message } = exchange;
     if (key === undefined) throw new Problem('missing_api_key');
-    const { accountId, keyId, plan, timeZone, billingDay } = key.record;
     let body: Buffer;
     try {
-      body = Buffer.from(JSON.stringify(await this.usage.read({ accountId, keyId, plan, timeZone, billingDay })));
+      body = Buffer.from(JSON.stringify(await this.usage.read(key.record)));
     } catch (error) {
       throw new Problem('quota_unavailable', { cause: error, headers: ['Retry-After', '1'] });
     }

@@ -6,6 +6,7 @@ import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/c
 import { newId } from '../database/ids.js';
 import type { AccountTable, Tables } from '../database/schema.js';
 import { Problem } from '../errors.js';
+import type { MonthGrant } from '../quotas/effective-limits.js';
 import type { CreateAccount, UpdateAccount } from './account-fields.js';
 import type { InvalidationBus } from './api-key.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
@@ -18,6 +19,8 @@ export interface Account {
   readonly timeZone: string;
   readonly billingDay: number;
   readonly status: 'active' | 'suspended';
+  /** On top of the month limit. */
+  readonly grant: MonthGrant;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -46,6 +49,8 @@ export class AccountStore {
       time_zone: input.time_zone,
       billing_day: input.billing_day,
       status: 'active',
+      grant_period: 0,
+      grant_amount: 0,
       created_at: now,
       updated_at: now,
     };
@@ -149,6 +154,7 @@ function accountOf(row: AccountTable): Account {
     timeZone: row.time_zone,
     billingDay: row.billing_day,
     status: row.status,
+    grant: { month: row.grant_period, amount: row.grant_amount },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

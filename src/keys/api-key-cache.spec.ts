@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { GatewayFile } from '../config/schema.js';
 import { Problem } from '../errors.js';
 import { METRICS } from '../metrics.js';
+import { NO_LIMIT_CHANGES } from '../quotas/effective-limits.js';
 import type { ApiKeyLookup, ApiKeyRecord, Invalidation, InvalidationBus } from './api-key.js';
 import { ApiKeyCache, FRESH_WITHOUT_BUS_MS, LONGEST_STALE_MS } from './api-key-cache.js';
 import { KnownKeyFactory, type KnownKey } from './known-key.js';
@@ -26,6 +27,7 @@ function record(hash: string, changes: Partial<ApiKeyRecord> = {}): ApiKeyRecord
     plan: 'starter',
     timeZone: 'UTC',
     billingDay: 1,
+    limitChanges: NO_LIMIT_CHANGES,
     ...changes,
   };
 }

@@ -77,7 +77,7 @@ export class ApiKeyCache {
    * @throws Problem `authentication_unavailable` when the database must be asked and cannot be.
    */
   find(hash: string): KnownKey | undefined | Promise<KnownKey | undefined> {
-    const key = this.known.get(hash);
+    const key = this.current(hash);
     if (key !== undefined) {
       if (this.isFresh(key)) {
         this.hits.inc();
@@ -90,6 +90,17 @@ export class ApiKeyCache {
       return undefined;
     }
     return this.load(hash);
+  }
+
+  /** What is in memory, with the limits of now: a grant ends with its month, also while the database is away. */
+  private current(hash: string): KnownKey | undefined {
+    const key = this.known.get(hash);
+    if (key === undefined || key.limitsUntilMs === Infinity || this.clock.now() < key.limitsUntilMs) return key;
+    const renewed = this.factory.build(key.record, key.checkedAtMs, key, this.clock.now());
+    renewed.recheckFailed = key.recheckFailed;
+    renewed.useNotedAtMs = key.useNotedAtMs;
+    this.remember(hash, renewed);
+    return renewed;
   }
 
   private isFresh(key: KnownKey): boolean {
@@ -170,13 +181,16 @@ export class ApiKeyCache {
       return;
     }
     const key = this.factory.build(record, beganMs, this.known.peek(hash));
-    if (current) {
-      this.known.set(hash, key);
-      const ofAccount = this.byAccount.get(record.accountId);
-      if (ofAccount === undefined) this.byAccount.set(record.accountId, new Set([hash]));
-      else ofAccount.add(hash);
-    }
+    if (current) this.remember(hash, key);
     waiting?.resolve(key);
+  }
+
+  private remember(hash: string, key: KnownKey): void {
+    const { accountId } = key.record;
+    this.known.set(hash, key);
+    const ofAccount = this.byAccount.get(accountId);
+    if (ofAccount === undefined) this.byAccount.set(accountId, new Set([hash]));
+    else ofAccount.add(hash);
   }
 
   private invalidate(change: Invalidation): void {

@@ -1,6 +1,6 @@
 /** What an API key may be given from outside: one schema for the admin API, its description and the store. */
 import { z } from 'zod';
-import { SCOPE_PATTERN } from '../config/schema.js';
+import { LARGEST_LIMIT, SCOPE_PATTERN } from '../config/schema.js';
 import { nameField } from './account-fields.js';
 
 const scopes = z
@@ -21,6 +21,26 @@ const expiresAt = z.iso
   .nullable()
   .meta({ description: 'When the key stops working (RFC 3339); null: never.' });
 
+const limit = z
+  .int('must be a whole number, or null for no limit')
+  .min(0, 'must not be negative')
+  .max(LARGEST_LIMIT, `must be at most ${LARGEST_LIMIT}`)
+  .nullable()
+  .optional();
+
+const limits = z
+  .strictObject({
+    minute: limit.meta({ description: 'Most requests of the key in any 60 seconds; null: no limit.' }),
+    month: limit.meta({ description: 'Most requests of the key in a month; null: no limit.' }),
+  })
+  .nullable()
+  // Nothing named is nothing changed.
+  .overwrite((given) => (given?.minute === undefined && given?.month === undefined ? null : given))
+  .meta({
+    description: "Limits of this key in the place of its plan's; a window that is not named, and null, are the plan's.",
+    example: { minute: 300 },
+  });
+
 export const createApiKeySchema = z
   .strictObject({
     name: nameField,
@@ -28,11 +48,12 @@ export const createApiKeySchema = z
     environment: z.enum(['live', 'test']).default('live'),
     expires_at: expiresAt.default(null),
     allowed_ips: allowedIps.default([]),
+    limits: limits.default(null),
   })
   .meta({ id: 'CreateApiKey' });
 
 export const updateApiKeySchema = z
-  .strictObject({ name: nameField, scopes, expires_at: expiresAt, allowed_ips: allowedIps })
+  .strictObject({ name: nameField, scopes, expires_at: expiresAt, allowed_ips: allowedIps, limits })
   .partial()
   .meta({ id: 'UpdateApiKey' });
 

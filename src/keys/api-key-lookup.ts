@@ -1,8 +1,9 @@
 /** The request path's questions to the database: which key has this secret, and which keys were used. */
 import { sql, type Kysely } from 'kysely';
 import type { Tables } from '../database/schema.js';
+import { NO_LIMIT_CHANGES, type LimitChanges } from '../quotas/effective-limits.js';
 import type { ApiKeyLookup, ApiKeyRecord } from './api-key.js';
-import { parseStrings } from './api-key-rows.js';
+import { parseLimits, parseStrings } from './api-key-rows.js';
 
 /** Far below both databases' limits on parameters. */
 const MAX_ROWS_PER_STATEMENT = 500;
@@ -44,10 +45,15 @@ export class DatabaseKeyLookup implements ApiKeyLookup {
         'key.scopes',
         'key.expires_at as key_expires_at',
         'key.allowed_ips',
+        'key.limits',
+        'key.grant_period as key_grant_period',
+        'key.grant_amount as key_grant_amount',
         'account.status as account_status',
         'account.plan',
         'account.time_zone',
         'account.billing_day',
+        'account.grant_period',
+        'account.grant_amount',
       ])
       .where('secret.hash', 'in', hashes)
       .execute();
@@ -64,6 +70,7 @@ export class DatabaseKeyLookup implements ApiKeyLookup {
       plan: row.plan,
       timeZone: row.time_zone,
       billingDay: row.billing_day,
+      limitChanges: limitChanges(row),
     }));
   }
 }
@@ -71,6 +78,22 @@ export class DatabaseKeyLookup implements ApiKeyLookup {
 function lifetime(key: number | null, secret: number | null): Pick<ApiKeyRecord, 'expiresAt' | 'rotatedOut'> {
   if (secret === null || (key !== null && key <= secret)) return { expiresAt: key, rotatedOut: false };
   return { expiresAt: secret, rotatedOut: true };
+}
+
+/** Almost every key has none of it, and shares one value. */
+function limitChanges(row: {
+  limits: string | null;
+  key_grant_period: number;
+  key_grant_amount: number;
+  grant_period: number;
+  grant_amount: number;
+}): LimitChanges {
+  if (row.limits === null && row.key_grant_amount === 0 && row.grant_amount === 0) return NO_LIMIT_CHANGES;
+  return {
+    keyLimits: parseLimits(row.limits),
+    accountGrant: { month: row.grant_period, amount: row.grant_amount },
+    keyGrant: { month: row.key_grant_period, amount: row.key_grant_amount },
+  };
 }
 
 function* chunks<T>(items: readonly T[]): Generator<readonly T[]> {

@@ -3,6 +3,7 @@ import type { Transaction } from 'kysely';
 import type { DatabaseHandle } from '../database/connect.js';
 import type { ApiKeyTable, Tables } from '../database/schema.js';
 import { Problem } from '../errors.js';
+import type { KeyLimits, MonthGrant } from '../quotas/effective-limits.js';
 import type { AuditedFields } from './audit-log.js';
 
 /** A key as it is managed: everything but its secret. */
@@ -16,6 +17,10 @@ export interface ApiKey {
   readonly expiresAt: number | null;
   readonly allowedIps: readonly string[];
   readonly hint: string;
+  /** In the place of the plan's; null: the plan's. */
+  readonly limits: KeyLimits | null;
+  /** On top of its month limit. */
+  readonly grant: MonthGrant;
   readonly lastUsedAt: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -25,6 +30,19 @@ export interface ApiKey {
 /** A JSON array of strings, as our own columns hold them. */
 export function parseStrings(json: string): readonly string[] {
   return JSON.parse(json) as string[];
+}
+
+/** Limits of a key, as its row holds them. */
+export function parseLimits(json: string | null): KeyLimits | null {
+  return json === null ? null : (JSON.parse(json) as KeyLimits);
+}
+
+/** What the row holds; null for the plan's. */
+export function limitsJson(limits: KeyLimits | null): string | null {
+  if (limits === null) return null;
+  const { minute, month } = limits;
+  // In one order, so that equal limits are equal text; JSON leaves undefined out.
+  return JSON.stringify({ minute, month });
 }
 
 /** The key as it is at this moment: an active key whose time has come is `expired`. */
@@ -40,6 +58,8 @@ export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
     expiresAt: row.expires_at,
     allowedIps: parseStrings(row.allowed_ips),
     hint: row.hint,
+    limits: parseLimits(row.limits),
+    grant: { month: row.grant_period, amount: row.grant_amount },
     lastUsedAt: row.last_used_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -57,6 +77,7 @@ export function auditedKey(row: ApiKeyTable): AuditedFields {
     expires_at: timestamp(row.expires_at),
     allowed_ips: parseStrings(row.allowed_ips),
     hint: row.hint,
+    limits: parseLimits(row.limits),
   };
 }
 

@@ -11,7 +11,15 @@ import { lockAccount, type StoreDependencies } from './accounts.js';
 import type { CreateApiKey, OverlapSeconds, UpdateApiKey } from './api-key-fields.js';
 import { createSecret, hashSecret, hintOf } from './api-key-format.js';
 import { DatabaseKeyLookup } from './api-key-lookup.js';
-import { apiKeyNotFound, apiKeyOf, auditedKey, lockApiKey, timestamp, type ApiKey } from './api-key-rows.js';
+import {
+  apiKeyNotFound,
+  apiKeyOf,
+  auditedKey,
+  limitsJson,
+  lockApiKey,
+  timestamp,
+  type ApiKey,
+} from './api-key-rows.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
 
 /** A key with the secret that was just made: the only moment at which it exists in the clear. */
@@ -48,6 +56,9 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       expires_at: milliseconds(input.expires_at),
       allowed_ips: JSON.stringify(input.allowed_ips),
       hint: hintOf(secret),
+      limits: limitsJson(input.limits),
+      grant_period: 0,
+      grant_amount: 0,
       last_used_at: null,
       created_at: now,
       updated_at: now,
@@ -96,6 +107,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
         ...(changes.scopes === undefined ? {} : { scopes: JSON.stringify(changes.scopes) }),
         ...(changes.allowed_ips === undefined ? {} : { allowed_ips: JSON.stringify(changes.allowed_ips) }),
         ...(changes.expires_at === undefined ? {} : { expires_at: milliseconds(changes.expires_at) }),
+        ...(changes.limits === undefined ? {} : { limits: limitsJson(changes.limits) }),
         updated_at: now,
       };
       const difference = changedFields(auditedKey(before), auditedKey(after));

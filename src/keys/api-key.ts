@@ -1,6 +1,9 @@
+/** What the request path knows of a key, where it finds it, and how it hears that it has changed. */
+import type { LimitChanges } from '../quotas/effective-limits.js';
+
 /**
- * What the request path knows of a key: the row of the key joined with its secret and its account, as plain immutable
- * data. The store reads it, the cache keeps it, the guards judge it.
+ * The row of a key joined with its secret and its account, as plain immutable data. The store reads it, the cache keeps it,
+ * the guards judge it.
  */
 export interface ApiKeyRecord {
   /** SHA-256 of the secret that was presented, lower-case hex. */
@@ -20,6 +23,8 @@ export interface ApiKeyRecord {
   readonly plan: string;
   readonly timeZone: string;
   readonly billingDay: number;
+  /** What makes its limits differ from the plan's; `NO_LIMIT_CHANGES` where nothing does. */
+  readonly limitChanges: LimitChanges;
 }
 
 /** Where the request path finds keys. Implemented over the database; a dead database rejects, an unknown hash is null. */

@@ -2,7 +2,8 @@
 import type { BlockList } from 'node:net';
 import type { GatewayFile } from '../config/schema.js';
 import { calendarOf } from '../quotas/month-period.js';
-import { limitsOf, QuotaSubject } from '../quotas/policies.js';
+import { areSameLimits, effectiveLimits, hasGrantIn } from '../quotas/effective-limits.js';
+import { QuotaSubject } from '../quotas/policies.js';
 import { addressList } from './address-list.js';
 import type { ApiKeyRecord } from './api-key.js';
 import type { ScopeSet, ScopeSets } from './scopes.js';
@@ -21,9 +22,11 @@ export class KnownKey {
     readonly allowedAddresses: BlockList | undefined,
     /** Undefined where the account's plan is not in the configuration: then nothing can be decided. */
     readonly subject: QuotaSubject | undefined,
-    nowMs: number,
+    checkedAtMs: number,
+    /** When its limits change by themselves, because a grant ends; most never do. */
+    readonly limitsUntilMs = Infinity,
   ) {
-    this.checkedAtMs = nowMs;
+    this.checkedAtMs = checkedAtMs;
   }
 }
 
@@ -34,22 +37,42 @@ export class KnownKeyFactory {
     private readonly scopeSets: ScopeSets,
   ) {}
 
-  /** @param previous what this key was known as before; its quota subject lives on where nothing about it changed. */
-  build(record: ApiKeyRecord, nowMs: number, previous: KnownKey | undefined): KnownKey {
-    const plan = this.plans[record.plan];
-    const before = previous?.record;
-    const calendar = calendarOf(record.timeZone, record.billingDay);
-    const unchanged = before?.plan === record.plan && previous?.subject?.calendar === calendar;
-    const subject =
-      unchanged || plan === undefined
-        ? previous?.subject
-        : new QuotaSubject(record.accountId, record.keyId, limitsOf(plan), plan.onRedisLoss, calendar, plan.charge);
+  /**
+   * @param checkedAtMs when the record was read.
+   * @param previous what this key was known as before; its quota subject lives on where nothing about it changed.
+   * @param nowMs the instant that the limits are for.
+   */
+  build(
+    record: ApiKeyRecord,
+    checkedAtMs: number,
+    previous: KnownKey | undefined,
+    nowMs: number = checkedAtMs,
+  ): KnownKey {
+    const { label, endMs } = calendarOf(record.timeZone, record.billingDay).at(nowMs);
     return new KnownKey(
       record,
       this.scopeSets.of(record.scopes),
       addressList(record.allowedIps),
-      plan === undefined ? undefined : subject,
-      nowMs,
+      this.subject(record, label, previous),
+      checkedAtMs,
+      hasGrantIn(record.limitChanges, label) ? endMs : Infinity,
     );
+  }
+
+  private subject(record: ApiKeyRecord, label: number, previous: KnownKey | undefined): QuotaSubject | undefined {
+    const plan = this.plans[record.plan];
+    if (plan === undefined) return undefined;
+    const calendar = calendarOf(record.timeZone, record.billingDay);
+    const limits = effectiveLimits(plan, record.limitChanges, label);
+    const before = previous?.subject;
+    if (
+      before !== undefined &&
+      previous?.record.plan === record.plan &&
+      before.calendar === calendar &&
+      areSameLimits(before.limits, limits)
+    ) {
+      return before;
+    }
+    return new QuotaSubject(record.accountId, record.keyId, limits, plan.onRedisLoss, calendar, plan.charge);
   }
 }

@@ -2,8 +2,8 @@
 import type { GatewayFile } from '../config/schema.js';
 import { formatWithOffset } from '../rfc3339.js';
 import { limitedWindows, remaining } from './headers.js';
+import { effectiveLimits, type LimitChanges } from './effective-limits.js';
 import { calendarOf } from './month-period.js';
-import { limitsOf } from './policies.js';
 import type { QuotaStorage } from './quota-storage.js';
 
 /** One window of a usage report; `resets_at` is RFC 3339 with the account's offset. */
@@ -30,6 +30,8 @@ export interface UsageSubject {
   readonly plan: string;
   readonly timeZone: string;
   readonly billingDay: number;
+  /** What makes its limits differ from the plan's. */
+  readonly limitChanges: LimitChanges;
 }
 
 export class UsageReader {
@@ -46,7 +48,9 @@ export class UsageReader {
       subject.keyId,
       calendarOf(subject.timeZone, subject.billingDay),
     );
-    const windows = plan === undefined ? [] : limitedWindows(limitsOf(plan), reading.used);
+    const { used, period } = reading;
+    const windows =
+      plan === undefined ? [] : limitedWindows(effectiveLimits(plan, subject.limitChanges, period.label), used);
     return {
       account_id: subject.accountId,
       api_key_id: subject.keyId ?? null,

@@ -4,6 +4,7 @@ import type { DatabaseHandle } from '../../src/database/connect.js';
 import { createAccountSchema } from '../../src/keys/account-fields.js';
 import { createApiKeySchema } from '../../src/keys/api-key-fields.js';
 import { hashSecret, hintOf, isWellFormedSecret } from '../../src/keys/api-key-format.js';
+import { NO_LIMIT_CHANGES } from '../../src/quotas/effective-limits.js';
 import { DATABASE_KINDS, testDatabase } from '../support/database.js';
 import { OPERATOR, storesOn } from '../support/stores.js';
 
@@ -58,8 +59,24 @@ describe.each(DATABASE_KINDS)('accounts and keys on %s', (kind) => {
         plan: 'starter',
         timeZone: 'Europe/Vienna',
         billingDay: 1,
+        limitChanges: NO_LIMIT_CHANGES,
       },
     ]);
+  });
+
+  it('hands the limits of a key, and what was granted, to the request path', async () => {
+    const { key, secret } = await create({ limits: { month: 7, minute: null } });
+    const granted = { grant_period: 20_261_101, grant_amount: 999_999_999_999_999 };
+    await database.db.updateTable('account').set(granted).where('id', '=', accountId).execute();
+    expect((await lookUp(secret))?.limitChanges).toEqual({
+      keyLimits: { minute: null, month: 7 },
+      accountGrant: { month: 20_261_101, amount: 999_999_999_999_999 },
+      keyGrant: { month: 0, amount: 0 },
+    });
+    await stores.accounts.update(accountId, { plan: 'pro' }, OPERATOR);
+    expect((await lookUp(secret))?.limitChanges.accountGrant.amount).toBe(999_999_999_999_999);
+    await stores.keys.update(key.id, { limits: null, name: 'n' }, OPERATOR);
+    expect((await lookUp(secret))?.limitChanges.keyLimits).toBeNull();
   });
 
   it('answers a thousand hashes at once, known and unknown', async () => {

@@ -1,6 +1,7 @@
 /** What both databases promise to the stores above them. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { Migrator, type Migration } from 'kysely/migration';
 import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
 import { MIGRATIONS } from '../../src/database/migrations.js';
 import { isUniqueViolation } from '../../src/database/database-errors.js';
@@ -13,6 +14,8 @@ const account = (id: string) => ({
   time_zone: 'Europe/Vienna',
   billing_day: 1,
   status: 'active' as const,
+  grant_period: 0,
+  grant_amount: 0,
   created_at: 1_795_000_000_123,
   updated_at: 1_795_000_000_123,
 });
@@ -44,20 +47,21 @@ describe.each(DATABASE_KINDS)('the database on %s', (kind) => {
   });
 
   it('knows months of before labels by their first day', async () => {
-    // As 0001 made the table, and as it was filled until 0002.
-    await sql`drop table quota_counter`.execute(handle.db);
-    await sql`create table quota_counter (account_id text, api_key_id text, period_start bigint, used bigint, updated_at bigint)`.execute(
-      handle.db,
-    );
+    // As 0001 made the tables, and as they were filled until 0002.
+    const { db } = handle;
+    for (const { name } of await db.introspection.getTables({ withInternalKyselyTables: true })) {
+      await sql`drop table ${sql.table(name)} ${sql.raw(kind === 'postgres' ? 'cascade' : '')}`.execute(db);
+    }
+    const [[name, first]] = Object.entries(MIGRATIONS) as [[string, Migration]];
+    await new Migrator({ db, provider: { getMigrations: async () => ({ [name]: first }) } }).migrateToLatest();
     await sql`insert into quota_counter values ('acc_1', '', ${Date.UTC(2026, 10, 1)}, 41, 7), ('acc_1', 'key_1', ${Date.UTC(2026, 9, 1)}, 5, 6)`.execute(
       handle.db,
     );
-    await sql`delete from kysely_migration where name > '0001_z'`.execute(handle.db);
     await handle.close();
     handle = await openDatabase(place.options);
     expect(await handle.db.selectFrom('quota_counter').selectAll().orderBy('used').execute()).toEqual([
-      { account_id: 'acc_1', api_key_id: 'key_1', period: 20_261_001, used: 5, updated_at: 6 },
-      { account_id: 'acc_1', api_key_id: '', period: 20_261_101, used: 41, updated_at: 7 },
+      { account_id: 'acc_1', api_key_id: 'key_1', period: 20_261_001, used: 5, set_at: 0, updated_at: 6 },
+      { account_id: 'acc_1', api_key_id: '', period: 20_261_101, used: 41, set_at: 0, updated_at: 7 },
     ]);
   });
 

@@ -112,6 +112,7 @@ describe.each(DATABASE_KINDS)('the admin API on %s', (kind) => {
         hint: `tg_live_…${secret.slice(-4)}`,
         expires_at: '2027-07-01T01:59:59+02:00',
         allowed_ips: ['203.0.113.0/24'],
+        limits: null,
         last_used_at: null,
         created_at: expect.stringMatching(/\+01:00$/),
         updated_at: expect.stringMatching(/\+01:00$/),
@@ -180,6 +181,47 @@ describe.each(DATABASE_KINDS)('the admin API on %s', (kind) => {
       await addEvents(database.db, [reached('three', 80)], running.stores.clock.now());
       const other = await running.admin.createAccount({ plan: 'pro' });
       expect((await request('GET', `/accounts/${other.id}/events`)).json()).toMatchObject({ data: [] });
+    });
+  });
+
+  describe('limits of a key', () => {
+    it('are set when it is made or later, replaced whole, and taken back with null', async () => {
+      const key = await newKey({ limits: { minute: 5, month: null } });
+      expect(key).toMatchObject({ limits: { minute: 5, month: null } });
+      expect(await running.admin.updateKey(key.id, { name: 'x' })).toMatchObject({
+        limits: { minute: 5, month: null },
+      });
+      expect(await running.admin.updateKey(key.id, { limits: { month: 0 } })).toMatchObject({ limits: { month: 0 } });
+      const { windows } = await running.admin.usage(accountId, `?api_key_id=${key.id}`);
+      expect(windows.map(({ policy, limit }) => [policy, limit])).toEqual([
+        ['key-minute', 60],
+        ['key-month', 0],
+      ]);
+      expect(await running.admin.updateKey(key.id, { limits: null })).toMatchObject({ limits: null });
+      const log = await running.admin.auditLog(`?account_id=${accountId}&limit=2`);
+      expect(log.data).toMatchObject([
+        { action: 'api_key.updated', before: { limits: { month: 0 } }, after: { limits: null } },
+        { before: { limits: { minute: 5, month: null } }, after: { limits: { month: 0 } } },
+      ]);
+    });
+
+    it('that name nothing are none', async () => {
+      expect(await newKey({ limits: {} })).toMatchObject({ limits: null });
+    });
+
+    it.each([
+      [{ minute: -1 }, '#/limits/minute'],
+      [{ month: 1.5 }, '#/limits/month'],
+      [{ month: 2 ** 53 }, '#/limits/month'],
+      [{ month: 1_000_000_000_000_000 }, '#/limits/month'],
+      [{ month: '5' }, '#/limits/month'],
+      [{ day: 5 }, '#/limits/day'],
+      [5, '#/limits'],
+    ])('are refused as %j', async (limits, pointer) => {
+      const { id } = await newKey();
+      const answer = await request('PATCH', `/api-keys/${id}`, { limits });
+      const { errors } = expectProblem(answer, 422, 'validation_failed') as { errors: { pointer: string }[] };
+      expect(errors.map((error) => error.pointer)).toContain(pointer);
     });
   });
 

@@ -86,6 +86,19 @@ describe('the client commands', () => {
     expect(await json('keys', 'get', id)).toMatchObject({ status: 'revoked' });
   });
 
+  it('give a key limits of its own, and the plan’s again', async () => {
+    const made = await json('keys', 'create', accountId, '--name', 'l', '--scope', '*', '--minute-limit', '5');
+    const id = String(made['id']);
+    expect(made).toMatchObject({ limits: { minute: 5 } });
+    const changed = await json('keys', 'update', id, '--month-limit', '900', '--minute-limit', 'none');
+    expect(changed).toMatchObject({ limits: { minute: null, month: 900 } });
+    expect(await json('keys', 'update', id, '--name', 'kept')).toMatchObject({ limits: { minute: null, month: 900 } });
+    expect(await json('keys', 'update', id, '--plan-limits')).toMatchObject({ limits: null });
+    const both = await cli('keys', 'update', id, '--plan-limits', '--month-limit', '1');
+    expect(both).toMatchObject({ code: 1, err: expect.stringMatching(/--plan-limits excludes/) });
+    expect((await cli('keys', 'update', id, '--month-limit', '1e3')).err).toMatch(/whole number/);
+  });
+
   it('warn beside the output, never in it, that a secret is shown once', async () => {
     const { out, err } = await cli('keys', 'create', accountId, '--name', 'Once', '--scope', '*', '--json');
     expect(JSON.parse(out)).toHaveProperty('secret');
@@ -117,7 +130,7 @@ describe('the client commands', () => {
       if (count % 40 === 0) running.stores.clock.advance(61_000);
       await running.stores.keys.create(
         id,
-        { name: `k${count}`, scopes: ['*'], environment: 'live', expires_at: null, allowed_ips: [] },
+        { name: `k${count}`, scopes: ['*'], environment: 'live', expires_at: null, allowed_ips: [], limits: null },
         { actor: 'system', ip: '127.0.0.1', requestId: 'req_1' },
       );
     }

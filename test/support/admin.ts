@@ -34,6 +34,7 @@ export interface NewApiKey {
   readonly environment?: 'live' | 'test';
   readonly expires_at?: string;
   readonly allowed_ips?: readonly string[];
+  readonly limits?: { readonly minute?: number | null; readonly month?: number | null } | null;
 }
 
 export interface UsageWindow {

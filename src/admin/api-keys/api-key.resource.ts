@@ -17,6 +17,10 @@ export const apiKeySchema = z
     hint: z.string().meta({ description: 'Prefix and last four characters of the secret.', example: 'tg_live_…a1b2' }),
     expires_at: time.nullable(),
     allowed_ips: z.array(z.string()).meta({ description: 'Empty: any address.' }),
+    limits: z.object({ minute: z.int().nullable().optional(), month: z.int().nullable().optional() }).nullable().meta({
+      description:
+        "Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's.",
+    }),
     last_used_at: time.nullable().meta({ description: 'Written in batches, so a few seconds late.' }),
     created_at: time,
     updated_at: time,
@@ -51,6 +55,7 @@ export function apiKeyResource(key: ApiKey, timeZone: string): ApiKeyResource {
     hint: key.hint,
     expires_at: at(key.expiresAt),
     allowed_ips: [...key.allowedIps],
+    limits: key.limits,
     last_used_at: at(key.lastUsedAt),
     created_at: formatWithOffset(key.createdAt, timeZone),
     updated_at: formatWithOffset(key.updatedAt, timeZone),

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { Problem } from '../../errors.js';
 import { AccountStore } from '../../keys/accounts.js';
 import { ApiKeyStore } from '../../keys/api-key-store.js';
+import { NO_GRANT } from '../../quotas/effective-limits.js';
 import { UsageReader, type UsageReport } from '../../quotas/usage.js';
 import { Documented } from '../openapi/documented.js';
 
@@ -49,11 +50,13 @@ export class UsageController {
     @Param('id') accountId: string,
     @Query({ schema: usageQuerySchema }) query: UsageQuery,
   ): Promise<UsageReport> {
-    const { plan, timeZone, billingDay } = await this.accounts.get(accountId);
+    const { plan, timeZone, billingDay, grant: accountGrant } = await this.accounts.get(accountId);
     const keyId = query.api_key_id;
-    if (keyId !== undefined && (await this.keys.get(keyId)).accountId !== accountId) {
+    const key = keyId === undefined ? undefined : await this.keys.get(keyId);
+    if (key !== undefined && key.accountId !== accountId) {
       throw new Problem('resource_not_found', { detail: 'The account has no API key with this id.' });
     }
-    return this.usage.read({ accountId, keyId, plan, timeZone, billingDay });
+    const limitChanges = { accountGrant, keyLimits: key?.limits ?? null, keyGrant: key?.grant ?? NO_GRANT };
+    return this.usage.read({ accountId, keyId, plan, timeZone, billingDay, limitChanges });
   }
 }

@@ -1,0 +1,92 @@
+/** What a key in memory is limited to, and when that changes by itself. */
+import { describe, expect, it } from '@jest/globals';
+import type { GatewayFile } from '../config/schema.js';
+import { NO_LIMIT_CHANGES, type LimitChanges } from '../quotas/effective-limits.js';
+import type { ApiKeyRecord, InvalidationBus } from './api-key.js';
+import { ApiKeyCache } from './api-key-cache.js';
+import { KnownKeyFactory, type KnownKey } from './known-key.js';
+import { ScopeSets } from './scopes.js';
+
+const PLANS = {
+  starter: { key: { minute: 60, month: 500 }, account: { month: 10_000 }, onRedisLoss: 'local', charge: 'all' },
+  twin: { key: { minute: 60, month: 500 }, account: { month: 10_000 }, onRedisLoss: 'closed', charge: 'all' },
+} as const satisfies GatewayFile['plans'];
+const NOVEMBER = 20_261_101;
+const LAST_SECOND_MS = Date.parse('2026-11-30T22:59:59Z');
+
+function record(changes: Partial<LimitChanges> = {}, plan = 'starter'): ApiKeyRecord {
+  return {
+    hash: 'a',
+    keyId: 'key_1',
+    accountId: 'acc_1',
+    keyStatus: 'active',
+    environment: 'live',
+    scopes: ['*'],
+    expiresAt: null,
+    rotatedOut: false,
+    allowedIps: [],
+    accountStatus: 'active',
+    plan,
+    timeZone: 'Europe/Vienna',
+    billingDay: 1,
+    limitChanges: Object.keys(changes).length === 0 ? NO_LIMIT_CHANGES : { ...NO_LIMIT_CHANGES, ...changes },
+  };
+}
+
+const factory = new KnownKeyFactory(PLANS, new ScopeSets());
+const build = (of: ApiKeyRecord, previous?: KnownKey, nowMs = LAST_SECOND_MS) => factory.build(of, nowMs, previous);
+const granted = { accountGrant: { month: NOVEMBER, amount: 1_000 } };
+
+describe('the quota subject of a key', () => {
+  it('lives on while the limits stay, however they come about', () => {
+    const before = build(record());
+    expect(build(record(), before).subject).toBe(before.subject);
+    expect(build(record({ keyLimits: { minute: 60 } }), before).subject).toBe(before.subject);
+    expect(build(record({ accountGrant: { month: 20_261_001, amount: 5 } }), before).subject).toBe(before.subject);
+  });
+
+  it('is another one as soon as a limit, the plan or the zone is another', () => {
+    const before = build(record());
+    const others = [record({ keyLimits: { month: 1 } }), record(granted), record({}, 'twin')];
+    for (const other of [...others, { ...record(), timeZone: 'UTC' }]) {
+      expect(build(other, before).subject).not.toBe(before.subject);
+    }
+    expect(build(record(granted), before).subject?.limits.accountMonth).toBe(11_000);
+  });
+
+  it('is none where the plan is gone, and there again when the plan is back', () => {
+    const gone = build(record({}, 'gone'), build(record()));
+    expect(gone.subject).toBeUndefined();
+    expect(build(record(), gone).subject?.limits.keyMinute).toBe(60);
+  });
+});
+
+describe('a grant', () => {
+  const silent: InvalidationBus = { publish: async () => {}, subscribe: () => {}, connectedSince: () => 0 };
+
+  it("ends at the account's midnight without a word, also while the database is away", async () => {
+    const clock = { nowMs: LAST_SECOND_MS, now: () => clock.nowMs };
+    let isAway = false;
+    const findByHashes = async () => {
+      if (isAway) throw new Error('away');
+      return [record(granted)];
+    };
+    const cache = new ApiKeyCache({ findByHashes }, factory, silent, clock);
+    const limit = async () => (await cache.find('a'))?.subject?.limits.accountMonth;
+    expect(await limit()).toBe(11_000);
+    isAway = true;
+    clock.nowMs += 999;
+    expect(await limit()).toBe(11_000);
+    clock.nowMs += 1;
+    expect(await limit()).toBe(10_000);
+    const known = await cache.find('a');
+    expect(await cache.find('a')).toBe(known);
+    expect(known?.checkedAtMs).toBe(LAST_SECOND_MS);
+  });
+
+  it('costs a key without one nothing: its limits never end', () => {
+    expect(build(record()).limitsUntilMs).toBe(Infinity);
+    expect(build(record({ accountGrant: { month: 20_261_001, amount: 5 } })).limitsUntilMs).toBe(Infinity);
+    expect(build(record(granted)).limitsUntilMs).toBe(LAST_SECOND_MS + 1_000);
+  });
+});
