@@ -1,7 +1,4 @@
-/**
- * Random histories: both places for live counters answer as a plain model does, and no 60 seconds ever hold more than
- * the limit. TRAILGATE_TEST_HISTORIES says how many (200), TRAILGATE_TEST_SEED repeats a run that failed.
- */
+/** Random histories: both places for live counters answer as a plain model does, and no 60 seconds ever hold more than the limit. */
 import { deepStrictEqual } from 'node:assert/strict';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -10,14 +7,10 @@ import type { QuotaDecision, QuotaLimits, QuotaSubject } from '../../src/quotas/
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
 import { CounterModel, type Admitted, type Expected } from '../support/counter-model.js';
 import { describeWithRedis } from '../support/describe-with.js';
+import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import { timedRedisCounters } from '../support/timed-redis.js';
-
-const HISTORIES = Number(process.env['TRAILGATE_TEST_HISTORIES'] ?? 200);
-const SEED = process.env['TRAILGATE_TEST_SEED'];
-const RUNS = { numRuns: HISTORIES, ...(SEED === undefined ? {} : { seed: Number(SEED) }) };
-const TIMEOUT_MS = 30_000 + HISTORIES * 200;
 
 const KEYS = ['key_1', 'key_2', 'key_3'];
 /** Histories begin in the middle of a month, before its end, and before a February's. All of it far ahead of now. */
@@ -177,7 +170,7 @@ function suite(open: (clock: TestClock) => Promise<{ store: CounterStore; close(
           RUNS,
         ),
       ),
-    TIMEOUT_MS,
+    HISTORIES_TIMEOUT_MS,
   );
 
   it(
@@ -204,9 +197,11 @@ function suite(open: (clock: TestClock) => Promise<{ store: CounterStore; close(
           RUNS,
         ),
       ),
-    TIMEOUT_MS,
+    HISTORIES_TIMEOUT_MS,
   );
 }
+
+announce('counters against the model');
 
 describe('counters in the process', () => {
   suite(async (clock) => ({ store: new ProcessCounters(clock, new FixedMonths()), close: () => {} }));

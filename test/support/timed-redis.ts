@@ -47,6 +47,18 @@ export async function timedRedisCounters(clock: Clock, months: MonthSource): Pro
   return { counters, client, close: () => client.disconnect() };
 }
 
+/** Several nodes with a connection each, on the emptied shared Redis, by one clock. */
+export async function timedNodes(
+  count: number,
+  clock: Clock,
+  months: MonthSource,
+): Promise<{ nodes: RedisCounters[]; close(): void }> {
+  const clients: Redis[] = [];
+  for (let node = 0; node < count; node++) clients.push(await emptyRedis());
+  const nodes = clients.map((client) => new RedisCounters(timedClient(client, clock), clock, months, () => {}));
+  return { nodes, close: () => clients.forEach((client) => client.disconnect()) };
+}
+
 /** A connection to the shared Redis, made as the program makes it, with nothing in this worker's database. */
 export async function emptyRedis(): Promise<Redis> {
   const client = connectRedis(await sharedRedisUrl(), 'test', { warn: () => {} });

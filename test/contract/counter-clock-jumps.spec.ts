@@ -1,0 +1,141 @@
+/**
+ * Random histories under a clock that jumps, up to an hour and more, ahead and back. No count is ever negative, a month holds exactly what
+ * was admitted and not given back, and no 60 seconds of true time hold more than the limit, but for one more limit with each jump ahead:
+ * where the clock says that a minute has passed, a minute has passed.
+ */
+import { expect, describe, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { CounterStore } from '../../src/quotas/counter-store.js';
+import type { QuotaCounts, QuotaDecision, QuotaSubject } from '../../src/quotas/policies.js';
+import { ProcessCounters } from '../../src/quotas/process-counters.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { TestClock } from '../support/stores.js';
+import { timedRedisCounters } from '../support/timed-redis.js';
+
+const HOUR_MS = 3_600_000;
+/** In the middle of a month that no jump leaves, far ahead of now. */
+const BEGIN_MS = Date.parse('2100-11-20T10:00:00Z');
+const SPAN_MS = 60_000;
+
+const steps = fc.array(
+  fc.record({
+    key: fc.nat(1),
+    cost: fc.constantFrom(1, 1, 2, 3),
+    count: fc.constantFrom(0, 1, 2, 9),
+    waitMs: fc.oneof(fc.nat(2_000), fc.nat(30_000), fc.constantFrom(0, 999, 1_000, 60_000, 61_000)),
+    jumpMs: fc.oneof(
+      { weight: 6, arbitrary: fc.constant(0) },
+      { weight: 2, arbitrary: fc.constantFrom(-HOUR_MS, HOUR_MS, -61_000, 61_000, -60_000, -1_000) },
+      { weight: 2, arbitrary: fc.integer({ min: -2 * HOUR_MS, max: 2 * HOUR_MS }) },
+      { weight: 1, arbitrary: fc.integer({ min: -90_000, max: 90_000 }) },
+    ),
+    giveBack: fc.option(fc.nat(20), { freq: 3 }),
+  }),
+  { minLength: 5, maxLength: 50 },
+);
+type Steps = typeof steps extends fc.Arbitrary<infer T> ? T : never;
+
+interface Admitted {
+  readonly keyId: string;
+  readonly atMs: number;
+  /** How many jumps ahead there were before it. */
+  readonly stretch: number;
+  readonly subject: QuotaSubject;
+  readonly decision: QuotaDecision;
+}
+
+interface Limits {
+  readonly keyMinute: number;
+  readonly accountMinute: number;
+}
+
+let account = 0;
+
+async function play(store: CounterStore, clock: TestClock, limits: Limits, drawn: Steps): Promise<void> {
+  clock.advance(BEGIN_MS - clock.now());
+  const accountId = `acc_${++account}`;
+  const subjects = ['a', 'b'].map((key) => subjectWith(limits, { accountId, keyId: `${accountId}_${key}` }));
+  const admitted = new Set<Admitted>();
+  let trueMs = 0;
+  let stretch = 0;
+  for (const { key, cost, count, waitMs, jumpMs, giveBack } of drawn) {
+    trueMs += waitMs;
+    clock.advance(waitMs + jumpMs);
+    if (jumpMs > 0) stretch += 1;
+    const subject = subjects[key]!;
+    const decisions = await Promise.all(Array.from({ length: count }, () => store.decide(subject, cost)));
+    for (const decision of decisions) {
+      expectSound(decision.used);
+      if (decision.admitted) admitted.add({ keyId: subject.keyId, atMs: trueMs, stretch, subject, decision });
+    }
+    const given = giveBack === null ? undefined : [...admitted][giveBack % Math.max(1, admitted.size)];
+    if (given !== undefined) {
+      await store.giveBack(given.subject, given.decision);
+      admitted.delete(given);
+    }
+    await expectMonths(store, subjects, [...admitted]);
+  }
+  expectSpans([...admitted], limits);
+}
+
+function expectSound(used: QuotaCounts): void {
+  for (const count of Object.values(used)) expect(Number.isSafeInteger(count) && count >= 0).toBe(true);
+}
+
+const costOf = (entries: readonly Admitted[]): number => entries.reduce((sum, { decision }) => sum + decision.cost, 0);
+
+async function expectMonths(store: CounterStore, subjects: readonly QuotaSubject[], admitted: readonly Admitted[]) {
+  for (const { accountId, keyId } of subjects) {
+    const { used } = await store.read(accountId, keyId, UTC_MONTHS);
+    expectSound(used);
+    const ofKey = admitted.filter((each) => each.keyId === keyId);
+    expect([used.accountMonth, used.keyMonth]).toEqual([costOf(admitted), costOf(ofKey)]);
+  }
+}
+
+/** The most that any 60 true seconds without a jump ahead hold. */
+function expectSpans(admitted: readonly Admitted[], limits: Limits): void {
+  for (const first of admitted) {
+    const span = admitted.filter(
+      ({ atMs, stretch }) => stretch === first.stretch && atMs >= first.atMs && atMs < first.atMs + SPAN_MS,
+    );
+    expect(costOf(span)).toBeLessThanOrEqual(limits.accountMinute);
+    expect(costOf(span.filter(({ keyId }) => keyId === first.keyId))).toBeLessThanOrEqual(limits.keyMinute);
+  }
+}
+
+function suite(open: (clock: TestClock) => Promise<{ store: CounterStore; close(): void }>): void {
+  const limits = fc.record({ keyMinute: fc.integer({ min: 1, max: 9 }), accountMinute: fc.integer({ min: 1, max: 14 }) }); // prettier-ignore
+
+  it(
+    'counts soundly, whatever its clock does',
+    async () => {
+      const clock = new TestClock(BEGIN_MS);
+      const { store, close } = await open(clock);
+      try {
+        await fc.assert(
+          fc.asyncProperty(limits, steps, (of, drawn) => play(store, clock, of, drawn)),
+          RUNS,
+        );
+      } finally {
+        close();
+      }
+    },
+    HISTORIES_TIMEOUT_MS,
+  );
+}
+
+announce('a clock that jumps');
+
+describe('counters in the process', () => {
+  suite(async (clock) => ({ store: new ProcessCounters(clock, new FixedMonths()), close: () => {} }));
+});
+
+describeWithRedis('counters in Redis', () => {
+  suite(async (clock) => {
+    const { counters, close } = await timedRedisCounters(clock, new FixedMonths());
+    return { store: counters, close };
+  });
+});

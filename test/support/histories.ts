@@ -1,0 +1,20 @@
+/**
+ * How many random histories a run plays, and from which seed: TRAILGATE_TEST_HISTORIES says how many (200), TRAILGATE_TEST_SEED repeats a
+ * run. The seed is printed whatever comes out, so that a failure that is not seen twice can still be had again.
+ */
+import { writeSync } from 'node:fs';
+
+const HISTORIES = Number(process.env['TRAILGATE_TEST_HISTORIES'] ?? 200);
+
+/** For `fc.assert`. */
+export const RUNS = {
+  numRuns: HISTORIES,
+  seed: Number(process.env['TRAILGATE_TEST_SEED'] ?? Math.floor(Math.random() * 0x7fff_ffff)),
+};
+
+export const HISTORIES_TIMEOUT_MS = 30_000 + HISTORIES * 200;
+
+/** Says what is played; called once by each file. */
+export function announce(what: string): void {
+  writeSync(2, `${what}: ${RUNS.numRuns} histories, TRAILGATE_TEST_SEED=${RUNS.seed}\n`);
+}
