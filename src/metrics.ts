@@ -221,6 +221,15 @@ export const METRICS = {
     'trailgate_log_lines_dropped_total',
     'Log lines that were dropped because their reader was too slow.',
   ),
+  certificateReloads: counter(
+    'trailgate_certificate_reloads_total',
+    'Changes of the certificate files, by result: applied, or refused while the one in use stays.',
+    'result',
+  ),
+  certificateExpiry: gauge(
+    'trailgate_certificate_expiry_timestamp_seconds',
+    "When the listener's certificate ends, seconds since the Unix epoch.",
+  ),
   buildInfo: gauge('trailgate_build_info', 'Always 1; the version is a label.', 'version'),
 } as const;
 

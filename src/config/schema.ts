@@ -105,7 +105,9 @@ export const configSchema = z.strictObject({
           key: z.string().describe('Private key file; relative to this file.'),
         })
         .optional()
-        .describe('Certificate and key files (PEM). Without it: plain HTTP.'),
+        .describe(
+          'Certificate and key files (PEM), read again when they change; HTTP/2 and HTTP/1.1. Without it: plain HTTP.',
+        ),
       trustedProxies: z.array(address).default([]).describe('Load balancers whose X-Forwarded-For is believed.'),
       failedAuthentication,
     })

@@ -12,10 +12,12 @@ const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
 /** What is wrong with how the request is framed, or undefined. The connection must not be used again after such a problem. */
 export function framingProblem(message: IncomingMessage): Problem | undefined {
   const { httpVersion, headers, rawHeaders } = message;
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return refused('This server speaks HTTP/1.1.');
+  if (httpVersion !== '1.1' && httpVersion !== '1.0' && httpVersion !== '2.0') {
+    return refused('This server speaks HTTP/1.1, and HTTP/2 over TLS.');
+  }
   const hosts = countHosts(rawHeaders);
   // RFC 9112 section 3.2; HTTP/1.0 may go without.
-  if (hosts !== 1 && (hosts > 1 || httpVersion === '1.1')) return refused('Send exactly one Host header.');
+  if (hosts !== 1 && (hosts > 1 || httpVersion !== '1.0')) return refused('Send exactly one Host header.');
   if (hosts === 1 && !HOST.test(headers.host ?? '')) return refused('The Host header is not valid.');
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return undefined;

@@ -1,17 +1,17 @@
 /** The public listener: a Nest application on Fastify that parses no bodies, and the bounds of its server. */
-import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { dirname, resolve } from 'node:path';
-import type { TlsOptions } from 'node:tls';
 import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import type { Log } from '../log.js';
+import { Certificate } from './certificate.js';
 import { ErrorFilter } from './error.filter.js';
 import type { GatewayRequest } from './exchange.js';
 import { GatewayModule, type GatewayDependencies } from './gateway.module.js';
+import { ALPN_PROTOCOLS, speakHttp2 } from './http2.js';
 import { answerParserError } from './parser-errors.js';
 import { beginExchange, installRequestHooks } from './request-hooks.js';
 import { RequestLog } from './request-log.js';
@@ -24,6 +24,8 @@ const REQUEST_TIMEOUT_MS = 3_600_000;
 /** Longer than the idle time of the usual load balancers (60 s), so that they close first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
+/** Until a TLS handshake is done. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** Bounds of Node's server, plain or with TLS. */
 const PARSER = {
@@ -48,11 +50,10 @@ export async function createGatewayApplication(
   const requestLog = new RequestLog(log);
   const { trustedProxies, tls } = deps.config.file.gateway;
   const options = serverOptions(trustedProxies, filter, requestLog);
+  const certificate = tls === undefined ? undefined : new Certificate(tls, deps.config.path, log.logger);
   const adapter = new FastifyAdapter(
     // Fastify gives `http` to a plain server only.
-    tls === undefined
-      ? options
-      : { ...options, https: { ...PARSER, ...(await tlsOptions(tls, dirname(deps.config.path))) } },
+    certificate === undefined ? options : { ...options, https: await tlsOptions(certificate) },
   );
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   passBodiesThrough(fastify);
@@ -66,6 +67,7 @@ export async function createGatewayApplication(
   const server = application.getHttpServer() as Server;
   delayContinue(server);
   refuseConnect(server);
+  if (certificate !== undefined) serveTls(server as TlsServer, certificate, fastify);
   return application;
 }
 
@@ -94,16 +96,20 @@ function serverOptions(
   } as FastifyServerOptions;
 }
 
-/** TLS 1.2 and 1.3 with the certificate and key files as they are now. Rejects when one cannot be read. */
-async function tlsOptions(
-  { cert, key }: { readonly cert: string; readonly key: string },
-  folder: string,
-): Promise<TlsOptions> {
-  const [certificate, privateKey] = await Promise.all([
-    readFile(resolve(folder, cert)),
-    readFile(resolve(folder, key)),
-  ]);
-  return { cert: certificate, key: privateKey, minVersion: 'TLSv1.2' };
+async function tlsOptions(certificate: Certificate): Promise<object> {
+  const files = await certificate.read();
+  return { ...PARSER, ...files, ALPNProtocols: ALPN_PROTOCOLS, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
+}
+
+/** HTTP/2 beside HTTP/1.1, and a certificate that follows its files; both end when the application closes. */
+function serveTls(server: TlsServer, certificate: Certificate, fastify: FastifyInstance): void {
+  const endSessions = speakHttp2(server, KEEP_ALIVE_TIMEOUT_MS);
+  const stopFollowing = certificate.follow(server);
+  fastify.addHook('preClose', (done) => {
+    stopFollowing();
+    endSessions();
+    done();
+  });
 }
 
 /** Bodies stream to backends untouched: every content type, known or not, is left in the connection. */

@@ -28,7 +28,7 @@ export function installRequestHooks(fastify: FastifyInstance, requestLog: Reques
       done();
       return;
     }
-    if (broken !== undefined) {
+    if (broken !== undefined && request.raw.httpVersionMajor === 1) {
       reply.raw.shouldKeepAlive = false;
       answerLast(request.raw);
     }

@@ -24,8 +24,8 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
     ...(problem.options.headers ?? []),
   ];
   const unread = !message.complete && hasUnreadBody(message);
-  // A body that nobody will read would be taken for the next request on this connection.
-  if (unread) {
+  // A body that nobody will read would be taken for the next request on this connection; in HTTP/2 it has a stream of its own.
+  if (unread && message.httpVersionMajor === 1) {
     head.push('Connection', 'close');
     answerLast(message);
   }

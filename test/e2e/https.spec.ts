@@ -1,21 +1,12 @@
 /** The public listener with a certificate of its own. */
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
+import { hasOpenssl, makeCertificate } from '../support/certificates.js';
 import { temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
-
-const hasOpenssl = (() => {
-  try {
-    execFileSync('openssl', ['version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
 
 (hasOpenssl ? describe : describe.skip)('the public listener with a certificate', () => {
   let backend: Backend;
@@ -25,25 +16,7 @@ const hasOpenssl = (() => {
 
   beforeAll(async () => {
     folder = temporaryFolder('tls');
-    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
-    const files = ['-keyout', `${folder}/tls.key`, '-out', `${folder}/tls.crt`];
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:prime256v1',
-        '-nodes',
-        '-days',
-        '2',
-        ...subject,
-        ...files,
-      ],
-      { stdio: 'ignore' },
-    );
+    makeCertificate(folder);
     backend = await startBackend(json({ data: [] }));
     trailgate = await startTrailgate({
       backend: backend.url,

@@ -1,0 +1,72 @@
+/**
+ * The listener's certificate: read at start, and read again when its files change. A pair that does not fit together is
+ * refused and the one in use stays; connections that stand are not touched.
+ */
+import { X509Certificate } from 'node:crypto';
+import { unwatchFile, watchFile } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { Server } from 'node:https';
+import { dirname, resolve } from 'node:path';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import type { Config } from '../config/schema.js';
+import type { Logger } from '../log.js';
+import { METRICS } from '../metrics.js';
+
+/** How often the files are looked at. Looking by name finds new files behind a link as well, as Kubernetes mounts them. */
+const CHECK_INTERVAL_MS = 1_000;
+/** The two files are seldom written at the same instant. */
+const SETTLE_MS = 250;
+
+export class Certificate {
+  private readonly certFile: string;
+  private readonly keyFile: string;
+  private timer: NodeJS.Timeout | undefined;
+
+  /** @param tls `gateway.tls` with paths relative to the configuration file `configPath`. */
+  constructor(
+    tls: NonNullable<Config['file']['gateway']['tls']>,
+    configPath: string,
+    private readonly log: Logger,
+  ) {
+    this.certFile = resolve(dirname(configPath), tls.cert);
+    this.keyFile = resolve(dirname(configPath), tls.key);
+  }
+
+  /** TLS 1.2 and 1.3 with the files as they are now. Rejects when one cannot be read or they do not fit together. */
+  async read(): Promise<SecureContextOptions> {
+    const [cert, key] = await Promise.all([readFile(this.certFile), readFile(this.keyFile)]);
+    const options: SecureContextOptions = { cert, key, minVersion: 'TLSv1.2' };
+    createSecureContext(options);
+    METRICS.certificateExpiry.series().set(Math.floor(Date.parse(new X509Certificate(cert).validTo) / 1_000));
+    return options;
+  }
+
+  /** Gives the server new files from now on. @returns ends it. */
+  follow(server: Server): () => void {
+    const changed = (): void => {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => void this.apply(server), SETTLE_MS);
+      this.timer.unref();
+    };
+    const files = [this.certFile, this.keyFile];
+    for (const file of files) watchFile(file, { interval: CHECK_INTERVAL_MS, persistent: false }, changed);
+    return () => {
+      clearTimeout(this.timer);
+      for (const file of files) unwatchFile(file, changed);
+    };
+  }
+
+  private async apply(server: Server): Promise<void> {
+    try {
+      server.setSecureContext(await this.read());
+      METRICS.certificateReloads.series('applied').inc();
+      this.log.info({ event: 'certificate_changed' }, 'New connections get the new certificate');
+    } catch (error) {
+      METRICS.certificateReloads.series('refused').inc();
+      this.log.error(
+        { event: 'certificate_refused', err: error },
+        'The changed certificate cannot be used; the one in use stays',
+      );
+    }
+  }
+}

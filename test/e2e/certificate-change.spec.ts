@@ -1,0 +1,101 @@
+/** A new certificate is taken over while the program runs: new connections get it, nothing that is under way notices. */
+import { renameSync, writeFileSync } from 'node:fs';
+import { Agent, get } from 'node:https';
+import { connect, type TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { hasOpenssl, makeCertificate, type CertificateFiles } from '../support/certificates.js';
+import { eventually, sleep, temporaryFolder } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+(hasOpenssl ? describe : describe.skip)('a certificate that changes', () => {
+  let backend: Backend;
+  let trailgate: RunningTrailgate;
+  let folder: string;
+  let files: CertificateFiles;
+  let secret: string;
+
+  const port = (): number => Number(new URL(trailgate.gatewayUrl).port);
+  /** Which certificate a new connection is shown. */
+  const shown = (): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const socket: TLSSocket = connect({ port: port(), host: '127.0.0.1', rejectUnauthorized: false }, () => {
+        resolve(socket.getPeerX509Certificate()?.fingerprint256 ?? '');
+        socket.destroy();
+      });
+      socket.on('error', reject);
+    });
+  const ask = (agent: Agent): Promise<number> =>
+    new Promise((resolve) => {
+      const headers = { authorization: `Bearer ${secret}` };
+      const request = get(
+        `${trailgate.gatewayUrl}/api/v1/customers`,
+        { agent, headers, rejectUnauthorized: false },
+        (response) => {
+          response.resume();
+          response.on('end', () => resolve(response.statusCode ?? 0));
+          response.on('error', () => resolve(-1));
+        },
+      );
+      request.on('error', () => resolve(-1));
+    });
+  /** Puts a new pair in the place of the old one, each file in one step. */
+  const replace = (): string => {
+    const made = makeCertificate(folder, 'next');
+    const fingerprint = made.fingerprint();
+    renameSync(made.cert, files.cert);
+    renameSync(made.key, files.key);
+    return fingerprint;
+  };
+
+  beforeAll(async () => {
+    folder = temporaryFolder('certificate');
+    files = makeCertificate(folder);
+    backend = await startBackend(json({ data: [] }));
+    trailgate = await startTrailgate({
+      backend: backend.url,
+      config: { gateway: { tls: { cert: files.cert, key: files.key } } },
+    });
+    ({ secret } = (await trailgate.admin.newKey('unlimited', { scopes: ['customers:read'] })).key);
+  });
+
+  afterAll(async () => {
+    await trailgate?.stop();
+    await backend?.stop();
+  });
+
+  it('is shown to new connections within three seconds, while no request under load fails', async () => {
+    const kept = new Agent({ keepAlive: true, maxSockets: 4 });
+    const fresh = new Agent({ keepAlive: false });
+    let going = true;
+    const statuses: number[] = [];
+    const load = Promise.all(
+      [kept, kept, kept, fresh, fresh].map(async (agent) => {
+        while (going) statuses.push(await ask(agent));
+      }),
+    );
+    const before = await shown();
+    const after = replace();
+    expect(after).not.toBe(before);
+    await eventually('the new certificate is shown', async () => (await shown()) === after, 3_000);
+    await sleep(200);
+    going = false;
+    await load;
+    kept.destroy();
+    expect(statuses.length).toBeGreaterThan(100);
+    expect(statuses.filter((status) => status !== 200)).toEqual([]);
+  });
+
+  it('stays where the new files are no pair or no certificate, and the log and the metrics say so', async () => {
+    const before = await shown();
+    writeFileSync(files.cert, 'not a certificate');
+    await eventually('the refusal is logged', () =>
+      trailgate.logs().some(({ event }) => event === 'certificate_refused'),
+    );
+    expect(await shown()).toBe(before);
+    const metrics = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
+    expect(metrics).toMatch(/trailgate_certificate_reloads_total\{result="refused"\} [1-9]/);
+    const after = replace();
+    await eventually('a good pair is taken again', async () => (await shown()) === after, 3_000);
+  });
+});

@@ -1,0 +1,192 @@
+/** HTTP/2 on the public listener: the same answers as HTTP/1.1, many requests on one connection, clean ends and unclean ones. */
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import {
+  connect,
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+} from 'node:http2';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startBackend, type Backend } from '../support/backend.js';
+import { hasOpenssl, makeCertificate } from '../support/certificates.js';
+import { eventually, temporaryFolder } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+const BIG = randomBytes(5 * 1024 * 1024);
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { pathname } = new URL(request.url ?? '', 'http://backend');
+  if (pathname === '/customers/big') {
+    response.end(BIG);
+  } else if (pathname === '/customers/broken') {
+    response.writeHead(200, { 'Content-Length': '100000' });
+    response.write('half of it', () => setTimeout(() => response.destroy(), 50));
+  } else if (pathname === '/customers/never') {
+    response.writeHead(200, { 'Content-Type': 'text/plain' });
+    response.write('beginning');
+  } else if (pathname === '/customers/cookies') {
+    response.writeHead(200, { 'Set-Cookie': ['a=1', 'b=2'], Connection: 'close', 'Keep-Alive': 'timeout=5' });
+    response.end('{}');
+  } else if (pathname === '/customers/late') {
+    setTimeout(() => response.end('late'), 600);
+  } else {
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.end('{"data":[]}');
+  }
+}
+
+(hasOpenssl ? describe : describe.skip)('the public listener over HTTP/2', () => {
+  let backend: Backend;
+  let trailgate: RunningTrailgate;
+  let ca: Buffer;
+  let secret: string;
+  const sessions: ClientHttp2Session[] = [];
+
+  const session = (url = trailgate.gatewayUrl): ClientHttp2Session => {
+    const made = connect(url, { ca });
+    made.on('error', () => undefined);
+    sessions.push(made);
+    return made;
+  };
+  const ask = (on: ClientHttp2Session, path: string, more: OutgoingHttpHeaders = {}): ClientHttp2Stream =>
+    on.request({ ':path': `/api/v1${path}`, authorization: `Bearer ${secret}`, ...more });
+  const whole = async (stream: ClientHttp2Stream): Promise<Answer> => {
+    const [headers] = (await once(stream, 'response')) as [IncomingHttpHeaders];
+    const chunks: Buffer[] = [];
+    for await (const chunk of stream) chunks.push(chunk as Buffer);
+    return { status: Number(headers[':status']), headers, body: Buffer.concat(chunks) };
+  };
+  const get = (path: string, more: OutgoingHttpHeaders = {}): Promise<Answer> =>
+    whole(ask(session(), path, more).end());
+
+  beforeAll(async () => {
+    const files = makeCertificate(temporaryFolder('http2'));
+    ca = readFileSync(files.cert);
+    backend = await startBackend(answer);
+    trailgate = await startTrailgate({
+      backend: backend.url,
+      config: {
+        gateway: { tls: { cert: files.cert, key: files.key } },
+        services: { backend: { maxBodyBytes: '10MiB' } },
+      },
+    });
+    const scopes = ['customers:read', 'customers:write'];
+    ({ secret } = (await trailgate.admin.newKey('unlimited', { scopes })).key);
+  });
+
+  afterEach(() => {
+    for (const each of sessions.splice(0)) each.destroy();
+  });
+
+  afterAll(async () => {
+    await trailgate?.stop();
+    await backend?.stop();
+  });
+
+  it('answers as over HTTP/1.1, and the backend is told the version', async () => {
+    const { status, headers, body } = await get('/customers?limit=2', { cookie: ['a=1', 'b=2'], 'x-own': 'yes' });
+    expect({ status, body: body.toString() }).toEqual({ status: 200, body: '{"data":[]}' });
+    expect(headers['x-request-id']).toMatch(/^req_/);
+    const received = backend.requests.at(-1);
+    expect(received?.url).toBe('/customers?limit=2');
+    expect(received?.headers).toMatchObject({
+      'x-own': 'yes',
+      cookie: 'a=1; b=2',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-host': new URL(trailgate.gatewayUrl).host,
+      via: '2.0 trailgate',
+    });
+    expect(received?.rawHeaders.filter((name) => name.startsWith(':'))).toEqual([]);
+    expect(received?.headers['authorization']).toBeUndefined();
+  });
+
+  it('refuses in the one shape: without a key, an unknown path, a method, two hosts', async () => {
+    const cases = [
+      [await get('/customers', { authorization: [] }), 401, 'missing_api_key'],
+      [await get('/nothing'), 404, 'route_not_found'],
+      [await get('/customers', { ':method': 'PATCH' }), 405, 'method_not_allowed'],
+      [await get('/customers', { ':authority': 'localhost', host: 'other.example' }), 400, 'bad_request'],
+    ] as const;
+    for (const [{ status, headers, body }, expected, code] of cases) {
+      expect(status).toBe(expected);
+      expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
+      expect(JSON.parse(body.toString())).toMatchObject({ status, code });
+    }
+  });
+
+  it('serves a hundred requests at once on one connection', async () => {
+    const one = session();
+    const answers = await Promise.all(Array.from({ length: 100 }, () => whole(ask(one, '/customers').end())));
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+  });
+
+  it('passes bodies both ways byte for byte, with and without a length', async () => {
+    for (const length of [{}, { 'content-length': BIG.length }]) {
+      const stream = ask(session(), '/customers', { ':method': 'POST', ...length });
+      stream.end(BIG);
+      expect((await whole(stream)).status).toBe(200);
+      expect(backend.requests.at(-1)).toMatchObject({ bodyBytes: BIG.length, bodySha256: sha256(BIG) });
+    }
+    const { body, headers } = await get('/customers/big');
+    expect(sha256(body)).toBe(sha256(BIG));
+    expect(headers['transfer-encoding']).toBeUndefined();
+  });
+
+  it('keeps each of several fields of one name and drops those of the connection', async () => {
+    const { headers } = await get('/customers/cookies');
+    expect(headers['set-cookie']).toEqual(['a=1', 'b=2']);
+    expect(Object.keys(headers)).not.toContain('connection');
+    expect(Object.keys(headers)).not.toContain('keep-alive');
+  });
+
+  it('answers HEAD without a body', async () => {
+    const { status, body } = await get('/customers', { ':method': 'HEAD' });
+    expect([200, 405]).toContain(status);
+    expect(body.length).toBe(0);
+  });
+
+  it('resets the stream when the backend breaks off, and leaves the others of the connection alone', async () => {
+    const one = session();
+    const slow = whole(ask(one, '/customers/late').end());
+    await expect(whole(ask(one, '/customers/broken').end())).rejects.toThrow(/closed with error code|aborted/i);
+    expect((await slow).body.toString()).toBe('late');
+  });
+
+  it('ends the call to the backend when the client resets its stream', async () => {
+    const stream = ask(session(), '/customers/never').end();
+    await once(stream, 'data');
+    stream.close(8);
+    await eventually('the backend sees the end', () => backend.requests.at(-1)?.aborted === true);
+  });
+
+  it('refuses a body that is too large without reading it, and goes on with the connection', async () => {
+    const one = session();
+    const stream = ask(one, '/customers', { ':method': 'POST', 'content-length': 50 * 1024 * 1024 });
+    stream.on('error', () => undefined);
+    stream.write(Buffer.alloc(64 * 1024));
+    const [headers] = (await once(stream, 'response')) as [IncomingHttpHeaders];
+    expect(headers[':status']).toBe(413);
+    expect((await whole(ask(one, '/customers').end())).status).toBe(200);
+  });
+
+  it('finishes what is under way when the program is told to stop, and takes nothing new', async () => {
+    const one = session();
+    const late = whole(ask(one, '/customers/late').end());
+    await eventually('the backend is asked', () => backend.requests.at(-1)?.url === '/customers/late');
+    const stopped = trailgate.stop();
+    expect((await late).body.toString()).toBe('late');
+    expect((await stopped).code).toBe(0);
+    expect(one.closed || one.destroyed).toBe(true);
+  });
+});

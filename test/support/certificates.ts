@@ -1,0 +1,31 @@
+/** Self-signed certificates for `localhost`, made by openssl when a test asks for one. */
+import { execFileSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+export interface CertificateFiles {
+  readonly cert: string;
+  readonly key: string;
+  /** As `X509Certificate.fingerprint256` says it. */
+  fingerprint(): string;
+}
+
+/** Whether this machine can make certificates. */
+export const hasOpenssl = (() => {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+/** Writes `<name>.crt` and `<name>.key` into the folder; what stood there is overwritten. */
+export function makeCertificate(folder: string, name = 'tls'): CertificateFiles {
+  const cert = `${folder}/${name}.crt`;
+  const key = `${folder}/${name}.key`;
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  execFileSync('openssl', ['req', '-x509', ...kind, ...subject, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  return { cert, key, fingerprint: () => new X509Certificate(readFileSync(cert)).fingerprint256 };
+}
