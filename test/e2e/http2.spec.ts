@@ -113,7 +113,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 
   it('refuses in the one shape: without a key, an unknown path, a method, two hosts', async () => {
     const cases = [
-      [await get('/customers', { authorization: [] }), 401, 'missing_api_key'],
+      [await get('/customers', { authorization: '' }), 401, 'missing_api_key'],
       [await get('/nothing'), 404, 'route_not_found'],
       [await get('/customers', { ':method': 'PATCH' }), 405, 'method_not_allowed'],
       [await get('/customers', { ':authority': 'localhost', host: 'other.example' }), 400, 'bad_request'],
