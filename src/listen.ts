@@ -1,32 +1,75 @@
 /** Opens a listener and says where it is; a port that cannot be had becomes one line that says what to do. */
+import { createServer } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { systemClock } from './clock.js';
 import type { Log } from './log.js';
 import { StartError } from './start-error.js';
 
+export interface Where {
+  readonly host: string;
+  readonly port: number;
+}
+
+type ListeningRole = 'gateway' | 'admin';
+
 /** Makes an application listen, and announces it. Rejects with `StartError`. */
 export async function listen(
   application: NestFastifyApplication,
-  role: 'gateway' | 'admin',
-  { host, port }: { readonly host: string; readonly port: number },
+  role: ListeningRole,
+  where: Where,
   log: Log,
   scheme = 'http',
 ): Promise<{ readonly url: string; readonly port: number }> {
+  const listening = await listenQuietly(application, role, where, scheme, false);
+  announce(role, listening.url, log);
+  return listening;
+}
+
+/**
+ * Makes an application listen without a word.
+ * @param shared other processes listen on the same port, each with a queue of its own that the kernel fills (`SO_REUSEPORT`): one
+ *   that dies takes no connection of the others with it.
+ */
+export async function listenQuietly(
+  application: NestFastifyApplication,
+  role: ListeningRole,
+  { host, port }: Where,
+  scheme: string,
+  shared: boolean,
+): Promise<{ readonly url: string; readonly port: number }> {
   try {
-    await application.listen(port, host);
+    if (shared) await application.listen({ host, port, reusePort: true } as unknown as number);
+    else await application.listen(port, host);
   } catch (error) {
     throw new StartError(listenError(error, role, host, port));
   }
   const address = application.getHttpServer().address() as { readonly port: number };
   const shown = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
-  const url = `${scheme}://${shown}:${address.port}`;
+  return { url: `${scheme}://${shown}:${address.port}`, port: address.port };
+}
+
+/** Says where a role listens. */
+export function announce(role: ListeningRole, url: string, log: Log): void {
   // Whatever the level: whoever started the program waits for this line.
   const time = new Date(systemClock.now()).toISOString();
   log.write(`${JSON.stringify({ level: 'info', time, event: 'listening', role, url })}\n`);
-  return { url, port: address.port };
 }
 
-function listenError(error: unknown, role: 'gateway' | 'admin', host: string, port: number): string {
+/** Rejects with `StartError` where somebody has the port: a shared one would be given to a second program without a word. */
+export async function refuseTakenPort(role: ListeningRole, { host, port }: Where): Promise<void> {
+  const server = createServer();
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host, port, exclusive: true }, resolve);
+    });
+  } catch (error) {
+    throw new StartError(listenError(error, role, host, port));
+  }
+  await new Promise((resolve) => server.close(resolve));
+}
+
+function listenError(error: unknown, role: ListeningRole, host: string, port: number): string {
   const { code = '', message } = error as NodeJS.ErrnoException;
   const where = `${host}:${port}`;
   const setting = `${role}.port in gateway.yaml or TRAILGATE_${role.toUpperCase()}_PORT`;

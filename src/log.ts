@@ -8,6 +8,8 @@ import { METRICS } from './metrics.js';
 export type { Logger };
 
 const BATCH_BYTES = 8_192;
+/** What several processes write to one pipe stays whole up to this size (`PIPE_BUF`). */
+const LARGEST_SHARED_WRITE_BYTES = 4_096;
 const FLUSH_INTERVAL_MS = 100;
 /** Most bytes that wait for a slow reader. */
 const LARGEST_BACKLOG_BYTES = 16 * 1024 * 1024;
@@ -20,12 +22,14 @@ export interface Log {
   flush(timeoutMs: number): Promise<void>;
 }
 
-/** Opens the log on a file descriptor (1: standard output). */
-export function openLog(level: string, fd = 1): Log {
+/** Opens the log on a file descriptor (1: standard output). @param shared whether other processes write to it as well. */
+export function openLog(level: string, fd = 1, shared = false): Log {
   const destination = openDestination({
     fd,
     sync: false,
-    minLength: BATCH_BYTES,
+    ...(shared
+      ? { minLength: LARGEST_SHARED_WRITE_BYTES - 1, maxWrite: LARGEST_SHARED_WRITE_BYTES }
+      : { minLength: BATCH_BYTES }),
     maxLength: LARGEST_BACKLOG_BYTES,
     periodicFlush: FLUSH_INTERVAL_MS,
   });

@@ -221,6 +221,10 @@ export const METRICS = {
     'trailgate_log_lines_dropped_total',
     'Log lines that were dropped because their reader was too slow.',
   ),
+  workerRestarts: counter(
+    'trailgate_worker_restarts_total',
+    'Worker processes that ended by themselves and were replaced.',
+  ),
   certificateReloads: counter(
     'trailgate_certificate_reloads_total',
     'Changes of the certificate files, by result: applied, or refused while the one in use stays.',

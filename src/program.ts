@@ -1,4 +1,6 @@
 /** Commands of `trailgate`, and what ends a process: signals, and errors that nobody caught. */
+import cluster from 'node:cluster';
+import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import { checkCommand } from './cli/check.js';
 import { addClientCommands } from './cli/client-commands.js';
@@ -10,17 +12,23 @@ import type { Config } from './config/schema.js';
 import { DatabaseOpenError } from './database/database-errors.js';
 import { startDemo } from './demo.js';
 import { openLog, type Log } from './log.js';
+import { metricsText } from './metrics.js';
 import { ROLES, start, type Role } from './start.js';
 import { StartError } from './start-error.js';
 import { VERSION } from './version.js';
+import { reportToPool } from './workers/worker-process.js';
 
 const DEFAULT_CONFIG = './gateway.yaml';
 const LOG_FLUSH_TIMEOUT_MS = 1_000;
+const STANDARD_OUTPUT = 1;
 
 interface StartOptions {
   readonly config: string;
   readonly roles: readonly Role[];
+  readonly workers: number;
 }
+
+const MOST_WORKERS = 256;
 
 /** Parses the command line and runs what it asks for. */
 export async function runProgram(argv: readonly string[]): Promise<void> {
@@ -33,6 +41,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     .description('run the gateway, the admin API and the worker')
     .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG)
     .option('--roles <list>', `comma-separated: ${ROLES.join(', ')}`, parseRoles, [...ROLES])
+    .option('--workers <count>', 'processes for the gateway role: a number, or auto for one a core', parseWorkers, 1)
     .action((options: StartOptions) => runStart(options));
   program
     .command('demo')
@@ -63,11 +72,24 @@ function parseRoles(text: string): Role[] {
   return names as Role[];
 }
 
-async function runStart({ config: path, roles }: StartOptions): Promise<void> {
+function parseWorkers(text: string): number {
+  if (text === 'auto') return availableParallelism();
+  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  if (count < 1 || count > MOST_WORKERS) {
+    throw new InvalidArgumentError(`Write auto, or a number from 1 to ${MOST_WORKERS}.`);
+  }
+  return count;
+}
+
+async function runStart({ config: path, roles, workers }: StartOptions): Promise<void> {
   const config = await configOrExit(path);
-  const log = openLog(config.environment.logLevel);
-  const running = await start(config, roles, log).catch((error: unknown) => exitWith(error, log));
-  endWithSignals(log, () => running.stop());
+  const { isWorker } = cluster;
+  const log = openLog(config.environment.logLevel, STANDARD_OUTPUT, isWorker || workers > 1);
+  const workerArgs = ['start', '--config', path, '--roles', 'gateway'];
+  const processes = { workers: isWorker ? 1 : workers, workerArgs, isWorker };
+  const running = await start(config, roles, log, processes).catch((error: unknown) => exitWith(error, log));
+  const end = endWithSignals(log, () => running.stop(), isWorker);
+  if (isWorker) reportToPool(running.gatewayUrl ?? '', metricsText, () => end(0));
 }
 
 async function runDemo(path: string): Promise<void> {
@@ -98,10 +120,15 @@ async function exitWith(error: unknown, log: Log): Promise<never> {
   process.exit(1);
 }
 
-/** SIGTERM and SIGINT end in order; a second one at once. What nobody caught ends in order too, with exit code 1. */
-function endWithSignals(log: Log, stop: () => Promise<void>): void {
+/**
+ * SIGTERM and SIGINT end in order; a second one at once. What nobody caught ends in order too, with exit code 1.
+ * @returns ends in order as well.
+ */
+function endWithSignals(log: Log, stop: () => Promise<void>, isWorker = false): (code: number) => void {
   let ending = false;
   const end = (code: number): void => {
+    // A worker hears of the same end several times: from the terminal, from the pool, from the pool's own end.
+    if (ending && isWorker) return;
     if (ending) process.exit(1);
     ending = true;
     void stop().then(() => process.exit(code));
@@ -114,4 +141,5 @@ function endWithSignals(log: Log, stop: () => Promise<void>): void {
   };
   process.on('uncaughtException', crash);
   process.on('unhandledRejection', crash);
+  return end;
 }

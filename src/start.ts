@@ -1,7 +1,7 @@
 /** `trailgate start`: opens the stores, puts the roles together, listens; and takes it all down again in named phases. */
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createAdminApplication } from './admin/admin.application.js';
-import type { AdminApiDependencies, Readiness } from './admin/admin-dependencies.js';
+import type { AdminApiDependencies, Readiness, ReadinessCheck } from './admin/admin-dependencies.js';
 import { systemClock } from './clock.js';
 import { configSummary, redactUrl } from './config/summary.js';
 import { publicUrlOf } from './config/load.js';
@@ -26,18 +26,32 @@ import { Forwarder } from './proxy/forwarder.js';
 import { openProcessQuotas, openRedisQuotas, type Quotas } from './quotas/open-quotas.js';
 import { UsageReader } from './quotas/usage.js';
 import { ReferenceModule } from './reference/reference.module.js';
-import { listen } from './listen.js';
+import { announce, listen, listenQuietly, refuseTakenPort } from './listen.js';
 import { Shutdown } from './shutdown.js';
 import { StartError } from './start-error.js';
 import { VERSION } from './version.js';
+import { WorkerPool } from './workers/worker-pool.js';
 
 export const ROLES = ['gateway', 'admin', 'worker'] as const;
 export type Role = (typeof ROLES)[number];
 
+/** How the gateway role is spread over processes. */
+export interface Processes {
+  /** More than one: that many workers share the listener, and this process holds it. */
+  readonly workers: number;
+  /** Command line of a worker. */
+  readonly workerArgs: readonly string[];
+  /** This process is one of them: health and metrics are the pool's. */
+  readonly isWorker: boolean;
+}
+
+const ONE_PROCESS: Processes = { workers: 1, workerArgs: [], isWorker: false };
+
 /** The program while it runs. */
 export interface Running {
   readonly gatewayUrl: string | undefined;
-  readonly adminUrl: string;
+  /** Undefined in a worker. */
+  readonly adminUrl: string | undefined;
   readonly operatorToken: string | undefined;
   readonly database: DatabaseHandle;
   readonly accounts: AccountStore;
@@ -47,6 +61,9 @@ export interface Running {
 }
 
 const DRAIN_TIMEOUT_MS = 20_000;
+/** A worker drains, and takes down the rest of what it has. */
+const WORKERS_STOP_TIMEOUT_MS = 30_000;
+const PHASE_MARGIN_MS = 1_000;
 /** What the drain left has had its time. */
 const CLOSE_BACKENDS_TIMEOUT_MS = 1_000;
 const IDLE_SWEEP_INTERVAL_MS = 100;
@@ -56,10 +73,15 @@ const HOUSEKEEPING_INTERVAL_MS = 86_400_000;
  * Starts the roles. Rejects with `StartError`, or an error whose message is ready to be shown, when something that is needed is not
  * there; whatever was opened until then is closed again.
  */
-export async function start(config: Config, roles: readonly Role[], log: Log): Promise<Running> {
+export async function start(
+  config: Config,
+  roles: readonly Role[],
+  log: Log,
+  processes: Processes = ONE_PROCESS,
+): Promise<Running> {
   const shutdown = new Shutdown(log);
   try {
-    return await open(config, roles, log, shutdown);
+    return await open(config, roles, processes, log, shutdown);
   } catch (error) {
     await shutdown.run();
     throw error;
@@ -79,7 +101,18 @@ interface Domain {
   readonly usage: UsageReader;
 }
 
-async function open(config: Config, roles: readonly Role[], log: Log, shutdown: Shutdown): Promise<Running> {
+async function open(
+  config: Config,
+  roles: readonly Role[],
+  processes: Processes,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<Running> {
+  if (processes.workers > 1 && config.environment.redisUrl === undefined) {
+    throw new StartError(
+      `--workers ${processes.workers} needs REDIS_URL: with counters in the process, every worker would hand out the whole limit.`,
+    );
+  }
   setErrorsUrl(`${config.publicUrl}/docs/errors/`);
   METRICS.buildInfo.series(VERSION).set(1);
   log.logger.info({ event: 'starting', version: VERSION, roles, ...configSummary(config) }, 'Trailgate starts');
@@ -87,10 +120,44 @@ async function open(config: Config, roles: readonly Role[], log: Log, shutdown: 
   const { dataDir, adminToken } = config.environment;
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
   if (roles.includes('worker')) startWorker(domain, log, shutdown);
-  const adminUrl = await startAdmin(domain, token, log, shutdown);
-  const gatewayUrl = roles.includes('gateway') ? await startGateway(domain, log, shutdown) : undefined;
+  const pool: PoolHolder = { current: undefined };
+  const adminUrl = processes.isWorker ? undefined : await startAdmin(domain, token, pool, log, shutdown);
+  const gatewayUrl = roles.includes('gateway')
+    ? await startGatewayRole(domain, processes, pool, log, shutdown)
+    : undefined;
   const { database, accounts, keyStore } = domain;
   return { gatewayUrl, adminUrl, operatorToken: token, database, accounts, keyStore, stop: () => shutdown.run() };
+}
+
+/** The pool starts after the admin listener, which shows it. */
+interface PoolHolder {
+  current: WorkerPool | undefined;
+}
+
+/** In this process, or in as many workers as were asked for. */
+async function startGatewayRole(
+  domain: Domain,
+  { workers, workerArgs, isWorker }: Processes,
+  holder: PoolHolder,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<string> {
+  if (isWorker) return startGateway(domain, true, log, shutdown);
+  if (workers === 1) {
+    const url = await startGateway(domain, false, log, shutdown);
+    announce('gateway', url, log);
+    return url;
+  }
+  await refuseTakenPort('gateway', domain.config.file.gateway);
+  try {
+    const { pool, gatewayUrl } = await WorkerPool.start(workers, workerArgs, log.logger);
+    holder.current = pool;
+    shutdown.add('stop workers', () => pool.stop(WORKERS_STOP_TIMEOUT_MS), WORKERS_STOP_TIMEOUT_MS + PHASE_MARGIN_MS);
+    announce('gateway', gatewayUrl, log);
+    return gatewayUrl;
+  } catch (error) {
+    throw new StartError(error instanceof Error ? error.message : String(error));
+  }
 }
 
 async function tokenOf(dataDir: string, given: string | undefined): Promise<string> {
@@ -153,6 +220,7 @@ function startWorker({ keyStore, events }: Domain, log: Log, shutdown: Shutdown)
 async function startAdmin(
   { config, database, quotas, catalogue, accounts, keyStore, events, usage }: Domain,
   token: string | undefined,
+  pool: PoolHolder,
   log: Log,
   shutdown: Shutdown,
 ): Promise<string> {
@@ -171,8 +239,9 @@ async function startAdmin(
         };
   const admin = await createAdminApplication({
     api,
-    readiness: () => readiness(shutdown, database, quotas),
-    metricsText,
+    readiness: () => readiness(shutdown, database, quotas, pool.current),
+    metricsText: async () =>
+      pool.current === undefined ? metricsText() : pool.current.metricsText(await metricsText()),
     clock: systemClock,
     log: log.logger,
   });
@@ -181,7 +250,12 @@ async function startAdmin(
   return url;
 }
 
-async function startGateway({ config, keys, quotas, usage }: Domain, log: Log, shutdown: Shutdown): Promise<string> {
+async function startGateway(
+  { config, keys, quotas, usage }: Domain,
+  isWorker: boolean,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<string> {
   const { file } = config;
   const forwarder = new Forwarder(file.services);
   shutdown.add('close backends', () => forwarder.close(CLOSE_BACKENDS_TIMEOUT_MS));
@@ -200,7 +274,9 @@ async function startGateway({ config, keys, quotas, usage }: Domain, log: Log, s
   const gateway = await createGatewayApplication(deps, log, [ReferenceModule.forRoot(config, { publicUrl })]);
   shutdown.add('drain gateway', () => drain(gateway), DRAIN_TIMEOUT_MS);
   const scheme = file.gateway.tls === undefined ? 'http' : 'https';
-  const { url, port } = await listen(gateway, 'gateway', file.gateway, log, scheme);
+  // Elsewhere node:cluster hands the connections out.
+  const shared = isWorker && process.platform === 'linux';
+  const { url, port } = await listenQuietly(gateway, 'gateway', file.gateway, scheme, shared);
   boundPort = port;
   setErrorsUrl(`${publicUrl()}/docs/errors/`);
   return url;
@@ -261,10 +337,16 @@ async function warnOfUnknownPlans(database: DatabaseHandle, plans: Config['file'
   );
 }
 
-async function readiness(shutdown: Shutdown, database: DatabaseHandle, quotas: Quotas): Promise<Readiness> {
+async function readiness(
+  shutdown: Shutdown,
+  database: DatabaseHandle,
+  quotas: Quotas,
+  pool: WorkerPool | undefined,
+): Promise<Readiness> {
   const databaseUp = await database.healthy();
+  const workers = pool?.state;
   return {
-    ready: !shutdown.hasBegun,
+    ready: !shutdown.hasBegun && workers?.ready !== 0,
     checks: {
       process: shutdown.hasBegun ? { status: 'fail', detail: 'shutting down' } : { status: 'pass' },
       database: databaseUp
@@ -273,6 +355,12 @@ async function readiness(shutdown: Shutdown, database: DatabaseHandle, quotas: Q
       quota_store: quotas.storage.storeUp
         ? { status: 'pass' }
         : { status: 'warn', detail: 'Redis is lost: plans decide by onRedisLoss' },
+      ...(workers === undefined ? {} : { workers: workersCheck(workers) }),
     },
   };
+}
+
+function workersCheck({ ready, count }: WorkerPool['state']): ReadinessCheck {
+  if (ready === count) return { status: 'pass' };
+  return { status: ready === 0 ? 'fail' : 'warn', detail: `${ready} of ${count} worker processes accept connections` };
 }

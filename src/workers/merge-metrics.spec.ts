@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+import { lastingMetrics, mergeMetrics } from './merge-metrics.js';
+
+const text = (requests: number, up: number, entries: number): string => `# HELP requests_total Requests.
+# TYPE requests_total counter
+requests_total{code="200"} ${requests}
+# HELP store_up Whether it answers.
+# TYPE store_up gauge
+store_up ${up}
+# HELP cache_entries Entries.
+# TYPE cache_entries gauge
+cache_entries ${entries}
+# HELP trailgate_build_info Always 1.
+# TYPE trailgate_build_info gauge
+trailgate_build_info{version="a b"} 1
+# HELP duration_seconds Time.
+# TYPE duration_seconds histogram
+duration_seconds_bucket{le="1"} ${requests}
+duration_seconds_bucket{le="+Inf"} ${requests}
+duration_seconds_sum ${requests / 2}
+duration_seconds_count ${requests}
+`;
+
+describe('the metrics of several processes', () => {
+  it('add counters, histograms and what is held up, and keep what is the same everywhere', () => {
+    const merged = mergeMetrics([text(3, 1, 10), text(4, 0, 20)]);
+    expect(merged).toContain('requests_total{code="200"} 7\n');
+    expect(merged).toContain('duration_seconds_bucket{le="+Inf"} 7\n');
+    expect(merged).toContain('duration_seconds_sum 3.5\n');
+    expect(merged).toContain('cache_entries 30\n');
+    expect(merged).toContain('store_up 0\n');
+    expect(merged).toContain('trailgate_build_info{version="a b"} 1\n');
+    expect(merged.match(/# TYPE/g)).toHaveLength(5);
+  });
+
+  it('keep what a process had counted when it has gone, and forget what it held', () => {
+    const merged = mergeMetrics([text(3, 1, 10), lastingMetrics(text(4, 0, 20))]);
+    expect(merged).toContain('requests_total{code="200"} 7\n');
+    expect(merged).toContain('cache_entries 10\n');
+    expect(merged).toContain('store_up 1\n');
+  });
+
+  it('are nothing where there are none', () => {
+    expect(mergeMetrics(['', ''])).toBe('\n');
+    expect(lastingMetrics('')).toBe('');
+  });
+});

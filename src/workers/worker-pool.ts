@@ -1,0 +1,163 @@
+/**
+ * The gateway role on several cores: processes that listen on one port, watched by this one. One that ends is replaced while the
+ * others serve on; what it had counted stays in the metrics.
+ */
+import cluster, { type Worker } from 'node:cluster';
+import type { Logger } from '../log.js';
+import { METRICS } from '../metrics.js';
+import { lastingMetrics, mergeMetrics } from './merge-metrics.js';
+import type { FromWorker, ToWorker } from './messages.js';
+
+/** Before a worker that has ended is replaced; doubles while they go on ending young. */
+const SHORTEST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+/** A worker that lived as long as this was no failed start. */
+const GROWN_UP_MS = 60_000;
+/** Nobody's scrape waits for a worker that is busy: its last numbers stand in. */
+const METRICS_TIMEOUT_MS = 1_000;
+
+interface Member {
+  readonly worker: Worker;
+  readonly startedMs: number;
+  ready: boolean;
+  metrics: string;
+}
+
+export class WorkerPool {
+  private readonly members = new Map<number, Member>();
+  private readonly asked = new Map<number, (text: string) => void>();
+  private askedSoFar = 0;
+  /** Counters and histograms of workers that have ended. */
+  private departed = '';
+  private pauseMs = SHORTEST_PAUSE_MS;
+  private stopping = false;
+  private environment: Record<string, string> = {};
+
+  private constructor(
+    private readonly count: number,
+    private readonly log: Logger,
+  ) {}
+
+  /**
+   * Starts `count` workers and resolves with the pool and the address once all of them accept connections.
+   * @param args command line of a worker.
+   * Rejects when one ends before that; it has said why on its standard error.
+   */
+  static async start(
+    count: number,
+    args: readonly string[],
+    log: Logger,
+  ): Promise<{ readonly pool: WorkerPool; readonly gatewayUrl: string }> {
+    cluster.setupPrimary({ args: [...args] });
+    const pool = new WorkerPool(count, log);
+    cluster.on('message', (worker, message: FromWorker) => pool.hear(worker, message));
+    try {
+      // The first one finds the port where any will do.
+      const gatewayUrl = await pool.startOne();
+      pool.environment = { TRAILGATE_GATEWAY_PORT: portOf(gatewayUrl) };
+      await Promise.all(Array.from({ length: count - 1 }, () => pool.startOne()));
+      for (const member of pool.members.values()) pool.replaceAtEnd(member);
+      return { pool, gatewayUrl };
+    } catch (error) {
+      await pool.stop(0);
+      throw error;
+    }
+  }
+
+  /** How many accept connections, of how many. */
+  get state(): { readonly ready: number; readonly count: number } {
+    return { ready: [...this.members.values()].filter(({ ready }) => ready).length, count: this.count };
+  }
+
+  /** The metrics of all workers and of this process as one text. Never rejects. */
+  async metricsText(own: string): Promise<string> {
+    await Promise.all([...this.members.values()].map((member) => this.refreshMetrics(member)));
+    const texts = [...this.members.values()].map(({ metrics }) => metrics);
+    return mergeMetrics([own, ...texts, this.departed]);
+  }
+
+  /** Ends every worker in order; kills what is left after `timeoutMs`. */
+  async stop(timeoutMs: number): Promise<void> {
+    this.stopping = true;
+    const workers = [...this.members.values()].map(({ worker }) => worker).filter((worker) => !worker.isDead());
+    const ended = Promise.all(workers.map((worker) => new Promise((resolve) => worker.once('exit', resolve))));
+    for (const worker of workers) worker.process.kill('SIGTERM');
+    const timer = setTimeout(() => {
+      for (const worker of workers) worker.process.kill('SIGKILL');
+    }, timeoutMs);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  /** Resolves with the address when the worker accepts connections; rejects when it ends first. */
+  private startOne(): Promise<string> {
+    const worker = cluster.fork(this.environment);
+    const member: Member = { worker, startedMs: performance.now(), ready: false, metrics: '' };
+    this.members.set(worker.id, member);
+    return new Promise((resolve, reject) => {
+      const ended = (code: number | null, signal: string | null): void => {
+        this.members.delete(worker.id);
+        reject(new Error(`a worker process ended at start (${signal ?? `exit code ${code}`})`));
+      };
+      worker.once('exit', ended);
+      worker.on('message', (message: FromWorker) => {
+        if (message.type !== 'ready') return;
+        member.ready = true;
+        worker.off('exit', ended);
+        resolve(message.gatewayUrl);
+      });
+    });
+  }
+
+  private replaceAtEnd(member: Member): void {
+    member.worker.once('exit', (code: number | null, signal: string | null) => {
+      this.members.delete(member.worker.id);
+      this.departed = lastingMetrics(mergeMetrics([this.departed, member.metrics]));
+      if (this.stopping) return;
+      METRICS.workerRestarts.series().inc();
+      this.log.error({ event: 'worker_ended', pid: member.worker.process.pid, code, signal }, 'A worker is replaced');
+      if (performance.now() - member.startedMs > GROWN_UP_MS) this.pauseMs = SHORTEST_PAUSE_MS;
+      setTimeout(() => void this.replace(), this.pauseMs);
+      this.pauseMs = Math.min(LONGEST_PAUSE_MS, this.pauseMs * 2);
+    });
+  }
+
+  private async replace(): Promise<void> {
+    if (this.stopping) return;
+    const before = new Set(this.members.values());
+    try {
+      await this.startOne();
+      for (const member of this.members.values()) if (!before.has(member)) this.replaceAtEnd(member);
+    } catch (error) {
+      this.log.error({ event: 'worker_start_failed', err: error }, 'A worker could not be replaced; tried again');
+      if (this.stopping) return;
+      setTimeout(() => void this.replace(), this.pauseMs);
+      this.pauseMs = Math.min(LONGEST_PAUSE_MS, this.pauseMs * 2);
+    }
+  }
+
+  private async refreshMetrics(member: Member): Promise<void> {
+    if (!member.ready || !member.worker.isConnected()) return;
+    const id = ++this.askedSoFar;
+    const answer = new Promise<string | undefined>((resolve) => {
+      this.asked.set(id, resolve);
+      setTimeout(() => resolve(undefined), METRICS_TIMEOUT_MS).unref();
+    });
+    const question: ToWorker = { type: 'ask_metrics', id };
+    member.worker.send(question, (error) => {
+      if (error !== null) this.asked.get(id)?.('');
+    });
+    const text = await answer;
+    this.asked.delete(id);
+    if (text !== undefined && text !== '') member.metrics = text;
+  }
+
+  private hear(_worker: Worker, message: FromWorker): void {
+    if (message.type === 'metrics') this.asked.get(message.id)?.(message.text);
+  }
+}
+
+function portOf(url: string): string {
+  const { port, protocol } = new URL(url);
+  return port === '' ? (protocol === 'https:' ? '443' : '80') : port;
+}

@@ -1,0 +1,152 @@
+/** `--workers`: several processes share one listener, one limit and one scrape; one that dies takes nothing down with it. */
+import { execFileSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startBackend, type Backend } from '../support/backend.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { eventually, sleep } from '../support/processes.js';
+import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { Caller } from '../support/rate-limit.js';
+import { sharedRedisUrl } from '../support/redis.js';
+
+const WORKERS = 3;
+
+describeWithRedis('a gateway of three workers', () => {
+  let backend: Backend;
+  let trailgate: RunningTrailgate;
+
+  const workerPids = (): number[] =>
+    execFileSync('ps', ['-o', 'pid=', '--ppid', String(trailgate.pid)], { encoding: 'utf8' })
+      .split('\n')
+      .map(Number)
+      .filter((pid) => pid > 0);
+  const requestsCounted = async (): Promise<number> => {
+    const text = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
+    return [...text.matchAll(/^http_server_request_duration_seconds_count\{.*\} (\d+)$/gm)].reduce(
+      (sum, [, count]) => sum + Number(count),
+      0,
+    );
+  };
+
+  beforeAll(async () => {
+    backend = await startBackend((request, response) => {
+      setTimeout(() => response.end('{}'), request.url?.includes('slow') === true ? 800 : 0);
+    });
+    trailgate = await startTrailgate({
+      backend: backend.url,
+      config: {
+        plans: { mixed: { account: { month: 100 }, onRedisLoss: 'closed' }, unlimited: {} },
+        usage: { flushInterval: '1s' },
+      },
+      env: { REDIS_URL: await sharedRedisUrl() },
+      args: ['--workers', String(WORKERS)],
+    });
+  });
+  afterAll(async () => {
+    await trailgate?.stop();
+    await backend?.stop();
+  });
+
+  it('runs three processes behind one port, each of which serves', async () => {
+    expect(workerPids()).toHaveLength(WORKERS);
+    expect(await (await fetch(`${trailgate.adminUrl}/readyz`)).json()).toMatchObject({
+      status: 'ready',
+      checks: { workers: { status: 'pass' } },
+    });
+  });
+
+  it('admits exactly the limit over all of them, and every request stands in one scrape', async () => {
+    const { key } = await trailgate.admin.newKey('mixed');
+    const before = await requestsCounted();
+    const arrived = backend.requests.length;
+    const caller = new Caller(trailgate.gatewayUrl, key.secret, 100);
+    const statuses = await caller.burst(300);
+    caller.close();
+    expect(statuses).toEqual({ 200: 100, 429: 200 });
+    expect(backend.requests.length - arrived).toBe(100);
+    await eventually('all are counted', async () => (await requestsCounted()) === before + 300);
+  });
+
+  it('goes on when one is killed, replaces it, and forgets nothing that Prometheus has seen', async () => {
+    const { key } = await trailgate.admin.newKey('unlimited');
+    const headers = { authorization: `Bearer ${key.secret}` };
+    const before = await requestsCounted();
+    const [victim = 0] = workerPids();
+    process.kill(victim, 'SIGKILL');
+    // What the dead one had accepted, or had in its queue, is reset; nothing hangs, and the others serve on.
+    const url = `${trailgate.gatewayUrl}/api/v1/customers`;
+    const statuses = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        send(url, { headers, timeoutMs: 5_000 }).then(
+          ({ status }) => status,
+          (error: NodeJS.ErrnoException) => error.code,
+        ),
+      ),
+    );
+    expect(statuses.filter((status) => status !== 200 && status !== 'ECONNRESET')).toEqual([]);
+    expect((await send(url, { headers, timeoutMs: 5_000 })).status).toBe(200);
+    await eventually('it is replaced', () => workerPids().length === WORKERS && !workerPids().includes(victim));
+    await eventually('it serves', async () => {
+      const ready = (await (await fetch(`${trailgate.adminUrl}/readyz`)).json()) as { checks: Record<string, unknown> };
+      return JSON.stringify(ready.checks['workers']) === '{"status":"pass"}';
+    });
+    expect(await requestsCounted()).toBeGreaterThan(before);
+    expect(trailgate.logs().some(({ event, pid }) => event === 'worker_ended' && pid === victim)).toBe(true);
+  });
+
+  it('writes log lines that are whole, whichever process they come from', async () => {
+    const { key } = await trailgate.admin.newKey('unlimited');
+    const caller = new Caller(trailgate.gatewayUrl, key.secret, 60);
+    await caller.burst(600);
+    caller.close();
+    await sleep(300);
+    const broken = trailgate.stdout.filter((line) => {
+      try {
+        JSON.parse(line);
+        return false;
+      } catch {
+        return true;
+      }
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it('ends all of them in order: what is under way is answered', async () => {
+    const { key } = await trailgate.admin.newKey('unlimited');
+    const headers = { authorization: `Bearer ${key.secret}` };
+    const url = `${trailgate.gatewayUrl}/api/v1/customers?slow`;
+    const slow = Promise.all(Array.from({ length: 6 }, () => send(url, { headers })));
+    await eventually(
+      'they are under way',
+      () => backend.requests.filter((each) => each.url.includes('slow')).length === 6,
+    );
+    const pids = workerPids();
+    const exit = await trailgate.stop();
+    expect((await slow).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+    expect(exit.code).toBe(0);
+    const alive = pids.filter((pid) => {
+      try {
+        process.kill(pid, 0);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+    expect(alive).toEqual([]);
+  });
+});
+
+describeWithRedis('workers that cannot be', () => {
+  it('are refused without shared counters', async () => {
+    const { code, stderr } = await runTrailgate(['start', '--config', resolve('gateway.yaml'), '--workers', '2']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/--workers 2 needs REDIS_URL/);
+  });
+
+  it.each(['0', '-1', 'many', '1.5', '1000'])('are refused where their number is %s', async (count) => {
+    const { code, stderr } = await runTrailgate(['start', `--workers=${count}`]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/Write auto, or a number from 1 to 256/);
+  });
+});
