@@ -161,6 +161,13 @@ export const METRICS = {
     'outcome',
     'policy',
   ),
+  quotaShadowDecisions: counter(
+    'trailgate_quota_shadow_decisions_total',
+    'What the shadow limits of a plan would have done with requests that were admitted, by policy that would have refused.',
+    'plan',
+    'outcome',
+    'policy',
+  ),
   quotaGiveBacks: counter('trailgate_quota_give_backs_total', 'Requests whose cost was given back.', 'outcome'),
   quotaReplays: counter(
     'trailgate_quota_replays_total',

@@ -31,6 +31,13 @@ const windowLimits = z
   })
   .describe('Limits per window; a window that is not named is unlimited.');
 
+const shadow = z
+  .strictObject({
+    key: windowLimits.prefault({}).describe('Candidate limits of each API key.'),
+    account: windowLimits.prefault({}).describe('Candidate limits of the account.'),
+  })
+  .describe('Limits that are tried out: what they would have refused is counted and reported, and nothing is refused.');
+
 const plan = z.strictObject({
   key: windowLimits.prefault({}).describe('Limits of each API key.'),
   account: windowLimits.prefault({}).describe('Limits of the account, all of its keys together.'),
@@ -42,6 +49,7 @@ const plan = z.strictObject({
     .enum(['all', 'successes'])
     .default('all')
     .describe('`successes`: an answer of 400 or above gives its cost back. `all`: only 502, 503 and 504 do.'),
+  shadow: shadow.optional(),
 });
 
 const target = z

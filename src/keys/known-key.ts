@@ -3,7 +3,7 @@ import type { BlockList } from 'node:net';
 import type { GatewayFile } from '../config/schema.js';
 import { calendarOf } from '../quotas/month-period.js';
 import { areSameLimits, effectiveLimits, hasGrantIn } from '../quotas/effective-limits.js';
-import { QuotaSubject } from '../quotas/policies.js';
+import { QuotaSubject, ShadowSubject, type QuotaLimits } from '../quotas/policies.js';
 import { addressList } from './address-list.js';
 import type { ApiKeyRecord } from './api-key.js';
 import type { ScopeSet, ScopeSets } from './scopes.js';
@@ -63,16 +63,29 @@ export class KnownKeyFactory {
     const plan = this.plans[record.plan];
     if (plan === undefined) return undefined;
     const calendar = calendarOf(record.timeZone, record.billingDay);
+    const { shadow } = plan;
     const limits = effectiveLimits(plan, record.limitChanges, label);
+    const shadowLimits = shadow === undefined ? undefined : effectiveLimits(shadow, record.limitChanges, label);
     const before = previous?.subject;
     if (
       before !== undefined &&
       previous?.record.plan === record.plan &&
       before.calendar === calendar &&
-      areSameLimits(before.limits, limits)
+      areSameLimits(before.limits, limits) &&
+      isSameShadow(before.shadow, shadowLimits)
     ) {
       return before;
     }
-    return new QuotaSubject(record.accountId, record.keyId, limits, plan.onRedisLoss, calendar, plan.charge);
+    const { accountId, keyId } = record;
+    const candidate =
+      shadowLimits === undefined
+        ? undefined
+        : new ShadowSubject(accountId, keyId, record.plan, shadowLimits, calendar, plan.charge);
+    return new QuotaSubject(accountId, keyId, limits, plan.onRedisLoss, calendar, plan.charge, candidate);
   }
+}
+
+function isSameShadow(before: ShadowSubject | undefined, limits: QuotaLimits | undefined): boolean {
+  if (before === undefined || limits === undefined) return before === limits;
+  return areSameLimits(before.limits, limits);
 }

@@ -28,6 +28,13 @@ export interface CounterStore {
   replay?(entry: OutageEntry): Promise<{ readonly accountMonth: number; readonly keyMonth: number }>;
   /** Counts as they stand. Without a key: the account's only. */
   read(accountId: string, keyId: string | undefined, calendar: MonthCalendar): Promise<CounterReading>;
+  /** The same of the shadow counters. @param live what those begin with that do not exist yet. */
+  readShadow(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    live: QuotaCounts,
+  ): Promise<CounterReading>;
 }
 
 /** A count and the label of the month that it belongs to. */

@@ -40,7 +40,11 @@ export function hasGrantIn({ accountGrant, keyGrant }: LimitChanges, label: numb
 }
 
 /** The limits in the month with this label. What is unlimited stays so. */
-export function effectiveLimits(plan: PlanConfig, changes: LimitChanges, label: number): QuotaLimits {
+export function effectiveLimits(
+  plan: Pick<PlanConfig, 'key' | 'account'>,
+  changes: LimitChanges,
+  label: number,
+): QuotaLimits {
   const limits = limitsOf(plan);
   if (changes === NO_LIMIT_CHANGES) return limits;
   const { keyLimits, accountGrant, keyGrant } = changes;

@@ -1,7 +1,7 @@
 /** Requests that gather while a call to the store is under way, and get their decisions from the next one. */
 import { decisionFor, type GroupVerdict } from './decision.js';
 import type { MonthPeriod } from './month-period.js';
-import type { QuotaDecision, QuotaSubject } from './policies.js';
+import type { MonthStart, QuotaDecision, QuotaSubject } from './policies.js';
 
 /** What becomes of decisions before their requests get them. */
 export interface Settling {
@@ -24,11 +24,15 @@ export class Group {
   seeded = 0;
   /** The month that it is asked about; set when it is sent. */
   period: MonthPeriod = { label: 0, startMs: 0, endMs: 0 };
+  /** Before the first of them: the subject's own moves on while they wait. */
+  readonly startsFrom: MonthStart | undefined;
 
   constructor(
     readonly subject: QuotaSubject,
     readonly cost: number,
-  ) {}
+  ) {
+    this.startsFrom = subject.startsFrom;
+  }
 
   get size(): number {
     return this.waiting.length / 2;

@@ -3,7 +3,7 @@
  * so that a request is judged and described the same way wherever its counters live.
  */
 import type { PlanConfig } from '../config/schema.js';
-import { accountCounterKey, apiKeyCounterKey } from '../redis/keys.js';
+import { accountCounterKey, apiKeyCounterKey, shadowAccountCounterKey, shadowApiKeyCounterKey } from '../redis/keys.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
 
 /** Width of the sliding window in seconds. */
@@ -78,6 +78,9 @@ export class QuotaSubject {
   gathering: object | undefined;
   readonly accountCounterKey: string;
   readonly keyCounterKey: string;
+  /** Where its counters begin when they do not exist; undefined: at what the database knows. */
+  startsFrom: MonthStart | undefined;
+  readonly isShadow: boolean = false;
 
   constructor(
     readonly accountId: string,
@@ -87,10 +90,43 @@ export class QuotaSubject {
     /** The account's months, and the zone in which it reads its reset times. */
     readonly calendar: MonthCalendar,
     readonly charge: Charge = 'all',
+    /** The same requests against the plan's shadow limits; undefined where it has none. */
+    readonly shadow: ShadowSubject | undefined = undefined,
   ) {
     this.accountCounterKey = accountCounterKey(accountId);
     this.keyCounterKey = apiKeyCounterKey(accountId, keyId);
   }
+}
+
+/**
+ * The requests of a key against limits that refuse nothing. It has counters of its own, which hold only what these limits would have
+ * admitted: by the live counts, a candidate below the live limit would look used up for ever.
+ */
+export class ShadowSubject extends QuotaSubject {
+  override readonly isShadow = true;
+  override readonly accountCounterKey: string;
+  override readonly keyCounterKey: string;
+
+  constructor(
+    accountId: string,
+    keyId: string,
+    /** The plan that it belongs to. */
+    readonly plan: string,
+    limits: QuotaLimits,
+    calendar: MonthCalendar,
+    charge: Charge = 'all',
+  ) {
+    super(accountId, keyId, limits, 'local', calendar, charge);
+    this.accountCounterKey = shadowAccountCounterKey(accountId);
+    this.keyCounterKey = shadowApiKeyCounterKey(accountId, keyId);
+  }
+}
+
+/** Month counts of an account and a key, and the month that they are of. */
+export interface MonthStart {
+  readonly period: MonthPeriod;
+  readonly account: number;
+  readonly key: number;
 }
 
 /** Where a decision's numbers come from. `open`: nobody counted, so there is nothing to report. */
@@ -113,10 +149,12 @@ export interface QuotaDecision {
   readonly violated: number;
   /** The earliest instant (store's time, ms) at which the same request can be admitted; 0 when admitted. */
   readonly retryAtMs: number;
+  /** What became of it under the shadow limits, where the plan has any: a decision, undefined where none could be had. */
+  shadow?: QuotaDecision | Promise<QuotaDecision | undefined>;
 }
 
 /** The limits that a plan sets. */
-export function limitsOf(plan: PlanConfig): QuotaLimits {
+export function limitsOf(plan: Pick<PlanConfig, 'key' | 'account'>): QuotaLimits {
   return {
     keyMinute: plan.key.minute ?? Infinity,
     accountMinute: plan.account.minute ?? Infinity,

@@ -1,9 +1,17 @@
 /** Live counters inside this process: one machine, nothing to install. Also what a node counts on with while Redis is away. */
 import type { Clock } from '../clock.js';
+import { accountCounterKey, apiKeyCounterKey, shadowAccountCounterKey, shadowApiKeyCounterKey } from '../redis/keys.js';
 import type { CounterReading, CounterStore, MonthCount, MonthSource } from './counter-store.js';
 import { decisionFor } from './decision.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
-import { MINUTE_BUCKETS, roomFor, type QuotaCounts, type QuotaDecision, type QuotaSubject } from './policies.js';
+import {
+  MINUTE_BUCKETS,
+  roomFor,
+  type MonthStart,
+  type QuotaCounts,
+  type QuotaDecision,
+  type QuotaSubject,
+} from './policies.js';
 import { SingleFlight } from './single-flight.js';
 import { SlidingWindow } from './sliding-window.js';
 
@@ -40,8 +48,8 @@ export class ProcessCounters implements CounterStore {
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
     const nowMs = this.clock.now();
     const period = subject.calendar.at(nowMs);
-    const account = this.accounts.get(subject.accountId);
-    const key = this.keys.get(subject.keyId);
+    const account = this.accounts.get(subject.accountCounterKey);
+    const key = this.keys.get(subject.keyCounterKey);
     if (account === undefined || key === undefined) return this.seedAndDecide(subject, cost, period);
     return this.judge(subject, cost, account, key, nowMs, period);
   }
@@ -50,7 +58,7 @@ export class ProcessCounters implements CounterStore {
     const nowMs = this.clock.now();
     const period = subject.calendar.at(nowMs);
     const bucket = Math.floor(decision.nowMs / 1_000);
-    for (const counter of [this.accounts.get(subject.accountId), this.keys.get(subject.keyId)]) {
+    for (const counter of [this.accounts.get(subject.accountCounterKey), this.keys.get(subject.keyCounterKey)]) {
       if (counter === undefined) continue;
       counter.advance(Math.floor(nowMs / 1_000), period);
       counter.minute.giveBack(bucket, decision.cost);
@@ -59,13 +67,34 @@ export class ProcessCounters implements CounterStore {
   }
 
   async read(accountId: string, keyId: string | undefined, calendar: MonthCalendar): Promise<CounterReading> {
+    const names = { account: accountCounterKey(accountId), key: keyId && apiKeyCounterKey(accountId, keyId) };
+    if (!this.accounts.has(names.account) || (names.key !== undefined && !this.keys.has(names.key))) {
+      await this.seed(accountId, keyId, calendar.at(this.clock.now()));
+    }
+    return this.readingOf(names, calendar);
+  }
+
+  async readShadow(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    live: QuotaCounts,
+  ): Promise<CounterReading> {
+    const names = {
+      account: shadowAccountCounterKey(accountId),
+      key: keyId && shadowApiKeyCounterKey(accountId, keyId),
+    };
+    const reading = this.readingOf(names, calendar);
+    const accountMonth = this.accounts.has(names.account) ? reading.used.accountMonth : live.accountMonth;
+    const keyMonth = names.key !== undefined && this.keys.has(names.key) ? reading.used.keyMonth : live.keyMonth;
+    return { ...reading, used: { ...reading.used, accountMonth, keyMonth } };
+  }
+
+  private readingOf(names: { account: string; key: string | undefined }, calendar: MonthCalendar): CounterReading {
     const nowMs = this.clock.now();
     const period = calendar.at(nowMs);
-    if (!this.accounts.has(accountId) || (keyId !== undefined && !this.keys.has(keyId))) {
-      await this.seed(accountId, keyId, period);
-    }
-    const account = this.accounts.get(accountId);
-    const key = keyId === undefined ? undefined : this.keys.get(keyId);
+    const account = this.accounts.get(names.account);
+    const key = names.key === undefined ? undefined : this.keys.get(names.key);
     account?.advance(Math.floor(nowMs / 1_000), period);
     key?.advance(Math.floor(nowMs / 1_000), period);
     return {
@@ -80,18 +109,18 @@ export class ProcessCounters implements CounterStore {
   /** Puts a subject's counters where they were last seen, unless they exist. */
   seedFrom(subject: QuotaSubject, seen: QuotaCounts, seenAtMs: number, period: MonthPeriod): void {
     const bucket = Math.floor(seenAtMs / 1_000);
-    if (!this.accounts.has(subject.accountId)) {
-      this.accounts.set(subject.accountId, counterFrom(period, seen.accountMonth, bucket, seen.accountMinute));
+    if (!this.accounts.has(subject.accountCounterKey)) {
+      this.accounts.set(subject.accountCounterKey, counterFrom(period, seen.accountMonth, bucket, seen.accountMinute));
     }
-    if (!this.keys.has(subject.keyId)) {
-      this.keys.set(subject.keyId, counterFrom(period, seen.keyMonth, bucket, seen.keyMinute));
+    if (!this.keys.has(subject.keyCounterKey)) {
+      this.keys.set(subject.keyCounterKey, counterFrom(period, seen.keyMonth, bucket, seen.keyMinute));
     }
   }
 
   /** Counts of the current month with the month that they are labelled with; undefined where the counters do not exist. */
   monthUsed(subject: QuotaSubject): { account: MonthCount; key: MonthCount } | undefined {
-    const account = this.accounts.get(subject.accountId);
-    const key = this.keys.get(subject.keyId);
+    const account = this.accounts.get(subject.accountCounterKey);
+    const key = this.keys.get(subject.keyCounterKey);
     if (account === undefined || key === undefined) return undefined;
     const nowMs = this.clock.now();
     const period = subject.calendar.at(nowMs);
@@ -144,18 +173,31 @@ export class ProcessCounters implements CounterStore {
     );
   }
 
-  private async seedAndDecide(subject: QuotaSubject, cost: number, period: MonthPeriod): Promise<QuotaDecision> {
-    await this.seed(subject.accountId, subject.keyId, period);
-    return this.decide(subject, cost);
+  private seedAndDecide(
+    subject: QuotaSubject,
+    cost: number,
+    period: MonthPeriod,
+  ): QuotaDecision | Promise<QuotaDecision> {
+    const { startsFrom, accountCounterKey: account, keyCounterKey: key } = subject;
+    if (startsFrom !== undefined) {
+      this.create(account, key, startsFrom);
+      return this.decide(subject, cost);
+    }
+    return this.seed(subject.accountId, subject.keyId, period).then(() => this.decide(subject, cost));
   }
 
   /** Creates the missing counters from the database. Whoever comes second finds them and leaves them as they are. */
   private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
     return this.seeding.run(`${accountId}/${keyId ?? ''}`, async () => {
       const used = await this.source.usedInMonth(accountId, keyId, period);
-      if (!this.accounts.has(accountId)) this.accounts.set(accountId, new Counter(period.label, used.account));
-      if (keyId !== undefined && !this.keys.has(keyId)) this.keys.set(keyId, new Counter(period.label, used.key));
+      this.create(accountCounterKey(accountId), keyId && apiKeyCounterKey(accountId, keyId), { period, ...used });
     });
+  }
+
+  /** Creates the counters that do not exist. */
+  private create(account: string, key: string | undefined, used: MonthStart): void {
+    if (!this.accounts.has(account)) this.accounts.set(account, new Counter(used.period.label, used.account));
+    if (key !== undefined && !this.keys.has(key)) this.keys.set(key, new Counter(used.period.label, used.key));
   }
 }
 

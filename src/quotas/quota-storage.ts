@@ -8,21 +8,20 @@ import { Problem } from '../errors.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
 import type { CounterReading, CounterStore } from './counter-store.js';
+import { knownRefusal, rememberRefusal } from './known-refusal.js';
 import type { MonthLedger } from './month-ledger.js';
 import type { MonthCalendar } from './month-period.js';
-import type { QuotaDecision, QuotaSubject } from './policies.js';
+import type { QuotaCounts, QuotaDecision, QuotaSubject } from './policies.js';
+import { ShadowLimits } from './shadow-limits.js';
 import type { Settling } from './gathering.js';
 import type { StoreLoss } from './store-loss.js';
 import type { ThrottleWindows } from './throttle-windows.js';
 
-/** How long a refusal is repeated without asking the store again. */
-const LONGEST_KNOWN_REFUSAL_MS = 10_000;
-/** The same where a plan charges only successes: then what is used up may be given back at any moment, by any node. */
-const LONGEST_KNOWN_REFUSAL_OF_RESERVATIONS_MS = 500;
-
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
 export class QuotaStorage implements ThrottlerStorage, Settling {
+  private readonly shadows: ShadowLimits;
+
   constructor(
     private readonly counters: CounterStore,
     /** Undefined where the counters are in this process and cannot be lost. */
@@ -31,7 +30,9 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     private readonly throttles: ThrottleWindows,
     private readonly clock: Clock,
     private readonly log: Logger,
-  ) {}
+  ) {
+    this.shadows = new ShadowLimits(counters, clock, loss !== undefined);
+  }
 
   /**
    * Judges a request by every window of its key and account.
@@ -40,7 +41,7 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
     // Counters that can be lost call `made` and `failed` themselves.
     if (this.loss !== undefined) {
-      const known = this.knownRefusal(subject, cost);
+      const known = knownRefusal(subject, cost, this.clock.now());
       if (known !== undefined) return known;
       return this.loss.mayAsk() ? this.counters.decide(subject, cost) : this.loss.decide(subject, cost);
     }
@@ -56,6 +57,7 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
   giveBack(subject: QuotaSubject, decision: QuotaDecision): void {
     if (!decision.admitted || decision.cost === 0 || decision.source === 'open') return;
     subject.refusal = undefined;
+    if (subject.shadow !== undefined) void this.shadows.giveBack(subject.shadow, decision);
     // What was admitted in an outage is still in its log, or has been counted in the store since.
     const here = decision.source === 'local' ? this.loss?.giveBack(subject, decision) : undefined;
     (here ?? this.counters.giveBack(subject, decision)).then(
@@ -76,6 +78,16 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
   /** Counts as they stand, for `/usage` and the admin API. Rejects while the counters are away. */
   read(accountId: string, keyId: string | undefined, calendar: MonthCalendar): Promise<CounterReading> {
     return this.counters.read(accountId, keyId, calendar);
+  }
+
+  /** The same of what a plan's shadow limits have admitted. @param live the live counts, where those begin that do not exist yet. */
+  readShadow(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    live: QuotaCounts,
+  ): Promise<CounterReading> {
+    return this.counters.readShadow(accountId, keyId, calendar, live);
   }
 
   /** Whether the counters answer. */
@@ -103,41 +115,24 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
 
   /** In the place of a decision that failed. @throws Problem `quota_unavailable` where nothing takes its place. */
   failed(subject: QuotaSubject, cost: number, cause: unknown): QuotaDecision | Promise<QuotaDecision> {
+    if (subject.isShadow) throw cause;
     if (this.loss === undefined) throw new Problem('quota_unavailable', { cause });
     return this.loss.decide(subject, cost, cause);
   }
 
   /** Notes a decision for the database, and for the time when the store is lost. */
   made(subject: QuotaSubject, decision: QuotaDecision): QuotaDecision {
+    if (subject.isShadow) return decision;
     subject.lastSeen = decision.used;
     subject.lastSeenAtMs = decision.nowMs;
     subject.lastSeenMonth = decision.period.label;
     if (decision.admitted) {
       this.ledger.note(subject, decision);
+      if (subject.shadow !== undefined) this.shadows.judge(subject.shadow, decision);
     } else {
-      subject.refusal = decision;
-      subject.refusedAtMs = this.clock.now();
+      rememberRefusal(subject, decision, this.clock.now());
       this.ledger.noteRefusal(subject, decision);
     }
     return decision;
-  }
-
-  /**
-   * A window that is known to be used up refuses here, without asking, until it has room again: who keeps calling costs the store
-   * nothing. A raised limit is another subject and is asked about at once; a cost that another node gave back meanwhile is found
-   * after `LONGEST_KNOWN_REFUSAL_MS`.
-   */
-  private knownRefusal(subject: QuotaSubject, cost: number): QuotaDecision | undefined {
-    const { refusal } = subject;
-    if (refusal === undefined) return undefined;
-    const sinceMs = this.clock.now() - subject.refusedAtMs;
-    const nowMs = refusal.nowMs + sinceMs;
-    // Negative: the clock went back, and nothing is known.
-    const longestMs = subject.charge === 'all' ? LONGEST_KNOWN_REFUSAL_MS : LONGEST_KNOWN_REFUSAL_OF_RESERVATIONS_MS;
-    if (sinceMs < 0 || sinceMs >= longestMs || nowMs >= refusal.retryAtMs) {
-      subject.refusal = undefined;
-      return undefined;
-    }
-    return cost < refusal.cost ? undefined : { ...refusal, nowMs, cost };
   }
 }

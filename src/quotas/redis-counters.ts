@@ -10,13 +10,21 @@ import {
   COUNTER_GRACE_MS,
   REPLAY_MARKER_MS,
   replayMarkerKey,
+  shadowAccountCounterKey,
+  shadowApiKeyCounterKey,
 } from '../redis/keys.js';
 import type { CounterReading, CounterStore, MonthSource } from './counter-store.js';
 import { limitsText, numbersOf, verdictAt } from './decide-text.js';
 import { Group, PLAIN_SETTLING, type Settling } from './gathering.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import type { OutageEntry } from './outage-log.js';
-import { MINUTE_BUCKETS, type QuotaDecision, type QuotaSubject } from './policies.js';
+import {
+  MINUTE_BUCKETS,
+  type MonthStart,
+  type QuotaCounts,
+  type QuotaDecision,
+  type QuotaSubject,
+} from './policies.js';
 import { RedisCalls } from './redis-calls.js';
 import { Script } from './redis-script.js';
 import { DECIDE_ANSWERS, DECIDE_LUA, GIVE_BACK_LUA, READ_LUA, REPLAY_LUA, SEED_LUA } from './scripts.js';
@@ -99,22 +107,19 @@ export class RedisCounters implements CounterStore {
       await this.seed(accountId, keyId, calendar.at(answer[0] ?? this.clock.now()));
       answer = (await this.calls.run(READ, keys, [], READ_DEADLINE_MS)) as number[];
     }
-    const [nowMs = this.clock.now(), ...counters] = answer;
-    const period = calendar.at(nowMs);
-    const account = readCounter(counters, 0, period);
-    const key = readCounter(counters, 4, period);
-    return {
-      nowMs,
-      period,
-      used: {
-        keyMinute: key.minute,
-        accountMinute: account.minute,
-        accountMonth: account.month,
-        keyMonth: key.month,
-      },
-      accountMinuteResetMs: account.resetMs,
-      keyMinuteResetMs: key.resetMs,
-    };
+    return readingOf(answer, calendar, answer[0] ?? this.clock.now(), NOTHING_USED);
+  }
+
+  async readShadow(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    live: QuotaCounts,
+  ): Promise<CounterReading> {
+    const account = shadowAccountCounterKey(accountId);
+    const keys = keyId === undefined ? [account] : [account, shadowApiKeyCounterKey(accountId, keyId)];
+    const answer = (await this.calls.run(READ, keys, [], READ_DEADLINE_MS)) as number[];
+    return readingOf(answer, calendar, answer[0] ?? this.clock.now(), live);
   }
 
   private groupFor(subject: QuotaSubject, cost: number): Group {
@@ -184,7 +189,9 @@ export class RedisCounters implements CounterStore {
   private async seedAndAskAgain(group: Group): Promise<void> {
     try {
       if (group.seeded >= SEED_ATTEMPTS) throw new Error('counters vanish right after they are created');
-      await this.seed(group.subject.accountId, group.subject.keyId, group.period);
+      const { subject, startsFrom } = group;
+      if (startsFrom === undefined) await this.seed(subject.accountId, subject.keyId, group.period);
+      else await this.create([subject.accountCounterKey, subject.keyCounterKey], startsFrom);
     } catch (error) {
       group.fail(error, this.settling);
       return;
@@ -198,17 +205,45 @@ export class RedisCounters implements CounterStore {
     return this.seeding.run(`${accountId}/${keyId ?? ''}`, async () => {
       const used = await this.source.usedInMonth(accountId, keyId, period);
       const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
-      await this.calls.run(SEED, keys, [period.label, period.endMs + COUNTER_GRACE_MS, used.account, used.key]);
+      await this.create(keys, { period, ...used });
     });
   }
+
+  /** Creates the counters that do not exist. */
+  private async create(keys: readonly string[], { period, account, key }: MonthStart): Promise<void> {
+    await this.calls.run(SEED, keys, [period.label, period.endMs + COUNTER_GRACE_MS, account, key]);
+  }
+}
+
+const NOTHING_USED: QuotaCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
+
+/** @param missing whose months stand for those of counters that do not exist. */
+function readingOf(
+  answer: readonly number[],
+  calendar: MonthCalendar,
+  nowMs: number,
+  missing: QuotaCounts,
+): CounterReading {
+  const period = calendar.at(nowMs);
+  const account = readCounter(answer, 1, period, missing.accountMonth);
+  const key = readCounter(answer, 5, period, missing.keyMonth);
+  return {
+    nowMs,
+    period,
+    used: { keyMinute: key.minute, accountMinute: account.minute, accountMonth: account.month, keyMonth: key.month },
+    accountMinuteResetMs: account.resetMs,
+    keyMinuteResetMs: key.resetMs,
+  };
 }
 
 function readCounter(
   answer: readonly number[],
   at: number,
   period: MonthPeriod,
+  missing: number,
 ): { minute: number; month: number; resetMs: number } {
   const [label = -1, used = 0, sum = 0, oldest = 0] = answer.slice(at, at + 4);
+  if (label === -1) return { minute: 0, month: missing, resetMs: 0 };
   return {
     minute: sum,
     // A counter of a later month than the calendar's goes on: the account's billing day or zone was changed.

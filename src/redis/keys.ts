@@ -15,6 +15,16 @@ export function apiKeyCounterKey(accountId: string, keyId: string): string {
   return `${PREFIX}:q:{${accountId}}:${keyId}`;
 }
 
+/** Hash: what the shadow limits of the account's plan would have admitted of its requests. Lives as long as the live counter. */
+export function shadowAccountCounterKey(accountId: string): string {
+  return `${PREFIX}:s:{${accountId}}`;
+}
+
+/** Hash: the same for one key. */
+export function shadowApiKeyCounterKey(accountId: string, keyId: string): string {
+  return `${PREFIX}:s:{${accountId}}:${keyId}`;
+}
+
 /** String: says that an outage's counts have been added. Lives for `REPLAY_MARKER_MS`. */
 export function replayMarkerKey(accountId: string, id: string): string {
   return `${PREFIX}:r:{${accountId}}:${id}`;

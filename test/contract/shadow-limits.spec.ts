@@ -1,0 +1,224 @@
+/**
+ * Shadow limits: they judge what the live limits admitted as if they were live themselves, on counters of their own, and change nothing
+ * for anybody. TRAILGATE_TEST_HISTORIES and TRAILGATE_TEST_SEED as in `counter-histories.spec.ts`.
+ */
+import { deepStrictEqual } from 'node:assert/strict';
+import { beforeEach, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { METRICS } from '../../src/metrics.js';
+import {
+  policyNames,
+  QuotaSubject,
+  ShadowSubject,
+  type QuotaDecision,
+  type QuotaLimits,
+} from '../../src/quotas/policies.js';
+import { ShadowLimits } from '../../src/quotas/shadow-limits.js';
+import { CounterModel, type Admitted } from '../support/counter-model.js';
+import { describeCounterStores, type StoreUnderTest } from '../support/counter-stores.js';
+import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { NO_LIMITS, UTC_MONTHS } from '../support/quotas.js';
+
+announce('shadow limits');
+
+const BEGINNINGS = ['2100-11-20T10:00:00Z', '2100-12-31T23:59:20Z'].map((text) => Date.parse(text));
+const KEYS = ['key_1', 'key_2'];
+
+function shadowed(live: Partial<QuotaLimits>, shadow: Partial<QuotaLimits>, keyId = 'key_1', accountId = 'acc_1') {
+  const candidate = new ShadowSubject(accountId, keyId, 'tried', { ...NO_LIMITS, ...shadow }, UTC_MONTHS);
+  const limits = { ...NO_LIMITS, ...live };
+  return {
+    candidate,
+    subject: new QuotaSubject(accountId, keyId, limits, 'local', UTC_MONTHS, 'all', candidate),
+  };
+}
+
+const limit = fc.oneof({ weight: 4, arbitrary: fc.nat(12) }, fc.constantFrom(Infinity, 30));
+const limits = fc.record({ keyMinute: limit, accountMinute: limit, accountMonth: limit, keyMonth: limit });
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('request' as const),
+      key: fc.nat(KEYS.length - 1),
+      cost: fc.constantFrom(1, 1, 2, 5),
+      count: fc.constantFrom(1, 1, 3),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.oneof(fc.nat(3_000), fc.nat(70_000)) }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('give back' as const), which: fc.nat(20) }) },
+);
+const history = fc.record({
+  beginMs: fc.constantFrom(...BEGINNINGS),
+  live: limits,
+  candidate: limits,
+  steps: fc.array(step, { minLength: 1, maxLength: 40 }),
+});
+type History = typeof history extends fc.Arbitrary<infer T> ? T : never;
+
+let account = 0;
+
+/** Plays a history; the shadow must answer what a model with its limits does that is fed what the live limits admitted. */
+async function play(under: StoreUnderTest, shadows: ShadowLimits, drawn: History): Promise<void> {
+  const accountId = `acc_${++account}`;
+  const subjects = KEYS.map((key) => shadowed(drawn.live, drawn.candidate, `${accountId}_${key}`, accountId));
+  const [live, model] = [new CounterModel(), new CounterModel()];
+  const givable: { of: number; decision: QuotaDecision; entries: [CounterModel, Admitted | undefined][] }[] = [];
+  under.at(drawn.beginMs);
+  for (const each of drawn.steps) {
+    if (each.do === 'wait') {
+      under.clock.advance(each.ms);
+    } else if (each.do === 'give back') {
+      const [given] = givable.splice(each.which % Math.max(1, givable.length), 1);
+      if (given === undefined) continue;
+      const { subject, candidate } = subjects[given.of]!;
+      await Promise.all([under.store.giveBack(subject, given.decision), shadows.giveBack(candidate, given.decision)]);
+      for (const [of, entry] of given.entries) if (entry !== undefined) of.giveBack(entry);
+    } else {
+      const { subject, candidate } = subjects[each.key]!;
+      for (const decision of await under.decideAll(subject, each.count, each.cost)) {
+        const { entry } = live.decide(subject.keyId, subject.limits, each.cost, under.clock.now());
+        deepStrictEqual(decision.admitted, entry !== undefined);
+        if (!decision.admitted) continue;
+        shadows.judge(candidate, decision);
+        const foretold = model.decide(subject.keyId, candidate.limits, each.cost, under.clock.now());
+        givable.push({
+          of: each.key,
+          decision,
+          entries: [
+            [live, entry],
+            [model, foretold.entry],
+          ],
+        });
+        const { admitted, violated, used } = (await decision.shadow)!;
+        const { expected } = foretold;
+        deepStrictEqual([admitted, violated, used], [expected.admitted, expected.violated, expected.used]);
+      }
+    }
+  }
+}
+
+describeCounterStores((current) => {
+  let under: StoreUnderTest;
+  let shadows: ShadowLimits;
+  beforeEach(() => {
+    under = current();
+    shadows = new ShadowLimits(under.store, under.clock, false);
+  });
+
+  /** A live decision, and what its shadow made of it. */
+  async function judged(
+    subject: QuotaSubject,
+    cost = 1,
+  ): Promise<{ live: boolean; shadow: boolean; violated: string }> {
+    const live = await under.decide(subject, cost);
+    if (live.admitted) shadows.judge(subject.shadow!, live);
+    const shadow = await live.shadow;
+    return {
+      live: live.admitted,
+      shadow: shadow?.admitted ?? false,
+      violated: policyNames(shadow?.violated ?? 0).join(),
+    };
+  }
+
+  it(
+    'answers every history as a model does that has the shadow limits and sees what the live ones admitted',
+    () =>
+      fc.assert(
+        fc.asyncProperty(history, (drawn) => play(under, shadows, drawn)),
+        RUNS,
+      ),
+    HISTORIES_TIMEOUT_MS,
+  );
+
+  it('refuses nothing and is not in the live counts', async () => {
+    const { subject } = shadowed({ keyMinute: 5 }, { keyMinute: 2 });
+    const seen = [];
+    for (let request = 0; request < 7; request++) seen.push(await judged(subject));
+    expect(seen.map(({ live }) => live)).toEqual([true, true, true, true, true, false, false]);
+    expect(seen.map(({ shadow }) => shadow)).toEqual([true, true, false, false, false, false, false]);
+    expect(seen[2]!.violated).toBe('key-minute');
+    expect((await under.usedBy(subject)).keyMinute).toBe(5);
+  });
+
+  it('has room again when its own minute has, however busy the live one goes on', async () => {
+    const { subject } = shadowed({ keyMinute: 1_000 }, { keyMinute: 10 });
+    let admitted = 0;
+    // One request a second for five minutes: a candidate of 10 a minute would let 10 in each 61 seconds through.
+    for (let second = 0; second < 305; second++) {
+      if ((await judged(subject)).shadow) admitted += 1;
+      under.clock.advance(1_000);
+    }
+    expect(admitted).toBe(50);
+  });
+
+  it('begins its month at the live count, not at nothing and not in the database', async () => {
+    under.months.used = { account: 90, key: 40 };
+    const { subject, candidate } = shadowed({ accountMonth: 1_000 }, { accountMonth: 92, keyMonth: 1_000 });
+    const asked = under.months.asked.length;
+    const seen = [];
+    for (let request = 0; request < 4; request++) seen.push((await judged(subject)).shadow);
+    expect(seen).toEqual([true, true, false, false]);
+    const live = await under.usedBy(subject);
+    expect(live).toMatchObject({ accountMonth: 94, keyMonth: 44 });
+    const { used } = await under.store.readShadow('acc_1', 'key_1', UTC_MONTHS, live);
+    expect(used).toMatchObject({ accountMonth: 92, keyMonth: 42, keyMinute: 2 });
+    expect(candidate.limits.accountMonth).toBe(92);
+    expect(under.months.asked.length - asked).toBe(1);
+  });
+
+  it('begins all of a burst at the count before it', async () => {
+    under.months.used = { account: 90, key: 90 };
+    const { subject } = shadowed({ accountMonth: 1_000 }, { accountMonth: 93 });
+    const decisions = await under.decideAll(subject, 10);
+    for (const decision of decisions) shadows.judge(subject.shadow!, decision);
+    const made = await Promise.all(decisions.map(({ shadow }) => shadow));
+    expect(made.filter((decision) => decision?.admitted)).toHaveLength(3);
+  });
+
+  it('reads as the live month where nothing has been judged yet', async () => {
+    const { used } = await under.store.readShadow('acc_9', 'key_9', UTC_MONTHS, {
+      keyMinute: 3,
+      accountMinute: 4,
+      accountMonth: 50,
+      keyMonth: 20,
+    });
+    expect(used).toEqual({ keyMinute: 0, accountMinute: 0, accountMonth: 50, keyMonth: 20 });
+  });
+
+  it('repeats a known refusal without asking the store, and forgets it when something is given back', async () => {
+    const remembering = new ShadowLimits(under.store, under.clock, true);
+    const { subject } = shadowed({}, { keyMinute: 1 });
+    const judgeWith = async (): Promise<QuotaDecision> => {
+      const live = await under.decide(subject);
+      remembering.judge(subject.shadow!, live);
+      await live.shadow;
+      return live;
+    };
+    const first = await judgeWith();
+    expect((await judgeWith()).shadow).toBeDefined();
+    const refusedBefore = METRICS.quotaShadowDecisions.series('tried', 'refused', 'key-minute').value;
+    expect((await judgeWith()).shadow).toBeUndefined(); // known
+    expect(METRICS.quotaShadowDecisions.series('tried', 'refused', 'key-minute').value).toBe(refusedBefore + 1);
+    await remembering.giveBack(subject.shadow!, first);
+    expect(await (await judgeWith()).shadow).toMatchObject({ admitted: true });
+  });
+
+  it('costs a request nothing when its store fails', async () => {
+    const { subject } = shadowed({}, { keyMinute: 1 });
+    const live = await under.decide(subject);
+    const failing = new ShadowLimits(
+      { ...under.store, decide: () => Promise.reject(new Error('away')) } as typeof under.store,
+      under.clock,
+      true,
+    );
+    const before = METRICS.quotaShadowDecisions.series('tried', 'failed', '').value;
+    failing.judge(subject.shadow!, live);
+    expect(await live.shadow).toBeUndefined();
+    await failing.giveBack(subject.shadow!, live);
+    expect(METRICS.quotaShadowDecisions.series('tried', 'failed', '').value).toBe(before + 1);
+  });
+});

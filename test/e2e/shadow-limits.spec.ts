@@ -1,0 +1,132 @@
+/** A plan tries limits out: what they would have refused is counted by plan and policy, and no request notices. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { json, startBackend, type Backend, type BackendHandler } from '../support/backend.js';
+import { describeWithOwnRedis, describeWithRedis } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { labelsOf, parseMetrics } from '../support/metrics-text.js';
+import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { Caller, policiesOf } from '../support/rate-limit.js';
+import { sharedRedisUrl, startRedis, type RedisServer } from '../support/redis.js';
+
+const LIVE = { key: { minute: 100 }, account: { minute: 200, month: 1_000 } };
+const plans = {
+  plain: LIVE,
+  minute: { ...LIVE, shadow: { key: { minute: 10 }, account: { month: 500 } } },
+  month: { ...LIVE, shadow: { account: { month: 4 } } },
+  failing: { ...LIVE, shadow: { account: { month: 4, minute: 5 } } },
+};
+
+/** Shadow decisions of a plan, by outcome and policy. */
+async function shadowOf(gateway: RunningTrailgate, plan: string): Promise<Record<string, number>> {
+  const { text } = await send(`${gateway.adminUrl}/metrics`);
+  const samples = parseMetrics(text).get('trailgate_quota_shadow_decisions_total')?.samples ?? new Map();
+  const counts: Record<string, number> = {};
+  for (const [series, value] of samples) {
+    const labels = Object.fromEntries(labelsOf(series.slice(series.indexOf('{') + 1, -1)));
+    if (labels['plan'] === plan) counts[`${labels['outcome']} ${labels['policy']}`.trim()] = value;
+  }
+  return counts;
+}
+
+async function shadowBecomes(gateway: RunningTrailgate, plan: string, expected: Record<string, number>): Promise<void> {
+  await eventually(`the shadow of ${plan} is ${JSON.stringify(expected)}`, async () => {
+    const counts = await shadowOf(gateway, plan);
+    return Object.entries(expected).every(([name, count]) => counts[name] === count);
+  });
+  expect(await shadowOf(gateway, plan)).toEqual(expected);
+}
+
+function suite(env: () => Promise<Record<string, string>>): void {
+  let handler: BackendHandler;
+  let backend: Backend;
+  let gateway: RunningTrailgate;
+  const callers: Caller[] = [];
+  beforeAll(async () => {
+    backend = await startBackend((...args) => handler(...args));
+    gateway = await startTrailgate({ backend: backend.url, config: { plans }, env: await env() });
+  });
+  beforeEach(() => {
+    handler = json({ ok: true });
+  });
+  afterAll(async () => {
+    for (const caller of callers) caller.close();
+    await gateway.stop();
+    await backend.stop();
+  });
+  async function callerOn(plan: keyof typeof plans): Promise<Caller> {
+    const { key } = await gateway.admin.newKey(plan);
+    const caller = new Caller(gateway.gatewayUrl, key.secret);
+    callers.push(caller);
+    return caller;
+  }
+
+  it('admits everything that the live limits admit, and says nothing of the candidate to callers', async () => {
+    const caller = await callerOn('minute');
+    expect(await caller.burst(30)).toEqual({ 200: 30 });
+    const answer = await caller.get();
+    expect(policiesOf(answer).map(({ name, q, r }) => [name, q, r])).toEqual([
+      ['key-minute', 100, 69],
+      ['account-minute', 200, 169],
+      ['account-month', 1_000, 969],
+    ]);
+    await shadowBecomes(gateway, 'minute', { admitted: 10, 'refused key-minute': 21 });
+  });
+
+  it('counts what a month would have refused', async () => {
+    const caller = await callerOn('month');
+    for (let request = 0; request < 6; request++) expect((await caller.get()).status).toBe(200);
+    await shadowBecomes(gateway, 'month', { admitted: 4, 'refused account-month': 2 });
+  });
+
+  it('what fails by the backend is given back to the candidate as well', async () => {
+    const caller = await callerOn('failing');
+    handler = json({}, 502);
+    for (let request = 0; request < 12; request++) {
+      expect((await caller.get()).status).toBe(502);
+      await eventually('the cost is given back', async () => (await caller.used())['account-month'] === 0);
+    }
+    await shadowBecomes(gateway, 'failing', { admitted: 12 });
+  });
+
+  it('a plan without shadow limits has no shadow decisions', async () => {
+    const caller = await callerOn('plain');
+    expect(await caller.burst(5)).toEqual({ 200: 5 });
+    expect(await shadowOf(gateway, 'plain')).toEqual({});
+  });
+}
+
+describe('counters in the process', () => {
+  suite(async () => ({}));
+});
+
+describeWithRedis('counters in Redis', () => {
+  suite(async () => ({ REDIS_URL: await sharedRedisUrl() }));
+});
+
+describeWithOwnRedis('while Redis is lost', () => {
+  let redis: RedisServer;
+  let backend: Backend;
+  let gateway: RunningTrailgate;
+  beforeAll(async () => {
+    redis = await startRedis();
+    backend = await startBackend(json({ ok: true }));
+    gateway = await startTrailgate({ backend: backend.url, config: { plans }, env: { REDIS_URL: redis.url } });
+  });
+  afterAll(async () => {
+    await gateway.stop();
+    await redis.stop();
+    await backend.stop();
+  });
+
+  it('nothing is judged by shadow limits, and nobody waits for them', async () => {
+    const { key } = await gateway.admin.newKey('minute');
+    const caller = new Caller(gateway.gatewayUrl, key.secret);
+    expect(await caller.burst(3)).toEqual({ 200: 3 });
+    await shadowBecomes(gateway, 'minute', { admitted: 3 });
+    await redis.stop();
+    expect(await caller.burst(20)).toEqual({ 200: 20 });
+    expect(await shadowOf(gateway, 'minute')).toEqual({ admitted: 3 });
+    caller.close();
+  });
+});
