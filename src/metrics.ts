@@ -193,13 +193,11 @@ export const METRICS = {
   ),
   usageFlushes: counter(
     'trailgate_usage_flushes_total',
-    'Writes of month counts to the database, by outcome.',
+    'Writes of usage and month counts to the database, by outcome.',
     'outcome',
   ),
-  usageFlushLag: gauge(
-    'trailgate_usage_flush_lag_seconds',
-    'Age of the oldest month count that is not yet in the database.',
-  ),
+  usageRows: counter('trailgate_usage_rows_total', 'Rows of usage and month counts that were written.'),
+  usageFlushLag: gauge('trailgate_usage_flush_lag_seconds', 'Age of the oldest count that is not yet in the database.'),
   quotaNotices: counter(
     'trailgate_quota_notices_total',
     'Notices that a month is nearly or wholly used up, by policy and threshold in percent.',

@@ -174,7 +174,7 @@ async function tokenOf(dataDir: string, given: string | undefined): Promise<stri
 async function openDomain(config: Config, log: Log, shutdown: Shutdown): Promise<Domain> {
   const { environment, file } = config;
   const database = await openStores(config, log, shutdown);
-  const parts = { db: database.db, clock: systemClock, log: log.logger };
+  const parts = { db: database.db, kind: database.kind, clock: systemClock, log: log.logger };
   const quotas = await openQuotas(parts, environment.redisUrl);
   quotas.start(file.usage.flushInterval);
   shutdown.add('flush usage', () => quotas.stop());
@@ -268,6 +268,7 @@ async function startGateway(
     authenticator: keys.authenticator,
     failedAttempts: new FailedAttempts(file.gateway.failedAuthentication.perMinute, systemClock, log.logger),
     quotas: quotas.storage,
+    recorder: quotas.recorder,
     usage,
     forwarder,
   };

@@ -149,6 +149,64 @@ async function addNumber(db: Kysely<unknown>, table: string, name: string, type:
   await zero.execute();
 }
 
+/** What requests came to, by day; who writes it; and when month counts were observed. */
+const usage: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await db.schema
+      .alterTable('quota_counter')
+      .addColumn('observed_at', 'bigint', (column) => column.notNull().defaultTo(0))
+      .execute();
+    await db.schema
+      .createTable('usage_daily')
+      .addColumn('account_id', 'text', (column) => column.notNull())
+      .addColumn('day', 'integer', (column) => column.notNull())
+      .addColumn('api_key_id', 'text', (column) => column.notNull())
+      .addColumn('operation', 'text', (column) => column.notNull())
+      .addColumn('period', 'integer', (column) => column.notNull())
+      .addColumn('outcome', 'text', (column) => column.notNull())
+      .addColumn('requests', 'bigint', (column) => column.notNull())
+      .addColumn('cost', 'bigint', (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('usage_daily_pkey', [
+        'account_id',
+        'day',
+        'api_key_id',
+        'operation',
+        'period',
+        'outcome',
+      ])
+      .execute();
+    await db.schema.createIndex('usage_daily_day').on('usage_daily').column('day').execute();
+    await db.schema
+      .createTable('usage_in_flight')
+      .addColumn('node', 'text', (column) => column.notNull())
+      .addColumn('account_id', 'text', (column) => column.notNull())
+      .addColumn('day', 'integer', (column) => column.notNull())
+      .addColumn('api_key_id', 'text', (column) => column.notNull())
+      .addColumn('operation', 'text', (column) => column.notNull())
+      .addColumn('period', 'integer', (column) => column.notNull())
+      .addColumn('requests', 'bigint', (column) => column.notNull())
+      .addColumn('cost', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('usage_in_flight_pkey', [
+        'node',
+        'account_id',
+        'day',
+        'api_key_id',
+        'operation',
+        'period',
+      ])
+      .execute();
+    await db.schema.createIndex('usage_in_flight_account_id').on('usage_in_flight').column('account_id').execute();
+    await db.schema
+      .createTable('usage_node')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('batch', 'bigint', (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull())
+      .addColumn('buried_at', 'bigint', (column) => column.notNull())
+      .execute();
+  },
+};
+
 const events: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema
@@ -170,6 +228,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_counters_audit': first,
   '0002_month_labels': monthLabels,
   '0003_quota_adjustments': quotaAdjustments,
+  '0004_usage': usage,
   '0005_events': events,
 };
 

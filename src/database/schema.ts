@@ -67,6 +67,8 @@ export interface QuotaCounterTable {
   used: number;
   /** Time of the counters' store at which an operator set the count, ms; what was seen before counts no more. 0: never. */
   set_at: Generated<number>;
+  /** When the count was seen to be so, by the clock of the counters, ms. */
+  observed_at: Generated<number>;
   updated_at: number;
 }
 
@@ -88,6 +90,47 @@ export interface QuotaAdjustmentTable {
   /** Who made it, as in the audit log. */
   actor: string;
   created_at: number;
+}
+
+/** What the requests of one key to one operation came to on one day. The costs of a month add up to its counter. */
+export interface UsageDailyTable {
+  account_id: string;
+  /** In the account's zone, 20261120. */
+  day: number;
+  /** Empty where no key is known: a change to the account's own counter. */
+  api_key_id: string;
+  /** Id of the operation; empty where none is known. */
+  operation: string;
+  /** The month's first day, as in `quota_counter`. */
+  period: number;
+  outcome: string;
+  requests: number;
+  /** What they cost, as it stands in the counters. */
+  cost: number;
+  updated_at: number;
+}
+
+/** Requests that were admitted and have not ended when their process last wrote. */
+export interface UsageInFlightTable {
+  /** The process that serves them. */
+  node: string;
+  account_id: string;
+  day: number;
+  api_key_id: string;
+  operation: string;
+  period: number;
+  requests: number;
+  cost: number;
+}
+
+/** A process that writes usage. */
+export interface UsageNodeTable {
+  id: string;
+  /** Number of the last batch that it wrote. */
+  batch: number;
+  updated_at: number;
+  /** When it was found to be gone; 0: it has written since. */
+  buried_at: number;
 }
 
 /** Append-only record of every change made through the admin API. */
@@ -136,6 +179,9 @@ export interface Tables {
   api_key_secret: ApiKeySecretTable;
   quota_counter: QuotaCounterTable;
   quota_adjustment: QuotaAdjustmentTable;
+  usage_daily: UsageDailyTable;
+  usage_in_flight: UsageInFlightTable;
+  usage_node: UsageNodeTable;
   audit_entry: AuditEntryTable;
   event: EventTable;
   installation: InstallationTable;

@@ -5,11 +5,12 @@
 import type { IncomingMessage } from 'node:http';
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { plainAddress } from '../keys/address-list.js';
-import { Authenticator } from '../keys/authenticator.js';
+import { Authenticator, DeniedKey } from '../keys/authenticator.js';
 import { bearerSecret } from '../keys/bearer.js';
 import { isPrivateAddress } from '../keys/client-network.js';
 import { FailedAttempts } from '../keys/failed-attempts.js';
 import type { KnownKey } from '../keys/known-key.js';
+import { UsageRecorder } from '../quotas/usage-recorder.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 
 @Injectable()
@@ -17,6 +18,7 @@ export class ApiKeyGuard implements CanActivate {
   constructor(
     private readonly authenticator: Authenticator,
     private readonly failedAttempts: FailedAttempts,
+    private readonly recorder: UsageRecorder,
   ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
@@ -42,7 +44,11 @@ export class ApiKeyGuard implements CanActivate {
     }
   }
 
-  private failed({ message, clientAddress }: Exchange, error: unknown): void {
+  private failed({ message, clientAddress, operation }: Exchange, error: unknown): void {
+    // A refusal of a known key stands in its usage.
+    if (error instanceof DeniedKey && error.key.subject !== undefined && operation !== undefined) {
+      this.recorder.denied(error.key.subject, operation);
+    }
     this.failedAttempts.note(error, clientAddress, () => isUnknownProxy(message, clientAddress));
   }
 }

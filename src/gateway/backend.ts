@@ -6,6 +6,7 @@ import { backendRequestHeaders } from '../proxy/request-headers.js';
 import { withoutCost } from '../quotas/decision.js';
 import { appendQuotaFields } from '../quotas/headers.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
+import { UsageRecorder } from '../quotas/usage-recorder.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 import { Routes } from './routes.js';
 
@@ -15,6 +16,7 @@ export class Backend {
     private readonly forwarder: Forwarder,
     private readonly routes: Routes,
     private readonly quotas: QuotaStorage,
+    private readonly recorder: UsageRecorder,
   ) {}
 
   /**
@@ -68,7 +70,7 @@ export class Backend {
   private giveBack(exchange: Exchange): void {
     const { subject, decision, answerHeaders } = exchange;
     if (subject === undefined || decision === undefined) return;
-    this.quotas.giveBack(subject, decision);
+    void this.quotas.giveBack(subject, decision).then((cost) => this.recorder.takeBack(exchange, cost));
     // The answer says what is left without the cost.
     answerHeaders.length = exchange.quotaFieldsAt;
     appendQuotaFields(answerHeaders, subject, withoutCost(decision));

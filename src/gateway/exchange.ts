@@ -5,9 +5,10 @@ import type { Operation } from '../config/schema.js';
 import type { KnownKey } from '../keys/known-key.js';
 import type { CloseListener, ForwardClient } from '../proxy/forward-request.js';
 import type { QuotaDecision, QuotaSubject } from '../quotas/policies.js';
+import { IN_FLIGHT, type CountedRequest, type UsageCell } from '../quotas/usage-cell.js';
 import { randomNames, requestId, traceparent } from './request-ids.js';
 
-export class Exchange implements ForwardClient {
+export class Exchange implements ForwardClient, CountedRequest {
   readonly requestId: string;
   readonly startedMs = performance.now();
   /** Where the query begins in `url`; its length where there is none. */
@@ -24,6 +25,10 @@ export class Exchange implements ForwardClient {
   /** Code of the problem that it was answered with. */
   problemCode = '';
   upstreamMs = -1;
+  usage: UsageCell | undefined;
+  usageCost = 0;
+  usageOutcome = IN_FLIGHT;
+  usageTakenBack = false;
   closeListener: CloseListener | undefined;
   private readonly names = randomNames();
 

@@ -47,7 +47,7 @@ export async function createGatewayApplication(
   more: readonly DynamicModule[],
 ): Promise<NestFastifyApplication> {
   const filter = new ErrorFilter(deps.routes, log.logger);
-  const requestLog = new RequestLog(log);
+  const requestLog = new RequestLog(log, deps.recorder);
   const { trustedProxies, tls } = deps.config.file.gateway;
   const options = serverOptions(trustedProxies, filter, requestLog);
   const certificate = tls === undefined ? undefined : new Certificate(tls, deps.config.path, log.logger);

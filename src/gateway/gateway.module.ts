@@ -7,6 +7,7 @@ import { Authenticator } from '../keys/authenticator.js';
 import { FailedAttempts } from '../keys/failed-attempts.js';
 import { Forwarder } from '../proxy/forwarder.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
+import { UsageRecorder } from '../quotas/usage-recorder.js';
 import { UsageReader } from '../quotas/usage.js';
 import { Backend } from './backend.js';
 import { GatewayController } from './gateway.controller.js';
@@ -23,6 +24,7 @@ export interface GatewayDependencies {
   readonly authenticator: Authenticator;
   readonly failedAttempts: FailedAttempts;
   readonly quotas: QuotaStorage;
+  readonly recorder: UsageRecorder;
   readonly usage: UsageReader;
   readonly forwarder: Forwarder;
 }
@@ -60,6 +62,7 @@ function domainModule(deps: GatewayDependencies): DynamicModule {
     { provide: Authenticator, useValue: deps.authenticator },
     { provide: FailedAttempts, useValue: deps.failedAttempts },
     { provide: QuotaStorage, useValue: deps.quotas },
+    { provide: UsageRecorder, useValue: deps.recorder },
     { provide: UsageReader, useValue: deps.usage },
     { provide: Forwarder, useValue: deps.forwarder },
     QuotaReport,

@@ -5,12 +5,14 @@
 import { Inject, Injectable, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { getOptionsToken, getStorageToken, ThrottlerGuard, type ThrottlerModuleOptions } from '@nestjs/throttler';
+import type { Operation } from '../config/schema.js';
 import { Problem } from '../errors.js';
 import { METRICS, type ValueSeries } from '../metrics.js';
 import { appendQuotaFields } from '../quotas/headers.js';
 import { policyNames, type QuotaDecision, type QuotaSubject } from '../quotas/policies.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
 import { quotaProblem } from '../quotas/refusal.js';
+import { UsageRecorder } from '../quotas/usage-recorder.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 
 /** The stock guard would ask for each window by itself, one after the other, counting some before another refuses. */
@@ -22,6 +24,7 @@ export class QuotaGuard extends ThrottlerGuard {
     @Inject(getOptionsToken()) options: ThrottlerModuleOptions,
     @Inject(getStorageToken()) private readonly quotas: QuotaStorage,
     reflector: Reflector,
+    private readonly recorder: UsageRecorder,
   ) {
     super(options, quotas, reflector);
   }
@@ -37,12 +40,13 @@ export class QuotaGuard extends ThrottlerGuard {
     if (subject === undefined) throw unknownPlan(exchange);
     const decision = this.quotas.decide(subject, operation.cost);
     return decision instanceof Promise
-      ? decision.then((made) => this.apply(exchange, subject, made))
-      : this.apply(exchange, subject, decision);
+      ? decision.then((made) => this.apply(exchange, subject, operation, made))
+      : this.apply(exchange, subject, operation, decision);
   }
 
-  private apply(exchange: Exchange, subject: QuotaSubject, decision: QuotaDecision): true {
+  private apply(exchange: Exchange, subject: QuotaSubject, operation: Operation, decision: QuotaDecision): true {
     exchange.decision = decision;
+    this.recorder.begin(exchange, subject, operation, decision);
     exchange.quotaFieldsAt = exchange.answerHeaders.length;
     appendQuotaFields(exchange.answerHeaders, subject, decision);
     const plan = exchange.key?.record.plan ?? '';

@@ -5,6 +5,8 @@ import { ERRORS, type ErrorCode } from '../errors.js';
 import { withoutSecrets } from '../keys/api-key-format.js';
 import type { Log } from '../log.js';
 import { METRICS, type HistogramSeries } from '../metrics.js';
+import { ABORTED, CLIENT_ERROR, SERVER_ERROR, SUCCESS } from '../quotas/usage-cell.js';
+import type { UsageRecorder } from '../quotas/usage-recorder.js';
 import type { Exchange } from './exchange.js';
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set([
@@ -26,7 +28,10 @@ export class RequestLog {
   private readonly byOperation: HistogramSeries[][] = [];
   private readonly enabled: boolean;
 
-  constructor(private readonly log: Log) {
+  constructor(
+    private readonly log: Log,
+    private readonly recorder: UsageRecorder,
+  ) {
     this.enabled = log.logger.isLevelEnabled('info');
   }
 
@@ -34,6 +39,7 @@ export class RequestLog {
   record(exchange: Exchange): void {
     const { response, operation, message } = exchange;
     const status = response.writableFinished ? response.statusCode : CLIENT_GONE;
+    this.recorder.end(exchange, outcomeOf(status));
     const durationMs = performance.now() - exchange.startedMs;
     this.durationOf(message.method ?? '', operation, status).observe(durationMs / 1_000);
     if (exchange.problemCode !== '') {
@@ -52,6 +58,13 @@ export class RequestLog {
     // OpenTelemetry: a method that is not known must not become a label.
     return METRICS.requestDuration.series(KNOWN_METHODS.has(method) ? method : '_OTHER', route, status);
   }
+}
+
+/** What a request that was admitted came to. */
+function outcomeOf(status: number): number {
+  if (status < 400) return SUCCESS;
+  if (status === CLIENT_GONE) return ABORTED;
+  return status < 500 ? CLIENT_ERROR : SERVER_ERROR;
 }
 
 /** Written by hand: everything but the path, the address and the operation's id is of our own making and needs no escaping. */

@@ -3,12 +3,16 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import { Problem } from '../errors.js';
 import { insufficientScopeChallenge } from '../keys/bearer.js';
 import { missingScopes } from '../keys/scopes.js';
+import { UsageRecorder } from '../quotas/usage-recorder.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 import { QuotaReport } from './quota-report.js';
 
 @Injectable()
 export class ScopeGuard implements CanActivate {
-  constructor(private readonly report: QuotaReport) {}
+  constructor(
+    private readonly report: QuotaReport,
+    private readonly recorder: UsageRecorder,
+  ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const { exchange } = context.getArgByIndex<GatewayRequest>(0);
@@ -16,6 +20,7 @@ export class ScopeGuard implements CanActivate {
     // Deny by default: without a key or an operation this guard has been put in the wrong place.
     if (key === undefined || operation === undefined) return false;
     if (key.scopes.allows(operation)) return true;
+    if (exchange.subject !== undefined) this.recorder.denied(exchange.subject, operation);
     return this.refuse(exchange, key.scopes.scopes, operation.scopes);
   }
 

@@ -8,6 +8,17 @@ import { refusedKey } from './bearer.js';
 import type { KnownKey } from './known-key.js';
 import type { LastUsed } from './last-used.js';
 
+/** A key that is known and alive was refused all the same: 403. Whoever keeps usage learns which. */
+export class DeniedKey extends Problem {
+  constructor(
+    code: 'ip_not_allowed' | 'account_suspended',
+    detail: string,
+    readonly key: KnownKey,
+  ) {
+    super(code, { detail });
+  }
+}
+
 export class Authenticator {
   constructor(
     private readonly cache: ApiKeyCache,
@@ -41,14 +52,12 @@ export class Authenticator {
       throw refusedKey('expired_api_key', why);
     }
     if (key.allowedAddresses !== undefined && !holdsAddress(key.allowedAddresses, address)) {
-      throw new Problem('ip_not_allowed', {
-        detail: `This API key may only be used from the addresses on its list; ${address} is not one of them.`,
-      });
+      const detail = `This API key may only be used from the addresses on its list; ${address} is not one of them.`;
+      throw new DeniedKey('ip_not_allowed', detail, key);
     }
     if (record.accountStatus === 'suspended') {
-      throw new Problem('account_suspended', {
-        detail: 'The account that this API key belongs to is suspended. Its owner can find out why.',
-      });
+      const detail = 'The account that this API key belongs to is suspended. Its owner can find out why.';
+      throw new DeniedKey('account_suspended', detail, key);
     }
     this.lastUsed.note(key, now);
     return key;

@@ -13,6 +13,16 @@ export interface CounterReading {
   readonly accountMinuteResetMs: number;
 }
 
+/** What a give-back came to. */
+export interface GivenBack {
+  /** How much of it the key's month still held: 0 where that month has ended or was reset meanwhile. */
+  readonly fromMonth: number;
+  /** Counts of the decision's month after it, and when they were so (ms of the store's time). */
+  readonly accountMonth: number;
+  readonly keyMonth: number;
+  readonly nowMs: number;
+}
+
 export interface CounterStore {
   /**
    * Judges one request against every window of its key and account in one atomic step: all admit and all count, or
@@ -20,7 +30,7 @@ export interface CounterStore {
    */
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision>;
   /** Takes back an admitted decision, from every window that still holds it. Call it at most once per decision. */
-  giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<void>;
+  giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack>;
   /**
    * Counts what a node admitted while this store was away; however often it is asked, once. Only a store that can be lost has it.
    * Answers with the month counts after it.

@@ -10,6 +10,9 @@ import { MonthLedger } from './month-ledger.js';
 import { monthPeriodAt } from './month-period.js';
 import type { QuotaSubject } from './policies.js';
 import { ProcessCounters } from './process-counters.js';
+import { UsageFlush } from './usage-flush.js';
+import { UsageRecorder } from './usage-recorder.js';
+import { UsageTable } from './usage-table.js';
 
 const LOG = pino({ level: 'silent' });
 const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
@@ -17,11 +20,15 @@ const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
 /** A process: its counters, and the ledger that writes them. */
 class Node {
   readonly ledger: MonthLedger;
+  readonly flush: UsageFlush;
   readonly counters: ProcessCounters;
 
   constructor(database: DatabaseHandle, clock: TestClock, exact = true) {
     const counts = (subject: QuotaSubject) => this.counters.monthUsed(subject);
-    this.ledger = exact ? new MonthLedger(database.db, clock, LOG, counts) : new MonthLedger(database.db, clock, LOG);
+    this.ledger = exact ? new MonthLedger(database.db, clock, counts) : new MonthLedger(database.db, clock);
+    const table = new UsageTable(database.db, database.kind, !exact);
+    const options = { isShared: !exact };
+    this.flush = new UsageFlush(table, this.ledger, new UsageRecorder(clock), clock, LOG, options);
     this.counters = new ProcessCounters(clock, this.ledger);
   }
 
@@ -29,6 +36,7 @@ class Node {
   async count(subject: QuotaSubject, requests: number): Promise<void> {
     for (let request = 0; request < requests; request++) {
       const decision = await this.counters.decide(subject, 1);
+      if (subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
       subject.lastSeen = decision.used;
       subject.lastSeenAtMs = decision.nowMs;
       subject.lastSeenMonth = decision.period.label;
@@ -59,7 +67,7 @@ describe('the month ledger', () => {
     const node = new Node(database, clock);
     await node.count(subject(), 7);
     await node.count(subject({ keyId: 'key_2' }), 5);
-    await node.ledger.flush();
+    await node.flush.flush();
     expect(await written()).toEqual({
       [at('2026-11')]: 12,
       [at('2026-11', 'acc_1', 'key_1')]: 7,
@@ -79,13 +87,13 @@ describe('the month ledger', () => {
     const key = subject();
     await node.count(key, 3);
     await rename('quota_counter', 'away');
-    await expect(node.ledger.flush()).rejects.toThrow('no such table');
+    await expect(node.flush.flush()).rejects.toThrow('no such table');
     await node.count(key, 2);
-    await expect(node.ledger.flush()).rejects.toThrow('no such table');
+    await expect(node.flush.flush()).rejects.toThrow('no such table');
     await rename('away', 'quota_counter');
-    await node.ledger.flush();
+    await node.flush.flush();
     expect((await written())[at('2026-11')]).toBe(5);
-    await node.ledger.flush();
+    await node.flush.flush();
     expect((await written())[at('2026-11')]).toBe(5);
   });
 
@@ -93,27 +101,27 @@ describe('the month ledger', () => {
     const node = new Node(database, clock);
     const key = subject();
     await node.count(key, 1);
-    const flushing = node.ledger.flush();
+    const flushing = node.flush.flush();
     await node.count(key, 4);
     await flushing;
-    await node.ledger.flush();
+    await node.flush.flush();
     expect((await written())[at('2026-11')]).toBe(5);
   });
 
   it('does not write again what has not changed', async () => {
     const node = new Node(database, clock);
     await node.count(subject(), 1);
-    await node.ledger.flush();
+    await node.flush.flush();
     await database.db.deleteFrom('quota_counter').execute();
-    await node.ledger.flush();
+    await node.flush.flush();
     expect(await written()).toEqual({});
   });
 
   it('writes what is left when it stops', async () => {
     const node = new Node(database, clock);
-    node.ledger.start(60_000);
+    node.flush.start(60_000);
     await node.count(subject(), 6);
-    await node.ledger.stop();
+    await node.flush.stop();
     expect((await written())[at('2026-11')]).toBe(6);
   });
 
@@ -121,22 +129,22 @@ describe('the month ledger', () => {
     const node = new Node(database, clock);
     await node.count(subject(), 6);
     await rename('quota_counter', 'away');
-    await expect(node.ledger.stop()).rejects.toThrow('no such table');
+    await expect(node.flush.stop()).rejects.toThrow('no such table');
   });
 
   it('lets the highest count stand when several nodes share their counters and flush in any order', async () => {
     const period = monthPeriodAt(NOW_MS);
-    const seen = async (used: number): Promise<MonthLedger> => {
+    const seen = async (used: number): Promise<Node> => {
       const node = new Node(database, clock, false);
       const key = subject();
       await node.count(key, 1);
       key.lastSeen = { keyMinute: 0, accountMinute: 0, accountMonth: used, keyMonth: used };
-      return node.ledger;
+      return node;
     };
-    const ledgers = await Promise.all([seen(40), seen(90), seen(70)]);
-    await Promise.all(ledgers.map((ledger) => ledger.flush()));
+    const nodes = await Promise.all([seen(40), seen(90), seen(70)]);
+    await Promise.all(nodes.map(({ flush }) => flush.flush()));
     expect((await written())[at('2026-11')]).toBe(90);
-    expect(await ledgers[0]!.usedInMonth('acc_1', 'key_1', period)).toEqual({ account: 90, key: 90 });
+    expect(await nodes[0]!.ledger.usedInMonth('acc_1', 'key_1', period)).toEqual({ account: 90, key: 90 });
   });
 
   it('writes what was given back after a flush, where the counters are in this process', async () => {
@@ -145,11 +153,11 @@ describe('the month ledger', () => {
     await node.count(key, 9);
     const decision = await node.counters.decide(key, 1);
     node.ledger.note(key, decision);
-    await node.ledger.flush();
+    await node.flush.flush();
     expect((await written())[at('2026-11')]).toBe(10);
     await node.counters.giveBack(key, decision);
     node.ledger.note(key, decision);
-    await node.ledger.flush();
+    await node.flush.flush();
     expect((await written())[at('2026-11')]).toBe(9);
   });
 
@@ -159,13 +167,19 @@ describe('the month ledger', () => {
       const node = new Node(database, clock, exact);
       const key = subject();
       await node.count(key, 8);
-      await node.ledger.flush();
+      await node.flush.flush();
       clock.advance(Date.parse('2026-11-30T23:59:59Z') - clock.now());
       await node.count(key, 2);
       clock.advance(2_000);
       await node.count(key, 3);
-      await node.ledger.flush();
-      expect(await written()).toMatchObject({ [at('2026-12')]: 3, [at('2026-12', 'acc_1', 'key_1')]: 3 });
+      await node.flush.flush();
+      // Of November too: what was counted after the last flush of a month belongs on its bill.
+      expect(await written()).toEqual({
+        [at('2026-11')]: 10,
+        [at('2026-11', 'acc_1', 'key_1')]: 10,
+        [at('2026-12')]: 3,
+        [at('2026-12', 'acc_1', 'key_1')]: 3,
+      });
     },
   );
 
@@ -173,19 +187,19 @@ describe('the month ledger', () => {
     const node = new Node(database, clock);
     const key = subject();
     await node.count(key, 8);
-    await node.ledger.flush();
+    await node.flush.flush();
     clock.advance(20 * 86_400_000);
     await node.count(key, 1);
     clock.advance(-20 * 86_400_000);
     await node.count(key, 1);
-    await node.ledger.flush();
+    await node.flush.flush();
     expect((await written())[at('2026-11')]).toBe(8);
   });
 
   it('writes thousands of keys at once', async () => {
     const node = new Node(database, clock);
     for (let key = 0; key < 1_200; key++) await node.count(subject({ keyId: `key_${key}` }), 1);
-    await node.ledger.flush();
+    await node.flush.flush();
     const rows = await written();
     expect(Object.keys(rows)).toHaveLength(1_201);
     expect(rows[at('2026-11')]).toBe(1_200);
@@ -194,7 +208,7 @@ describe('the month ledger', () => {
   it('knows nothing of another account, key or month', async () => {
     const node = new Node(database, clock);
     await node.count(subject(), 4);
-    await node.ledger.flush();
+    await node.flush.flush();
     const { ledger } = node;
     const december = monthPeriodAt(Date.parse('2026-12-05T00:00:00Z'));
     expect(await ledger.usedInMonth('acc_2', 'key_1', monthPeriodAt(NOW_MS))).toEqual({ account: 0, key: 0 });

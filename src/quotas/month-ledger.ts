@@ -1,52 +1,37 @@
 /**
- * Month counts in the database: what a restart or an emptied Redis starts again from. Counts are written in batches, off
- * the request path; between two flushes at most one interval's worth waits in memory.
+ * Month counts on their way to the database: what a restart or an emptied Redis starts again from, and what a bill is written from.
+ * Notes on the request path what has changed, and hands it to the flush, account by account.
  */
-import { sql, type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Clock } from '../clock.js';
 import type { Tables } from '../database/schema.js';
-import type { Logger } from '../log.js';
-import { METRICS } from '../metrics.js';
 import type { MonthCount, MonthSource } from './counter-store.js';
-import { MonthNotices, noticesDue, type MonthNotice } from './month-notices.js';
+import { noticesDue, type MonthNotice } from './month-notices.js';
 import type { MonthPeriod } from './month-period.js';
 import { ACCOUNT_MONTH, KEY_MONTH, type QuotaDecision, type QuotaSubject } from './policies.js';
+import type { CounterRow } from './usage-table.js';
 
-const ROWS_PER_STATEMENT = 500;
+/** Month counts of this process's own counters, the last ones of a month that has ended among them; empty where there are none. */
+export type ExactCounts = (subject: QuotaSubject) => readonly (MonthCount & { readonly of: 'account' | 'key' })[];
 
-/** A month count that waits to be written. */
-interface Row {
-  account_id: string;
-  api_key_id: string;
-  /** Label of the month. */
-  period: number;
-  used: number;
-  updated_at: number;
+/** What waits of one account. */
+class WaitingAccount {
+  readonly subjects = new Map<QuotaSubject, MonthPeriod>();
+  /** Last counts of months that ended before they were written. */
+  readonly ended: CounterRow[] = [];
 }
 
-/** Counts of this process's own counters; undefined where they have none. */
-export type ExactCounts = (subject: QuotaSubject) => { account: MonthCount; key: MonthCount } | undefined;
-
 export class MonthLedger implements MonthSource {
-  private dirty = new Map<QuotaSubject, MonthPeriod>();
-  private oldestDirtyMs = 0;
-  private flushing: Promise<void> | undefined;
-  private timer: NodeJS.Timeout | undefined;
-  private readonly notices: MonthNotices;
+  private readonly waiting = new Map<string, WaitingAccount>();
+  /** Since when the oldest change waits, ms; 0: none does. */
+  oldestMs = 0;
 
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly clock: Clock,
-    private readonly log: Logger,
     /** Where the counters live in this process; without it, the last that was seen of shared ones has to do. */
     private readonly exact?: ExactCounts,
-  ) {
-    this.notices = new MonthNotices(clock, log);
-    METRICS.usageFlushLag.collect = () =>
-      METRICS.usageFlushLag
-        .series()
-        .set(this.dirty.size === 0 ? 0 : Math.max(0, (this.clock.now() - this.oldestDirtyMs) / 1_000));
-  }
+  ) {}
 
   async usedInMonth(
     accountId: string,
@@ -70,8 +55,7 @@ export class MonthLedger implements MonthSource {
   note(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period'>): void {
     if (subject.dirtyMonth === decision.period.label) return;
     subject.dirtyMonth = decision.period.label;
-    if (this.dirty.size === 0) this.oldestDirtyMs = this.clock.now();
-    this.dirty.set(subject, decision.period);
+    this.accountOf(subject.accountId).subjects.set(subject, decision.period);
   }
 
   /**
@@ -85,104 +69,84 @@ export class MonthLedger implements MonthSource {
     this.note(subject, decision);
   }
 
-  /** Flushes every `intervalMs` from now on. */
-  start(intervalMs: number): void {
-    this.timer = setInterval(() => void this.flush().catch(() => undefined), intervalMs);
-    this.timer.unref();
+  /** Keeps the last counts of a month before what is seen of the next one takes their place. */
+  monthEnded(subject: QuotaSubject): void {
+    if (subject.dirtyMonth === 0 || this.exact !== undefined) return;
+    this.accountOf(subject.accountId).ended.push(...lastSeen(subject));
   }
 
-  /** Stops flushing, and writes what is left. Rejects when that fails. */
-  async stop(): Promise<void> {
-    clearInterval(this.timer);
-    await this.flushing?.catch(() => undefined);
-    await this.flush();
+  /** Accounts with counts that wait. */
+  accounts(): string[] {
+    return [...this.waiting.keys()];
   }
 
-  /** Writes what has changed. One at a time; on failure everything stays noted for the next. */
-  flush(): Promise<void> {
-    this.flushing ??= this.write().finally(() => (this.flushing = undefined));
-    return this.flushing;
-  }
-
-  private async write(): Promise<void> {
-    if (this.dirty.size === 0) return;
-    const batch = this.dirty;
-    const oldestMs = this.oldestDirtyMs;
-    this.dirty = new Map();
-    const { rows, notices } = this.rowsOf(batch);
-    try {
-      for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) {
-        await this.upsert(rows.slice(at, at + ROWS_PER_STATEMENT));
-      }
-      this.notices.written(notices, await this.notices.write(this.db, notices));
-      METRICS.usageFlushes.series('written').inc();
-    } catch (error) {
-      METRICS.usageFlushes.series('failed').inc();
-      // What waits is as old as it was, whatever was noted meanwhile.
-      this.oldestDirtyMs = oldestMs;
-      for (const [subject, period] of batch) {
-        if (this.dirty.has(subject)) continue;
-        subject.dirtyMonth = period.label;
-        this.dirty.set(subject, period);
-      }
-      this.log.error(
-        { event: 'usage_flush_failed', rows: rows.length, err: error },
-        'Month counts could not be written',
-      );
-      throw error;
-    }
-  }
-
-  /** The rows of a batch; clears the marks first, so that what is counted from here on is noted again. */
-  private rowsOf(batch: ReadonlyMap<QuotaSubject, MonthPeriod>): { rows: Row[]; notices: MonthNotice[] } {
-    const rows = new Map<string, Row>();
-    const notices: MonthNotice[] = [];
-    const now = this.clock.now();
-    const put = (accountId: string, keyId: string, { month: period, used }: MonthCount): void => {
-      const id = `${accountId}/${keyId}/${period}`;
-      if (used < (rows.get(id)?.used ?? 0)) return;
-      rows.set(id, {
-        account_id: accountId,
-        api_key_id: keyId,
-        period,
-        used,
-        updated_at: now,
-      });
-    };
-    for (const [subject, noted] of batch) {
+  /**
+   * Hands out the counts of an account with the notices that they make due, and forgets them: what is counted from here on is noted
+   * again.
+   */
+  take(accountId: string, counters: CounterRow[], notices: MonthNotice[]): void {
+    const account = this.waiting.get(accountId);
+    if (account === undefined) return;
+    this.waiting.delete(accountId);
+    if (this.waiting.size === 0) this.oldestMs = 0;
+    const rows = new Map<string, CounterRow>();
+    for (const row of account.ended) putLatest(rows, row);
+    for (const [subject, period] of account.subjects) {
       subject.dirtyMonth = 0;
-      const counts = this.exact === undefined ? lastSeen(subject, noted) : this.exact(subject);
-      if (counts === undefined) continue;
-      put(subject.accountId, '', counts.account);
-      put(subject.accountId, subject.keyId, counts.key);
-      const period = counts.account.month === noted.label ? noted : subject.calendar.at(now);
-      notices.push(...noticesDue(subject, period, counts));
+      const counts = this.countsOf(subject, period);
+      for (const row of counts) putLatest(rows, row);
+      notices.push(...this.noticesOf(subject, period, counts));
     }
-    // One order for all nodes: two that write the same rows wait for each other instead of deadlocking.
-    const sorted = [...rows.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
-    return { rows: sorted, notices };
+    counters.push(...rows.values());
   }
 
-  /** Of several nodes, the one that saw most is right. A process with counters of its own knows, also what was given back. */
-  private async upsert(rows: readonly Row[]): Promise<void> {
-    const highest = sql<number>`case when excluded.used > quota_counter.used then excluded.used else quota_counter.used end`;
-    await this.db
-      .insertInto('quota_counter')
-      .values([...rows])
-      .onConflict((conflict) =>
-        conflict.columns(['account_id', 'api_key_id', 'period']).doUpdateSet({
-          used: this.exact === undefined ? highest : sql<number>`excluded.used`,
-          updated_at: sql<number>`excluded.updated_at`,
-        }),
-      )
-      .execute();
+  private noticesOf(subject: QuotaSubject, noted: MonthPeriod, counts: readonly CounterRow[]): MonthNotice[] {
+    // Of each the current month comes first.
+    const account = counts.find(({ keyId }) => keyId === '');
+    const key = counts.find(({ keyId }) => keyId === subject.keyId);
+    if (account === undefined || key === undefined) return [];
+    const period = account.month === noted.label ? noted : subject.calendar.at(this.clock.now());
+    return noticesDue(subject, period, { account, key });
+  }
+
+  private countsOf(subject: QuotaSubject, period: MonthPeriod): CounterRow[] {
+    const { accountId, keyId } = subject;
+    if (this.exact === undefined) return subject.lastSeenMonth === period.label ? lastSeen(subject) : [];
+    const observedAtMs = this.clock.now();
+    return this.exact(subject).map(({ of, month, used }) => {
+      return { accountId, keyId: of === 'key' ? keyId : '', month, used, observedAtMs };
+    });
+  }
+
+  private accountOf(accountId: string): WaitingAccount {
+    if (this.waiting.size === 0) this.oldestMs = this.clock.now();
+    let account = this.waiting.get(accountId);
+    if (account === undefined) this.waiting.set(accountId, (account = new WaitingAccount()));
+    return account;
   }
 }
 
-function lastSeen(
-  { lastSeen: seen }: QuotaSubject,
-  { label: month }: MonthPeriod,
-): { account: MonthCount; key: MonthCount } | undefined {
-  if (seen === undefined) return undefined;
-  return { account: { month, used: seen.accountMonth }, key: { month, used: seen.keyMonth } };
+/** Of two observations the later one, of the same instant the higher one. */
+function putLatest(rows: Map<string, CounterRow>, row: CounterRow): void {
+  const name = `${row.keyId}/${row.month}`;
+  const known = rows.get(name);
+  const isOlder =
+    known !== undefined &&
+    (row.observedAtMs < known.observedAtMs || (row.observedAtMs === known.observedAtMs && row.used < known.used));
+  if (!isOlder) rows.set(name, row);
+}
+
+/** The counts that the store last reported, in the month that they were counted in. */
+function lastSeen({
+  accountId,
+  keyId,
+  lastSeen: seen,
+  lastSeenMonth: month,
+  lastSeenAtMs,
+}: QuotaSubject): CounterRow[] {
+  if (seen === undefined || month === 0) return [];
+  return [
+    { accountId, keyId: '', month, used: seen.accountMonth, observedAtMs: lastSeenAtMs },
+    { accountId, keyId, month, used: seen.keyMonth, observedAtMs: lastSeenAtMs },
+  ];
 }

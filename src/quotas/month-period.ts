@@ -27,7 +27,7 @@ export function monthPeriodAt(nowMs: number, timeZone = 'UTC', billingDay = 1): 
   const month = today.toPlainYearMonth().add({ months: begun ? 0 : -1 });
   const first = firstDay(month, billingDay);
   return {
-    label: first.year * 10_000 + first.month * 100 + first.day,
+    label: labelOf(first),
     startMs: startMs(first, timeZone),
     endMs: startMs(firstDay(month.add({ months: 1 }), billingDay), timeZone),
   };
@@ -42,9 +42,30 @@ function startMs(day: Temporal.PlainDate, timeZone: string): number {
   return day.toZonedDateTime(timeZone).epochMilliseconds;
 }
 
-/** The months of all accounts with one time zone and billing day. Asking for the current one costs two comparisons. */
+/** One day in an account's time zone. */
+export interface DayPeriod {
+  /** As a number, 20261120. */
+  readonly label: number;
+  readonly startMs: number;
+  /** The first instant that is no longer in it. */
+  readonly endMs: number;
+}
+
+/** The day that holds an instant. */
+export function dayPeriodAt(nowMs: number, timeZone = 'UTC'): DayPeriod {
+  const day = Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(timeZone).toPlainDate();
+  return { label: labelOf(day), startMs: startMs(day, timeZone), endMs: startMs(day.add({ days: 1 }), timeZone) };
+}
+
+/** A day as a number: 2026-11-20 is 20261120. */
+export function labelOf(day: Temporal.PlainDate): number {
+  return day.year * 10_000 + day.month * 100 + day.day;
+}
+
+/** The months of all accounts with one time zone and billing day. Asking for the current one, or the day, costs two comparisons. */
 export class MonthCalendar {
   private period: MonthPeriod = { label: 0, startMs: 0, endMs: 0 };
+  private day: DayPeriod = { label: 0, startMs: 0, endMs: 0 };
 
   constructor(
     readonly timeZone: string,
@@ -56,6 +77,12 @@ export class MonthCalendar {
       this.period = monthPeriodAt(nowMs, this.timeZone, this.billingDay);
     }
     return this.period;
+  }
+
+  /** The day of the time zone that holds an instant. */
+  dayAt(nowMs: number): DayPeriod {
+    if (nowMs >= this.day.endMs || nowMs < this.day.startMs) this.day = dayPeriodAt(nowMs, this.timeZone);
+    return this.day;
   }
 }
 

@@ -1,6 +1,7 @@
 /** Puts the quota decision together: counters in this process, or in Redis with everything that needs. */
 import type { Kysely } from 'kysely';
 import type { Clock } from '../clock.js';
+import type { DatabaseHandle } from '../database/connect.js';
 import type { Tables } from '../database/schema.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
@@ -12,6 +13,9 @@ import { ProcessCounters } from './process-counters.js';
 import { QuotaStorage } from './quota-storage.js';
 import { RedisCounters } from './redis-counters.js';
 import { StoreLoss } from './store-loss.js';
+import { UsageFlush } from './usage-flush.js';
+import { UsageRecorder } from './usage-recorder.js';
+import { UsageTable } from './usage-table.js';
 import { ProcessThrottleWindows, RedisThrottleWindows } from './throttle-windows.js';
 
 const REDIS_START_TIMEOUT_MS = 5_000;
@@ -19,7 +23,8 @@ const PROBE_INTERVAL_MS = 1_000;
 
 export interface Quotas {
   readonly storage: QuotaStorage;
-  /** Starts writing month counts to the database. */
+  readonly recorder: UsageRecorder;
+  /** Starts writing usage and month counts to the database. */
   start(flushIntervalMs: number): void;
   /** Writes what is left and lets the counters go. Rejects when the last counts could not be written. */
   stop(): Promise<void>;
@@ -27,28 +32,33 @@ export interface Quotas {
 
 export interface QuotaParts {
   readonly db: Kysely<Tables>;
+  readonly kind: DatabaseHandle['kind'];
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /** Counters in this process. */
-export function openProcessQuotas({ db, clock, log }: QuotaParts): Quotas {
-  const ledger: MonthLedger = new MonthLedger(db, clock, log, (subject) => counters.monthUsed(subject));
+export function openProcessQuotas({ db, kind, clock, log }: QuotaParts): Quotas {
+  const ledger: MonthLedger = new MonthLedger(db, clock, (subject) => counters.monthUsed(subject));
   const counters = new ProcessCounters(clock, ledger);
   METRICS.quotaStoreUp.series('process').set(1);
   const windows = new ProcessThrottleWindows(clock);
   const storage = new QuotaStorage(counters, undefined, ledger, windows, clock, log);
+  const recorder = new UsageRecorder(clock);
+  const isShared = false;
+  const flush = new UsageFlush(new UsageTable(db, kind, isShared), ledger, recorder, clock, log, { isShared });
   return {
     storage,
-    start: (intervalMs) => ledger.start(intervalMs),
-    stop: () => ledger.stop(),
+    recorder,
+    start: (intervalMs) => flush.start(intervalMs),
+    stop: () => flush.stop(),
   };
 }
 
 /** Counters in Redis. Rejects when it does not answer at start: a wrong address must not look like an outage. */
-export async function openRedisQuotas({ db, clock, log }: QuotaParts, redisUrl: string): Promise<Quotas> {
+export async function openRedisQuotas({ db, kind, clock, log }: QuotaParts, redisUrl: string): Promise<Quotas> {
   const client = connectRedis(redisUrl, 'counters', log);
-  const ledger = new MonthLedger(db, clock, log);
+  const ledger = new MonthLedger(db, clock);
   const local = new ProcessCounters(clock, ledger, 'local');
   const counters: RedisCounters = new RedisCounters(client, clock, ledger, (answered) => loss.storeAnswered(answered), {
     made: (subject, decision) => storage.made(subject, decision),
@@ -65,17 +75,21 @@ export async function openRedisQuotas({ db, clock, log }: QuotaParts, redisUrl: 
   }
   const windows = new RedisThrottleWindows(client, clock);
   const storage: QuotaStorage = new QuotaStorage(counters, loss, ledger, windows, clock, log);
+  const recorder = new UsageRecorder(clock);
+  const isShared = true;
+  const flush = new UsageFlush(new UsageTable(db, kind, isShared), ledger, recorder, clock, log, { isShared });
   METRICS.quotaStoreUp.series('redis').set(1);
   // Requests probe a lost Redis by themselves; where none come, this does.
   const probe = setInterval(() => void loss.probe(() => client.ping()), PROBE_INTERVAL_MS);
   probe.unref();
   return {
     storage,
-    start: (intervalMs) => ledger.start(intervalMs),
+    recorder,
+    start: (intervalMs) => flush.start(intervalMs),
     stop: async () => {
       clearInterval(probe);
       try {
-        await ledger.stop();
+        await flush.stop();
       } finally {
         client.disconnect();
       }

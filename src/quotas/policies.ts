@@ -5,6 +5,7 @@
 import type { PlanConfig } from '../config/schema.js';
 import { accountCounterKey, apiKeyCounterKey, shadowAccountCounterKey, shadowApiKeyCounterKey } from '../redis/keys.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
+import type { UsageCell } from './usage-cell.js';
 
 /** Width of the sliding window in seconds. */
 export const MINUTE_SECONDS = 60;
@@ -74,6 +75,8 @@ export class QuotaSubject {
   /** The last refusal, and when it came in by this node's clock (ms): it holds for the next requests without asking. */
   refusal: QuotaDecision | undefined;
   refusedAtMs = 0;
+  /** What its requests came to since it was last written, by the operation's index. */
+  readonly usage: (UsageCell | undefined)[] = [];
   /** The requests that wait to be decided together; belongs to the store. */
   gathering: object | undefined;
   readonly accountCounterKey: string;

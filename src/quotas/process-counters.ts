@@ -1,7 +1,7 @@
 /** Live counters inside this process: one machine, nothing to install. Also what a node counts on with while Redis is away. */
 import type { Clock } from '../clock.js';
 import { accountCounterKey, apiKeyCounterKey, shadowAccountCounterKey, shadowApiKeyCounterKey } from '../redis/keys.js';
-import type { CounterReading, CounterStore, MonthCount, MonthSource } from './counter-store.js';
+import type { CounterReading, CounterStore, GivenBack, MonthCount, MonthSource } from './counter-store.js';
 import { decisionFor } from './decision.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import {
@@ -18,6 +18,9 @@ import { SlidingWindow } from './sliding-window.js';
 /** The counter of one account or one key. */
 class Counter {
   readonly minute = new SlidingWindow();
+  /** The month before, until its last count has been handed out; 0: none. */
+  endedMonth = 0;
+  endedUsed = 0;
 
   constructor(
     public month: number,
@@ -28,9 +31,19 @@ class Counter {
   advance(bucket: number, period: MonthPeriod): void {
     this.minute.slideTo(bucket);
     if (this.month < period.label) {
+      this.endedMonth = this.month;
+      this.endedUsed = this.used;
       this.month = period.label;
       this.used = 0;
     }
+  }
+
+  /** Counts since the last call: of the current month, and the last one of the month that ended since. */
+  takeCounts(): MonthCount[] {
+    const counts = [{ month: this.month, used: this.used }];
+    if (this.endedMonth !== 0) counts.push({ month: this.endedMonth, used: this.endedUsed });
+    this.endedMonth = 0;
+    return counts;
   }
 }
 
@@ -54,16 +67,23 @@ export class ProcessCounters implements CounterStore {
     return this.judge(subject, cost, account, key, nowMs, period);
   }
 
-  async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<void> {
+  async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack> {
     const nowMs = this.clock.now();
     const period = subject.calendar.at(nowMs);
     const bucket = Math.floor(decision.nowMs / 1_000);
-    for (const counter of [this.accounts.get(subject.accountCounterKey), this.keys.get(subject.keyCounterKey)]) {
+    const account = this.accounts.get(subject.accountCounterKey);
+    const key = this.keys.get(subject.keyCounterKey);
+    let fromMonth = 0;
+    for (const counter of [account, key]) {
+      fromMonth = 0;
       if (counter === undefined) continue;
       counter.advance(Math.floor(nowMs / 1_000), period);
       counter.minute.giveBack(bucket, decision.cost);
-      if (counter.month === decision.period.label) counter.used = Math.max(0, counter.used - decision.cost);
+      if (counter.month !== decision.period.label) continue;
+      fromMonth = Math.min(decision.cost, counter.used);
+      counter.used -= fromMonth;
     }
+    return { fromMonth, accountMonth: account?.used ?? 0, keyMonth: key?.used ?? 0, nowMs };
   }
 
   async read(accountId: string, keyId: string | undefined, calendar: MonthCalendar): Promise<CounterReading> {
@@ -117,16 +137,19 @@ export class ProcessCounters implements CounterStore {
     }
   }
 
-  /** Counts of the current month with the month that they are labelled with; undefined where the counters do not exist. */
-  monthUsed(subject: QuotaSubject): { account: MonthCount; key: MonthCount } | undefined {
+  /** Month counts to be written, with the months that they are labelled with; empty where the counters do not exist. */
+  monthUsed(subject: QuotaSubject): (MonthCount & { of: 'account' | 'key' })[] {
     const account = this.accounts.get(subject.accountCounterKey);
     const key = this.keys.get(subject.keyCounterKey);
-    if (account === undefined || key === undefined) return undefined;
+    if (account === undefined || key === undefined) return [];
     const nowMs = this.clock.now();
     const period = subject.calendar.at(nowMs);
     account.advance(Math.floor(nowMs / 1_000), period);
     key.advance(Math.floor(nowMs / 1_000), period);
-    return { account: { month: account.month, used: account.used }, key: { month: key.month, used: key.used } };
+    return [
+      ...account.takeCounts().map((count) => ({ ...count, of: 'account' as const })),
+      ...key.takeCounts().map((count) => ({ ...count, of: 'key' as const })),
+    ];
   }
 
   /** Forgets everything. */

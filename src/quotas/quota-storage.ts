@@ -7,7 +7,7 @@ import type { Clock } from '../clock.js';
 import { Problem } from '../errors.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
-import type { CounterReading, CounterStore } from './counter-store.js';
+import type { CounterReading, CounterStore, GivenBack } from './counter-store.js';
 import { knownRefusal, rememberRefusal } from './known-refusal.js';
 import type { MonthLedger } from './month-ledger.js';
 import type { MonthCalendar } from './month-period.js';
@@ -53,26 +53,37 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     );
   }
 
-  /** Gives the cost of an admitted decision back, in the background. */
-  giveBack(subject: QuotaSubject, decision: QuotaDecision): void {
-    if (!decision.admitted || decision.cost === 0 || decision.source === 'open') return;
+  /** Gives the cost of an admitted decision back. Resolves to how much of it the month gave back; never rejects. */
+  async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<number> {
+    if (!decision.admitted || decision.cost === 0 || decision.source === 'open') return 0;
     subject.refusal = undefined;
     if (subject.shadow !== undefined) void this.shadows.giveBack(subject.shadow, decision);
     // What was admitted in an outage is still in its log, or has been counted in the store since.
     const here = decision.source === 'local' ? this.loss?.giveBack(subject, decision) : undefined;
-    (here ?? this.counters.giveBack(subject, decision)).then(
-      () => {
-        METRICS.quotaGiveBacks.series('done').inc();
-        // A refusal that was under way meanwhile knows nothing of it.
-        subject.refusal = undefined;
-        this.ledger.note(subject, decision);
-      },
-      (error: unknown) => {
-        METRICS.quotaGiveBacks.series('failed').inc();
-        // At debug: in an outage of Redis there is one for every request that fails.
-        this.log.debug({ event: 'give_back_failed', key_id: subject.keyId, err: error }, 'A cost was not given back');
-      },
-    );
+    try {
+      const given = await (here ?? this.counters.giveBack(subject, decision));
+      METRICS.quotaGiveBacks.series('done').inc();
+      // A refusal that was under way meanwhile knows nothing of it.
+      subject.refusal = undefined;
+      if (here === undefined) this.seeGivenBack(subject, decision, given);
+      return given.fromMonth;
+    } catch (error) {
+      METRICS.quotaGiveBacks.series('failed').inc();
+      // At debug: in an outage of Redis there is one for every request that fails.
+      this.log.debug({ event: 'give_back_failed', key_id: subject.keyId, err: error }, 'A cost was not given back');
+      return 0;
+    }
+  }
+
+  private seeGivenBack(subject: QuotaSubject, decision: QuotaDecision, given: GivenBack): void {
+    const { accountMonth, keyMonth, nowMs, fromMonth } = given;
+    if (fromMonth === 0) return;
+    const { lastSeen } = subject;
+    if (lastSeen !== undefined && subject.lastSeenMonth === decision.period.label && nowMs >= subject.lastSeenAtMs) {
+      subject.lastSeen = { ...lastSeen, accountMonth, keyMonth };
+      subject.lastSeenAtMs = nowMs;
+    }
+    this.ledger.note(subject, decision);
   }
 
   /** Counts as they stand, for `/usage` and the admin API. Rejects while the counters are away. */
@@ -123,6 +134,7 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
   /** Notes a decision for the database, and for the time when the store is lost. */
   made(subject: QuotaSubject, decision: QuotaDecision): QuotaDecision {
     if (subject.isShadow) return decision;
+    if (subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
     subject.lastSeen = decision.used;
     subject.lastSeenAtMs = decision.nowMs;
     subject.lastSeenMonth = decision.period.label;

@@ -13,7 +13,7 @@ import {
   shadowAccountCounterKey,
   shadowApiKeyCounterKey,
 } from '../redis/keys.js';
-import type { CounterReading, CounterStore, MonthSource } from './counter-store.js';
+import type { CounterReading, CounterStore, GivenBack, MonthSource } from './counter-store.js';
 import { limitsText, numbersOf, verdictAt } from './decide-text.js';
 import { Group, PLAIN_SETTLING, type Settling } from './gathering.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
@@ -76,13 +76,15 @@ export class RedisCounters implements CounterStore {
     });
   }
 
-  async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<void> {
+  async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack> {
     const bucket = Math.floor(decision.nowMs / 1_000);
-    await this.calls.run(
+    const answer = (await this.calls.run(
       GIVE_BACK,
       [subject.accountCounterKey, subject.keyCounterKey],
       [decision.cost, bucket, decision.period.label],
-    );
+    )) as number[];
+    const [nowMs = 0, , accountMonth = 0, fromMonth = 0, keyMonth = 0] = answer;
+    return { fromMonth, accountMonth, keyMonth, nowMs };
   }
 
   async replay(entry: OutageEntry): Promise<{ accountMonth: number; keyMonth: number }> {

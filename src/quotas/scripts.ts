@@ -164,7 +164,8 @@ return 1
 
 /**
  * Gives a cost back to every window that still holds it. KEYS: counters. ARGV: cost, bucket that it was counted in, month label.
- * Never goes below zero; what has left the ring, or belongs to another month, stays as it is.
+ * Never goes below zero; what has left the ring, or belongs to another month, stays as it is. Answer: time in ms, then for each counter
+ * how much its month gave back and what it has used since.
  */
 export const GIVE_BACK_LUA = `${WINDOW_LUA}
 -- The first bucket from 'bucket' on that holds a count; the last one when none does.
@@ -173,10 +174,13 @@ local function counted(w, bucket)
   return math.min(bucket, w[2])
 end
 
-local now = tonumber(redis.call('TIME')[1])
+local time = redis.call('TIME')
+local now = tonumber(time[1])
 local cost, bucket, period = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local out = {now * 1000 + math.floor(tonumber(time[2]) / 1000)}
 for i = 1, #KEYS do
   local w = load(KEYS[i], now)
+  local month, used = 0, 0
   if w then
     if bucket > w[2] - BUCKETS and bucket <= w[2] then
       local held = tonumber(redis.call('HGET', KEYS[i], bucket % BUCKETS)) or 0
@@ -186,10 +190,15 @@ for i = 1, #KEYS do
         if bucket == w[4] and back == held then redis.call('HSET', KEYS[i], 'o', counted(w, bucket + 1)) end
       end
     end
-    if w[5] == period then redis.call('HSET', KEYS[i], 'u', math.max(0, w[6] - cost)) end
+    if w[5] == period then
+      month = math.min(cost, w[6])
+      used = w[6] - month
+      redis.call('HSET', KEYS[i], 'u', used)
+    end
   end
+  out[i * 2], out[i * 2 + 1] = month, used
 end
-return 1
+return out
 `;
 
 /**

@@ -7,7 +7,7 @@ import { Problem } from '../errors.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
 import type { Breaker } from './breaker.js';
-import type { CounterStore } from './counter-store.js';
+import type { CounterStore, GivenBack } from './counter-store.js';
 import type { MonthLedger } from './month-ledger.js';
 import type { MonthPeriod } from './month-period.js';
 import { OutageLog, type OutageEntry } from './outage-log.js';
@@ -49,7 +49,7 @@ export class StoreLoss {
   }
 
   /** Gives back what was admitted here and is still in the log. Undefined where it has been counted in the store since. */
-  giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<void> | undefined {
+  giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack> | undefined {
     return this.outage.takeBack(subject, decision) ? this.local.giveBack(subject, decision) : undefined;
   }
 
@@ -106,6 +106,7 @@ export class StoreLoss {
       const counted = await this.counters.replay?.(entry);
       METRICS.quotaReplays.series('counted').inc();
       if (counted === undefined) return;
+      if (subject.lastSeenMonth !== period.label) this.ledger.monthEnded(subject);
       subject.lastSeen = { ...lastSeen(subject, period), ...counted };
       subject.lastSeenMonth = period.label;
       this.ledger.note(subject, { period });

@@ -60,8 +60,16 @@ describe.each(DATABASE_KINDS)('the database on %s', (kind) => {
     await handle.close();
     handle = await openDatabase(place.options);
     expect(await handle.db.selectFrom('quota_counter').selectAll().orderBy('used').execute()).toEqual([
-      { account_id: 'acc_1', api_key_id: 'key_1', period: 20_261_001, used: 5, set_at: 0, updated_at: 6 },
-      { account_id: 'acc_1', api_key_id: '', period: 20_261_101, used: 41, set_at: 0, updated_at: 7 },
+      {
+        account_id: 'acc_1',
+        api_key_id: 'key_1',
+        period: 20_261_001,
+        used: 5,
+        observed_at: 0,
+        set_at: 0,
+        updated_at: 6,
+      },
+      { account_id: 'acc_1', api_key_id: '', period: 20_261_101, used: 41, observed_at: 0, set_at: 0, updated_at: 7 },
     ]);
   });
 

@@ -18,7 +18,10 @@ describeWithRedis('a used-up window', () => {
     redis = await emptyRedis();
     database = await testDatabase('sqlite');
     const clock = { now: () => Date.now() + skewMs };
-    quotas = await openRedisQuotas({ db: database.db, clock, log: pino({ level: 'silent' }) }, await sharedRedisUrl());
+    quotas = await openRedisQuotas(
+      { db: database.db, kind: database.kind, clock, log: pino({ level: 'silent' }) },
+      await sharedRedisUrl(),
+    );
   });
   afterEach(async () => {
     await quotas.stop();

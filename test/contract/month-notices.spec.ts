@@ -10,6 +10,9 @@ import type { QuotaSubject } from '../../src/quotas/policies.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
 import { QuotaStorage } from '../../src/quotas/quota-storage.js';
 import { ProcessThrottleWindows } from '../../src/quotas/throttle-windows.js';
+import { UsageFlush } from '../../src/quotas/usage-flush.js';
+import { UsageRecorder } from '../../src/quotas/usage-recorder.js';
+import { UsageTable } from '../../src/quotas/usage-table.js';
 import { times } from '../support/counter-stores.js';
 import { DATABASE_KINDS, testDatabase } from '../support/database.js';
 import { subjectWith } from '../support/quotas.js';
@@ -20,14 +23,16 @@ const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
 
 /** A process with counters of its own. */
 class Node {
-  readonly ledger: MonthLedger;
+  readonly flush: UsageFlush;
   private readonly storage: QuotaStorage;
 
   constructor(database: DatabaseHandle, clock: TestClock) {
-    this.ledger = new MonthLedger(database.db, clock, LOG, (subject) => counters.monthUsed(subject));
-    const counters: ProcessCounters = new ProcessCounters(clock, this.ledger);
+    const ledger = new MonthLedger(database.db, clock, (subject) => counters.monthUsed(subject));
+    const counters: ProcessCounters = new ProcessCounters(clock, ledger);
     const throttles = new ProcessThrottleWindows(clock);
-    this.storage = new QuotaStorage(counters, undefined, this.ledger, throttles, clock, LOG);
+    this.storage = new QuotaStorage(counters, undefined, ledger, throttles, clock, LOG);
+    const table = new UsageTable(database.db, database.kind, false);
+    this.flush = new UsageFlush(table, ledger, new UsageRecorder(clock), clock, LOG, { isShared: false });
   }
 
   async use(subject: QuotaSubject, requests: number): Promise<void> {
@@ -36,7 +41,7 @@ class Node {
 
   async useAndFlush(subject: QuotaSubject, requests: number): Promise<void> {
     await this.use(subject, requests);
-    await this.ledger.flush();
+    await this.flush.flush();
   }
 }
 
@@ -84,7 +89,7 @@ describe.each(DATABASE_KINDS)('notices of a month on %s', (kind) => {
     const node = new Node(database, clock);
     const keys = times(5, (index) => limited(50, `key_${index}`));
     for (const key of keys) await node.use(key, 9);
-    await node.ledger.flush();
+    await node.flush.flush();
     expect(await given()).toEqual(['account-month 80 % at 45 of 50']);
     const restarted = new Node(database, clock);
     await restarted.useAndFlush(limited(50), 1);
@@ -99,7 +104,7 @@ describe.each(DATABASE_KINDS)('notices of a month on %s', (kind) => {
     for (const node of nodes) {
       for (const accountId of accounts) await node.use(subjectWith({ accountMonth: 10 }, { accountId }), 8);
     }
-    await Promise.all(nodes.map(({ ledger }) => ledger.flush()));
+    await Promise.all(nodes.map(({ flush }) => flush.flush()));
     for (const accountId of accounts) expect(await given(accountId)).toEqual(['account-month 80 % at 8 of 10']);
     expect(METRICS.quotaNotices.series('account-month', 80).value - before).toBe(accounts.length);
   });
@@ -109,9 +114,9 @@ describe.each(DATABASE_KINDS)('notices of a month on %s', (kind) => {
     const subject = limited(10);
     await node.use(subject, 8);
     await sql`alter table event rename to away`.execute(database.db);
-    await expect(node.ledger.flush()).rejects.toThrow(/event/);
+    await expect(node.flush.flush()).rejects.toThrow(/event/);
     await sql`alter table away rename to event`.execute(database.db);
-    await node.ledger.flush();
+    await node.flush.flush();
     expect(await given()).toEqual(['account-month 80 % at 8 of 10']);
   });
 
@@ -132,7 +137,7 @@ describe.each(DATABASE_KINDS)('notices of a month on %s', (kind) => {
     await node.use(limited(0), 3);
     await node.use(subjectWith({}, { accountId: 'acc_2' }), 3);
     await node.use(subjectWith({ accountMinute: 3, keyMinute: 3 }, { accountId: 'acc_3' }), 5);
-    await node.ledger.flush();
+    await node.flush.flush();
     expect(await Promise.all(['acc_1', 'acc_2', 'acc_3'].map((accountId) => given(accountId)))).toEqual([[], [], []]);
   });
 

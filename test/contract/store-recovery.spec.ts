@@ -31,7 +31,7 @@ describeWithRedis('requests that were admitted without the store', () => {
       failed: (subject, cost, error) => loss.decide(subject, cost, error),
     });
     const local = new ProcessCounters(systemClock, months, 'local');
-    const ledger = new MonthLedger(database.db, systemClock, log);
+    const ledger = new MonthLedger(database.db, systemClock);
     const windows = new ProcessThrottleWindows(systemClock);
     loss = new StoreLoss(counters, new Breaker(systemClock), local, ledger, systemClock, log);
     storage = new QuotaStorage(counters, loss, ledger, windows, systemClock, log);

@@ -37,7 +37,7 @@ export async function startAdmin(
   const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(line) });
   const stores = storesOn(database);
   const { clock } = stores;
-  const ledger = new MonthLedger(database.db, clock, logger, () => undefined);
+  const ledger = new MonthLedger(database.db, clock, () => []);
   const counters = new ProcessCounters(clock, ledger);
   const throttles = new ProcessThrottleWindows(clock);
   const storage = new QuotaStorage(counters, undefined, ledger, throttles, clock, logger);

@@ -1,0 +1,147 @@
+/**
+ * Brings usage and month counts to the database every few seconds, off the request path and each of them once: a batch that
+ * failed, or whose answer was lost, is sent again as it was until it is known to stand there; what changes meanwhile gathers
+ * in the next one. Of an account, usage and counts are taken in the same instant, so that they agree also after a crash.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../clock.js';
+import type { Logger } from '../log.js';
+import { METRICS } from '../metrics.js';
+import type { MonthLedger } from './month-ledger.js';
+import { MonthNotices, type MonthNotice } from './month-notices.js';
+import type { UsageChange, UsageRecorder } from './usage-recorder.js';
+import type { CounterRow, UsageBatch, UsageTable } from './usage-table.js';
+
+/** A batch ends with the account that fills it. */
+const FULL_BATCH_ROWS = 5_000;
+
+interface PendingBatch extends UsageBatch {
+  /** When the first of it was counted, ms. */
+  readonly oldestMs: number;
+  readonly notices: readonly MonthNotice[];
+  /** Which of the notices were new, as the last attempt found; kept, because its answer may be all that was lost. */
+  added: ReadonlySet<string>;
+}
+
+export interface FlushOptions {
+  /** Whether other processes count in the same place. Where none does, those that wrote before have ended. */
+  readonly isShared: boolean;
+}
+
+export class UsageFlush {
+  /** This process, in the table of those that write. */
+  readonly node = randomUUID();
+  private batch: PendingBatch | undefined;
+  private batches = 0;
+  private flushing: Promise<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private othersAreGone: boolean;
+  private readonly notices: MonthNotices;
+  private readonly rowsWritten = METRICS.usageRows.series();
+
+  constructor(
+    private readonly table: UsageTable,
+    private readonly ledger: MonthLedger,
+    private readonly recorder: UsageRecorder,
+    private readonly clock: Clock,
+    private readonly log: Logger,
+    private readonly options: FlushOptions,
+  ) {
+    this.othersAreGone = !options.isShared;
+    this.notices = new MonthNotices(clock, log);
+    METRICS.usageFlushLag.collect = () => METRICS.usageFlushLag.series().set(this.lagSeconds());
+  }
+
+  /** Flushes at once, and every `intervalMs` from now on. */
+  start(intervalMs: number): void {
+    const flush = (): void => void this.flush().catch(() => undefined);
+    this.timer = setInterval(flush, intervalMs);
+    this.timer.unref();
+    flush();
+  }
+
+  /** Stops flushing, and writes what is left. Rejects when that fails. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.flushing?.catch(() => undefined);
+    await this.flush();
+  }
+
+  /** Writes what has changed until now. One at a time; rejects when the database did not take it, and it is kept for the next. */
+  flush(): Promise<void> {
+    this.flushing ??= this.write().finally(() => (this.flushing = undefined));
+    return this.flushing;
+  }
+
+  private async write(): Promise<void> {
+    try {
+      await this.endOthers();
+      if (this.batch !== undefined) await this.send(this.batch);
+      this.recorder.dropIdle();
+      const accounts = new Set([...this.ledger.accounts(), ...this.recorder.accounts()]);
+      for (const account of accounts) {
+        accounts.delete(account);
+        await this.send((this.batch = this.take(account, accounts)));
+      }
+      // Says that this process lives, for whoever looks after those that do not.
+      if (this.options.isShared) await this.send((this.batch = this.take('', new Set())));
+      METRICS.usageFlushes.series('written').inc();
+    } catch (error) {
+      METRICS.usageFlushes.series('failed').inc();
+      this.log.error(
+        { event: 'usage_flush_failed', rows: rowsOf(this.batch), err: error },
+        'Usage could not be written',
+      );
+      throw error;
+    }
+  }
+
+  private async send(batch: PendingBatch): Promise<void> {
+    await this.table.write(this.node, batch, this.clock.now(), async (trx) => {
+      batch.added = await this.notices.write(trx, batch.notices);
+    });
+    this.batch = undefined;
+    this.notices.written(batch.notices, batch.added);
+    this.rowsWritten.inc(rowsOf(batch));
+  }
+
+  /** The changes of an account, and of more until the batch is full; those are taken off the list. */
+  private take(first: string, more: Set<string>): PendingBatch {
+    const oldestMs = oldest(this.ledger.oldestMs, this.recorder.oldestMs);
+    const usage: UsageChange[] = [];
+    const counters: CounterRow[] = [];
+    const notices: MonthNotice[] = [];
+    this.recorder.take(first, usage);
+    this.ledger.take(first, counters, notices);
+    for (const account of more) {
+      if (usage.length + counters.length >= FULL_BATCH_ROWS) break;
+      more.delete(account);
+      this.recorder.take(account, usage);
+      this.ledger.take(account, counters, notices);
+    }
+    this.batches += 1;
+    return { number: this.batches, usage, counters, notices, added: new Set(), oldestMs };
+  }
+
+  /** Counters in this process: whoever else has requests in flight in the table was killed. Once. */
+  private async endOthers(): Promise<void> {
+    if (!this.othersAreGone) return;
+    await this.table.bury(Number.MAX_SAFE_INTEGER, this.node, this.clock.now());
+    this.othersAreGone = false;
+  }
+
+  private lagSeconds(): number {
+    const oldestMs = oldest(this.batch?.oldestMs ?? 0, this.ledger.oldestMs, this.recorder.oldestMs);
+    return oldestMs === 0 ? 0 : Math.max(0, (this.clock.now() - oldestMs) / 1_000);
+  }
+}
+
+/** The earliest of instants; 0 is none. */
+function oldest(...instants: readonly number[]): number {
+  const known = instants.filter((ms) => ms > 0);
+  return known.length === 0 ? 0 : Math.min(...known);
+}
+
+function rowsOf(batch: UsageBatch | undefined): number {
+  return batch === undefined ? 0 : batch.usage.length + batch.counters.length;
+}

@@ -1,0 +1,156 @@
+/**
+ * Notes what every request came to, per key, operation and day. On the request path it adds to numbers that it finds through the
+ * subject; what has changed waits here, account by account, until the flush takes it.
+ */
+import type { Clock } from '../clock.js';
+import type { Operation } from '../config/schema.js';
+import { ACCOUNT_MONTH, KEY_MONTH, type QuotaDecision, type QuotaSubject } from './policies.js';
+import {
+  DENIED,
+  GIVEN_BACK,
+  IN_FLIGHT,
+  OUTCOME_NAMES,
+  QUOTA_EXCEEDED,
+  RATE_LIMITED,
+  SERVER_ERROR,
+  UsageCell,
+  type CountedRequest,
+} from './usage-cell.js';
+
+/** A change to one row of the usage table. */
+export interface UsageChange {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly operation: string;
+  /** Labels of the month that it was counted in, and of the day: 20261101, 20261120. */
+  readonly month: number;
+  readonly day: number;
+  readonly outcome: string;
+  readonly requests: number;
+  readonly cost: number;
+}
+
+export class UsageRecorder {
+  private readonly listed = new Map<string, UsageCell[]>();
+  /** Cells that were written and may be idle since; they are dropped by the next `dropIdle`. */
+  private written: UsageCell[] = [];
+  /** Since when the oldest change waits, ms; 0: none does. */
+  oldestMs = 0;
+
+  constructor(private readonly clock: Clock) {}
+
+  /** A decision was made. What was admitted is in flight until `end`; a refusal has ended and cost nothing. */
+  begin(request: CountedRequest, subject: QuotaSubject, operation: Operation, decision: QuotaDecision): void {
+    const { period } = decision;
+    // At the turn of a month the clock that chose the period can be a moment apart from the one that decided.
+    const cell = this.cellOf(subject, operation, period.label, Math.min(decision.nowMs, period.endMs - 1));
+    if (!decision.admitted) {
+      const month = (decision.violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0;
+      this.add(cell, month ? QUOTA_EXCEEDED : RATE_LIMITED, 1, 0);
+      return;
+    }
+    request.usage = cell;
+    // `open`: nobody counted it.
+    request.usageCost = decision.source === 'open' ? 0 : decision.cost;
+    // A client that left during the decision has ended it already.
+    if (request.usageOutcome === IN_FLIGHT) cell.inFlight += 1;
+    this.add(cell, request.usageOutcome, 1, request.usageCost);
+  }
+
+  /** The request has ended, and its connection is done with it. */
+  end(request: CountedRequest, outcome: number): void {
+    const { usage: cell, usageCost: cost } = request;
+    if (request.usageOutcome !== IN_FLIGHT) return;
+    const final = outcome === SERVER_ERROR && request.usageTakenBack ? GIVEN_BACK : outcome;
+    request.usageOutcome = final;
+    if (cell === undefined) return;
+    cell.inFlight -= 1;
+    this.add(cell, IN_FLIGHT, -1, -cost);
+    this.add(cell, final, 1, cost);
+  }
+
+  /** The counters have taken the request's cost back, or as much of it. */
+  takeBack(request: CountedRequest, cost: number): void {
+    const { usage: cell, usageOutcome: outcome } = request;
+    if (cost === 0) return;
+    request.usageTakenBack = true;
+    request.usageCost -= cost;
+    if (cell === undefined) return;
+    this.add(cell, outcome, 0, -cost);
+    if (outcome !== SERVER_ERROR) return;
+    request.usageOutcome = GIVEN_BACK;
+    this.add(cell, SERVER_ERROR, -1, 0);
+    this.add(cell, GIVEN_BACK, 1, 0);
+  }
+
+  /** A known key was refused before its quota was asked for: it may not do this, or not from there. */
+  denied(subject: QuotaSubject, operation: Operation): void {
+    const nowMs = this.clock.now();
+    this.add(this.cellOf(subject, operation, subject.calendar.at(nowMs).label, nowMs), DENIED, 1, 0);
+  }
+
+  /** Accounts with changes that wait. */
+  accounts(): string[] {
+    return [...this.listed.keys()];
+  }
+
+  /** Hands out the changes of an account, and forgets them. */
+  take(accountId: string, into: UsageChange[]): void {
+    const cells = this.listed.get(accountId);
+    if (cells === undefined) return;
+    this.listed.delete(accountId);
+    if (this.listed.size === 0) this.oldestMs = 0;
+    for (const cell of cells) {
+      cell.isListed = false;
+      this.written.push(cell);
+      drain(cell, into);
+    }
+  }
+
+  /** Lets go of cells that nothing has happened to since they were written, so that memory follows what is in use. */
+  dropIdle(): void {
+    for (const cell of this.written) {
+      if (cell.isListed || cell.inFlight > 0) continue;
+      const { home, operation } = cell;
+      if (home[operation.index] === cell) home[operation.index] = undefined;
+    }
+    this.written = [];
+  }
+
+  private cellOf(subject: QuotaSubject, operation: Operation, month: number, nowMs: number): UsageCell {
+    const { index } = operation;
+    let cell = subject.usage[index];
+    if (cell === undefined || !cell.holds(operation, month, nowMs)) {
+      const { accountId, keyId, calendar, usage } = subject;
+      cell = new UsageCell(accountId, keyId, operation, month, calendar.dayAt(nowMs), usage);
+      usage[index] = cell;
+    }
+    return cell;
+  }
+
+  private add(cell: UsageCell, outcome: number, requests: number, cost: number): void {
+    cell.add(outcome, requests, cost);
+    if (!cell.isListed) this.list(cell);
+  }
+
+  private list(cell: UsageCell): void {
+    cell.isListed = true;
+    if (this.listed.size === 0) this.oldestMs = this.clock.now();
+    const cells = this.listed.get(cell.accountId);
+    if (cells === undefined) this.listed.set(cell.accountId, [cell]);
+    else cells.push(cell);
+  }
+}
+
+function drain(cell: UsageCell, into: UsageChange[]): void {
+  const { accountId, keyId, operation, month, day, requests: allRequests, costs } = cell;
+  for (let outcome = 0; outcome < OUTCOME_NAMES.length; outcome++) {
+    const requests = allRequests[outcome] ?? 0;
+    const cost = costs[outcome] ?? 0;
+    if (requests === 0 && cost === 0) continue;
+    allRequests[outcome] = 0;
+    costs[outcome] = 0;
+    const name = OUTCOME_NAMES[outcome] ?? '';
+    into.push({ accountId, keyId, operation: operation.id, month, day: day.label, outcome: name, requests, cost });
+  }
+}

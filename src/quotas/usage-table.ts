@@ -1,0 +1,201 @@
+/**
+ * Usage and month counts in the database: a batch is written as a whole and once, however often it is sent. Rows of requests in
+ * flight belong to the process that serves them, so that those of one that has died can be told from the others.
+ */
+import { sql, type Kysely, type Transaction } from 'kysely';
+import type { DatabaseHandle } from '../database/connect.js';
+import { jsonRows, type JsonColumn } from '../database/json-rows.js';
+import type { Tables } from '../database/schema.js';
+import { OUTCOME_NAMES, IN_FLIGHT, UNRECORDED } from './usage-cell.js';
+import type { UsageChange } from './usage-recorder.js';
+
+/** A month count as it stood at an instant. */
+export interface CounterRow {
+  readonly accountId: string;
+  /** Empty: the account's own. */
+  readonly keyId: string;
+  /** Label of the month. */
+  readonly month: number;
+  readonly used: number;
+  /** By the clock of the counters, ms. */
+  readonly observedAtMs: number;
+}
+
+/** What is written in one step. */
+export interface UsageBatch {
+  /** Counts the batches of this process; a number that is not greater than the last written one has been written. */
+  readonly number: number;
+  readonly usage: readonly UsageChange[];
+  readonly counters: readonly CounterRow[];
+}
+
+const IN_FLIGHT_NAME = OUTCOME_NAMES[IN_FLIGHT];
+/** Most rows of one statement: bounds how long it runs. */
+const ROWS_PER_STATEMENT = 5_000;
+
+const KEY_COLUMNS: readonly JsonColumn[] = [
+  { name: 'account_id', type: 'text' },
+  { name: 'day', type: 'bigint' },
+  { name: 'api_key_id', type: 'text' },
+  { name: 'operation', type: 'text' },
+  { name: 'period', type: 'bigint' },
+  { name: 'outcome', type: 'text' },
+];
+const USAGE_COLUMNS: readonly JsonColumn[] = [
+  ...KEY_COLUMNS,
+  { name: 'requests', type: 'bigint' },
+  { name: 'cost', type: 'bigint' },
+];
+const COUNTER_COLUMNS: readonly JsonColumn[] = [
+  { name: 'account_id', type: 'text' },
+  { name: 'api_key_id', type: 'text' },
+  { name: 'period', type: 'bigint' },
+  { name: 'used', type: 'bigint' },
+  { name: 'observed_at', type: 'bigint' },
+];
+
+export class UsageTable {
+  constructor(
+    readonly db: Kysely<Tables>,
+    readonly kind: DatabaseHandle['kind'],
+    /** Whether other processes count in the same place: then the latest observation is right, and not the latest writer. */
+    private readonly isShared: boolean,
+  ) {}
+
+  /**
+   * Writes a batch of a process, unless it stands there already. Rejects with nothing written, or with everything.
+   * @param alongside writes what belongs to it in the same transaction.
+   */
+  async write(
+    node: string,
+    batch: UsageBatch,
+    nowMs: number,
+    alongside: (trx: Transaction<Tables>) => Promise<void> = async () => {},
+  ): Promise<void> {
+    await this.db.transaction().execute(async (trx) => {
+      if (!(await this.isNew(trx, node, batch.number, nowMs))) return;
+      const ended = batch.usage.filter(({ outcome }) => outcome !== IN_FLIGHT_NAME);
+      for (const rows of chunks(ended)) await this.addUsage(trx, rows, nowMs);
+      const inFlight = batch.usage.filter(({ outcome }) => outcome === IN_FLIGHT_NAME);
+      for (const rows of chunks(inFlight)) await this.addInFlight(trx, node, rows);
+      if (inFlight.length > 0) await forgetEnded(trx, node);
+      for (const rows of chunks(batch.counters)) await this.putCounters(trx, rows, nowMs);
+      await alongside(trx);
+    });
+  }
+
+  /**
+   * Gives the requests in flight of processes that are gone their end: `unrecorded`. A process that was thought gone and is not
+   * takes them from there again when they end, so that the sum is right at every moment.
+   * @param silentSinceMs processes that have written nothing since; those of `exceptNode` never.
+   */
+  async bury(silentSinceMs: number, exceptNode: string, nowMs: number): Promise<string[]> {
+    return this.db.transaction().execute(async (trx) => {
+      // Held until the end: neither a second worker nor the process itself comes in between.
+      const gone = await trx
+        .updateTable('usage_node')
+        .set({ buried_at: nowMs })
+        .where('updated_at', '<', silentSinceMs)
+        .where('id', '!=', exceptNode)
+        .where('buried_at', '=', 0)
+        .returning('id')
+        .execute();
+      const ids = gone.map(({ id }) => id);
+      if (ids.length === 0) return ids;
+      await sql`
+        insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
+        select account_id, day, api_key_id, operation, period, ${UNRECORDED}, sum(requests), sum(cost), cast(${nowMs} as bigint)
+        from usage_in_flight where node in (${sql.join(ids)})
+        group by account_id, day, api_key_id, operation, period
+        order by account_id, day, api_key_id, operation, period
+        ${ADD_USAGE}
+      `.execute(trx);
+      await trx.deleteFrom('usage_in_flight').where('node', 'in', ids).execute();
+      return ids;
+    });
+  }
+
+  /** Writes month counts as they were observed; what was seen before an operator set them counts no more. */
+  async putCounters(trx: Kysely<Tables>, rows: readonly CounterRow[], nowMs: number): Promise<void> {
+    const values = rows.map((row) => [row.accountId, row.keyId, row.month, row.used, row.observedAtMs]);
+    await sql`
+      insert into quota_counter (account_id, api_key_id, period, used, observed_at, updated_at)
+      select account_id, api_key_id, period, used, observed_at, cast(${nowMs} as bigint)
+      from ${jsonRows(this.kind, COUNTER_COLUMNS, values, 'seen')} where true
+      order by account_id, api_key_id, period
+      on conflict (account_id, api_key_id, period) do update set
+        used = ${this.isShared ? LATEST_USED : sql`excluded.used`},
+        observed_at = case when excluded.observed_at > quota_counter.observed_at
+          then excluded.observed_at else quota_counter.observed_at end,
+        updated_at = excluded.updated_at
+      where excluded.observed_at > quota_counter.set_at
+    `.execute(trx);
+  }
+
+  private async isNew(trx: Transaction<Tables>, node: string, batch: number, nowMs: number): Promise<boolean> {
+    const { rows } = await sql`
+      insert into usage_node (id, batch, updated_at, buried_at)
+      values (${node}, cast(${batch} as bigint), cast(${nowMs} as bigint), 0)
+      on conflict (id) do update set batch = excluded.batch, updated_at = excluded.updated_at, buried_at = 0
+      where usage_node.batch < excluded.batch
+      returning batch
+    `.execute(trx);
+    return rows.length > 0;
+  }
+
+  private async addUsage(trx: Transaction<Tables>, rows: readonly UsageChange[], nowMs: number): Promise<void> {
+    await sql`
+      insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
+      select account_id, day, api_key_id, operation, period, outcome, sum(requests), sum(cost), cast(${nowMs} as bigint)
+      from ${jsonRows(this.kind, USAGE_COLUMNS, rows.map(valuesOf), 'changed')} where true
+      group by account_id, day, api_key_id, operation, period, outcome
+      order by account_id, day, api_key_id, operation, period, outcome
+      ${ADD_USAGE}
+    `.execute(trx);
+  }
+
+  private async addInFlight(trx: Transaction<Tables>, node: string, rows: readonly UsageChange[]): Promise<void> {
+    await sql`
+      insert into usage_in_flight (node, account_id, day, api_key_id, operation, period, requests, cost)
+      select cast(${node} as text), account_id, day, api_key_id, operation, period, sum(requests), sum(cost)
+      from ${jsonRows(this.kind, USAGE_COLUMNS, rows.map(valuesOf), 'changed')} where true
+      group by account_id, day, api_key_id, operation, period
+      on conflict (node, account_id, day, api_key_id, operation, period) do update set
+        requests = usage_in_flight.requests + excluded.requests,
+        cost = usage_in_flight.cost + excluded.cost
+    `.execute(trx);
+  }
+}
+
+/** The end of an insert of usage: what is there already grows. */
+const ADD_USAGE = sql`
+  on conflict (account_id, day, api_key_id, operation, period, outcome) do update set
+    requests = usage_daily.requests + excluded.requests,
+    cost = usage_daily.cost + excluded.cost,
+    updated_at = excluded.updated_at
+`;
+
+/** A later observation is right, also where it is lower: a cost was given back. Of the same instant the higher one is later. */
+const LATEST_USED = sql`
+  case when excluded.observed_at > quota_counter.observed_at or excluded.used > quota_counter.used
+    then excluded.used else quota_counter.used end
+`;
+
+async function forgetEnded(trx: Transaction<Tables>, node: string): Promise<void> {
+  await trx
+    .deleteFrom('usage_in_flight')
+    .where('node', '=', node)
+    .where('requests', '=', 0)
+    .where('cost', '=', 0)
+    .execute();
+}
+
+function valuesOf(row: UsageChange): (string | number)[] {
+  return [row.accountId, row.day, row.keyId, row.operation, row.month, row.outcome, row.requests, row.cost];
+}
+
+function* chunks<T>(rows: readonly T[]): Generator<readonly T[]> {
+  for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
+    yield rows.slice(start, start + ROWS_PER_STATEMENT);
+  }
+}

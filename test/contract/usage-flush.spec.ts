@@ -1,0 +1,236 @@
+/** Usage and counts reach the database exactly once, however often a write fails or its answer is lost. On both databases. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { MonthLedger } from '../../src/quotas/month-ledger.js';
+import { ProcessCounters } from '../../src/quotas/process-counters.js';
+import { IN_FLIGHT, SUCCESS, type CountedRequest } from '../../src/quotas/usage-cell.js';
+import { UsageFlush } from '../../src/quotas/usage-flush.js';
+import { UsageRecorder } from '../../src/quotas/usage-recorder.js';
+import { UsageTable } from '../../src/quotas/usage-table.js';
+import { DATABASE_KINDS, testDatabase } from '../support/database.js';
+import { subjectWith } from '../support/quotas.js';
+import { TestClock } from '../support/stores.js';
+
+const OPERATION = { index: 0, id: 'list', method: 'GET', template: '/', service: 's', scopes: [], cost: 1 };
+
+/** Does to a write what a network can: fails it before it begins, or loses the answer after it was committed. */
+class UnreliableTable extends UsageTable {
+  failBefore = 0;
+  failAfter = 0;
+
+  override async write(...args: Parameters<UsageTable['write']>): Promise<void> {
+    if (this.failBefore-- > 0) throw new Error('not sent');
+    await super.write(...args);
+    if (this.failAfter-- > 0) throw new Error('answer lost');
+  }
+}
+
+/** A process with counters of its own: what it counts, records and writes. */
+class Node {
+  readonly recorder: UsageRecorder;
+  readonly table: UnreliableTable;
+  readonly flush: UsageFlush;
+  private readonly ledger: MonthLedger;
+  private readonly counters: ProcessCounters;
+
+  constructor(database: DatabaseHandle, clock: TestClock, isShared = false) {
+    this.ledger = new MonthLedger(database.db, clock, (subject) => this.counters.monthUsed(subject));
+    this.counters = new ProcessCounters(clock, this.ledger);
+    this.recorder = new UsageRecorder(clock);
+    this.table = new UnreliableTable(database.db, database.kind, isShared);
+    const log = pino({ level: 'silent' });
+    this.flush = new UsageFlush(this.table, this.ledger, this.recorder, clock, log, { isShared });
+  }
+
+  async begin(subject = subjectWith({})): Promise<CountedRequest> {
+    const request = { usage: undefined, usageCost: 0, usageOutcome: IN_FLIGHT, usageTakenBack: false };
+    const decision = await this.counters.decide(subject, 1);
+    this.ledger.note(subject, decision);
+    this.recorder.begin(request, subject, OPERATION, decision);
+    return request;
+  }
+
+  async serve(requests: number, subject = subjectWith({})): Promise<void> {
+    for (let index = 0; index < requests; index++) this.recorder.end(await this.begin(subject), SUCCESS);
+  }
+}
+
+describe.each(DATABASE_KINDS)('the usage table on %s', (kind) => {
+  let database: DatabaseHandle;
+  let clock: TestClock;
+  let node: Node;
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    clock = new TestClock(Date.parse('2026-11-20T10:00:00Z'));
+    node = new Node(database, clock);
+  });
+  afterEach(() => database.close());
+
+  const usage = async (): Promise<Record<string, number[]>> => {
+    const { rows } = await sql<{ outcome: string; requests: number; cost: number }>`
+      select outcome, sum(requests) as requests, sum(cost) as cost from usage_daily group by outcome
+      union all select 'in_flight', sum(requests), sum(cost) from usage_in_flight having count(*) > 0
+    `.execute(database.db);
+    return Object.fromEntries(rows.map((row) => [row.outcome, [Number(row.requests), Number(row.cost)]]));
+  };
+  const counted = async (): Promise<number> => {
+    const rows = await database.db.selectFrom('quota_counter').select('used').where('api_key_id', '=', '').execute();
+    return rows.reduce((sum, { used }) => sum + used, 0);
+  };
+  const sum = async (): Promise<number> =>
+    Object.values(await usage()).reduce((total, [, cost = 0]) => total + cost, 0);
+
+  it('has a row for key, operation, day, month and outcome, and the counters beside it', async () => {
+    await node.serve(3);
+    await node.flush.flush();
+    await node.serve(2);
+    await node.flush.flush();
+    expect(await database.db.selectFrom('usage_daily').selectAll().execute()).toEqual([
+      {
+        account_id: 'acc_1',
+        day: 20_261_120,
+        api_key_id: 'key_1',
+        operation: 'list',
+        period: 20_261_101,
+        outcome: 'success',
+        requests: 5,
+        cost: 5,
+        updated_at: clock.now(),
+      },
+    ]);
+    expect(await counted()).toBe(5);
+  });
+
+  it('keeps what could not be sent, and what came meanwhile, and writes both once', async () => {
+    node.table.failBefore = 2;
+    await node.serve(3);
+    await expect(node.flush.flush()).rejects.toThrow('not sent');
+    await node.serve(4);
+    await expect(node.flush.flush()).rejects.toThrow('not sent');
+    expect(await usage()).toEqual({});
+    await node.flush.flush();
+    expect(await usage()).toEqual({ success: [7, 7] });
+    expect(await counted()).toBe(7);
+  });
+
+  it('does not double a write whose answer was lost', async () => {
+    node.table.failAfter = 3;
+    await node.serve(3);
+    await expect(node.flush.flush()).rejects.toThrow('answer lost');
+    await node.serve(4);
+    await expect(node.flush.flush()).rejects.toThrow('answer lost');
+    await expect(node.flush.flush()).rejects.toThrow('answer lost');
+    await node.flush.flush();
+    expect(await usage()).toEqual({ success: [7, 7] });
+    expect(await counted()).toBe(7);
+  });
+
+  it('writes usage and counts together or not at all', async () => {
+    await node.serve(3);
+    await node.flush.flush();
+    await sql`alter table quota_counter rename to away`.execute(database.db);
+    await node.serve(4);
+    await expect(node.flush.flush()).rejects.toThrow(/quota_counter/);
+    expect(await usage()).toEqual({ success: [3, 3] });
+    await sql`alter table away rename to quota_counter`.execute(database.db);
+    await node.flush.flush();
+    expect(await usage()).toEqual({ success: [7, 7] });
+    expect(await counted()).toBe(7);
+  });
+
+  it('agrees with the counters at every flush, with requests in flight', async () => {
+    const running = [await node.begin(), await node.begin()];
+    await node.serve(3);
+    await node.flush.flush();
+    expect(await usage()).toEqual({ success: [3, 3], in_flight: [2, 2] });
+    expect(await counted()).toBe(5);
+    for (const request of running) node.recorder.end(request, SUCCESS);
+    await node.flush.flush();
+    expect(await usage()).toEqual({ success: [5, 5] });
+    expect(await counted()).toBe(5);
+  });
+
+  it('finds the requests in flight of a process that was killed when the next one starts', async () => {
+    await node.begin();
+    await node.serve(2);
+    await node.flush.flush();
+    await node.serve(4); // Counted, and lost with the process.
+    const next = new Node(database, clock);
+    await next.serve(1);
+    await next.flush.flush();
+    expect(await usage()).toEqual({ success: [3, 3], unrecorded: [1, 1] });
+    expect(await counted()).toBe(4);
+  });
+
+  it('is right also where a process was thought gone and was not', async () => {
+    const first = new Node(database, clock, true);
+    const worker = new Node(database, clock, true);
+    const running = await first.begin();
+    await first.flush.flush();
+    clock.advance(1_000);
+    const bury = () => worker.table.bury(clock.now(), worker.flush.node, clock.now());
+    expect(await bury()).toEqual([first.flush.node]);
+    expect(await bury()).toEqual([]);
+    expect(await usage()).toEqual({ unrecorded: [1, 1] });
+    first.recorder.end(running, SUCCESS);
+    await first.flush.flush();
+    expect(await sum()).toBe(1);
+    clock.advance(1_000);
+    expect(await bury()).toEqual([first.flush.node]);
+    expect(await sum()).toBe(1);
+    expect(await usage()).toMatchObject({ success: [1, 1] });
+  });
+
+  it('gives an end to what a process left behind once, however many look after it at once', async () => {
+    const gone = new Node(database, clock, true);
+    for (let index = 0; index < 5; index++) await gone.begin();
+    await gone.flush.flush();
+    clock.advance(1_000);
+    const workers = Array.from({ length: 4 }, () => new Node(database, clock, true));
+    await Promise.all(workers.map(({ table, flush }) => table.bury(clock.now(), flush.node, clock.now())));
+    expect(await usage()).toEqual({ unrecorded: [5, 5] });
+  });
+
+  it('adds up what several processes write at the same moment', async () => {
+    const nodes = Array.from({ length: 4 }, () => new Node(database, clock, true));
+    for (let round = 0; round < 5; round++) {
+      for (const each of nodes) {
+        await each.serve(2);
+        await each.serve(1, subjectWith({}, { keyId: 'key_2' }));
+        await each.serve(1, subjectWith({}, { accountId: 'acc_2' }));
+      }
+      await Promise.all(nodes.map(({ flush }) => flush.flush()));
+    }
+    expect(await usage()).toEqual({ success: [80, 80] });
+  });
+
+  it('takes thousands of keys, in batches that each hold whole accounts', async () => {
+    for (let account = 0; account < 3; account++) {
+      for (let key = 0; key < 1_500; key++) {
+        await node.serve(1, subjectWith({}, { accountId: `acc_${account}`, keyId: `key_${account}_${key}` }));
+      }
+    }
+    await node.flush.flush();
+    expect(await usage()).toEqual({ success: [4_500, 4_500] });
+    expect(await counted()).toBe(4_500);
+    const { batch } = await database.db.selectFrom('usage_node').select('batch').executeTakeFirstOrThrow();
+    expect(batch).toBe(2);
+  });
+
+  it('lets a later observation of a shared counter stand, and of the same moment the higher one', async () => {
+    const { table } = new Node(database, clock, true);
+    const put = (used: number, observedAtMs: number) =>
+      table.putCounters(database.db, [{ accountId: 'acc_1', keyId: '', month: 20_261_101, used, observedAtMs }], 1);
+    await put(10, 1_000);
+    await put(9, 2_000); // One was given back.
+    expect(await counted()).toBe(9);
+    await put(8, 1_500); // An older one comes late.
+    expect(await counted()).toBe(9);
+    await put(12, 2_000);
+    expect(await counted()).toBe(12);
+    await put(11, 2_000);
+    expect(await counted()).toBe(12);
+  });
+});
