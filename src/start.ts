@@ -11,6 +11,7 @@ import { lockDataDir } from './database/data-lock.js';
 import { setErrorsUrl } from './errors.js';
 import { EventOutbox } from './events/outbox.js';
 import { createGatewayApplication } from './gateway/gateway.application.js';
+import { Cors } from './gateway/cors.js';
 import { LifeCycle } from './gateway/life-cycle.js';
 import { Routes } from './gateway/routes.js';
 import { AccountStore } from './keys/accounts.js';
@@ -261,9 +262,11 @@ async function startGateway(
   shutdown.add('close backends', () => forwarder.close(CLOSE_BACKENDS_TIMEOUT_MS));
   let boundPort = file.gateway.port;
   const publicUrl = (): string => publicUrlOf(file, boundPort);
+  const routes = new Routes(config);
   const deps = {
     config,
-    routes: new Routes(config),
+    routes,
+    cors: new Cors(file.gateway.cors, routes),
     lifeCycle: new LifeCycle(file, config.publicUrl, systemClock),
     authenticator: keys.authenticator,
     failedAttempts: new FailedAttempts(file.gateway.failedAuthentication.perMinute, systemClock, log.logger),

@@ -1,5 +1,6 @@
 /** The schema of what the public listener does about clients, known or not: part of `schema.ts`. */
 import { z } from 'zod';
+import { duration } from './values.js';
 
 export const failedAuthentication = z
   .strictObject({
@@ -12,3 +13,71 @@ export const failedAuthentication = z
   })
   .prefault({})
   .describe('The throttle of addresses that try keys.');
+
+const ORIGIN_MESSAGE =
+  'must be "*" or an origin such as https://app.example.com, in lower case and without a slash behind it';
+const FIELD_MESSAGE = 'must be the name of a header';
+
+/** As a browser writes it (RFC 6454 section 6.2): anything else would never be equal to what it sends. */
+const origin = z
+  .string()
+  .refine((text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text), ORIGIN_MESSAGE);
+const fieldNames = z.array(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, FIELD_MESSAGE));
+
+export const cors = z
+  .strictObject({
+    origins: z
+      .array(origin)
+      .min(1)
+      .describe('Pages that may call the API from a browser, as origins; `"*"`: every one.'),
+    maxAge: duration.prefault('1h').describe('How long a browser may remember the answer to a preflight.'),
+    allowedHeaders: fieldNames
+      .default([
+        'Authorization',
+        'Content-Type',
+        'Idempotency-Key',
+        'If-Match',
+        'If-None-Match',
+        'If-Modified-Since',
+        'If-Unmodified-Since',
+        'Prefer',
+        'Range',
+        'X-Request-Id',
+        'traceparent',
+        'tracestate',
+      ])
+      .describe('Request headers that a page may set.'),
+    exposedHeaders: fieldNames
+      .default([
+        'RateLimit',
+        'RateLimit-Policy',
+        'X-RateLimit-Limit',
+        'X-RateLimit-Remaining',
+        'X-RateLimit-Reset',
+        'Retry-After',
+        'X-Should-Retry',
+        'X-Request-Id',
+        'Link',
+        'Location',
+        'ETag',
+        'Allow',
+        'Content-Disposition',
+        'Content-Range',
+        'Deprecation',
+        'Sunset',
+        'WWW-Authenticate',
+      ])
+      .describe('Headers of an answer that a page may read.'),
+    allowCredentials: z
+      .boolean()
+      .default(false)
+      .describe('Whether browsers send cookies along; API keys need none, and it cannot be had with `"*"`.'),
+  })
+  .refine(({ origins, allowCredentials }) => !(allowCredentials && origins.includes('*')), {
+    path: ['allowCredentials'],
+    error: 'cannot be true for every origin: browsers refuse it; name the origins',
+  })
+  .optional()
+  .describe('Cross-origin requests from browsers (CORS). Without it: none are allowed.');
+
+export type CorsConfig = z.output<typeof cors>;

@@ -3,7 +3,7 @@
  * for editors, `trailgate check` and `docs/configuration.md` come from it.
  */
 import { z } from 'zod';
-import { failedAuthentication } from './listener-schema.js';
+import { cors, failedAuthentication } from './listener-schema.js';
 import { duration, size } from './values.js';
 
 const DATE_MESSAGE = 'must be a date such as 2027-01-31 or 2027-01-31T00:00:00Z';
@@ -118,6 +118,7 @@ export const configSchema = z.strictObject({
         ),
       trustedProxies: z.array(address).default([]).describe('Load balancers whose X-Forwarded-For is believed.'),
       failedAuthentication,
+      cors,
     })
     .prefault({})
     .describe('The public listener.'),

@@ -7,6 +7,7 @@ import { withoutCost } from '../quotas/decision.js';
 import { appendQuotaFields } from '../quotas/headers.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
 import { UsageRecorder } from '../quotas/usage-recorder.js';
+import { Cors } from './cors.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 import { Routes } from './routes.js';
 
@@ -17,6 +18,7 @@ export class Backend {
     private readonly routes: Routes,
     private readonly quotas: QuotaStorage,
     private readonly recorder: UsageRecorder,
+    private readonly cors: Cors,
   ) {}
 
   /**
@@ -57,6 +59,7 @@ export class Backend {
         path,
         headers,
         answerHeaders,
+        ownCors: this.cors.enabled,
         client: exchange,
       });
       sent = true;

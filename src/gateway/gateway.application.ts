@@ -8,6 +8,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import type { Log } from '../log.js';
 import { Certificate } from './certificate.js';
+import type { Cors } from './cors.js';
 import { ErrorFilter } from './error.filter.js';
 import type { GatewayRequest } from './exchange.js';
 import { GatewayModule, type GatewayDependencies } from './gateway.module.js';
@@ -49,7 +50,7 @@ export async function createGatewayApplication(
   const filter = new ErrorFilter(deps.routes, log.logger);
   const requestLog = new RequestLog(log, deps.recorder);
   const { trustedProxies, tls } = deps.config.file.gateway;
-  const options = serverOptions(trustedProxies, filter, requestLog);
+  const options = serverOptions(trustedProxies, filter, requestLog, deps.cors);
   const certificate = tls === undefined ? undefined : new Certificate(tls, deps.config.path, log.logger);
   const adapter = new FastifyAdapter(
     // Fastify gives `http` to a plain server only.
@@ -57,7 +58,7 @@ export async function createGatewayApplication(
   );
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   passBodiesThrough(fastify);
-  installRequestHooks(fastify, requestLog, filter);
+  installRequestHooks(fastify, requestLog, filter, deps.cors);
   const application = await NestFactory.create<NestFastifyApplication>(GatewayModule.forRoot(deps, more), adapter, {
     bodyParser: false,
     logger: false,
@@ -75,6 +76,7 @@ function serverOptions(
   trustedProxies: readonly string[],
   filter: ErrorFilter,
   requestLog: RequestLog,
+  cors: Cors,
 ): FastifyServerOptions {
   return {
     // No hook of Nest's middleware is needed, and its engine would run on every request.
@@ -90,6 +92,7 @@ function serverOptions(
     // What the router refuses before a hook runs, such as %ff in a path.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       const exchange = (request as GatewayRequest).exchange ?? beginExchange(request, reply, requestLog);
+      if (cors.enabled) cors.apply(exchange);
       reply.hijack();
       filter.answer(error, exchange);
     },

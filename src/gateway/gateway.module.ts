@@ -10,6 +10,7 @@ import { QuotaStorage } from '../quotas/quota-storage.js';
 import { UsageRecorder } from '../quotas/usage-recorder.js';
 import { UsageReader } from '../quotas/usage.js';
 import { Backend } from './backend.js';
+import { Cors } from './cors.js';
 import { GatewayController } from './gateway.controller.js';
 import { LifeCycle } from './life-cycle.js';
 import { QuotaReport } from './quota-report.js';
@@ -20,6 +21,7 @@ import { UsageController } from './usage.controller.js';
 export interface GatewayDependencies {
   readonly config: Config;
   readonly routes: Routes;
+  readonly cors: Cors;
   readonly lifeCycle: LifeCycle;
   readonly authenticator: Authenticator;
   readonly failedAttempts: FailedAttempts;
@@ -58,6 +60,7 @@ export class GatewayModule {
 function domainModule(deps: GatewayDependencies): DynamicModule {
   const providers: Provider[] = [
     { provide: Routes, useValue: deps.routes },
+    { provide: Cors, useValue: deps.cors },
     { provide: LifeCycle, useValue: deps.lifeCycle },
     { provide: Authenticator, useValue: deps.authenticator },
     { provide: FailedAttempts, useValue: deps.failedAttempts },

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../errors.js';
 import { plainAddress } from '../keys/address-list.js';
+import type { Cors } from './cors.js';
 import type { ErrorFilter } from './error.filter.js';
 import { Exchange, type GatewayRequest } from './exchange.js';
 import { framingProblem, originForm } from './framing.js';
@@ -13,7 +14,12 @@ import type { RequestLog } from './request-log.js';
 const LONGEST_URL = 8_192;
 
 /** Installs the hooks on the gateway's Fastify. */
-export function installRequestHooks(fastify: FastifyInstance, requestLog: RequestLog, filter: ErrorFilter): void {
+export function installRequestHooks(
+  fastify: FastifyInstance,
+  requestLog: RequestLog,
+  filter: ErrorFilter,
+  cors: Cors,
+): void {
   fastify.decorateRequest('exchange', null);
   fastify.addHook('onRequest', (request, reply, done) => {
     if (isClosing(request.raw.socket)) {
@@ -24,6 +30,11 @@ export function installRequestHooks(fastify: FastifyInstance, requestLog: Reques
     const exchange = beginExchange(request, reply, requestLog);
     (request as GatewayRequest).exchange = exchange;
     const problem = broken ?? urlProblem(exchange.url);
+    if (cors.enabled && cors.apply(exchange) && problem === undefined) {
+      reply.hijack();
+      cors.answerPreflight(exchange);
+      return;
+    }
     if (problem === undefined) {
       done();
       return;

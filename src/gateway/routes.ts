@@ -28,6 +28,14 @@ export class Routes {
     return this.table.match(message.method ?? '', path.slice(this.basePath.length));
   }
 
+  /** The methods of a path, as `Allow` lists them; undefined where nothing is there. */
+  methodsOf(exchange: Exchange): string | undefined {
+    const { path } = exchange;
+    if (!path.startsWith(this.prefix)) return undefined;
+    const match = this.table.match('', path.slice(this.basePath.length));
+    return match.kind === 'method_not_allowed' ? match.allow : undefined;
+  }
+
   /** Path and query below the base path: what a backend is asked for. */
   backendPath(exchange: Exchange): string {
     return exchange.url.slice(this.basePath.length);

@@ -13,6 +13,8 @@ export interface ForwardRequest {
   readonly headers: string[];
   /** Fields that every answer to this request carries: request id, usage. */
   readonly answerHeaders: readonly string[];
+  /** Whether a backend's own fields of CORS are dropped. */
+  readonly ownCors: boolean;
   readonly client: ForwardClient;
 }
 

@@ -92,7 +92,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
       return;
     }
     const head: (string | string[])[] = [];
-    appendBackendResponseHeaders(head, headers);
+    appendBackendResponseHeaders(head, headers, this.request.ownCors);
     head.push(...this.request.answerHeaders);
     this.head = head;
     const length = headers['content-length'];

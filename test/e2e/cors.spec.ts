@@ -1,0 +1,197 @@
+/** A page in a browser can call the API where, and only where, the configuration says so: the Fetch standard, section 3.2. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { json } from '../support/backend.js';
+import { send, type Answer, type SendOptions } from '../support/http.js';
+import { expectProblem } from '../support/problem.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+const APP = 'https://app.example.com';
+const OTHER = 'https://evil.example';
+
+let gateway: Proxied;
+
+/** As a browser asks before it sends: no key, no body. */
+const preflight = (path: string, origin: string, method = 'GET', ...more: string[]): Promise<Answer> =>
+  send(gateway.url + path, {
+    method: 'OPTIONS',
+    headers: ['Origin', origin, 'Access-Control-Request-Method', method, ...more],
+  });
+
+const call = (path: string, origin: string, options: SendOptions = {}): Promise<Answer> =>
+  gateway.send(path, { ...options, headers: ['Origin', origin, ...((options.headers as string[] | undefined) ?? [])] });
+
+/** The fields of CORS in an answer, and `Vary`. */
+function corsOf(answer: Answer): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(answer.headers).filter(([name]) => name.startsWith('access-control-') || name === 'vary'),
+  );
+}
+
+/** A backend with opinions of its own. */
+const withOwnCors = (): void =>
+  gateway.answerWith((_request, response) => {
+    response.writeHead(200, {
+      'Access-Control-Allow-Origin': '*',
+      'Access-Control-Allow-Credentials': 'true',
+      'Access-Control-Expose-Headers': 'X-Secret',
+      'Access-Control-Max-Age': '1',
+      Vary: 'Accept',
+    });
+    response.end('{}');
+  });
+
+async function startWith(cors: object | undefined): Promise<void> {
+  gateway = await startProxied({
+    config: { gateway: { cors }, operations: [{ match: 'OPTIONS /files/{name}', service: 'backend', scopes: [] }] },
+  });
+}
+
+describe('with a list of origins', () => {
+  beforeAll(() => startWith({ origins: [APP, 'http://localhost:3000'], maxAge: '10m' }));
+  afterAll(() => gateway.stop());
+  beforeEach(() => gateway.answerWith(json({ ok: true })));
+
+  it('a preflight is answered with 204 before a key is asked for, and does not reach the backend or a quota', async () => {
+    const answer = await preflight('/customers', APP, 'POST', 'Access-Control-Request-Headers', 'authorization');
+    expect(answer.status).toBe(204);
+    expect(corsOf(answer)).toEqual({
+      'access-control-allow-origin': APP,
+      'access-control-allow-methods': 'GET, HEAD, POST',
+      'access-control-allow-headers': expect.stringMatching(/^Authorization, Content-Type, /),
+      'access-control-max-age': '600',
+      vary: 'Origin',
+    });
+    expect(answer.headers['x-request-id']).toMatch(/^req_/);
+    expect(Object.keys(answer.headers).filter((name) => /ratelimit|content-length|www-auth/.test(name))).toEqual([]);
+    expect(gateway.backend.requests).toHaveLength(0);
+  });
+
+  it.each([
+    ['another origin', OTHER],
+    ['the same host with another scheme', 'http://app.example.com'],
+    ['the same host with another port', `${APP}:8443`],
+    ['an origin that begins like it', `${APP}.evil.example`],
+    ['an origin that ends like it', 'https://evil-app.example.com'],
+    ['null', 'null'],
+    ['an empty origin', ''],
+    ['a list', `${APP}, ${OTHER}`],
+    ['a star', '*'],
+  ])('%s gets neither a preflight nor an answer that it may read', async (_what, origin) => {
+    const refused = await preflight('/customers', origin);
+    expect([refused.status, corsOf(refused)]).toEqual([204, { vary: 'Origin' }]);
+    withOwnCors();
+    const answer = await call('/customers', origin);
+    expect([answer.status, corsOf(answer)]).toEqual([200, { vary: 'Accept, Origin' }]);
+  });
+
+  it.each([APP, 'http://localhost:3000'])('%s may read an answer and the fields that matter', async (origin) => {
+    withOwnCors();
+    const answer = await call('/customers', origin);
+    expect(corsOf(answer)).toEqual({
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers': expect.stringMatching(/^RateLimit, RateLimit-Policy, .*Retry-After/),
+      vary: 'Accept, Origin',
+    });
+  });
+
+  it('an answer to no page at all varies too, so that a cache does not hand it to one', async () => {
+    expect(corsOf(await gateway.send('/customers'))).toEqual({ vary: 'Origin' });
+  });
+
+  it.each<[string, () => Promise<Answer>, Parameters<typeof expectProblem>[1]]>([
+    ['no key', () => send(`${gateway.url}/customers`, { headers: { Origin: APP } }), 'missing_api_key'],
+    ['no such path', () => call('/nowhere', APP), 'route_not_found'],
+    ['no such method', () => call('/open', APP, { method: 'DELETE' }), 'method_not_allowed'],
+    ['a path that can be read in two ways', () => call('/customers/..', APP), 'invalid_path'],
+    ['a URL that is too long', () => call(`/open?${'x'.repeat(9_000)}`, APP), 'uri_too_long'],
+    ['a percent sign alone', () => call('/customers/%zz', APP), 'bad_request'],
+  ])('an error can be read as well: %s', async (_what, ask, code) => {
+    const answer = await ask();
+    expectProblem(answer, code);
+    expect(answer.headers['access-control-allow-origin']).toBe(APP);
+    expect(answer.headers['access-control-expose-headers']).toMatch(/X-Request-Id/);
+  });
+
+  it('the error of a backend, of a dead one and of the usage page too', async () => {
+    gateway.answerWith(json({ message: 'no' }, 422));
+    expect((await call('/customers', APP)).headers['access-control-allow-origin']).toBe(APP);
+    gateway.answerWith((_request, response) => response.destroy());
+    const dead = await call('/customers', APP);
+    expect([dead.status, dead.headers['access-control-allow-origin']]).toEqual([502, APP]);
+    expect((await call('/usage', APP)).headers['access-control-allow-origin']).toBe(APP);
+  });
+
+  it.each([
+    ['/usage', 'GET, HEAD'],
+    ['/openapi.json', 'GET, HEAD'],
+    ['/customers/1', 'DELETE, GET, HEAD, PATCH, PUT'],
+    ['/files/a', 'GET, HEAD, OPTIONS, PUT'],
+  ])('a preflight of %s names %s', async (path, methods) => {
+    expect((await preflight(path, APP)).headers['access-control-allow-methods']).toBe(methods);
+    expect(gateway.backend.requests).toHaveLength(0);
+  });
+
+  it('a preflight of a path that does not exist is 404', async () => {
+    expectProblem(await preflight('/nowhere', APP), 'route_not_found');
+  });
+
+  it('an OPTIONS that is no preflight is a request like any other', async () => {
+    expectProblem(await call('/customers', APP, { method: 'OPTIONS' }), 'method_not_allowed');
+    expect((await call('/files/a', APP, { method: 'OPTIONS' })).status).toBe(200);
+    expectProblem(await send(`${gateway.url}/files/a`, { method: 'OPTIONS' }), 'missing_api_key');
+    expect(gateway.backend.requests.map(({ method }) => method)).toEqual(['OPTIONS']);
+  });
+});
+
+describe('with every origin', () => {
+  beforeAll(() =>
+    startWith({ origins: ['*'], exposedHeaders: ['X-Total'], allowedHeaders: ['Authorization', 'X-Own'] }),
+  );
+  afterAll(() => gateway.stop());
+  beforeEach(() => gateway.answerWith(json({ ok: true })));
+
+  it('every page may ask and read; nothing varies, and no origin is sent back', async () => {
+    expect(corsOf(await preflight('/customers', OTHER))).toEqual({
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'GET, HEAD, POST',
+      'access-control-allow-headers': 'Authorization, X-Own',
+      'access-control-max-age': '3600',
+    });
+    withOwnCors();
+    const readable = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'X-Total', vary: 'Accept' };
+    expect(corsOf(await call('/customers', OTHER))).toEqual(readable);
+    expect(corsOf(await gateway.send('/customers'))).toEqual(readable);
+  });
+});
+
+describe('with credentials', () => {
+  beforeAll(() => startWith({ origins: [APP], allowCredentials: true }));
+  afterAll(() => gateway.stop());
+
+  it('an origin that is named may send cookies, another may not', async () => {
+    for (const answer of [await preflight('/customers', APP), await call('/customers', APP)])
+      expect(answer.headers).toMatchObject({
+        'access-control-allow-credentials': 'true',
+        'access-control-allow-origin': APP,
+      });
+    for (const answer of [await preflight('/customers', OTHER), await call('/customers', OTHER)])
+      expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
+  });
+});
+
+describe('where nothing is configured', () => {
+  beforeAll(() => startWith(undefined));
+  afterAll(() => gateway.stop());
+
+  it('a preflight is refused, and a backend that speaks for itself is heard', async () => {
+    const refused = await preflight('/customers', APP);
+    expectProblem(refused, 'method_not_allowed');
+    expect(corsOf(refused)).toEqual({});
+    withOwnCors();
+    expect(corsOf(await call('/customers', APP))).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': 'X-Secret',
+      vary: 'Accept',
+    });
+  });
+});
