@@ -44,6 +44,7 @@ export const ERRORS = {
     title: 'This path does not support the method',
     fault: 'client',
   },
+  operation_brownout: { status: 410, title: 'This operation will be retired, and rehearses it', fault: 'client' },
   operation_sunset: { status: 410, title: 'This operation has been retired', fault: 'client' },
 
   // Key.

@@ -226,6 +226,12 @@ export const METRICS = {
     'trailgate_log_lines_dropped_total',
     'Log lines that were dropped because their reader was too slow.',
   ),
+  deprecatedRequests: counter(
+    'trailgate_deprecated_requests_total',
+    'Requests for a deprecated version or operation, by account; without an account where no valid key came.',
+    'operation',
+    'account_id',
+  ),
   workerRestarts: counter(
     'trailgate_worker_restarts_total',
     'Worker processes that ended by themselves and were replaced.',

@@ -267,7 +267,7 @@ async function startGateway(
     config,
     routes,
     cors: new Cors(file.gateway.cors, routes),
-    lifeCycle: new LifeCycle(file, config.publicUrl, systemClock),
+    lifeCycle: new LifeCycle(config, publicUrl, systemClock),
     authenticator: keys.authenticator,
     failedAttempts: new FailedAttempts(file.gateway.failedAuthentication.perMinute, systemClock, log.logger),
     quotas: quotas.storage,

@@ -1,5 +1,6 @@
 /** What can only be judged by looking at several settings together. Works on a document that may have other faults. */
 import { isIP } from 'node:net';
+import { lifeCycleProblems } from './life-cycle-checks.js';
 import { isObject } from './openapi-traversal.js';
 import type { ConfigProblem } from './problem.js';
 import type { Environment } from './schema.js';
@@ -14,16 +15,6 @@ const LOCAL_HOSTS = new Set(['localhost', '0.0.0.0', '::', '::1']);
 /** Checks across settings of `gateway.yaml` and the environment. */
 export function crossProblems(source: SourceDocument, value: unknown, environment: Environment): ConfigProblem[] {
   return [...lifeCycleProblems(source, value), ...listenerProblems(source, value, environment)];
-}
-
-/** RFC 8594 section 3 with RFC 9745 section 4: a sunset is not earlier than the deprecation. */
-function lifeCycleProblems(source: SourceDocument, value: unknown): ConfigProblem[] {
-  const deprecation = valueAt(value, ['api', 'deprecation']);
-  const sunset = valueAt(value, ['api', 'sunset']);
-  if (typeof sunset !== 'string' || typeof deprecation !== 'string') return [];
-  if (!(Date.parse(sunset) < Date.parse(deprecation))) return [];
-  const hint = 'integrators need the time between the two to move';
-  return [source.problem(['api', 'sunset'], `sunset (${sunset}) is before deprecation (${deprecation})`, hint)];
 }
 
 function listenerProblems(source: SourceDocument, value: unknown, environment: Environment): ConfigProblem[] {

@@ -5,7 +5,7 @@ import type { JsonObject } from './openapi-traversal.js';
 import { isObject } from './openapi-traversal.js';
 import { templateProblem } from './path-template.js';
 import type { ConfigProblem, DocumentPath } from './problem.js';
-import { SCOPE_PATTERN } from './schema.js';
+import { SCOPE_PATTERN, type LifeCycleDates } from './schema.js';
 import type { SourceDocument } from './source-document.js';
 
 export const OPENAPI_METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
@@ -20,6 +20,7 @@ export interface OperationDraft {
   /** Undefined: nothing names them yet. */
   readonly scopes?: readonly string[];
   readonly cost?: number;
+  readonly lifeCycle?: LifeCycleDates;
   readonly openapi?: JsonObject;
   readonly source: SourceDocument;
   readonly path: DocumentPath;

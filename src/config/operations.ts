@@ -101,8 +101,11 @@ function readEntry(value: unknown): Partial<OperationEntry> {
   return entry as Partial<OperationEntry>;
 }
 
-function entryFields(entry: Partial<OperationEntry>): Pick<OperationDraft, 'id' | 'scopes' | 'cost'> {
+function entryFields(entry: Partial<OperationEntry>): Pick<OperationDraft, 'id' | 'scopes' | 'cost' | 'lifeCycle'> {
+  const { deprecation = null, sunset = null, successor, brownouts = [] } = entry;
+  const isEnding = deprecation !== null || sunset !== null || brownouts.length > 0;
   return {
+    ...(isEnding ? { lifeCycle: { deprecation, sunset, successor, brownouts } } : {}),
     ...(entry.id === undefined ? {} : { id: entry.id }),
     ...(entry.scopes === undefined ? {} : { scopes: entry.scopes }),
     ...(entry.cost === undefined ? {} : { cost: entry.cost }),
@@ -179,6 +182,7 @@ function numberOperations(drafts: readonly OperationDraft[]): Operation[] {
       service: draft.service,
       scopes: draft.scopes ?? [],
       cost: draft.cost ?? 1,
+      ...(draft.lifeCycle === undefined ? {} : { lifeCycle: draft.lifeCycle }),
       ...(draft.openapi === undefined ? {} : { openapi: draft.openapi }),
     };
   });

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { cors, failedAuthentication } from './listener-schema.js';
 import { duration, size } from './values.js';
 
+const INSTANT_MESSAGE = 'must be an instant such as 2027-01-31T10:00:00Z';
 const DATE_MESSAGE = 'must be a date such as 2027-01-31 or 2027-01-31T00:00:00Z';
 const ADDRESS_MESSAGE = 'must be an address or a block such as 10.0.0.0/8';
 
@@ -88,6 +89,27 @@ const service = z.strictObject({
     ),
 });
 
+const brownout = z
+  .strictObject({
+    from: z.iso.datetime({ offset: true, error: INSTANT_MESSAGE }).describe('First instant, RFC 3339.'),
+    to: z.iso.datetime({ offset: true, error: INSTANT_MESSAGE }).describe('First instant that is no longer in it.'),
+  })
+  .describe(
+    'A rehearsal of the end: in this span it answers as after the sunset, so that whoever still calls it notices.',
+  );
+
+/** What stands beside a version and beside an operation alike. */
+const lifeCycle = {
+  deprecation: date.default(null).describe('RFC 9745: when it is or will be deprecated.'),
+  sunset: date.default(null).describe('RFC 8594: when it stops answering; from then on 410.'),
+  successor: z
+    .string()
+    .regex(/^(https?:\/\/|\/)[\x21-\x7e]*$/, 'must be a URL, or a path of this API such as /api/v2/customers')
+    .optional()
+    .describe('What takes its place: `Link` with rel="successor-version" (RFC 5829).'),
+  brownouts: z.array(brownout).default([]).describe('Rehearsals of the end.'),
+};
+
 export const operationSchema = z.strictObject({
   match: z
     .string()
@@ -100,6 +122,7 @@ export const operationSchema = z.strictObject({
   id: z.string().optional().describe('operationId, where no OpenAPI document gives one.'),
   scopes: z.array(scope).optional().describe('All of these are needed. `[]` says on purpose: any valid key.'),
   cost: z.int().min(0).max(1_000_000).optional().describe('How many requests one call counts as; 1 unless said.'),
+  ...lifeCycle,
 });
 
 export const configSchema = z.strictObject({
@@ -142,8 +165,15 @@ export const configSchema = z.strictObject({
         .refine((url) => /^https?:\/\/[^/?#@]+\/?$/.test(url), 'must be an origin such as https://api.example.com')
         .optional()
         .describe('Origin under which integrators reach the API, for documents and error types.'),
-      deprecation: date.default(null).describe('RFC 9745: when this version is or will be deprecated.'),
-      sunset: date.default(null).describe('RFC 8594: when this version stops answering.'),
+      ...lifeCycle,
+      supportMonths: z
+        .int()
+        .min(0)
+        .max(120)
+        .default(12)
+        .describe(
+          'How long the policy page promises that something answers after its deprecation; `check` holds the dates to it.',
+        ),
     })
     .prefault({}),
   services: z
@@ -179,6 +209,17 @@ export type OperationEntry = z.output<typeof operationSchema>;
 export type PlanConfig = z.output<typeof plan>;
 export type ServiceConfig = z.output<typeof service>;
 
+/** When a version or an operation is announced to end, and ends. */
+export interface LifeCycleDates {
+  /** RFC 9745, as written: a date or an instant. */
+  readonly deprecation: string | null;
+  /** RFC 8594. */
+  readonly sunset: string | null;
+  readonly successor?: string | undefined;
+  /** Spans in which it answers as after the sunset. */
+  readonly brownouts: readonly { readonly from: string; readonly to: string }[];
+}
+
 /** One method + path template of a service, ready to be matched. Built from the OpenAPI documents and `operations`. */
 export interface Operation {
   /** Position in `Config.operations`; metrics and tables are indexed by it. */
@@ -192,6 +233,8 @@ export interface Operation {
   /** All are needed; empty means any valid key. */
   readonly scopes: readonly string[];
   readonly cost: number;
+  /** Its own dates, where it has some; those of the version hold beside them. */
+  readonly lifeCycle?: LifeCycleDates;
   /** The OpenAPI operation object it came from, for the public description. */
   readonly openapi?: Readonly<Record<string, unknown>>;
 }

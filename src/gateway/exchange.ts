@@ -24,6 +24,8 @@ export class Exchange implements ForwardClient, CountedRequest {
   quotaFieldsAt = 0;
   /** Code of the problem that it was answered with. */
   problemCode = '';
+  /** Whether what was asked for has been deprecated: then it is counted who still asks. */
+  isDeprecated = false;
   upstreamMs = -1;
   usage: UsageCell | undefined;
   usageCost = 0;

@@ -45,6 +45,9 @@ export class RequestLog {
     if (exchange.problemCode !== '') {
       METRICS.refusals.series(exchange.problemCode, ERRORS[exchange.problemCode as ErrorCode].fault).inc();
     }
+    if (exchange.isDeprecated && operation !== undefined) {
+      METRICS.deprecatedRequests.series(operation.id, exchange.key?.record.accountId ?? '').inc();
+    }
     if (this.enabled) this.log.write(line(exchange, status, durationMs));
   }
 

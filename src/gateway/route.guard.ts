@@ -1,6 +1,6 @@
 /**
  * Step 1 of 4: which operation is asked for. Refuses with 404, 405 + `Allow`, 400 for a path that can be read in two ways, 410
- * after the version's sunset.
+ * after a sunset and in a brown-out.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Problem } from '../errors.js';
@@ -22,7 +22,7 @@ export class RouteGuard implements CanActivate {
     const match = this.routes.match(exchange);
     if (match.kind !== 'operation') throw routeProblem(match, exchange);
     exchange.operation = match.operation;
-    this.lifeCycle.apply(exchange);
+    this.lifeCycle.apply(exchange, match.operation);
     return true;
   }
 }

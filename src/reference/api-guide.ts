@@ -1,8 +1,5 @@
 /** What an integrator reads first: how to sign in, what errors look like, what limits there are, what may change. Markdown. */
-import type { Config } from '../config/schema.js';
-
-/** How long a deprecated version goes on answering. */
-const MONTHS_AFTER_DEPRECATION = 12;
+import type { Config, LifeCycleDates } from '../config/schema.js';
 
 /** The introduction of the public description. `publicUrl` has no trailing slash. */
 export function apiGuide(config: Config, publicUrl: string): string {
@@ -48,7 +45,7 @@ ${versioningPolicy(config)}`;
 
 /** The versioning policy: what counts as breaking, how a change is announced, how long a version lives. Markdown. */
 export function versioningPolicy(config: Config): string {
-  const { basePath, deprecation, sunset } = config.file.api;
+  const { basePath, deprecation, sunset, supportMonths } = config.file.api;
   return `## Versioning
 The version is in the path: \`${basePath}\`. A change that could break a working integration comes with a new version only. These are breaking:
 
@@ -60,10 +57,34 @@ These are not, and can come at any time: new operations, new optional parameters
 field says that there may be more, new error codes, new headers, another order of fields, other words in \`title\` and \`detail\`.
 Write your integration so that it ignores what it does not know.
 
-A version is deprecated only when its successor is available, and answers for at least ${MONTHS_AFTER_DEPRECATION} months after that. From then on each of
-its answers carries \`Deprecation\` (RFC 9745), \`Sunset\` (RFC 8594) with the date on which it ends, and \`Link\` with where to read
-on. After that date it answers 410.${deprecation === null ? '' : `\n\n**This version is deprecated from ${deprecation}.**`}${
+A version or an operation is deprecated only when its successor is available, and answers for at least ${supportMonths} months after that. From
+then on each of its answers carries \`Deprecation\` (RFC 9745), \`Sunset\` (RFC 8594) with the date on which it ends, and \`Link\` with where to read
+on; where something takes its place, with rel="successor-version". Before that date there can be brown-outs: announced hours in which
+it answers 410 \`operation_brownout\`, so that whoever still uses it notices. After that date it answers 410 \`operation_sunset\`.${deprecation === null ? '' : `\n\n**This version is deprecated from ${deprecation}.**`}${
     sunset === null ? '' : `\n\n**This version ends on ${sunset}.**`
   }
+${endingOperations(config)}`;
+}
+
+/** Operations and versions that will end: what, since when it is deprecated, its last day, what takes its place, its brown-outs. */
+function endingOperations({ operations, file }: Config): string {
+  const rows = [
+    { what: `All of ${file.api.basePath}`, dates: file.api },
+    ...operations.map(({ method, template, lifeCycle }) => ({ what: `${method} ${template}`, dates: lifeCycle })),
+  ].flatMap(({ what, dates }) => (dates === undefined || !isEnding(dates) ? [] : [row(what, dates)]));
+  if (rows.length === 0) return '';
+  return `
+| what | deprecated | ends | instead | brown-outs |
+|---|---|---|---|---|
+${rows.join('\n')}
 `;
+}
+
+function isEnding({ deprecation, sunset, brownouts }: LifeCycleDates): boolean {
+  return deprecation !== null || sunset !== null || brownouts.length > 0;
+}
+
+function row(what: string, { deprecation, sunset, successor, brownouts }: LifeCycleDates): string {
+  const spans = brownouts.map(({ from, to }) => `${from} to ${to}`).join(', ');
+  return `| \`${what}\` | ${deprecation ?? ''} | ${sunset ?? ''} | ${successor ?? ''} | ${spans} |`;
 }

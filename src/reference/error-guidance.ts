@@ -44,6 +44,10 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     meaning: 'The path exists, but not with this method.',
     action: 'Use one of the methods in the `Allow` header.',
   },
+  operation_brownout: {
+    meaning: 'The version or operation is deprecated, and answers for some hours as it will after its last day.',
+    action: 'Move to the successor that the `Link` header names, before the date in `Sunset`.',
+  },
   operation_sunset: {
     meaning: 'The version or operation was deprecated, and its last day is over.',
     action: 'Move to the successor that the `Link` header names.',

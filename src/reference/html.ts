@@ -27,18 +27,26 @@ ${body}
 `;
 }
 
-/** Blocks of our own Markdown: paragraphs, `## ` headings (left out: the page has its own) and `- ` lists. */
+/** Blocks of our own Markdown: paragraphs, `## ` headings (left out: the page has its own), `- ` lists and tables. */
 export function markdownToHtml(markdown: string): string {
   return markdown
     .replace(/^## .*\n/gm, '')
     .trim()
     .split(/\n{2,}/)
     .map((block) => {
+      if (block.startsWith('|')) return table(block);
       const items = block.split(/\n(?=- )/).filter((line) => line.startsWith('- '));
       if (items.length > 0) return `<ul>${items.map((item) => `<li>${inline(item.slice(2))}</li>`).join('')}</ul>`;
       return `<p>${inline(block)}</p>`;
     })
     .join('\n');
+}
+
+function table(block: string): string {
+  const [head = [], , ...rows] = block.split('\n').map((line) => line.split('|').slice(1, -1));
+  const cells = (row: readonly string[], tag: string): string =>
+    `<tr>${row.map((cell) => `<${tag}>${inline(cell.trim())}</${tag}>`).join('')}</tr>`;
+  return `<table><thead>${cells(head, 'th')}</thead><tbody>${rows.map((row) => cells(row, 'td')).join('')}</tbody></table>`;
 }
 
 /** `code` and **bold** within a line. */

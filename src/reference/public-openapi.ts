@@ -85,7 +85,9 @@ function publicOperation(operation: Operation, document: JsonObject, isDeprecate
     operationId: operation.id,
     summary: own['summary'] ?? `${operation.method} ${operation.template}`,
     description: description(own['description'], operation),
-    ...(own['deprecated'] === true || isDeprecated ? { deprecated: true } : {}),
+    ...(own['deprecated'] === true || isDeprecated || typeof operation.lifeCycle?.deprecation === 'string'
+      ? { deprecated: true }
+      : {}),
     ...parameters(own['parameters'], operation.template),
     security: [{ bearerAuth: [...operation.scopes] }],
     responses: publicResponses(isObject(own['responses']) ? own['responses'] : {}, document),
