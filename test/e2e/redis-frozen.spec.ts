@@ -1,0 +1,115 @@
+/**
+ * Redis is stopped (SIGSTOP) under 500 requests a second on two gateways, and goes on three seconds later: nobody waits longer than the
+ * deadline and every plan does what it says.
+ */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { describeWithOwnRedis } from '../support/describe-with.js';
+import { eventually, sleep } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+import { quantile, SteadyLoad, type Sample } from '../support/steady-load.js';
+
+const PER_SECOND = 500;
+const BEFORE_MS = 2_000;
+const FROZEN_MS = 3_000;
+/** The stated deadline of a decision (docs/failure-modes.md), and when the breaker is open for certain on a busy machine. */
+const DEADLINE_MS = 50;
+const OPEN_AFTER_MS = 300;
+
+/** Used up while Redis stands still: each node gets 50 requests a second of it. */
+const TIGHT_LIMIT = 300;
+const PLANS = {
+  local: { account: { minute: 50_000, month: 100_000 }, onRedisLoss: 'local' },
+  tight: { account: { month: TIGHT_LIMIT }, onRedisLoss: 'local' },
+  open: { account: { month: 100_000 }, onRedisLoss: 'open' },
+  closed: { account: { month: 100_000 }, onRedisLoss: 'closed' },
+};
+type Plan = keyof typeof PLANS;
+const NAMES = Object.keys(PLANS) as Plan[];
+
+describeWithOwnRedis('Redis stopped under load', () => {
+  let backend: Backend;
+  let redis: RedisServer;
+  let gateways: RunningTrailgate[];
+  let load: SteadyLoad;
+  let stoppedAtMs: number;
+  let goesOnAtMs: number;
+
+  beforeAll(async () => {
+    [backend, redis] = await Promise.all([startBackend(json({ ok: true })), startRedis()]);
+    const shared = {
+      backend: backend.url,
+      config: { plans: PLANS, usage: { flushInterval: '200ms' } },
+      env: { REDIS_URL: redis.url },
+    };
+    const first = await startTrailgate(shared);
+    gateways = [first, await startTrailgate({ ...shared, roles: ['gateway'], dataDir: first.dataDir })];
+    const origins = [];
+    for (const name of NAMES) {
+      const { key } = await first.admin.newKey(name);
+      for (const { gatewayUrl } of gateways) origins.push({ name, gatewayUrl, secret: key.secret });
+    }
+    // What the machine itself makes a request wait: refused before a key or a limit is looked at.
+    for (const { gatewayUrl } of gateways)
+      origins.push({ name: 'control', gatewayUrl, secret: 'none', path: '/nothing' });
+    load = new SteadyLoad(origins, PER_SECOND);
+    await sleep(BEFORE_MS);
+    redis.pause();
+    stoppedAtMs = performance.now();
+    await sleep(FROZEN_MS);
+    redis.resume();
+    goesOnAtMs = performance.now();
+    await eventually('Redis decides again on both nodes', () => gateways.every(isBack));
+    await sleep(500);
+    await load.stop();
+    await eventually('nothing is left to count', () => gateways.every(isBack));
+  }, 40_000);
+  afterAll(async () => {
+    await Promise.all(gateways.map((gateway) => gateway.stop()));
+    await Promise.all([backend.stop(), redis.stop()]);
+  });
+
+  const countOf = ({ logs }: RunningTrailgate, name: string) => logs().filter(({ event }) => event === name).length;
+  const isLoss = ({ event }: Record<string, unknown>) => event === 'quota_store_lost';
+  // More than once where the machine was too busy for Redis's deadline.
+  const isBack = (gateway: RunningTrailgate) =>
+    countOf(gateway, 'quota_store_back') === countOf(gateway, 'quota_store_lost');
+  const statusesOf = (samples: readonly Sample[]) => [...new Set(samples.map(({ status }) => status))].toSorted();
+  const admitted = (name: Plan) =>
+    load.samples.filter((sample) => sample.name === name && sample.status === 200).length;
+  const whileOpen = (name?: Plan | 'control') =>
+    load.between(stoppedAtMs + OPEN_AFTER_MS, goesOnAtMs - DEADLINE_MS, name);
+
+  it('adds less than the deadline at p99 once the breaker is open, and never much more', () => {
+    const took = (samples: readonly Sample[]) => samples.map(({ tookMs }) => tookMs);
+    const control = took(whileOpen('control'));
+    const limited = took(whileOpen().filter(({ name }) => name !== 'control'));
+    expect(limited.length).toBeGreaterThan(((FROZEN_MS - OPEN_AFTER_MS) / 1_000) * PER_SECOND * 0.7);
+    const addedMs = [0.5, 0.99].map((share) => quantile(limited, share) - quantile(control, share));
+    const [longest, longestOfControl] = [undefined, 'control'].map((name) =>
+      Math.max(...took(load.between(stoppedAtMs - 100, goesOnAtMs, name))),
+    );
+    const figures = [...addedMs, longest!, longestOfControl!].map((ms) => ms.toFixed(1)).join(', ');
+    process.stderr.write(`Redis stopped: added at p50, p99, longest, longest of the control (ms): ${figures}\n`);
+    expect(addedMs[1]).toBeLessThan(DEADLINE_MS);
+    expect(longest).toBeLessThan(longestOfControl! + 300);
+  });
+
+  it('no plan but `closed` answers a 5xx at any time', () => {
+    expect(statusesOf(load.samples.filter(({ name }) => name === 'local' || name === 'open'))).toEqual([200]);
+    expect(statusesOf(load.samples.filter(({ name }) => name === 'tight'))).toEqual([200, 429]);
+    expect(statusesOf(whileOpen('closed'))).toEqual([503]);
+  });
+
+  it('a limit that is used up in between is exceeded by no more than what was left, once for each other node', () => {
+    // The first loss, also where the machine was too busy for the deadline before Redis was stopped.
+    const lostAtMs = Math.min(...gateways.map(({ logs }) => Date.parse(String(logs().find(isLoss)?.['time']))));
+    const before = load.between(0, lostAtMs - performance.timeOrigin, 'tight').filter(({ status }) => status === 200);
+    expect(admitted('tight')).toBeGreaterThanOrEqual(TIGHT_LIMIT);
+    expect(admitted('tight')).toBeLessThanOrEqual(
+      TIGHT_LIMIT + (gateways.length - 1) * (TIGHT_LIMIT - before.length + 10),
+    );
+    expect(load.samples.findLast(({ name }) => name === 'tight')?.status).toBe(429);
+  });
+});
