@@ -92,6 +92,9 @@ export const ERRORS = {
   },
   quota_unavailable: { status: 503, title: 'Limits cannot be checked right now', fault: 'gateway' },
 
+  // Forward: how much of a service one account may hold.
+  too_many_concurrent_requests: { status: 429, title: 'Too many requests at the same time', fault: 'client' },
+
   // Forward: our own words for what went wrong between us and the backend.
   backend_unreachable: { status: 502, title: 'The backend could not be reached', fault: 'backend' },
   backend_bad_response: {

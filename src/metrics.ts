@@ -148,6 +148,33 @@ export const METRICS = {
     'service',
     'outcome',
   ),
+  upstreamTargetCalls: counter(
+    'trailgate_upstream_target_calls_total',
+    'Calls by target and outcome; each retry is a call.',
+    'service',
+    'target',
+    'outcome',
+  ),
+  upstreamTargets: gauge(
+    'trailgate_upstream_targets',
+    'Addresses of each target by state: healthy, ejected or unhealthy.',
+    'service',
+    'target',
+    'state',
+  ),
+  upstreamRetries: counter(
+    'trailgate_upstream_retries_total',
+    'Requests that were tried again, by how that ended; over_budget: that were not, because too many had been.',
+    'service',
+    'outcome',
+  ),
+  upstreamWaiting: gauge('trailgate_upstream_waiting_requests', 'Requests that wait for a connection.', 'service'),
+  upstreamRefusals: counter(
+    'trailgate_upstream_refusals_total',
+    'Requests that were not sent to a service, by reason.',
+    'service',
+    'reason',
+  ),
   refusals: counter(
     'trailgate_refusals_total',
     'Answers in the error shape, by code and whose fault it was; a backend that refused counts too.',

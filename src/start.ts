@@ -258,7 +258,7 @@ async function startGateway(
   shutdown: Shutdown,
 ): Promise<string> {
   const { file } = config;
-  const forwarder = new Forwarder(file.services);
+  const forwarder = new Forwarder(file.services, { log: log.logger });
   shutdown.add('close backends', () => forwarder.close(CLOSE_BACKENDS_TIMEOUT_MS));
   let boundPort = file.gateway.port;
   const publicUrl = (): string => publicUrlOf(file, boundPort);

@@ -71,16 +71,58 @@ const service = z.strictObject({
     .prefault({})
     .describe('How long the service may take.'),
   connections: z.int().min(1).max(65_535).default(128).describe('Most connections to one target from one process.'),
+  queue: z
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(1_024)
+    .describe('Most requests that wait for a connection in one process; more are answered 503 at once.'),
+  accountShare: z
+    .number()
+    .min(0.01)
+    .max(1)
+    .default(0.5)
+    .describe(
+      'Largest share of the connections, and of the queue, that one account may hold; more wait, then get 429.',
+    ),
   health: z
     .strictObject({
       path: z
         .string()
-        .startsWith('/', 'must begin with /')
-        .describe('Asked with GET; 2xx means healthy. Not used yet.'),
+        .regex(/^\/[\x21-\x7e]*$/, 'must be a path that begins with /')
+        .describe('Asked with GET at the origin of each target; 2xx means healthy.'),
       interval: duration.prefault('5s').describe('Between two checks.'),
+      timeout: duration.prefault('1s').describe('Until a check has its answer.'),
+      healthyAfter: z.int().min(1).max(100).default(2).describe('Good answers in a row that bring a target back.'),
+      unhealthyAfter: z.int().min(1).max(100).default(2).describe('Failures in a row that take a target out.'),
     })
     .optional()
-    .describe('Active health check. Not used yet.'),
+    .describe('Active health check of each target.'),
+  ejection: z
+    .strictObject({
+      failures: z
+        .int()
+        .min(0)
+        .max(1_000)
+        .default(5)
+        .describe('Calls in a row that fail or are answered 502, 503 or 504 and take a target out; 0: none do.'),
+      duration: duration.prefault('30s').describe('For how long, the first time; each further time as much longer.'),
+      longest: duration.prefault('5m').describe('The longest.'),
+    })
+    .optional()
+    .describe('When a target that fails is left alone. A service with one address has this only where it says so.'),
+  retries: z
+    .strictObject({
+      most: z.int().min(0).max(5).default(2).describe('Most retries of one request, only of what is safe; 0: none.'),
+      budget: z
+        .number()
+        .min(0)
+        .max(1)
+        .default(0.2)
+        .describe('Most retries of the service, as a share of its requests.'),
+    })
+    .prefault({})
+    .describe('What is sent again when a target fails.'),
   authenticates: z
     .boolean()
     .default(false)

@@ -50,10 +50,10 @@ export class Backend {
       httpVersion: message.httpVersion,
     });
     const path = this.routes.backendPath(exchange);
-    let sent = false;
     try {
-      const done = this.forwarder.forward({
+      await this.forwarder.forward({
         operation,
+        accountId: record.accountId,
         message,
         response,
         path,
@@ -62,10 +62,9 @@ export class Backend {
         ownCors: this.cors.enabled,
         client: exchange,
       });
-      sent = true;
-      await done;
     } catch (error) {
-      if (!sent || (error instanceof Problem && !isCharged(exchange, error.status))) this.giveBack(exchange);
+      const isFree = error instanceof Problem && !isCharged(exchange, error.status);
+      if (!exchange.wasSent || isFree) this.giveBack(exchange);
       throw error;
     }
   }

@@ -31,6 +31,7 @@ export class Exchange implements ForwardClient, CountedRequest {
   usageCost = 0;
   usageOutcome = IN_FLIGHT;
   usageTakenBack = false;
+  wasSent = false;
   closeListener: CloseListener | undefined;
   private readonly names = randomNames();
 

@@ -30,6 +30,11 @@ export class Deadlines {
     this.timer.unref();
   }
 
+  /** By `performance.now()`, up to one sweep old. */
+  get nowMs(): number {
+    return this.sweptMs;
+  }
+
   /** The deadline `timeoutMs` from now; never early, late by up to one sweep. */
   after(timeoutMs: number): number {
     return this.sweptMs + SWEEP_INTERVAL_MS + timeoutMs;

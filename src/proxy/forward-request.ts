@@ -5,6 +5,8 @@ import type { Operation } from '../config/schema.js';
 /** One request, ready to be sent. */
 export interface ForwardRequest {
   readonly operation: Operation;
+  /** Whose request it is; see `accountShare` of a service. */
+  readonly accountId: string;
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   /** Path and query relative to the base path, as received. */
@@ -22,6 +24,8 @@ export interface ForwardRequest {
 export interface ForwardClient {
   /** Time that the backend took; set before the answer ends. */
   upstreamMs: number;
+  /** Whether the backend may have seen anything of the request; set before it does. */
+  wasSent: boolean;
   /** Set while a call is under way; to be told when the client's connection is done or gone. */
   closeListener: CloseListener | undefined;
 }

@@ -7,9 +7,9 @@ import type { GatewayFile } from '../config/schema.js';
 import { Problem } from '../errors.js';
 import { Deadlines } from './deadlines.js';
 import type { ForwardRequest } from './forward-request.js';
-import { hasBody, RequestBody } from './request-body.js';
+import { targetStates, type TargetStatus } from './target-status.js';
 import { UpstreamCall } from './upstream-call.js';
-import { Upstream } from './upstream.js';
+import { Upstream, type UpstreamOptions } from './upstream.js';
 
 /** What undici takes as a path: visible Latin-1 without spaces, beginning with a slash. */
 const SAFE_PATH = /^\/[\x21-\xff]*$/;
@@ -19,8 +19,10 @@ export class Forwarder {
   private readonly upstreams: ReadonlyMap<string, Upstream>;
   private readonly deadlines = new Deadlines();
 
-  constructor(services: GatewayFile['services']) {
-    this.upstreams = new Map(Object.entries(services).map(([name, config]) => [name, new Upstream(name, config)]));
+  constructor(services: GatewayFile['services'], options: UpstreamOptions = {}) {
+    this.upstreams = new Map(
+      Object.entries(services).map(([name, config]) => [name, new Upstream(name, config, this.deadlines, options)]),
+    );
   }
 
   /**
@@ -32,21 +34,21 @@ export class Forwarder {
     const upstream = this.upstreams.get(request.operation.service);
     if (upstream === undefined) throw new Problem('internal_error', { cause: 'an operation without a service' });
     const { message } = request;
-    const target = upstream.pick();
-    const path = target.prefix + request.path;
-    refuseUnsafe(message.method ?? '', path);
-    const withBody = hasBody(message);
-    if (withBody) refuseTooLarge(message, upstream.config.maxBodyBytes);
-
+    refuseUnsafe(message.method ?? '', request.path);
+    refuseTooLarge(message, upstream.config.maxBodyBytes);
     return new Promise((resolve, reject) => {
-      const call = new UpstreamCall(upstream, request, this.deadlines, resolve, reject);
-      const body = withBody
-        ? new RequestBody(message, upstream.config.maxBodyBytes, () => call.onBodyProgress())
-        : null;
-      if (withBody && expectsContinue(message)) request.response.writeContinue();
-      call.start(body);
-      target.pool.dispatch({ path, method: message.method as 'GET', headers: request.headers, body }, call);
+      new UpstreamCall(upstream, request, this.deadlines, resolve, reject).start();
     });
+  }
+
+  /** Every address of every target as it is now, times by the clock that says it is `nowMs`. */
+  targets(nowMs: number): TargetStatus[] {
+    return [...this.upstreams.values()].flatMap((upstream) => targetStates(upstream, nowMs));
+  }
+
+  /** Names of the services that have no target in service. */
+  unavailable(): string[] {
+    return [...this.upstreams.values()].filter(({ isAvailable }) => !isAvailable).map(({ name }) => name);
   }
 
   /** Lets calls under way finish, at most `timeoutMs`, and closes every connection. */
@@ -54,11 +56,6 @@ export class Forwarder {
     await Promise.all([...this.upstreams.values()].map((upstream) => upstream.close(timeoutMs)));
     this.deadlines.stop();
   }
-}
-
-/** RFC 9110 section 10.1.1: HTTP/1.0 knows no 1xx, and no other expectation exists. */
-function expectsContinue({ headers: { expect }, httpVersion }: IncomingMessage): boolean {
-  return expect !== undefined && httpVersion !== '1.0' && expect.toLowerCase() === '100-continue';
 }
 
 function refuseTooLarge(message: IncomingMessage, maxBodyBytes: number): void {

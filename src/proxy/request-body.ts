@@ -23,6 +23,11 @@ export function hasBody(message: IncomingMessage): boolean {
   return length !== undefined && length !== '0';
 }
 
+/** RFC 9110 section 10.1.1: HTTP/1.0 knows no 1xx, and no other expectation exists. */
+export function expectsContinue({ headers: { expect }, httpVersion }: IncomingMessage): boolean {
+  return expect !== undefined && httpVersion !== '1.0' && expect.toLowerCase() === '100-continue';
+}
+
 export class RequestBody extends Readable {
   private received = 0;
   private held = false;

@@ -1,38 +1,49 @@
 /**
- * One call to a backend: undici's handler, writing straight to the client's connection. A small body goes out together with
- * its head in one write, which saves a tenth of the cost of a request; everything else streams.
+ * One call to a backend, retries included: undici's handler, writing straight to the client's connection. A small body goes
+ * out together with its head in one write, which saves a tenth of the cost of a request; everything else streams.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Problem } from '../errors.js';
-import { backendProblem } from './backend-problem.js';
 import type { Deadlines, Expiring } from './deadlines.js';
-import { errorText } from './error-encoding.js';
+import type { Endpoint } from './endpoint.js';
+import { ErrorAnswer } from './error-answer.js';
 import type { CloseListener, ForwardRequest } from './forward-request.js';
-import { peerError, type RequestBody } from './request-body.js';
+import type { PendingCall } from './pending-call.js';
+import { expectsContinue, hasBody, peerError, RequestBody } from './request-body.js';
 import { appendBackendResponseHeaders } from './response-headers.js';
-import { failureDetail, upstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
+import { isRepeatable, mayRetry } from './retry-rules.js';
+import { failureDetail, upstreamFailure, type UpstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
 import type { Upstream } from './upstream.js';
 
 /** Bodies up to this size wait for their end, so that head and body leave in one write. */
 const LARGEST_SINGLE_WRITE_BYTES = 16 * 1024;
-/** The most of an error body that is read for its meaning. */
-const LARGEST_ERROR_BODY_BYTES = 64 * 1024;
+/** How long a target that was ejected may take for its first answer, when another one could give it. */
+const PROBE_TIMEOUT_MS = 2_000;
 
-export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, CloseListener {
+export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, CloseListener, PendingCall {
   deadlineMs = Infinity;
   deadlineSlot = -1;
-  private readonly startedMs = performance.now();
+  endpoint: Endpoint | undefined;
+  activeSlot = -1;
+  isWaiting = false;
+  nextWaiting: PendingCall | undefined;
+  previousWaiting: PendingCall | undefined;
+  private startedMs = performance.now();
+  /** When a retry must have its answer. */
+  private answerDueMs = Infinity;
+  private retries = 0;
   private controller: Dispatcher.DispatchController | undefined;
   private abortReason: Error | undefined;
   private body: RequestBody | null = null;
+  private readonly withBody: boolean;
+  /** A byte of an answer has come, if only of an interim one. */
+  private answerBegun = false;
   private status = 0;
   /** Fields of an answer whose head has not been written yet. */
   private head: (string | string[])[] | undefined;
   private expectedBytes = -1;
-  private errorHeaders: IncomingHttpHeaders | undefined;
-  private errorChunks: Buffer[] | undefined;
-  private errorBytes = 0;
+  private errorAnswer: ErrorAnswer | undefined;
   private settled = false;
   private answerEnded = false;
   private waitingForClient = false;
@@ -43,15 +54,47 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     private readonly deadlines: Deadlines,
     private readonly resolve: () => void,
     private readonly reject: (problem: Problem) => void,
-  ) {}
+  ) {
+    this.withBody = hasBody(request.message);
+  }
 
-  /** Begins to watch the client and the clock. */
-  start(body: RequestBody | null): void {
-    this.body = body;
+  get accountId(): string {
+    return this.request.accountId;
+  }
+
+  get isRepeatable(): boolean {
+    return !this.withBody && isRepeatable(this.request.message.method);
+  }
+
+  /**
+   * Sends it, or lets it wait for a connection; begins to watch the client and the clock.
+   * @throws Problem as `Upstream.admit`.
+   */
+  start(): void {
+    const endpoint = this.upstream.admit(this);
     const { timeouts } = this.upstream.config;
-    this.deadlineIn(body === null ? timeouts.connect + timeouts.firstByte : timeouts.connect + timeouts.idle);
+    this.deadlineIn(timeouts.connect + (this.withBody ? timeouts.idle : timeouts.firstByte));
+    this.answerDueMs = this.deadlineMs;
     this.deadlines.add(this);
     this.request.client.closeListener = this;
+    if (endpoint !== undefined) this.send(endpoint);
+  }
+
+  send({ pool, prefix }: Endpoint): void {
+    const { request } = this;
+    const { message, path, headers } = request;
+    request.client.wasSent = true;
+    if (this.withBody && this.body === null) {
+      this.body = new RequestBody(message, this.upstream.config.maxBodyBytes, () => this.onBodyProgress());
+      if (expectsContinue(message)) request.response.writeContinue();
+    }
+    const method = message.method as 'GET';
+    pool.dispatch({ path: prefix + path, method, headers, body: this.body }, this);
+  }
+
+  refuse(problem: Problem): void {
+    this.finish(undefined);
+    this.reject(problem);
   }
 
   /** A piece of the request body has arrived. */
@@ -61,7 +104,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
 
   /** The deadline has passed: the backend is too slow, or the client is, in sending or in reading. */
   expire(): void {
-    if (this.waitingForClient) this.abort(peerError('TRAILGATE_CLIENT_TOO_SLOW'));
+    if (this.isWaiting) this.refuse(this.upstream.waitedInVain(this));
+    else if (this.waitingForClient) this.abort(peerError('TRAILGATE_CLIENT_TOO_SLOW'));
     else if (this.status > 0) this.abort(peerError('TRAILGATE_IDLE_TIMEOUT'));
     else if (this.isClientSending()) this.abort(peerError('TRAILGATE_CLIENT_TOO_SLOW'));
     else this.abort(peerError('TRAILGATE_FIRST_BYTE_TIMEOUT'));
@@ -78,17 +122,24 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
 
   /** The whole request has been sent: from here on the backend has to answer. */
   onRequestSent(): void {
-    if (this.status === 0) this.deadlineIn(this.upstream.config.timeouts.firstByte);
+    if (this.status > 0) return;
+    const { firstByte } = this.upstream.config.timeouts;
+    const { endpoint } = this;
+    const isProbe = endpoint !== undefined && endpoint.probe === this;
+    const isSpare = isProbe && this.isRepeatable && this.upstream.isAvailable;
+    this.deadlineIn(isSpare ? Math.min(firstByte, PROBE_TIMEOUT_MS) : firstByte);
+    if (this.retries > 0) this.deadlineMs = Math.min(this.deadlineMs, this.answerDueMs);
   }
 
   onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {
+    this.answerBegun = true;
     // 1xx is between the backend and us (RFC 9110 section 15.2).
     if (status < 200) return;
     this.status = status;
     this.deadlineIn(this.upstream.config.timeouts.idle);
+    if (this.endpoint?.probe === this) this.upstream.probeAnswered(this, this.endpoint, status);
     if (status >= 400) {
-      this.errorHeaders = headers;
-      this.errorChunks = [];
+      this.errorAnswer = new ErrorAnswer(status, headers);
       return;
     }
     const head: (string | string[])[] = [];
@@ -106,10 +157,9 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.deadlineIn(this.upstream.config.timeouts.idle);
-    if (this.errorChunks !== undefined) {
-      this.errorBytes += chunk.length;
-      if (this.errorBytes <= LARGEST_ERROR_BODY_BYTES) this.errorChunks.push(chunk);
-      else this.answerWithProblem();
+    if (this.errorAnswer !== undefined) {
+      this.errorAnswer.add(chunk);
+      if (this.errorAnswer.isTooLarge) this.answerWithProblem(this.errorAnswer);
       return;
     }
     const { response } = this.request;
@@ -125,8 +175,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
   }
 
   onResponseEnd(): void {
-    if (this.errorChunks !== undefined) {
-      this.answerWithProblem();
+    if (this.errorAnswer !== undefined) {
+      this.answerWithProblem(this.errorAnswer);
       return;
     }
     // Before the call counts as over: whatever this throws comes back as `onResponseError`.
@@ -147,10 +197,32 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
       this.resolve();
       return;
     }
-    this.finish(failure.outcome);
     // The bytes that undici could not parse are the backend's; they belong in no log.
     Reflect.deleteProperty(error, 'data');
+    if (this.retry(failure)) return;
+    this.finish(failure.outcome);
     this.reject(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
+  }
+
+  /** Sends it once more where that is safe and there is somewhere to send it. Whether it does. */
+  private retry(failure: UpstreamFailure): boolean {
+    const { endpoint, upstream } = this;
+    if (endpoint === undefined || this.retries >= upstream.config.retries.most) return false;
+    if (this.answerBegun || this.deadlines.nowMs >= this.answerDueMs || this.body?.destroyed === true) return false;
+    const wasOpened = this.controller !== undefined;
+    const isSpare = endpoint.probe === this && upstream.isAvailable;
+    if (!mayRetry(failure.outcome, wasOpened, this.isRepeatable, isSpare, this.abortReason !== undefined)) return false;
+    // Before the choice: this failure may be the one that takes the target out.
+    this.leaveTarget(failure.outcome);
+    const next = upstream.retry(this, endpoint, wasOpened && this.retries === 0);
+    if (next === undefined) return false;
+    this.retries++;
+    this.controller = undefined;
+    this.abortReason = undefined;
+    this.startedMs = performance.now();
+    this.deadlineMs = this.answerDueMs;
+    this.send(next);
+    return true;
   }
 
   private writeHead(): void {
@@ -178,17 +250,12 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     });
   }
 
-  private answerWithProblem(): void {
+  private answerWithProblem(answer: ErrorAnswer): void {
     if (this.settled) return;
-    const { errorChunks, errorHeaders = {}, status } = this;
-    const whole = this.errorBytes <= LARGEST_ERROR_BODY_BYTES && errorChunks !== undefined;
-    const body = whole
-      ? errorText(Buffer.concat(errorChunks), errorHeaders['content-encoding'], LARGEST_ERROR_BODY_BYTES)
-      : undefined;
-    const problem = backendProblem({ status, headers: errorHeaders, body }, this.upstream.config.authenticates);
+    const problem = answer.problem(this.upstream.config.authenticates);
     this.finish('answered');
     // Whatever is left of the body is of no use; the connection goes with it.
-    if (this.errorBytes > LARGEST_ERROR_BODY_BYTES) this.controller?.abort(peerError('TRAILGATE_ENOUGH'));
+    if (answer.isTooLarge) this.controller?.abort(peerError('TRAILGATE_ENOUGH'));
     this.reject(problem);
   }
 
@@ -201,18 +268,25 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     if (this.settled || this.abortReason !== undefined) return;
     this.abortReason = reason;
     this.deadlineMs = Infinity;
-    // Still queued for a connection: undici has no handle for it yet, so it is settled here and aborted on its start.
+    // Not on a connection yet: undici has no handle for it, so it is settled here and aborted on its start.
     if (this.controller === undefined) this.onResponseError(undefined, reason);
     else this.controller.abort(reason);
   }
 
-  private finish(outcome: UpstreamOutcome): void {
+  /** @param outcome undefined: it was never sent. */
+  private finish(outcome: UpstreamOutcome | undefined): void {
     this.settled = true;
     this.deadlines.remove(this);
     this.request.client.closeListener = undefined;
+    if (this.isWaiting) this.upstream.leave(this);
+    else if (outcome !== undefined) this.leaveTarget(outcome);
+    if (this.retries > 0) this.upstream.metrics.retry(outcome === 'answered' ? 'answered' : 'failed');
+  }
+
+  private leaveTarget(outcome: UpstreamOutcome): void {
     const durationMs = performance.now() - this.startedMs;
     this.request.client.upstreamMs = durationMs;
-    this.upstream.record(outcome, durationMs);
+    this.upstream.release(this, outcome, this.status, durationMs);
   }
 
   private deadlineIn(timeoutMs: number): void {

@@ -13,6 +13,8 @@ const TABLE: readonly [string, number, string, UpstreamOutcome][] = [
   ['EADDRNOTAVAIL', 502, 'backend_unreachable', 'unreachable'],
   ['ENOTFOUND', 502, 'backend_unreachable', 'unreachable'],
   ['EAI_AGAIN', 502, 'backend_unreachable', 'unreachable'],
+  ['UND_ERR_CLOSED', 502, 'backend_unreachable', 'unreachable'],
+  ['UND_ERR_DESTROYED', 502, 'backend_unreachable', 'unreachable'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 502, 'backend_unreachable', 'unreachable'],
   ['CERT_HAS_EXPIRED', 502, 'backend_unreachable', 'unreachable'],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 502, 'backend_unreachable', 'unreachable'],

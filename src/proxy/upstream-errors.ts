@@ -36,6 +36,9 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   EADDRNOTAVAIL: UNREACHABLE,
   ENOTFOUND: UNREACHABLE,
   EAI_AGAIN: UNREACHABLE,
+  // The address is no longer one of the name's, and its connections are closed.
+  UND_ERR_CLOSED: UNREACHABLE,
+  UND_ERR_DESTROYED: UNREACHABLE,
   ECONNRESET: RESET,
   EPIPE: RESET,
   UND_ERR_SOCKET: RESET,

@@ -1,70 +1,228 @@
-/** A service's targets and the connections to them. */
-import { Pool, type Dispatcher } from 'undici';
+/**
+ * A service's targets as one: which address a call goes to, how many go out at a time and how many wait, what an account may
+ * hold of it, and what is tried again.
+ */
 import type { ServiceConfig } from '../config/schema.js';
-import { METRICS, type HistogramSeries } from '../metrics.js';
+import { Problem } from '../errors.js';
+import type { Logger } from '../log.js';
+import { Balancer, verdictOf } from './balancer.js';
+import type { Deadlines } from './deadlines.js';
+import type { Endpoint } from './endpoint.js';
+import { systemResolve, type Resolve } from './name-watch.js';
+import type { PendingCall } from './pending-call.js';
+import { RetryBudget } from './retry-budget.js';
+import { Target } from './target.js';
+import { tooManyAtOnce, unavailable } from './unavailable.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
+import { UpstreamMetrics } from './upstream-metrics.js';
+import { WaitingLine } from './waiting-line.js';
 
-/** How long an idle connection is kept; shorter than what servers usually allow, so that we close first. */
-const KEEP_ALIVE_MS = 4_000;
-const LARGEST_RESPONSE_HEAD_BYTES = 64 * 1024;
-
-/** One origin of a service. */
-export interface Target {
-  readonly pool: Dispatcher;
-  /** Path of the target, kept as a prefix; empty where it has none. */
-  readonly prefix: string;
+export interface UpstreamOptions {
+  readonly log?: Logger;
+  /** Instead of the system's. */
+  readonly resolve?: Resolve;
+  readonly resolveIntervalMs?: number;
 }
 
 export class Upstream {
-  private readonly targets: readonly Target[];
-  private next = 0;
-  private readonly durations = new Map<UpstreamOutcome, HistogramSeries>();
+  readonly targets: readonly Target[];
+  readonly metrics: UpstreamMetrics;
+  private readonly balancer: Balancer;
+  private readonly budget: RetryBudget;
+  private readonly waiting = new WaitingLine();
+  /** Calls that hold a connection; gaps are filled from the end. */
+  private readonly active: PendingCall[] = [];
+  /** Calls that one account may have under way; below it nobody has to be counted. */
+  private accountCalls = 1;
+  private readonly accountWaiting: number;
 
   constructor(
     readonly name: string,
     readonly config: ServiceConfig,
+    private readonly deadlines: Deadlines,
+    private readonly options: UpstreamOptions = {},
   ) {
-    this.targets = config.targets.map((target) => {
-      const url = new URL(target);
-      return {
-        pool: new Pool(url.origin, {
-          connections: config.connections,
-          pipelining: 1,
-          connect: { timeout: config.timeouts.connect },
-          keepAliveTimeout: KEEP_ALIVE_MS,
-          // Deadlines are ours (`Deadlines`): undici's run from the start of a request, also while a large body is sent.
-          headersTimeout: 0,
-          bodyTimeout: 0,
-          maxHeaderSize: LARGEST_RESPONSE_HEAD_BYTES,
-        }),
-        prefix: url.pathname.replace(/\/$/, ''),
-      };
-    });
+    const { resolve = systemResolve, resolveIntervalMs } = options;
+    const listener = {
+      onAddresses: () => this.useAddresses(),
+      onCheck: (endpoint: Endpoint, passes: boolean) => this.balancer.check(endpoint, passes, performance.now()),
+    };
+    this.targets = config.targets.map((url) => new Target(name, url, config, listener, resolve, resolveIntervalMs));
+    this.metrics = new UpstreamMetrics(name);
+    this.budget = new RetryBudget(config.retries.most === 0 ? 0 : config.retries.budget);
+    this.accountWaiting = Math.ceil(config.queue * config.accountShare);
+    this.balancer = new Balancer(config.ejection, (endpoint) => this.onEndpointChange(endpoint));
+    this.useAddresses();
+    for (const target of this.targets) target.start();
   }
 
-  /** The target for the next call, in turn. */
-  pick(): Target {
-    const target = this.targets[this.next % this.targets.length];
-    if (target === undefined) throw new Error(`service ${this.name} has no target`);
-    this.next = (this.next + 1) % this.targets.length;
-    return target;
+  /** Whether there is anything that calls go to. */
+  get isAvailable(): boolean {
+    return this.balancer.available.length > 0;
   }
 
-  /** Records how a call ended. */
-  record(outcome: UpstreamOutcome, durationMs: number): void {
-    let series = this.durations.get(outcome);
-    if (series === undefined) {
-      series = METRICS.upstreamDuration.series(this.name, outcome);
-      this.durations.set(outcome, series);
+  /**
+   * Books a connection for a new call. Undefined: it waits, and is sent later.
+   * @throws Problem when nothing is left to send it to, too many wait, or its account has too many under way.
+   */
+  admit(call: PendingCall): Endpoint | undefined {
+    // As long as fewer are under way than one account may have, no account can have too many.
+    if (this.active.length < this.accountCalls || this.callsOf(call.accountId) < this.accountCalls) {
+      const endpoint = this.balancer.pick(call, this.deadlines.nowMs);
+      if (endpoint !== undefined) {
+        this.budget.deposit();
+        this.book(call, endpoint);
+        return endpoint;
+      }
     }
-    series.observe(durationMs / 1_000);
+    this.wait(call);
+    return undefined;
+  }
+
+  /** A call has left its target: its connection is free, and how it went is noted. */
+  release(call: PendingCall, outcome: UpstreamOutcome, status: number, durationMs: number): void {
+    const { endpoint } = call;
+    if (endpoint === undefined) return;
+    call.endpoint = undefined;
+    endpoint.inFlight--;
+    const last = this.active.pop();
+    if (last !== undefined && last !== call) {
+      this.active[call.activeSlot] = last;
+      last.activeSlot = call.activeSlot;
+    }
+    endpoint.series.record(outcome, durationMs);
+    const verdict = verdictOf(outcome, status);
+    if (verdict === 'bad') endpoint.lastFailure = { outcome, status, atMs: performance.now() };
+    if (verdict !== 'good' || endpoint.failures > 0 || endpoint.probe === call) {
+      this.balancer.judge(endpoint, call, verdict, this.deadlines.nowMs);
+    }
+    if (this.waiting.length > 0) this.serveWaiting();
+  }
+
+  /** A probe has been answered: its target is back, without waiting for the end of the answer. */
+  probeAnswered(call: PendingCall, endpoint: Endpoint, status: number): void {
+    this.balancer.judge(endpoint, call, verdictOf('answered', status), this.deadlines.nowMs);
+  }
+
+  /**
+   * Where a call goes that failed at `failed` and may be tried again: to another address; to the same one only where it is
+   * the only one and `sameMayDo`. Undefined: nowhere, or the budget is used up.
+   */
+  retry(call: PendingCall, failed: Endpoint, sameMayDo: boolean): Endpoint | undefined {
+    const { available } = this.balancer;
+    const same = sameMayDo && available.length === 1 && available[0] === failed && !failed.isFull ? failed : undefined;
+    const next = this.balancer.pickOther(failed) ?? same;
+    if (next === undefined) return undefined;
+    if (!this.budget.withdraw()) {
+      this.metrics.retry('over_budget');
+      return undefined;
+    }
+    this.book(call, next);
+    return next;
+  }
+
+  /** A call that waits does so no longer. */
+  leave(call: PendingCall): void {
+    this.waiting.remove(call);
+    this.metrics.waiting.set(this.waiting.length);
+  }
+
+  /** What a call is told that has waited in vain. */
+  waitedInVain(call: PendingCall): Problem {
+    if (this.callsOf(call.accountId) >= this.accountCalls) return this.refusal('account_share');
+    return this.refusal('queue_timeout');
   }
 
   /** Closes idle connections and waits for the others, at most `timeoutMs`. */
   async close(timeoutMs: number): Promise<void> {
-    const closed = Promise.all(this.targets.map(({ pool }) => pool.close()));
+    for (const target of this.targets) target.stop();
+    const closed = Promise.all(this.targets.map((target) => target.close()));
     const timeout = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
     await Promise.race([closed, timeout]);
-    await Promise.all(this.targets.map(({ pool }) => pool.destroy()));
+    await Promise.all(this.targets.map((target) => target.destroy()));
+  }
+
+  private book(call: PendingCall, endpoint: Endpoint): void {
+    endpoint.inFlight++;
+    call.endpoint = endpoint;
+    call.activeSlot = this.active.push(call) - 1;
+  }
+
+  private wait(call: PendingCall): void {
+    const { waiting, config } = this;
+    if (!this.isAvailable) throw this.refusal('no_target');
+    if (waiting.length >= this.accountWaiting && waiting.countOf(call.accountId) >= this.accountWaiting) {
+      throw this.refusal(this.callsOf(call.accountId) >= this.accountCalls ? 'account_share' : 'queue_full');
+    }
+    if (waiting.length >= config.queue) throw this.refusal('queue_full');
+    waiting.add(call);
+    this.metrics.waiting.set(waiting.length);
+  }
+
+  /** Sends those that wait to where there is room now, in their order; who has its share already is passed over. */
+  private serveWaiting(): void {
+    const passedOver: string[] = [];
+    let call = this.waiting.first;
+    // One that no longer waits was sent by what came back while another was being sent.
+    while (call?.isWaiting === true) {
+      const following: PendingCall | undefined = call.nextWaiting;
+      if (!passedOver.includes(call.accountId)) {
+        if (this.callsOf(call.accountId) >= this.accountCalls) passedOver.push(call.accountId);
+        else if (!this.sendWaiting(call)) return;
+      }
+      call = following;
+    }
+  }
+
+  /** Whether there was room for it. */
+  private sendWaiting(call: PendingCall): boolean {
+    const endpoint = this.balancer.pick(call, this.deadlines.nowMs);
+    if (endpoint === undefined) return false;
+    this.leave(call);
+    this.budget.deposit();
+    this.book(call, endpoint);
+    call.send(endpoint);
+    return true;
+  }
+
+  /** Calls of an account that hold connections of targets in service. */
+  private callsOf(accountId: string): number {
+    let count = 0;
+    for (const { accountId: other, endpoint } of this.active) {
+      if (other === accountId && endpoint?.isAvailable === true) count++;
+    }
+    return count;
+  }
+
+  private refusal(reason: 'no_target' | 'queue_full' | 'queue_timeout' | 'account_share'): Problem {
+    this.metrics.refuse(reason);
+    if (reason === 'account_share') return tooManyAtOnce();
+    return unavailable(reason === 'no_target' ? this.balancer.retryAfterMs(this.deadlines.nowMs) : 0);
+  }
+
+  private useAddresses(): void {
+    this.balancer.use(this.targets.flatMap(({ endpoints }) => endpoints));
+    this.onCapacity();
+  }
+
+  private onEndpointChange(endpoint: Endpoint): void {
+    const { target, state, lastFailure } = endpoint;
+    const line = { service: this.name, target, address: endpoint.address?.address, state, last: lastFailure?.outcome };
+    if (state === 'healthy') this.options.log?.info({ event: 'target_back', ...line }, 'A target is back in service');
+    else this.options.log?.warn({ event: 'target_lost', ...line }, 'A target is out of service');
+    this.onCapacity();
+  }
+
+  /** What is in service has changed. */
+  private onCapacity(): void {
+    const { config, balancer, waiting } = this;
+    this.accountCalls = Math.max(1, Math.ceil(balancer.available.length * config.connections * config.accountShare));
+    this.metrics.showTargets(this.targets);
+    while (!this.isAvailable && waiting.first !== undefined) {
+      const call = waiting.first;
+      this.leave(call);
+      call.refuse(this.refusal('no_target'));
+    }
+    if (waiting.length > 0) this.serveWaiting();
   }
 }

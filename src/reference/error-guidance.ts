@@ -96,6 +96,10 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     meaning: 'We cannot check limits at the moment, and your plan says not to go on without.',
     action: RETRY_LATER,
   },
+  too_many_concurrent_requests: {
+    meaning: 'The account has too many requests under way at the same time. The request was not counted.',
+    action: 'Wait for some of them to end, at least for `Retry-After`; send fewer at a time.',
+  },
   backend_unreachable: {
     meaning: 'The part of our system that handles this could not be reached. The request was not counted.',
     action: RETRY_LATER,

@@ -1,0 +1,173 @@
+/**
+ * Chooses where a call goes: the less loaded of two random addresses, of those that are well. One that fails several times
+ * in a row is ejected for a while and then let in by a single call, the probe. When none is left, nothing but probes goes out.
+ */
+import type { Endpoint } from './endpoint.js';
+import type { UpstreamOutcome } from './upstream-errors.js';
+
+/** Between two probes of an address while no other is left. */
+const PROBE_INTERVAL_MS = 1_000;
+/** How long a probe waits for a request that may be repeated, before any other has to do. */
+const PROBE_PATIENCE_MS = 10_000;
+
+export interface EjectionSettings {
+  /** So many failures in a row eject; 0: none ever do. */
+  readonly failures: number;
+  readonly duration: number;
+  readonly longest: number;
+}
+
+/** How a call says of its target: well, not well, or nothing. */
+export type Verdict = 'good' | 'bad' | 'none';
+
+/** What a call may do, as far as the choice needs it. */
+interface Choosing {
+  readonly isRepeatable: boolean;
+}
+
+export class Balancer {
+  /** In service; what `pick` chooses from. */
+  available: readonly Endpoint[] = [];
+  private endpoints: readonly Endpoint[] = [];
+  private nextProbeMs = Infinity;
+
+  /**
+   * @param ejection undefined: several addresses are ejected by the usual rule, a single one never is.
+   * @param onChange called after an address came into or went out of service; `why` is a failure, or undefined.
+   */
+  constructor(
+    private readonly ejection: EjectionSettings | undefined,
+    private readonly onChange: (endpoint: Endpoint) => void,
+  ) {}
+
+  /** Takes over the addresses as they are now. */
+  use(endpoints: readonly Endpoint[]): void {
+    this.endpoints = endpoints;
+    this.rebuild();
+  }
+
+  /** Where a new call goes; undefined when every connection is in use, or nothing is in service. */
+  pick(call: Choosing, nowMs: number): Endpoint | undefined {
+    if (nowMs >= this.nextProbeMs) {
+      const probed = this.probe(call, nowMs);
+      if (probed !== undefined) return probed;
+    }
+    const { available } = this;
+    const count = available.length;
+    const first = available[count < 2 ? 0 : Math.trunc(Math.random() * count)];
+    if (first === undefined || count === 1) return first?.isFull === true ? undefined : first;
+    const chosen = lessLoaded(first, other(available, first));
+    return chosen.isFull ? leastLoaded(available, undefined) : chosen;
+  }
+
+  /** Where a call goes that failed at `failed`: to any other that is in service and has a free connection. */
+  pickOther(failed: Endpoint): Endpoint | undefined {
+    return leastLoaded(this.available, failed);
+  }
+
+  /** How long until a call has a chance again, when nothing is in service. */
+  retryAfterMs(nowMs: number): number {
+    return this.nextProbeMs === Infinity ? PROBE_INTERVAL_MS : Math.max(0, this.nextProbeMs - nowMs);
+  }
+
+  /** Takes note of how a call went. */
+  judge(endpoint: Endpoint, call: object, verdict: Verdict, nowMs: number): void {
+    if (endpoint.probe === call) {
+      endpoint.probe = undefined;
+      if (verdict === 'good') endpoint.readmit(nowMs);
+      else if (verdict === 'bad') this.eject(endpoint, nowMs);
+      this.rebuild();
+      if (verdict === 'good') this.onChange(endpoint);
+    } else if (verdict === 'good') {
+      endpoint.failures = 0;
+    } else if (verdict === 'bad') {
+      endpoint.failures++;
+      if (endpoint.ejectedUntilMs > 0 || !this.isTooMany(endpoint.failures)) return;
+      this.eject(endpoint, nowMs);
+      this.rebuild();
+      this.onChange(endpoint);
+    }
+  }
+
+  /** Takes note of a change in what the health check of an address says, or of another success of it. */
+  check(endpoint: Endpoint, passes: boolean, nowMs: number): void {
+    const changed = endpoint.passesChecks !== passes;
+    endpoint.passesChecks = passes;
+    // One that passes its checks need not rest to the end: the next call may try.
+    if (passes && endpoint.ejectedUntilMs > nowMs) endpoint.ejectedUntilMs = nowMs;
+    this.rebuild();
+    if (changed) this.onChange(endpoint);
+  }
+
+  private isTooMany(failures: number): boolean {
+    const ejection = this.ejection ?? (this.endpoints.length > 1 ? USUAL_EJECTION : undefined);
+    return ejection !== undefined && ejection.failures > 0 && failures >= ejection.failures;
+  }
+
+  private eject(endpoint: Endpoint, nowMs: number): void {
+    const { duration, longest } = this.ejection ?? USUAL_EJECTION;
+    endpoint.eject(nowMs, duration, longest);
+  }
+
+  /** The ejected address whose turn it is, for one call. */
+  private probe(call: Choosing, nowMs: number): Endpoint | undefined {
+    const isLast = this.available.length === 0;
+    // With others in service the probe's caller must lose nothing: it has to be one that can go elsewhere afterwards.
+    if (!isLast && !call.isRepeatable && nowMs < this.nextProbeMs + PROBE_PATIENCE_MS) return undefined;
+    const due = this.endpoints.find((endpoint) => nowMs >= this.dueMs(endpoint));
+    if (due === undefined) return undefined;
+    due.probe = call;
+    due.triedMs = nowMs;
+    this.rebuild();
+    return due;
+  }
+
+  /** When an address may be probed; Infinity: not at all. */
+  private dueMs(endpoint: Endpoint): number {
+    if (endpoint.state !== 'ejected' || endpoint.probe !== undefined) return Infinity;
+    if (this.available.length > 0) return endpoint.ejectedUntilMs;
+    return Math.min(endpoint.ejectedUntilMs, endpoint.triedMs + PROBE_INTERVAL_MS);
+  }
+
+  private rebuild(): void {
+    this.available = this.endpoints.filter(({ isAvailable }) => isAvailable);
+    this.nextProbeMs = Math.min(...this.endpoints.map((endpoint) => this.dueMs(endpoint)));
+  }
+}
+
+/** Where `ejection` is not configured and there are several addresses. */
+export const USUAL_EJECTION: EjectionSettings = { failures: 5, duration: 30_000, longest: 300_000 };
+
+/** What the end of a call says of the target; what the client did wrong says nothing. */
+export function verdictOf(outcome: UpstreamOutcome, status: number): Verdict {
+  switch (outcome) {
+    case 'answered':
+      return status >= 502 && status <= 504 ? 'bad' : 'good';
+    case 'client_gone':
+    case 'client_too_slow':
+    case 'request_too_large':
+      return 'none';
+    default:
+      return 'bad';
+  }
+}
+
+/** A random element that is not `one`; there are at least two. */
+function other(endpoints: readonly Endpoint[], one: Endpoint): Endpoint {
+  const at = endpoints.indexOf(one);
+  const step = endpoints.length === 2 ? 1 : 1 + Math.trunc(Math.random() * (endpoints.length - 1));
+  return endpoints[(at + step) % endpoints.length] ?? one;
+}
+
+function lessLoaded(one: Endpoint, two: Endpoint): Endpoint {
+  return two.inFlight < one.inFlight ? two : one;
+}
+
+function leastLoaded(endpoints: readonly Endpoint[], without: Endpoint | undefined): Endpoint | undefined {
+  let best: Endpoint | undefined;
+  for (const endpoint of endpoints) {
+    if (endpoint === without || endpoint.isFull) continue;
+    if (best === undefined || endpoint.inFlight < best.inFlight) best = endpoint;
+  }
+  return best;
+}

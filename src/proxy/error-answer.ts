@@ -1,0 +1,37 @@
+/** An answer of 400 and above while it arrives: read for its meaning, up to a bound, and never passed on as it is. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Problem } from '../errors.js';
+import { backendProblem } from './backend-problem.js';
+import { errorText } from './error-encoding.js';
+
+/** The most of an error body that is read for its meaning. */
+const LARGEST_ERROR_BODY_BYTES = 64 * 1024;
+
+export class ErrorAnswer {
+  private readonly chunks: Buffer[] = [];
+  private bytes = 0;
+
+  constructor(
+    private readonly status: number,
+    private readonly headers: IncomingHttpHeaders,
+  ) {}
+
+  /** More has come than is read. */
+  get isTooLarge(): boolean {
+    return this.bytes > LARGEST_ERROR_BODY_BYTES;
+  }
+
+  add(chunk: Buffer): void {
+    this.bytes += chunk.length;
+    if (!this.isTooLarge) this.chunks.push(chunk);
+  }
+
+  /** @param authenticates see `backendProblem`. */
+  problem(authenticates: boolean): Problem {
+    const { status, headers } = this;
+    const body = this.isTooLarge
+      ? undefined
+      : errorText(Buffer.concat(this.chunks), headers['content-encoding'], LARGEST_ERROR_BODY_BYTES);
+    return backendProblem({ status, headers, body }, authenticates);
+  }
+}

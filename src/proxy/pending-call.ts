@@ -1,0 +1,20 @@
+/** What the targets of a service and a call to one of them know of each other. */
+import type { Problem } from '../errors.js';
+import type { Endpoint } from './endpoint.js';
+
+export interface PendingCall {
+  /** Whose it is; an account holds no more than its share of a service. */
+  readonly accountId: string;
+  /** Whether it may be sent twice: an idempotent method (RFC 9110 section 9.2.2) without a body. */
+  readonly isRepeatable: boolean;
+  /** Where it has been sent to; undefined while it waits for a connection. Belongs to `Upstream`, like the rest. */
+  endpoint: Endpoint | undefined;
+  activeSlot: number;
+  isWaiting: boolean;
+  nextWaiting: PendingCall | undefined;
+  previousWaiting: PendingCall | undefined;
+  /** Sends it to the endpoint, whose connection has been booked for it. */
+  send(endpoint: Endpoint): void;
+  /** Ends it while it waits. */
+  refuse(problem: Problem): void;
+}

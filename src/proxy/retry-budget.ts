@@ -1,0 +1,28 @@
+/**
+ * How many retries a service may have: a share of its requests, so that a service in trouble is not asked twice as often
+ * because of it. A bucket that each request fills a little and each retry empties by one.
+ */
+
+/** What a service without traffic may retry at once, and what is in the bucket at start. */
+const FIRST_RETRIES = 10;
+/** The most that quiet times save up. */
+const MOST_RETRIES_SAVED = 100;
+
+export class RetryBudget {
+  private balance = FIRST_RETRIES;
+
+  /** @param share retries per request, 0.2 for a fifth. */
+  constructor(private readonly share: number) {}
+
+  /** A request has been sent for the first time. */
+  deposit(): void {
+    this.balance = Math.min(MOST_RETRIES_SAVED, this.balance + this.share);
+  }
+
+  /** Takes a retry; false where none is left. */
+  withdraw(): boolean {
+    if (this.share === 0 || this.balance < 1) return false;
+    this.balance--;
+    return true;
+  }
+}

@@ -1,0 +1,29 @@
+/** What may be sent a second time (RFC 9110 section 9.2.2): pure rules, so that they can be read and tested as a table. */
+import type { UpstreamOutcome } from './upstream-errors.js';
+
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'QUERY']);
+
+/** Whether a request without a body may be sent twice. */
+export function isRepeatable(method: string | undefined): boolean {
+  return method !== undefined && IDEMPOTENT.has(method);
+}
+
+/**
+ * Whether a call that failed before a byte of an answer may be sent again.
+ * @param wasOpened it stood on a connection; else nothing of it has left this process, and any method may go elsewhere.
+ * @param repeatable see `isRepeatable`.
+ * @param isSpare it was the probe of an ejected target, while others are in service.
+ * @param wasEnded we ended it ourselves: its time was over, or its client has gone.
+ */
+export function mayRetry(
+  outcome: UpstreamOutcome,
+  wasOpened: boolean,
+  repeatable: boolean,
+  isSpare: boolean,
+  wasEnded: boolean,
+): boolean {
+  // On its way to a connection undici still has it, and would send it after all.
+  if (wasEnded) return isSpare && wasOpened && repeatable && outcome === 'first_byte_timeout';
+  if (!wasOpened) return outcome === 'unreachable' || outcome === 'connect_timeout' || outcome === 'reset';
+  return repeatable && (outcome === 'reset' || outcome === 'bad_response');
+}

@@ -1,0 +1,67 @@
+/** The numbers of a service and of its targets. Series are kept, so that counting a call is one look-up and two additions. */
+import { METRICS, type HistogramSeries, type ValueSeries } from '../metrics.js';
+import type { UpstreamOutcome } from './upstream-errors.js';
+
+interface OutcomeSeries {
+  readonly durations: HistogramSeries;
+  readonly calls: ValueSeries;
+}
+
+const STATES = ['healthy', 'ejected', 'unhealthy'] as const;
+
+/** The calls of one target. */
+export class TargetSeries {
+  private readonly outcomes = new Map<UpstreamOutcome, OutcomeSeries>();
+
+  constructor(
+    private readonly service: string,
+    private readonly target: string,
+  ) {}
+
+  /** How a call ended. */
+  record(outcome: UpstreamOutcome, durationMs: number): void {
+    let series = this.outcomes.get(outcome);
+    if (series === undefined) {
+      series = {
+        durations: METRICS.upstreamDuration.series(this.service, outcome),
+        calls: METRICS.upstreamTargetCalls.series(this.service, this.target, outcome),
+      };
+      this.outcomes.set(outcome, series);
+    }
+    series.durations.observe(durationMs / 1_000);
+    series.calls.inc();
+  }
+}
+
+interface CountedTarget {
+  readonly label: string;
+  readonly endpoints: readonly { readonly state: (typeof STATES)[number] }[];
+}
+
+/** What a service counts beside its calls. */
+export class UpstreamMetrics {
+  readonly waiting: ValueSeries;
+
+  constructor(private readonly service: string) {
+    this.waiting = METRICS.upstreamWaiting.series(service);
+  }
+
+  retry(outcome: 'answered' | 'failed' | 'over_budget'): void {
+    METRICS.upstreamRetries.series(this.service, outcome).inc();
+  }
+
+  /** A request that was not sent. */
+  refuse(reason: 'no_target' | 'queue_full' | 'queue_timeout' | 'account_share'): void {
+    METRICS.upstreamRefusals.series(this.service, reason).inc();
+  }
+
+  /** How many addresses of each target are in which state. */
+  showTargets(targets: readonly CountedTarget[]): void {
+    for (const { label, endpoints } of targets) {
+      for (const state of STATES) {
+        const count = endpoints.filter((endpoint) => endpoint.state === state).length;
+        METRICS.upstreamTargets.series(this.service, label, state).set(count);
+      }
+    }
+  }
+}
