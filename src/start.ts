@@ -1,7 +1,7 @@
 /** `trailgate start`: opens the stores, puts the roles together, listens; and takes it all down again in named phases. */
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createAdminApplication } from './admin/admin.application.js';
-import type { AdminApiDependencies, Readiness, ReadinessCheck } from './admin/admin-dependencies.js';
+import type { AdminApiDependencies } from './admin/admin-dependencies.js';
 import { systemClock } from './clock.js';
 import { configSummary, redactUrl } from './config/summary.js';
 import { publicUrlOf } from './config/load.js';
@@ -28,6 +28,7 @@ import { openProcessQuotas, openRedisQuotas, type Quotas } from './quotas/open-q
 import { UsageReader } from './quotas/usage.js';
 import { ReferenceModule } from './reference/reference.module.js';
 import { announce, listen, listenQuietly, refuseTakenPort } from './listen.js';
+import { readiness } from './readiness.js';
 import { Shutdown } from './shutdown.js';
 import { StartError } from './start-error.js';
 import { VERSION } from './version.js';
@@ -100,6 +101,8 @@ interface Domain {
   readonly keyStore: ApiKeyStore;
   readonly events: EventOutbox;
   readonly usage: UsageReader;
+  /** Only where requests are forwarded. */
+  readonly forwarder: Forwarder | undefined;
 }
 
 async function open(
@@ -117,7 +120,9 @@ async function open(
   setErrorsUrl(`${config.publicUrl}/docs/errors/`);
   METRICS.buildInfo.series(VERSION).set(1);
   log.logger.info({ event: 'starting', version: VERSION, roles, ...configSummary(config) }, 'Trailgate starts');
-  const domain = await openDomain(config, log, shutdown);
+  // With workers, each of them forwards, and this process does not.
+  const forwards = roles.includes('gateway') && (processes.isWorker || processes.workers === 1);
+  const domain = await openDomain(config, forwards, log, shutdown);
   const { dataDir, adminToken } = config.environment;
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
   if (roles.includes('worker')) startWorker(domain, log, shutdown);
@@ -172,7 +177,7 @@ async function tokenOf(dataDir: string, given: string | undefined): Promise<stri
   }
 }
 
-async function openDomain(config: Config, log: Log, shutdown: Shutdown): Promise<Domain> {
+async function openDomain(config: Config, forwards: boolean, log: Log, shutdown: Shutdown): Promise<Domain> {
   const { environment, file } = config;
   const database = await openStores(config, log, shutdown);
   const parts = { db: database.db, kind: database.kind, clock: systemClock, log: log.logger };
@@ -196,7 +201,15 @@ async function openDomain(config: Config, log: Log, shutdown: Shutdown): Promise
     keyStore: new ApiKeyStore(storeDeps),
     events: new EventOutbox(database.db, systemClock),
     usage: new UsageReader(file.plans, quotas.storage),
+    forwarder: forwards ? openForwarder(file, log, shutdown) : undefined,
   };
+}
+
+/** Resolves and checks the targets from now on. */
+function openForwarder({ services }: Config['file'], log: Log, shutdown: Shutdown): Forwarder {
+  const forwarder = new Forwarder(services, { log: log.logger });
+  shutdown.add('close backends', () => forwarder.close(CLOSE_BACKENDS_TIMEOUT_MS));
+  return forwarder;
 }
 
 /** Housekeeping; webhooks and roll-ups will join it. */
@@ -219,7 +232,7 @@ function startWorker({ keyStore, events }: Domain, log: Log, shutdown: Shutdown)
 
 /** Without the admin role the listener has health and metrics alone; every process has those. */
 async function startAdmin(
-  { config, database, quotas, catalogue, accounts, keyStore, events, usage }: Domain,
+  { config, database, quotas, catalogue, accounts, keyStore, events, usage, forwarder }: Domain,
   token: string | undefined,
   pool: PoolHolder,
   log: Log,
@@ -240,7 +253,8 @@ async function startAdmin(
         };
   const admin = await createAdminApplication({
     api,
-    readiness: () => readiness(shutdown, database, quotas, pool.current),
+    readiness: () => readiness(shutdown, database, quotas, pool.current, forwarder),
+    targets: (nowMs) => forwarder?.targets(nowMs) ?? [],
     metricsText: async () =>
       pool.current === undefined ? metricsText() : pool.current.metricsText(await metricsText()),
     clock: systemClock,
@@ -252,14 +266,13 @@ async function startAdmin(
 }
 
 async function startGateway(
-  { config, keys, quotas, usage }: Domain,
+  { config, keys, quotas, usage, forwarder }: Domain,
   isWorker: boolean,
   log: Log,
   shutdown: Shutdown,
 ): Promise<string> {
+  if (forwarder === undefined) throw new Error('a process without backends cannot be a gateway');
   const { file } = config;
-  const forwarder = new Forwarder(file.services, { log: log.logger });
-  shutdown.add('close backends', () => forwarder.close(CLOSE_BACKENDS_TIMEOUT_MS));
   let boundPort = file.gateway.port;
   const publicUrl = (): string => publicUrlOf(file, boundPort);
   const routes = new Routes(config);
@@ -339,32 +352,4 @@ async function warnOfUnknownPlans(database: DatabaseHandle, plans: Config['file'
     { event: 'unknown_plans', plans: unknown },
     'Accounts have plans that gateway.yaml does not have; their requests are refused with 503',
   );
-}
-
-async function readiness(
-  shutdown: Shutdown,
-  database: DatabaseHandle,
-  quotas: Quotas,
-  pool: WorkerPool | undefined,
-): Promise<Readiness> {
-  const databaseUp = await database.healthy();
-  const workers = pool?.state;
-  return {
-    ready: !shutdown.hasBegun && workers?.ready !== 0,
-    checks: {
-      process: shutdown.hasBegun ? { status: 'fail', detail: 'shutting down' } : { status: 'pass' },
-      database: databaseUp
-        ? { status: 'pass' }
-        : { status: 'warn', detail: 'unreachable: known keys go on, unknown keys and the admin API get 503' },
-      quota_store: quotas.storage.storeUp
-        ? { status: 'pass' }
-        : { status: 'warn', detail: 'Redis is lost: plans decide by onRedisLoss' },
-      ...(workers === undefined ? {} : { workers: workersCheck(workers) }),
-    },
-  };
-}
-
-function workersCheck({ ready, count }: WorkerPool['state']): ReadinessCheck {
-  if (ready === count) return { status: 'pass' };
-  return { status: ready === 0 ? 'fail' : 'warn', detail: `${ready} of ${count} worker processes accept connections` };
 }

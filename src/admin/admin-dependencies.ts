@@ -7,6 +7,7 @@ import type { ApiKeyStore } from '../keys/api-key-store.js';
 import type { AuditLog } from '../keys/audit-log.js';
 import type { Catalogue } from '../keys/catalogue.js';
 import type { Logger } from '../log.js';
+import type { TargetStatus } from '../proxy/target-status.js';
 import type { UsageReader } from '../quotas/usage.js';
 
 /** One thing that the process needs to be of use. */
@@ -37,6 +38,8 @@ export interface AdminDependencies {
   /** Null: health and metrics alone. */
   readonly api: AdminApiDependencies | null;
   readonly readiness: () => Readiness | Promise<Readiness>;
+  /** The targets of the gateway in this process, none without one; times by the clock that says it is `nowMs`. */
+  readonly targets: (nowMs: number) => readonly TargetStatus[];
   readonly metricsText: () => Promise<string>;
   readonly clock: Clock;
   readonly log: Logger;

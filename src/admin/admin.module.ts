@@ -20,6 +20,7 @@ import { OPENAPI_DOCUMENT, OpenApiController } from './openapi/openapi.controlle
 import { isPublic, OPERATOR_TOKEN, OperatorTokenGuard } from './operator-token.guard.js';
 import { PlansController } from './plans/plans.controller.js';
 import { ScopesController } from './scopes/scopes.controller.js';
+import { TargetsController } from './targets/targets.controller.js';
 import { UsageController } from './usage/usage.controller.js';
 
 /** Of one address, over the whole API. */
@@ -36,6 +37,7 @@ const API_CONTROLLERS: readonly Type[] = [
   EventsController,
   ScopesController,
   PlansController,
+  TargetsController,
   AuditLogController,
   OpenApiController,
 ];

@@ -70,7 +70,12 @@ const service = z.strictObject({
     })
     .prefault({})
     .describe('How long the service may take.'),
-  connections: z.int().min(1).max(65_535).default(128).describe('Most connections to one target from one process.'),
+  connections: z
+    .int()
+    .min(1)
+    .max(65_535)
+    .default(128)
+    .describe('Most connections to one address of a target from one process.'),
   queue: z
     .int()
     .min(0)

@@ -9,7 +9,7 @@ let gateway: Proxied;
 beforeAll(async () => {
   gateway = await startProxied({
     backendOptions: { atOnce: true },
-    config: { services: { backend: { connections: 2 } } },
+    config: { services: { backend: { connections: 2, accountShare: 1 } } },
   });
 });
 afterAll(() => gateway.stop());

@@ -54,6 +54,7 @@ export async function startAdmin(
   const dependencies: AdminDependencies = {
     api: options.api === false ? null : api,
     readiness: options.readiness ?? (() => ({ ready: true, checks: { database: { status: 'ok' } } })),
+    targets: () => [],
     metricsText,
     clock,
     log: logger,
