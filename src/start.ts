@@ -2,6 +2,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createAdminApplication } from './admin/admin.application.js';
 import type { AdminApiDependencies } from './admin/admin-dependencies.js';
+import { Explainer } from './admin/explain/explainer.js';
 import { systemClock } from './clock.js';
 import { configSummary, redactUrl } from './config/summary.js';
 import { publicUrlOf } from './config/load.js';
@@ -248,6 +249,7 @@ async function startAdmin(
           auditLog: new AuditLog(database.db),
           events,
           catalogue,
+          explainer: new Explainer(config, quotas.storage, systemClock),
           usageReader: usage,
           throttlerStorage: quotas.storage,
         };

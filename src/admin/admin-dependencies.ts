@@ -1,6 +1,7 @@
 /** What the admin application is given by whoever starts it. */
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { Clock } from '../clock.js';
+import type { Explainer } from './explain/explainer.js';
 import type { EventOutbox } from '../events/outbox.js';
 import type { AccountStore } from '../keys/accounts.js';
 import type { ApiKeyStore } from '../keys/api-key-store.js';
@@ -30,6 +31,7 @@ export interface AdminApiDependencies {
   readonly auditLog: AuditLog;
   readonly events: EventOutbox;
   readonly catalogue: Catalogue;
+  readonly explainer: Explainer;
   readonly usageReader: Pick<UsageReader, 'read'>;
   readonly throttlerStorage: ThrottlerStorage;
 }

@@ -14,6 +14,8 @@ import { AccountApiKeysController } from './api-keys/account-api-keys.controller
 import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { AuditLogController } from './audit-log/audit-log.controller.js';
 import { EventsController } from './events/events.controller.js';
+import { ExplainController } from './explain/explain.controller.js';
+import { Explainer } from './explain/explainer.js';
 import { HealthController } from './health/health.controller.js';
 import { openApiDocument } from './openapi/openapi-document.js';
 import { OPENAPI_DOCUMENT, OpenApiController } from './openapi/openapi.controller.js';
@@ -34,6 +36,7 @@ const API_CONTROLLERS: readonly Type[] = [
   AccountApiKeysController,
   ApiKeysController,
   UsageController,
+  ExplainController,
   EventsController,
   ScopesController,
   PlansController,
@@ -73,6 +76,7 @@ function apiProviders(api: AdminApiDependencies): Provider[] {
     { provide: AuditLog, useValue: api.auditLog },
     { provide: EventOutbox, useValue: api.events },
     { provide: Catalogue, useValue: api.catalogue },
+    { provide: Explainer, useValue: api.explainer },
     { provide: UsageReader, useValue: api.usageReader },
     { provide: OPENAPI_DOCUMENT, useFactory: () => openApiDocument(API_CONTROLLERS, API_VERSION) },
     // In this order, both before every handler that is not public: first too many, then who.

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { addAccountCommands, addAuditCommands, addUsageCommands } from './account-commands.js';
 import { path } from './admin-client.js';
+import { addExplainCommand } from './explain-command.js';
 import { addKeyCommands } from './key-commands.js';
 import { clientAction, processTerminal, showRows, type Terminal } from './terminal.js';
 
@@ -10,6 +11,7 @@ export function addClientCommands(program: Command, terminal: Terminal = process
   addAccountCommands(program, terminal);
   addKeyCommands(program, terminal);
   addUsageCommands(program, terminal);
+  addExplainCommand(program, terminal);
   addCatalogueCommand(program, terminal, 'plans', 'the plans of the configuration', [
     'name',
     'key.minute',

@@ -2,8 +2,8 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { Problem, type ErrorCode } from '../errors.js';
 import type { Logger } from '../log.js';
+import { routeProblem } from '../proxy/route-problem.js';
 import { Exchange, type GatewayReply, type GatewayRequest } from './exchange.js';
-import { routeProblem } from './route.guard.js';
 import type { Routes } from './routes.js';
 import { writeProblem } from './write-problem.js';
 
@@ -51,7 +51,7 @@ export class ErrorFilter implements ExceptionFilter {
     if (status === 404 || status === 405) {
       // A method that the server has no route for: the path decides between 404 and 405.
       const match = this.routes.match(exchange);
-      return match.kind === 'operation' ? new Problem('route_not_found') : routeProblem(match, exchange);
+      return match.kind === 'operation' ? new Problem('route_not_found') : routeProblem(match, exchange.path);
     }
     const code = status === undefined ? undefined : FRAMEWORK_CODES[status];
     if (code !== undefined) return new Problem(code, { cause: error });

@@ -3,10 +3,8 @@
  * after a sunset and in a brown-out.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { Problem } from '../errors.js';
-import { withoutSecrets } from '../keys/api-key-format.js';
-import type { RouteMatch } from '../proxy/operation-table.js';
-import type { Exchange, GatewayRequest } from './exchange.js';
+import { routeProblem } from '../proxy/route-problem.js';
+import type { GatewayRequest } from './exchange.js';
 import { LifeCycle } from './life-cycle.js';
 import { Routes } from './routes.js';
 
@@ -20,29 +18,9 @@ export class RouteGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const { exchange } = context.getArgByIndex<GatewayRequest>(0);
     const match = this.routes.match(exchange);
-    if (match.kind !== 'operation') throw routeProblem(match, exchange);
+    if (match.kind !== 'operation') throw routeProblem(match, exchange.path);
     exchange.operation = match.operation;
     this.lifeCycle.apply(exchange, match.operation);
     return true;
-  }
-}
-
-/** Why a request has no operation. */
-export function routeProblem(match: Exclude<RouteMatch, { kind: 'operation' }>, exchange: Exchange): Problem {
-  switch (match.kind) {
-    case 'method_not_allowed':
-      return new Problem('method_not_allowed', {
-        detail: `This path supports ${match.allow}.`,
-        headers: ['Allow', match.allow],
-      });
-    case 'invalid_path':
-      return new Problem('invalid_path', {
-        detail:
-          'Write the path without empty, "." or ".." segments, and without encoded slashes, backslashes or semicolons.',
-      });
-    case 'not_found':
-      return new Problem('route_not_found', {
-        detail: `There is nothing at ${withoutSecrets(exchange.path).slice(0, 200)}.`,
-      });
   }
 }

@@ -1,13 +1,8 @@
 /** The operations of the running configuration, by the path under which the outside asks for them. */
 import type { Config } from '../config/schema.js';
+import { BUILT_IN_PATHS } from '../proxy/built-in-paths.js';
 import { OperationTable, type RouteMatch } from '../proxy/operation-table.js';
 import type { Exchange } from './exchange.js';
-
-/** What this application answers itself, relative to the base path. */
-const BUILT_IN: ReadonlyMap<string, readonly string[]> = new Map([
-  ['/usage', ['GET']],
-  ['/openapi.json', ['GET']],
-]);
 
 const NOT_FOUND: RouteMatch = { kind: 'not_found' };
 
@@ -19,7 +14,7 @@ export class Routes {
   constructor(config: Config) {
     this.basePath = config.file.api.basePath;
     this.prefix = `${this.basePath}/`;
-    this.table = new OperationTable(config.operations, BUILT_IN);
+    this.table = new OperationTable(config.operations, BUILT_IN_PATHS);
   }
 
   match(exchange: Exchange): RouteMatch {

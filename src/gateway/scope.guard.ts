@@ -1,8 +1,6 @@
 /** Step 3 of 4: what the key may do. Refuses with 403 and names the scopes that are missing. */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { Problem } from '../errors.js';
-import { insufficientScopeChallenge } from '../keys/bearer.js';
-import { missingScopes } from '../keys/scopes.js';
+import { scopeProblem } from '../keys/scope-problem.js';
 import { UsageRecorder } from '../quotas/usage-recorder.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 import { QuotaReport } from './quota-report.js';
@@ -26,11 +24,6 @@ export class ScopeGuard implements CanActivate {
 
   private async refuse(exchange: Exchange, granted: readonly string[], needed: readonly string[]): Promise<never> {
     await this.report.addTo(exchange);
-    const missing = missingScopes(granted, needed);
-    throw new Problem('insufficient_scope', {
-      detail: `This API key lacks ${missing.length === 1 ? 'the scope' : 'the scopes'} ${missing.join(', ')}.`,
-      headers: ['WWW-Authenticate', insufficientScopeChallenge(needed)],
-      extensions: { missing_scopes: missing },
-    });
+    throw scopeProblem(granted, needed);
   }
 }

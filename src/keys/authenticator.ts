@@ -40,26 +40,36 @@ export class Authenticator {
 
   private judge(key: KnownKey | undefined, address: string): KnownKey {
     if (key === undefined) throw refusedKey('invalid_api_key', 'There is no such API key.');
-    const { record } = key;
     const now = this.clock.now();
-    if (record.keyStatus === 'revoked') {
-      throw refusedKey('revoked_api_key', 'This API key has been revoked. Use another one.');
-    }
-    if (record.expiresAt !== null && now >= record.expiresAt) {
-      const why = record.rotatedOut
-        ? 'This API key was rotated and its overlap has ended. Use the new secret.'
-        : 'This API key has expired. Use another one.';
-      throw refusedKey('expired_api_key', why);
-    }
-    if (key.allowedAddresses !== undefined && !holdsAddress(key.allowedAddresses, address)) {
-      const detail = `This API key may only be used from the addresses on its list; ${address} is not one of them.`;
-      throw new DeniedKey('ip_not_allowed', detail, key);
-    }
-    if (record.accountStatus === 'suspended') {
-      const detail = 'The account that this API key belongs to is suspended. Its owner can find out why.';
-      throw new DeniedKey('account_suspended', detail, key);
-    }
+    const problem = unusable(key, address, now);
+    if (problem !== undefined) throw problem;
     this.lastUsed.note(key, now);
     return key;
   }
+}
+
+/**
+ * Why a key may not be used now, from here.
+ * @param address undefined: from anywhere.
+ */
+export function unusable(key: KnownKey, address: string | undefined, nowMs: number): Problem | undefined {
+  const { record } = key;
+  if (record.keyStatus === 'revoked') {
+    return refusedKey('revoked_api_key', 'This API key has been revoked. Use another one.');
+  }
+  if (record.expiresAt !== null && nowMs >= record.expiresAt) {
+    const why = record.rotatedOut
+      ? 'This API key was rotated and its overlap has ended. Use the new secret.'
+      : 'This API key has expired. Use another one.';
+    return refusedKey('expired_api_key', why);
+  }
+  if (address !== undefined && key.allowedAddresses !== undefined && !holdsAddress(key.allowedAddresses, address)) {
+    const detail = `This API key may only be used from the addresses on its list; ${address} is not one of them.`;
+    return new DeniedKey('ip_not_allowed', detail, key);
+  }
+  if (record.accountStatus === 'suspended') {
+    const detail = 'The account that this API key belongs to is suspended. Its owner can find out why.';
+    return new DeniedKey('account_suspended', detail, key);
+  }
+  return undefined;
 }

@@ -11,6 +11,9 @@ export interface CounterReading {
   /** Milliseconds of the store's time, 0 where nothing is used. */
   readonly keyMinuteResetMs: number;
   readonly accountMinuteResetMs: number;
+  /** When the minutes hold no more than was asked for, 0 where they do; a whole window from now where that never is. */
+  readonly keyFreedAtMs: number;
+  readonly accountFreedAtMs: number;
 }
 
 /** What a give-back came to. */
@@ -22,6 +25,14 @@ export interface GivenBack {
   readonly keyMonth: number;
   readonly nowMs: number;
 }
+
+/** The most that the minutes may hold for one more request to fit. */
+export interface MinuteRoom {
+  readonly account: number;
+  readonly key: number;
+}
+
+export const ANY_ROOM: MinuteRoom = { account: Number.MAX_SAFE_INTEGER, key: Number.MAX_SAFE_INTEGER };
 
 export interface CounterStore {
   /**
@@ -37,13 +48,19 @@ export interface CounterStore {
    */
   replay?(entry: OutageEntry): Promise<{ readonly accountMonth: number; readonly keyMonth: number }>;
   /** Counts as they stand. Without a key: the account's only. */
-  read(accountId: string, keyId: string | undefined, calendar: MonthCalendar): Promise<CounterReading>;
+  read(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    room?: MinuteRoom,
+  ): Promise<CounterReading>;
   /** The same of the shadow counters. @param live what those begin with that do not exist yet. */
   readShadow(
     accountId: string,
     keyId: string | undefined,
     calendar: MonthCalendar,
     live: QuotaCounts,
+    room?: MinuteRoom,
   ): Promise<CounterReading>;
 }
 

@@ -1,7 +1,15 @@
 /** Live counters inside this process: one machine, nothing to install. Also what a node counts on with while Redis is away. */
 import type { Clock } from '../clock.js';
 import { accountCounterKey, apiKeyCounterKey, shadowAccountCounterKey, shadowApiKeyCounterKey } from '../redis/keys.js';
-import type { CounterReading, CounterStore, GivenBack, MonthCount, MonthSource } from './counter-store.js';
+import {
+  ANY_ROOM,
+  type CounterReading,
+  type CounterStore,
+  type GivenBack,
+  type MinuteRoom,
+  type MonthCount,
+  type MonthSource,
+} from './counter-store.js';
 import { decisionFor } from './decision.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import {
@@ -86,12 +94,17 @@ export class ProcessCounters implements CounterStore {
     return { fromMonth, accountMonth: account?.used ?? 0, keyMonth: key?.used ?? 0, nowMs };
   }
 
-  async read(accountId: string, keyId: string | undefined, calendar: MonthCalendar): Promise<CounterReading> {
+  async read(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    room: MinuteRoom = ANY_ROOM,
+  ): Promise<CounterReading> {
     const names = { account: accountCounterKey(accountId), key: keyId && apiKeyCounterKey(accountId, keyId) };
     if (!this.accounts.has(names.account) || (names.key !== undefined && !this.keys.has(names.key))) {
       await this.seed(accountId, keyId, calendar.at(this.clock.now()));
     }
-    return this.readingOf(names, calendar);
+    return this.readingOf(names, calendar, room);
   }
 
   async readShadow(
@@ -99,18 +112,23 @@ export class ProcessCounters implements CounterStore {
     keyId: string | undefined,
     calendar: MonthCalendar,
     live: QuotaCounts,
+    room: MinuteRoom = ANY_ROOM,
   ): Promise<CounterReading> {
     const names = {
       account: shadowAccountCounterKey(accountId),
       key: keyId && shadowApiKeyCounterKey(accountId, keyId),
     };
-    const reading = this.readingOf(names, calendar);
+    const reading = this.readingOf(names, calendar, room);
     const accountMonth = this.accounts.has(names.account) ? reading.used.accountMonth : live.accountMonth;
     const keyMonth = names.key !== undefined && this.keys.has(names.key) ? reading.used.keyMonth : live.keyMonth;
     return { ...reading, used: { ...reading.used, accountMonth, keyMonth } };
   }
 
-  private readingOf(names: { account: string; key: string | undefined }, calendar: MonthCalendar): CounterReading {
+  private readingOf(
+    names: { account: string; key: string | undefined },
+    calendar: MonthCalendar,
+    room: MinuteRoom,
+  ): CounterReading {
     const nowMs = this.clock.now();
     const period = calendar.at(nowMs);
     const account = this.accounts.get(names.account);
@@ -123,6 +141,8 @@ export class ProcessCounters implements CounterStore {
       used: countsOf(account, key),
       accountMinuteResetMs: resetMs(account),
       keyMinuteResetMs: resetMs(key),
+      accountFreedAtMs: freedAtMs(account, room.account),
+      keyFreedAtMs: freedAtMs(key, room.key),
     };
   }
 
@@ -243,4 +263,9 @@ function counterFrom(period: MonthPeriod, used: number, bucket: number, minuteUs
 function resetMs(counter: Counter | undefined): number {
   if (counter === undefined || counter.minute.sum === 0) return 0;
   return (counter.minute.oldest + MINUTE_BUCKETS) * 1_000;
+}
+
+function freedAtMs(counter: Counter | undefined, room: number): number {
+  const over = (counter?.minute.sum ?? 0) - room;
+  return counter === undefined || over <= 0 ? 0 : counter.minute.freedAt(over) * 1_000;
 }

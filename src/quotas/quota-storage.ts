@@ -7,7 +7,7 @@ import type { Clock } from '../clock.js';
 import { Problem } from '../errors.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
-import type { CounterReading, CounterStore, GivenBack } from './counter-store.js';
+import type { CounterReading, CounterStore, GivenBack, MinuteRoom } from './counter-store.js';
 import { knownRefusal, rememberRefusal } from './known-refusal.js';
 import type { MonthLedger } from './month-ledger.js';
 import type { MonthCalendar } from './month-period.js';
@@ -87,8 +87,13 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
   }
 
   /** Counts as they stand, for `/usage` and the admin API. Rejects while the counters are away. */
-  read(accountId: string, keyId: string | undefined, calendar: MonthCalendar): Promise<CounterReading> {
-    return this.counters.read(accountId, keyId, calendar);
+  read(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    room?: MinuteRoom,
+  ): Promise<CounterReading> {
+    return this.counters.read(accountId, keyId, calendar, room);
   }
 
   /** The same of what a plan's shadow limits have admitted. @param live the live counts, where those begin that do not exist yet. */
@@ -97,8 +102,9 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     keyId: string | undefined,
     calendar: MonthCalendar,
     live: QuotaCounts,
+    room?: MinuteRoom,
   ): Promise<CounterReading> {
-    return this.counters.readShadow(accountId, keyId, calendar, live);
+    return this.counters.readShadow(accountId, keyId, calendar, live, room);
   }
 
   /** Whether the counters answer. */

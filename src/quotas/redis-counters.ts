@@ -13,21 +13,23 @@ import {
   shadowAccountCounterKey,
   shadowApiKeyCounterKey,
 } from '../redis/keys.js';
-import type { CounterReading, CounterStore, GivenBack, MonthSource } from './counter-store.js';
+import {
+  ANY_ROOM,
+  type CounterReading,
+  type CounterStore,
+  type GivenBack,
+  type MinuteRoom,
+  type MonthSource,
+} from './counter-store.js';
 import { limitsText, numbersOf, verdictAt } from './decide-text.js';
 import { Group, PLAIN_SETTLING, type Settling } from './gathering.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import type { OutageEntry } from './outage-log.js';
-import {
-  MINUTE_BUCKETS,
-  type MonthStart,
-  type QuotaCounts,
-  type QuotaDecision,
-  type QuotaSubject,
-} from './policies.js';
+import { type MonthStart, type QuotaCounts, type QuotaDecision, type QuotaSubject } from './policies.js';
+import { NOTHING_USED, readingOf } from './read-answer.js';
 import { RedisCalls } from './redis-calls.js';
 import { Script } from './redis-script.js';
-import { DECIDE_ANSWERS, DECIDE_LUA, GIVE_BACK_LUA, READ_LUA, REPLAY_LUA, SEED_LUA } from './scripts.js';
+import { DECIDE_ANSWERS, DECIDE_LUA, GIVE_BACK_LUA, READ_ANSWERS, READ_LUA, REPLAY_LUA, SEED_LUA } from './scripts.js';
 import { SingleFlight } from './single-flight.js';
 
 /** Most groups in one script call: bounds how long Redis is busy with it (about a millisecond). */
@@ -102,12 +104,17 @@ export class RedisCounters implements CounterStore {
     throw new Error('counters vanish right after they are created');
   }
 
-  async read(accountId: string, keyId: string | undefined, calendar: MonthCalendar): Promise<CounterReading> {
+  async read(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    room: MinuteRoom = ANY_ROOM,
+  ): Promise<CounterReading> {
     const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
-    let answer = (await this.calls.run(READ, keys, [], READ_DEADLINE_MS)) as number[];
-    if (answer[1] === -1 || answer[5] === -1) {
+    let answer = await this.readCounts(keys, room);
+    if (answer[1] === -1 || answer[1 + READ_ANSWERS] === -1) {
       await this.seed(accountId, keyId, calendar.at(answer[0] ?? this.clock.now()));
-      answer = (await this.calls.run(READ, keys, [], READ_DEADLINE_MS)) as number[];
+      answer = await this.readCounts(keys, room);
     }
     return readingOf(answer, calendar, answer[0] ?? this.clock.now(), NOTHING_USED);
   }
@@ -117,11 +124,16 @@ export class RedisCounters implements CounterStore {
     keyId: string | undefined,
     calendar: MonthCalendar,
     live: QuotaCounts,
+    room: MinuteRoom = ANY_ROOM,
   ): Promise<CounterReading> {
     const account = shadowAccountCounterKey(accountId);
     const keys = keyId === undefined ? [account] : [account, shadowApiKeyCounterKey(accountId, keyId)];
-    const answer = (await this.calls.run(READ, keys, [], READ_DEADLINE_MS)) as number[];
+    const answer = await this.readCounts(keys, room);
     return readingOf(answer, calendar, answer[0] ?? this.clock.now(), live);
+  }
+
+  private async readCounts(keys: readonly string[], { account, key }: MinuteRoom): Promise<number[]> {
+    return (await this.calls.run(READ, keys, [account, key].slice(0, keys.length), READ_DEADLINE_MS)) as number[];
   }
 
   private groupFor(subject: QuotaSubject, cost: number): Group {
@@ -215,41 +227,4 @@ export class RedisCounters implements CounterStore {
   private async create(keys: readonly string[], { period, account, key }: MonthStart): Promise<void> {
     await this.calls.run(SEED, keys, [period.label, period.endMs + COUNTER_GRACE_MS, account, key]);
   }
-}
-
-const NOTHING_USED: QuotaCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
-
-/** @param missing whose months stand for those of counters that do not exist. */
-function readingOf(
-  answer: readonly number[],
-  calendar: MonthCalendar,
-  nowMs: number,
-  missing: QuotaCounts,
-): CounterReading {
-  const period = calendar.at(nowMs);
-  const account = readCounter(answer, 1, period, missing.accountMonth);
-  const key = readCounter(answer, 5, period, missing.keyMonth);
-  return {
-    nowMs,
-    period,
-    used: { keyMinute: key.minute, accountMinute: account.minute, accountMonth: account.month, keyMonth: key.month },
-    accountMinuteResetMs: account.resetMs,
-    keyMinuteResetMs: key.resetMs,
-  };
-}
-
-function readCounter(
-  answer: readonly number[],
-  at: number,
-  period: MonthPeriod,
-  missing: number,
-): { minute: number; month: number; resetMs: number } {
-  const [label = -1, used = 0, sum = 0, oldest = 0] = answer.slice(at, at + 4);
-  if (label === -1) return { minute: 0, month: missing, resetMs: 0 };
-  return {
-    minute: sum,
-    // A counter of a later month than the calendar's goes on: the account's billing day or zone was changed.
-    month: label >= period.label ? used : 0,
-    resetMs: sum > 0 ? (oldest + MINUTE_BUCKETS) * 1_000 : 0,
-  };
 }

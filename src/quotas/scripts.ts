@@ -233,7 +233,14 @@ end
 return {1, a[6], k[6]}
 `;
 
-/** Reads counters without counting. KEYS: counters. Answer: time in ms, then month label, used, sum, oldest for each (label -1: none). */
+/** Numbers per counter in the answer of `READ_LUA`. */
+export const READ_ANSWERS = 5;
+
+/**
+ * Reads counters without counting. KEYS: counters. ARGV: for each the most that its minute may hold for a request to fit. Answer:
+ * time in ms, then for each month label (-1: there is none), used, sum, oldest, second from which the minute holds no more than that
+ * (0: it does).
+ */
 export const READ_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')
 local now = tonumber(time[1])
@@ -242,9 +249,11 @@ for i = 1, #KEYS do
   local w = load(KEYS[i], now)
   local n = #out
   if w then
+    local over = w[3] - tonumber(ARGV[i])
     out[n + 1], out[n + 2], out[n + 3], out[n + 4] = w[5], w[6], w[3], w[4]
+    out[n + 5] = over > 0 and freed(w, over) or 0
   else
-    out[n + 1], out[n + 2], out[n + 3], out[n + 4] = -1, 0, 0, 0
+    out[n + 1], out[n + 2], out[n + 3], out[n + 4], out[n + 5] = -1, 0, 0, 0, 0
   end
 end
 return out

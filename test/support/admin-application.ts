@@ -4,6 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { pino } from 'pino';
 import { createAdminApplication } from '../../src/admin/admin.application.js';
 import type { AdminDependencies, Readiness } from '../../src/admin/admin-dependencies.js';
+import { Explainer } from '../../src/admin/explain/explainer.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { EventOutbox } from '../../src/events/outbox.js';
 import { metricsText } from '../../src/metrics.js';
@@ -48,6 +49,7 @@ export async function startAdmin(
     auditLog: stores.auditLog,
     events: new EventOutbox(database.db, clock),
     catalogue: stores.catalogue,
+    explainer: new Explainer(TEST_CONFIG, storage, clock),
     usageReader: new UsageReader(TEST_CONFIG.file.plans, storage),
     throttlerStorage: storage,
   };

@@ -26,7 +26,10 @@ const plan = (minute: number) => ({
 
 /** Two plans, three operations with scopes. */
 export const TEST_CONFIG = {
-  file: { plans: { starter: plan(60), pro: plan(600) } } as unknown as Config['file'],
+  file: {
+    api: { basePath: '/api/v1', sunset: null },
+    plans: { starter: plan(60), pro: plan(600) },
+  } as unknown as Config['file'],
   operations: [
     operation(0, 'listCustomers', 'GET', 'customers:read'),
     operation(1, 'createCustomer', 'POST', 'customers:write'),

@@ -1,0 +1,63 @@
+/** Why a key gets the answers that it gets: its limits, and what a request would be answered now. Counts nothing. */
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { z } from 'zod';
+import { AccountStore } from '../../keys/accounts.js';
+import { ApiKeyStore } from '../../keys/api-key-store.js';
+import { Documented } from '../openapi/documented.js';
+import { Explainer } from './explainer.js';
+import { explanationResource, explanationSchema, type ExplanationResource } from './explanation.resource.js';
+
+const explainSchema = z
+  .strictObject({
+    api_key_id: z.string().max(100),
+    operation: z.string().max(200).optional().meta({ description: 'Id of an operation; or name method and path.' }),
+    method: z
+      .string()
+      .regex(/^[A-Z][A-Z-]{0,30}$/, 'must be a method such as GET')
+      .optional(),
+    path: z
+      .string()
+      .max(8_192)
+      .startsWith('/', 'must begin with /')
+      .optional()
+      .meta({ description: 'As the outside asks for it, with the base path; a query is ignored.' }),
+    client_address: z
+      .union([z.ipv4(), z.ipv6()], 'must be an address')
+      .optional()
+      .meta({ description: 'Where the request comes from; without it: from an address that the key allows.' }),
+  })
+  .superRefine((body, context) => {
+    const isRequest = body.method !== undefined && body.path !== undefined;
+    const isMixed = body.operation !== undefined && (body.method !== undefined || body.path !== undefined);
+    if (isMixed || (body.operation === undefined && !isRequest)) {
+      context.addIssue({ code: 'custom', message: 'must name either an operation, or a method and a path' });
+    }
+  })
+  .meta({ id: 'Explain' });
+
+type Explain = z.output<typeof explainSchema>;
+
+@Controller('admin/v1/explain')
+export class ExplainController {
+  constructor(
+    private readonly accounts: AccountStore,
+    private readonly keys: ApiKeyStore,
+    private readonly explainer: Explainer,
+  ) {}
+
+  @Post()
+  @HttpCode(200)
+  @Documented({
+    id: 'explain',
+    summary: 'Say which limits apply to a key and a request, and what it would be answered now; counts nothing',
+    response: explanationSchema,
+    problems: ['resource_not_found', 'quota_unavailable'],
+  })
+  async explain(@Body({ schema: explainSchema }) body: Explain): Promise<ExplanationResource> {
+    const key = await this.keys.get(body.api_key_id);
+    const account = await this.accounts.get(key.accountId);
+    const { operation, method, path, client_address: clientAddress } = body;
+    const explanation = await this.explainer.explain(key, account, { operation, method, path, clientAddress });
+    return explanationResource(explanation, this.explainer.basePath);
+  }
+}

@@ -1,0 +1,54 @@
+/** `trailgate explain`: what a key would be answered, and by which limits. */
+import type { Command } from 'commander';
+import { path, type Fields } from './admin-client.js';
+import { fieldsTable, rowsTable } from './table.js';
+import { clientAction, type CommonOptions, type Terminal } from './terminal.js';
+
+const LIMIT_COLUMNS = ['policy', 'limit', 'source', 'granted', 'used', 'remaining', 'resets_at', 'refuses'];
+
+interface ExplainOptions extends CommonOptions {
+  readonly from?: string;
+}
+
+export function addExplainCommand(program: Command, terminal: Terminal): void {
+  const explain = program
+    .command('explain')
+    .description('say what a key would be answered now and by which limits; counts nothing')
+    .argument('<key>', 'id of the key')
+    .argument('<method or operation>', 'GET, POST, …; or the id of an operation')
+    .argument('[path]', 'path with the base path, such as /api/v1/customers')
+    .option('--from <address>', 'address that the request comes from');
+  clientAction<ExplainOptions>(explain, terminal, async (client, [key = '', what = '', target], options) => {
+    const request = target === undefined ? { operation: what } : { method: what.toUpperCase(), path: target };
+    const body = { api_key_id: key, ...request, client_address: options.from };
+    const explanation = await client.call(path('explain'), { method: 'POST', body });
+    return options.json === true ? `${JSON.stringify(explanation, null, 2)}\n` : describe(explanation);
+  });
+}
+
+/** For people: the answer first, then why. */
+function describe(explanation: Fields): string {
+  const answer = explanation['answer'] as Fields;
+  const operation = explanation['operation'] as Fields | null;
+  const limits = explanation['limits'] as readonly Fields[];
+  const shadow = explanation['shadow'] as readonly Fields[];
+  const blocks = [
+    fieldsTable({
+      answer: answer['admitted'] === true ? 'admitted' : `${String(answer['status'])} ${String(answer['code'])}`,
+      ...(answer['detail'] === null ? {} : { detail: answer['detail'] }),
+      ...(answer['retry_after_seconds'] === null ? {} : { retry_after_seconds: answer['retry_after_seconds'] }),
+      operation:
+        operation === null
+          ? null
+          : `${String(operation['id'])} (${String(operation['method'])} ${String(operation['path'])})`,
+      cost: explanation['cost'],
+      account: explanation['account_id'],
+      plan: explanation['plan'],
+      charge: explanation['charge'],
+      on_redis_loss: explanation['on_redis_loss'],
+    }),
+    `limits\n${rowsTable(LIMIT_COLUMNS, limits)}`,
+  ];
+  if (shadow.length > 0) blocks.push(`shadow limits, which refuse nothing\n${rowsTable(LIMIT_COLUMNS, shadow)}`);
+  return blocks.join('\n');
+}

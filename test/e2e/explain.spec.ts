@@ -1,0 +1,202 @@
+/** `POST /admin/v1/explain` says what a key would be answered and by which limits, and leaves no trace of having asked. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { runTrailgate, startTrailgate, type RunningTrailgate, type TrailgateOptions } from '../support/program.js';
+import { Caller } from '../support/rate-limit.js';
+import { sharedRedisUrl } from '../support/redis.js';
+
+interface Limit {
+  readonly policy: string;
+  readonly limit: number;
+  readonly source: string;
+  readonly used: number;
+  readonly remaining: number;
+  readonly refuses: boolean;
+}
+
+interface Explanation {
+  readonly operation: { readonly id: string; readonly path: string } | null;
+  readonly cost: number;
+  readonly charge: string;
+  readonly on_redis_loss: string;
+  readonly limits: readonly Limit[];
+  readonly shadow: readonly Limit[];
+  readonly answer: {
+    readonly admitted: boolean;
+    readonly status: number | null;
+    readonly code: string | null;
+    readonly detail: string | null;
+    readonly violated_policies: readonly string[];
+    readonly retry_after_seconds: number | null;
+  };
+}
+
+const CONFIG = {
+  plans: {
+    small: {
+      key: { minute: 5 },
+      account: { minute: 50, month: 1_000 },
+      charge: 'successes',
+      onRedisLoss: 'closed',
+      shadow: { key: { minute: 2 } },
+    },
+    monthly: { account: { month: 3 } },
+  },
+  operations: [{ match: 'GET /costly', id: 'costly', service: 'backend', scopes: [], cost: 4 }],
+};
+
+function suite(env: () => Promise<Record<string, string>>): void {
+  let backend: Backend;
+  let gateway: RunningTrailgate;
+  let options: TrailgateOptions;
+  beforeAll(async () => {
+    backend = await startBackend(json({ ok: true }));
+    options = { backend: backend.url, config: CONFIG, env: await env() };
+    gateway = await startTrailgate(options);
+  });
+  afterAll(async () => {
+    await gateway.stop();
+    await backend.stop();
+  });
+
+  const explain = (api_key_id: string, asked: object): Promise<Explanation> =>
+    gateway.admin.call('POST', '/explain', { api_key_id, ...asked });
+  const get = (path: string) => ({ method: 'GET', path });
+
+  it('names operation, cost, charge, limits and what is used of them', async () => {
+    const { key } = await gateway.admin.newKey('small');
+    const caller = new Caller(gateway.gatewayUrl, key.secret);
+    expect(await caller.burst(3)).toEqual({ 200: 3 });
+    const said = await explain(key.id, get('/api/v1/customers/cus_1?limit=2'));
+    expect(said).toMatchObject({
+      operation: { id: 'getCustomer', path: '/api/v1/customers/{id}' },
+      cost: 1,
+      charge: 'successes',
+      on_redis_loss: 'closed',
+      answer: { admitted: true, status: null, code: null, violated_policies: [], retry_after_seconds: null },
+    });
+    expect(
+      said.limits.map(({ policy, limit, source, used, refuses }) => [policy, limit, source, used, refuses]),
+    ).toEqual([
+      ['key-minute', 5, 'plan', 3, false],
+      ['account-minute', 50, 'plan', 3, false],
+      ['account-month', 1_000, 'plan', 3, false],
+    ]);
+    expect(said.shadow).toMatchObject([{ policy: 'key-minute', limit: 2, used: 2, remaining: 0, refuses: true }]);
+    caller.close();
+  });
+
+  it('foretells the refusal that the request then gets, with its policies and its wait', async () => {
+    const { key } = await gateway.admin.newKey('small');
+    const caller = new Caller(gateway.gatewayUrl, key.secret);
+    await caller.burst(2);
+    expect((await explain(key.id, { operation: 'getOpen' })).answer.admitted).toBe(true);
+    // Two are used and one costs four.
+    const { answer } = await explain(key.id, get('/api/v1/costly'));
+    const real = await caller.get('/costly');
+    expect(answer).toMatchObject({
+      status: real.status,
+      code: real.json()['code'],
+      violated_policies: real.json()['violated-policies'],
+    });
+    expect(Math.abs((answer.retry_after_seconds ?? 0) - Number(real.headers['retry-after']))).toBeLessThanOrEqual(3);
+    caller.close();
+  });
+
+  it('says when a used-up month resets', async () => {
+    const { key } = await gateway.admin.newKey('monthly');
+    const caller = new Caller(gateway.gatewayUrl, key.secret);
+    await caller.burst(3);
+    const { answer } = await explain(key.id, get('/api/v1/open'));
+    expect(answer).toMatchObject({ status: 429, code: 'quota_exceeded', violated_policies: ['account-month'] });
+    expect(answer.detail).toContain('3 of 3 requests this month');
+    caller.close();
+  });
+
+  it('walks the steps in the order of the request path', async () => {
+    const { account, key } = await gateway.admin.newKey('small', {
+      scopes: ['files:read'],
+      allowed_ips: ['10.0.0.0/8'],
+    });
+    const answers = async (asked: object) => {
+      const { status, code } = (await explain(key.id, asked)).answer;
+      return [status, code];
+    };
+    expect(await answers(get('/api/v1/customers'))).toEqual([403, 'insufficient_scope']);
+    expect(await answers({ ...get('/api/v1/customers'), client_address: '192.0.2.1' })).toEqual([
+      403,
+      'ip_not_allowed',
+    ]);
+    expect(await answers({ ...get('/api/v1/open'), client_address: '10.1.2.3' })).toEqual([null, null]);
+    await gateway.admin.updateAccount(account.id, { status: 'suspended' });
+    expect(await answers(get('/api/v1/customers'))).toEqual([403, 'account_suspended']);
+    await gateway.admin.revokeKey(key.id);
+    expect(await answers(get('/api/v1/customers'))).toEqual([401, 'revoked_api_key']);
+    expect(await answers({ method: 'DELETE', path: '/api/v1/customers' })).toEqual([405, 'method_not_allowed']);
+    expect(await answers(get('/api/v1/nothing'))).toEqual([404, 'route_not_found']);
+    expect(await answers(get('/customers'))).toEqual([404, 'route_not_found']);
+    expect(await answers(get('/api/v1/a//b'))).toEqual([400, 'invalid_path']);
+    expect(await answers(get('/api/v1/usage'))).toEqual([401, 'revoked_api_key']);
+    expect(await answers(get('/api/v1/openapi.json'))).toEqual([null, null]);
+  });
+
+  it.each([
+    ['an unknown key', { api_key_id: 'key_nothing', operation: 'getOpen' }, 404],
+    ['an unknown operation', { operation: 'nothing' }, 422],
+    ['neither operation nor request', {}, 422],
+    ['both', { operation: 'getOpen', method: 'GET', path: '/api/v1/open' }, 422],
+    ['a method without a path', { method: 'GET' }, 422],
+    ['a field that is unknown', { operation: 'getOpen', count: true }, 422],
+  ])('refuses %s', async (_what, body, status) => {
+    const { key } = await gateway.admin.newKey('small');
+    const answer = await gateway.admin.request('POST', '/explain', { api_key_id: key.id, ...body });
+    expect(answer.status).toBe(status);
+  });
+
+  it('counts nothing: counts, time of last use and audit log stay as they were, also after a restart', async () => {
+    const { account, key } = await gateway.admin.newKey('small');
+    const { key: unused } = await gateway.admin.newKey('small');
+    const caller = new Caller(gateway.gatewayUrl, key.secret);
+    await caller.burst(2);
+    const state = async () => ({
+      used: (await gateway.admin.usage(account.id, `?api_key_id=${key.id}`)).windows.map(({ used }) => used),
+      shadow: (await explain(key.id, get('/api/v1/open'))).shadow.map(({ used }) => used),
+      audited: (await gateway.admin.auditLog(`?account_id=${account.id}`)).data.length,
+    });
+    const before = await state();
+    expect(before.used).toEqual([2, 2, 2]);
+    for (let time = 0; time < 20; time++) {
+      await explain(key.id, get('/api/v1/costly'));
+      await explain(unused.id, get('/api/v1/open'));
+    }
+    expect(await state()).toEqual(before);
+    caller.close();
+    await gateway.stop();
+    gateway = await startTrailgate({ ...options, dataDir: gateway.dataDir });
+    expect((await gateway.admin.getKey(unused.id)).last_used_at).toBeNull();
+    expect((await gateway.admin.getKey(key.id)).last_used_at).not.toBeNull();
+    expect((await state()).used.at(-1)).toBe(2);
+  });
+
+  it('is a command: for people, and as JSON', async () => {
+    const { key } = await gateway.admin.newKey('small');
+    const cliEnv = { TRAILGATE_ADMIN_URL: gateway.adminUrl, TRAILGATE_ADMIN_TOKEN: gateway.adminToken };
+    const people = await runTrailgate(['explain', key.id, 'get', '/api/v1/open'], { env: cliEnv });
+    expect(people.stdout).toMatch(/^answer +admitted\n/);
+    expect(people.stdout).toMatch(/^key-minute +5 +plan +0 +0 +5 /m);
+    expect(people.stdout).toMatch(/shadow limits[^]+^key-minute +2 /m);
+    const refused = await runTrailgate(['explain', key.id, 'GET', '/api/v1/nothing'], { env: cliEnv });
+    expect(refused.stdout).toMatch(/^answer +404 route_not_found\n/);
+    const scripted = await runTrailgate(['explain', key.id, 'costly', '--json'], { env: cliEnv });
+    expect(JSON.parse(scripted.stdout)).toMatchObject({ operation: { id: 'costly' }, cost: 4 });
+  });
+}
+
+describe('counters in the process', () => {
+  suite(async () => ({}));
+});
+
+describeWithRedis('counters in Redis', () => {
+  suite(async () => ({ REDIS_URL: await sharedRedisUrl() }));
+});
