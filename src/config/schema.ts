@@ -58,6 +58,23 @@ const target = z
   .refine((url) => !hasCredentials(url), 'must not carry a user name or password')
   .refine((url) => !/[?#]/.test(url), 'must not have a query or a fragment: a path is kept as a prefix, nothing more');
 
+const pointer = z.string().regex(/^(\/([^~/]|~[01])*)+$/, 'must be a JSON Pointer such as /error/message');
+
+const errorMap = z
+  .strictObject({
+    message: pointer.optional().describe('Where the message for the caller stands, as a JSON Pointer (RFC 6901).'),
+    code: pointer.optional().describe("Where the backend's own code stands; passed on as `reason`."),
+    fields: pointer
+      .optional()
+      .describe('Where the wrong fields stand: a list of objects or texts, or an object of field to message.'),
+    fieldName: pointer.optional().describe('In an entry of the list: where the name or path of the field stands.'),
+    fieldMessage: pointer.optional().describe('In an entry of the list: where its message stands.'),
+    fieldCode: pointer.optional().describe('In an entry of the list: where its code stands.'),
+  })
+  .describe(
+    'Where errors of this service keep what they say. What is not named is found where the usual frameworks put it.',
+  );
+
 const service = z.strictObject({
   targets: z.array(target).min(1).describe('Origins that speak HTTP; a path is kept as a prefix.'),
   openapi: z.string().min(1).optional().describe('OpenAPI 3.0 or 3.1 document of the service, relative to this file.'),
@@ -128,6 +145,7 @@ const service = z.strictObject({
     })
     .prefault({})
     .describe('What is sent again when a target fails.'),
+  errors: errorMap.optional(),
   authenticates: z
     .boolean()
     .default(false)
@@ -255,6 +273,7 @@ export type GatewayFile = z.output<typeof configSchema>;
 export type OperationEntry = z.output<typeof operationSchema>;
 export type PlanConfig = z.output<typeof plan>;
 export type ServiceConfig = z.output<typeof service>;
+export type ErrorMap = z.output<typeof errorMap>;
 
 /** When a version or an operation is announced to end, and ends. */
 export interface LifeCycleDates {

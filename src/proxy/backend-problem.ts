@@ -3,7 +3,8 @@
  * fact (design section 2.5). Pure: bytes in, problem out.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { Problem, type ErrorCode, type FieldError } from '../errors.js';
+import type { ErrorMap } from '../config/schema.js';
+import { Problem, type ErrorCode } from '../errors.js';
 import { readErrorBody, type ErrorMeaning } from './error-body.js';
 
 /** Codes for the statuses that have a meaning of their own; every other 4xx is `request_refused`. */
@@ -48,8 +49,9 @@ export interface BackendAnswer {
 /**
  * The problem for a backend's answer of 400 and above.
  * @param authenticates whether the service's own 401 and 403 speak to the client; else they mean that we are misconfigured.
+ * @param errors where the service's errors keep what they say.
  */
-export function backendProblem(answer: BackendAnswer, authenticates: boolean): Problem {
+export function backendProblem(answer: BackendAnswer, authenticates: boolean, errors?: ErrorMap): Problem {
   const { status } = answer;
   if (status >= 500) return serverProblem(answer);
   if ((status === 401 || status === 403 || status === 407) && !authenticates) {
@@ -58,13 +60,12 @@ export function backendProblem(answer: BackendAnswer, authenticates: boolean): P
     });
   }
   const code = CLIENT_CODES[status] ?? 'request_refused';
-  const meaning: ErrorMeaning = readErrorBody(answer.headers['content-type'], answer.body);
-  const errors: readonly FieldError[] | undefined = meaning.errors;
+  const meaning: ErrorMeaning = readErrorBody(answer.headers['content-type'], answer.body, errors);
   return new Problem(code, {
     status,
     headers: keptFields(answer.headers, status),
     ...(meaning.detail === undefined ? {} : { detail: meaning.detail }),
-    ...(errors === undefined ? {} : { errors }),
+    ...(meaning.errors === undefined ? {} : { errors: meaning.errors }),
     ...(meaning.reason === undefined ? {} : { extensions: { reason: meaning.reason } }),
   });
 }

@@ -1,5 +1,6 @@
 /** An answer of 400 and above while it arrives: read for its meaning, up to a bound, and never passed on as it is. */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { ErrorMap } from '../config/schema.js';
 import type { Problem } from '../errors.js';
 import { backendProblem } from './backend-problem.js';
 import { errorText } from './error-encoding.js';
@@ -26,12 +27,17 @@ export class ErrorAnswer {
     if (!this.isTooLarge) this.chunks.push(chunk);
   }
 
-  /** @param authenticates see `backendProblem`. */
-  problem(authenticates: boolean): Problem {
+  /** @param authenticates and `errors`: see `backendProblem`. */
+  problem(authenticates: boolean, errors?: ErrorMap): Problem {
     const { status, headers } = this;
     const body = this.isTooLarge
       ? undefined
-      : errorText(Buffer.concat(this.chunks), headers['content-encoding'], LARGEST_ERROR_BODY_BYTES);
-    return backendProblem({ status, headers, body }, authenticates);
+      : errorText(
+          Buffer.concat(this.chunks),
+          headers['content-encoding'],
+          headers['content-type'],
+          LARGEST_ERROR_BODY_BYTES,
+        );
+    return backendProblem({ status, headers, body }, authenticates, errors);
   }
 }

@@ -3,7 +3,9 @@
  * wrong. Knows the shapes of RFC 9457, Rails, Laravel, Django REST, FastAPI, Spring, NestJS, JSON:API and the `{"error": {…}}`
  * family by where they put things, not by name. Anything that is not JSON of such a shape says nothing.
  */
+import type { ErrorMap } from '../config/schema.js';
 import type { FieldError } from '../errors.js';
+import { mappedError } from './error-map.js';
 
 export interface ErrorMeaning {
   readonly detail?: string;
@@ -29,8 +31,15 @@ const WHOLE_BODY: ReadonlySet<string> = new Set(['non_field_errors', '__all__', 
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Reads an error body. `body` undefined or not JSON: nothing is said. */
-export function readErrorBody(contentType: string | undefined, body: string | undefined): ErrorMeaning {
+/**
+ * Reads an error body. `body` undefined or not JSON: nothing is said.
+ * @param map where this service keeps what it says; what it does not name is looked for in the usual places.
+ */
+export function readErrorBody(
+  contentType: string | undefined,
+  body: string | undefined,
+  map?: ErrorMap | undefined,
+): ErrorMeaning {
   if (body === undefined || body === '' || !/[/+]json\b/i.test(contentType ?? '')) return {};
   let parsed: unknown;
   try {
@@ -38,6 +47,19 @@ export function readErrorBody(contentType: string | undefined, body: string | un
   } catch {
     return {};
   }
+  if (map === undefined) return usualMeaning(parsed);
+  const { message, code, fields } = mappedError(parsed, map);
+  return {
+    ...usualMeaning(parsed),
+    ...compact({
+      detail: clientText(message),
+      reason: reasonText(code),
+      errors: fields === undefined ? undefined : fieldErrors(fields, ''),
+    }),
+  };
+}
+
+function usualMeaning(parsed: unknown): ErrorMeaning {
   if (Array.isArray(parsed)) return compact({ errors: fieldErrors(parsed, '') });
   if (!isObject(parsed)) return {};
   const inner = isObject(parsed['error']) ? parsed['error'] : parsed;
@@ -75,6 +97,12 @@ function reasonOf(object: Json): string | undefined {
     if (typeof value === 'string' && REASON.test(value) && !value.includes('Exception')) return value;
   }
   return undefined;
+}
+
+/** A code that was named as such may be a number too. */
+function reasonText(value: unknown): string | undefined {
+  if (typeof value === 'number' && Number.isFinite(value)) return String(value);
+  return typeof value === 'string' && REASON.test(value) ? value : undefined;
 }
 
 /** A text that may be shown: short enough, and written for whoever called. */
@@ -138,12 +166,12 @@ function listEntry(entry: unknown, pointer: string): FieldError[] {
   const where = pointerOf(entry);
   const words = detail ?? constraints.join('; ');
   if (words === '') return [];
-  const code = entry['code'];
+  const code = reasonText(entry['code']);
   return [
     {
       detail: words,
       ...where,
-      ...(typeof code === 'string' && REASON.test(code) ? { code } : {}),
+      ...(code === undefined ? {} : { code }),
     },
   ];
 }

@@ -17,11 +17,11 @@ describe('a compressed error body', () => {
     ['br', brotliCompressSync],
     ['zstd', zstdCompressSync],
   ])('in %s is read', (coding, compress) => {
-    expect(errorText(compress(Buffer.from(TEXT)), coding, LIMIT)).toBe(TEXT);
+    expect(errorText(compress(Buffer.from(TEXT)), coding, undefined, LIMIT)).toBe(TEXT);
   });
 
   it.each(['compress', 'gzip, br', 'constructor', ''])('in %p, which nobody here knows, says nothing', (coding) => {
-    expect(errorText(Buffer.from(TEXT), coding, LIMIT)).toBeUndefined();
+    expect(errorText(Buffer.from(TEXT), coding, undefined, LIMIT)).toBeUndefined();
   });
 
   it.each([
@@ -32,12 +32,26 @@ describe('a compressed error body', () => {
   ] as const)('in %s that unfolds to more than the limit says nothing, and takes no memory', (coding, compress) => {
     const bomb = compress(Buffer.alloc(5 * 1024 * 1024));
     const before = process.memoryUsage().arrayBuffers;
-    expect(errorText(bomb, coding, LIMIT)).toBeUndefined();
+    expect(errorText(bomb, coding, undefined, LIMIT)).toBeUndefined();
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1024 * 1024);
   });
 
   it('that is cut short or was never compressed says nothing', () => {
-    expect(errorText(gzipSync(Buffer.from(TEXT)).subarray(0, 20), 'gzip', LIMIT)).toBeUndefined();
-    expect(errorText(Buffer.from(TEXT), 'gzip', LIMIT)).toBeUndefined();
+    expect(errorText(gzipSync(Buffer.from(TEXT)).subarray(0, 20), 'gzip', undefined, LIMIT)).toBeUndefined();
+    expect(errorText(Buffer.from(TEXT), 'gzip', undefined, LIMIT)).toBeUndefined();
+  });
+});
+
+describe('an error body in another charset than UTF-8', () => {
+  it.each([
+    ['application/json; charset=ISO-8859-1', Buffer.from(TEXT, 'latin1')],
+    ['application/json;charset="utf-16le"', Buffer.from(TEXT, 'utf16le')],
+    ['application/json; charset=utf-8', Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(TEXT)])],
+  ])('is read as %s', (contentType, body) => {
+    expect(errorText(body, undefined, contentType, LIMIT)).toBe(TEXT);
+  });
+
+  it('says nothing where nobody knows the charset', () => {
+    expect(errorText(Buffer.from(TEXT), undefined, 'application/json; charset=martian', LIMIT)).toBeUndefined();
   });
 });

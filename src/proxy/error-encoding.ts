@@ -13,12 +13,23 @@ const DECOMPRESS: Readonly<Record<string, Decompress>> = {
   zstd: zstdDecompressSync,
 };
 
-/** The body as text; undefined when it cannot be decoded, or is larger than `maxBytes` once it is. */
-export function errorText(body: Buffer, contentEncoding: string | undefined, maxBytes: number): string | undefined {
+const CHARSET = /;\s*charset\s*=\s*"?([\w.:-]+)"?/i;
+
+/**
+ * The body as text; undefined when it cannot be decoded, or is larger than `maxBytes` once it is.
+ * @param contentType whose `charset` it is written in; UTF-8 unless said.
+ */
+export function errorText(
+  body: Buffer,
+  contentEncoding: string | undefined,
+  contentType: string | undefined,
+  maxBytes: number,
+): string | undefined {
   const coding = String(contentEncoding ?? 'identity').toLowerCase();
   const decompress = Object.hasOwn(DECOMPRESS, coding) ? DECOMPRESS[coding] : undefined;
   try {
-    return decompress?.(body, { maxOutputLength: maxBytes }).toString('utf8');
+    const bytes = decompress?.(body, { maxOutputLength: maxBytes });
+    return bytes === undefined ? undefined : new TextDecoder(CHARSET.exec(contentType ?? '')?.[1]).decode(bytes);
   } catch {
     return undefined;
   }

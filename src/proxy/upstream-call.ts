@@ -252,7 +252,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
 
   private answerWithProblem(answer: ErrorAnswer): void {
     if (this.settled) return;
-    const problem = answer.problem(this.upstream.config.authenticates);
+    const { authenticates, errors } = this.upstream.config;
+    const problem = answer.problem(authenticates, errors);
     this.finish('answered');
     // Whatever is left of the body is of no use; the connection goes with it.
     if (answer.isTooLarge) this.controller?.abort(peerError('TRAILGATE_ENOUGH'));

@@ -1,0 +1,64 @@
+/** Errors of a backend with a shape of its own, read by the map in its service's configuration. */
+import { describe, expect, it } from '@jest/globals';
+import { readErrorBody } from './error-body.js';
+import { valueAtPointer } from './error-map.js';
+
+const read = (body: unknown, map: Parameters<typeof readErrorBody>[2]) =>
+  readErrorBody('application/json', JSON.stringify(body), map);
+
+describe('a map of where errors keep what they say', () => {
+  it('finds message, code and the fields of a list where nobody would look', () => {
+    const body = {
+      fehler: { text: 'Die Buchung ist ungültig', nr: 4711 },
+      maengel: [
+        { feld: 'gast.email', was: { text: 'fehlt' }, nr: 12 },
+        { feld: 'plaetze', was: { text: 'muss positiv sein' } },
+      ],
+    };
+    const map = {
+      message: '/fehler/text',
+      code: '/fehler/nr',
+      fields: '/maengel',
+      fieldName: '/feld',
+      fieldMessage: '/was/text',
+      fieldCode: '/nr',
+    };
+    expect(read(body, map)).toEqual({
+      detail: 'Die Buchung ist ungültig',
+      reason: '4711',
+      errors: [
+        { detail: 'fehlt', pointer: '#/gast/email', code: '12' },
+        { detail: 'muss positiv sein', pointer: '#/plaetze' },
+      ],
+    });
+  });
+
+  it('takes an object of field to messages as it is', () => {
+    expect(read({ problem: { email: ['is taken'] } }, { fields: '/problem' })).toEqual({
+      errors: [{ detail: 'is taken', pointer: '#/email' }],
+    });
+  });
+
+  it('leaves what it does not name, or does not find, to the usual places', () => {
+    const body = { message: 'usual', own: { text: 'own' }, errors: { email: ['is taken'] } };
+    const errors = [{ detail: 'is taken', pointer: '#/email' }];
+    expect(read(body, { message: '/own/text' })).toEqual({ detail: 'own', errors });
+    expect(read(body, { message: '/none/text' })).toEqual({ detail: 'usual', errors });
+  });
+
+  it('passes on nothing that was written for developers, also from where it was told to look', () => {
+    const trace = 'NullPointerException: x\n    at com.example.Main(Main.java:7)';
+    expect(read({ own: trace }, { message: '/own' })).toEqual({});
+  });
+
+  it.each([
+    ['/a/b', 1],
+    ['/a~1b', 2],
+    ['/list/1', 'two'],
+    ['/constructor', undefined],
+    ['/a/b/c', undefined],
+    ['/list/length', undefined],
+  ])('follows %s', (pointer, expected) => {
+    expect(valueAtPointer({ a: { b: 1 }, 'a/b': 2, list: ['one', 'two'] }, pointer)).toBe(expected);
+  });
+});
