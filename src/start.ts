@@ -27,6 +27,7 @@ import { operatorToken } from './admin/operator-token.js';
 import { Forwarder } from './proxy/forwarder.js';
 import { openProcessQuotas, openRedisQuotas, type Quotas } from './quotas/open-quotas.js';
 import { UsageReader } from './quotas/usage.js';
+import { UsageRows } from './quotas/usage-rows.js';
 import { ReferenceModule } from './reference/reference.module.js';
 import { announce, listen, listenQuietly, refuseTakenPort } from './listen.js';
 import { readiness } from './readiness.js';
@@ -201,7 +202,7 @@ async function openDomain(config: Config, forwards: boolean, log: Log, shutdown:
     accounts: new AccountStore(storeDeps),
     keyStore: new ApiKeyStore(storeDeps),
     events: new EventOutbox(database.db, systemClock),
-    usage: new UsageReader(file.plans, quotas.storage),
+    usage: new UsageReader(file.plans, quotas.storage, new UsageRows(database.db), systemClock),
     forwarder: forwards ? openForwarder(file, log, shutdown) : undefined,
   };
 }

@@ -32,7 +32,7 @@ export interface AdminApiDependencies {
   readonly events: EventOutbox;
   readonly catalogue: Catalogue;
   readonly explainer: Explainer;
-  readonly usageReader: Pick<UsageReader, 'read'>;
+  readonly usageReader: UsageReader;
   readonly throttlerStorage: ThrottlerStorage;
 }
 

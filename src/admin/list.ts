@@ -41,13 +41,17 @@ export function listBody<T, R>(
   query: PageQuery,
   reply: FastifyReply,
 ): ListBody<R> {
-  if (page.nextCursor !== null) {
-    const parameters = new URLSearchParams();
-    for (const [name, value] of Object.entries({ ...query, cursor: page.nextCursor })) {
-      if (value !== undefined) parameters.set(name, String(value));
-    }
-    const path = reply.request.url.split('?', 1)[0] ?? '';
-    reply.header('Link', `<${path}?${parameters}>; rel="next"`);
-  }
+  setNextLink(reply, query, page.nextCursor);
   return { data: page.data.map(toRow), has_more: page.nextCursor !== null, next_cursor: page.nextCursor };
+}
+
+/** `Link` to the next page, with the other parameters of the query; nothing on the last page. */
+export function setNextLink(reply: FastifyReply, query: object, nextCursor: string | null): void {
+  if (nextCursor === null) return;
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries({ ...query, cursor: nextCursor })) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  const path = reply.request.url.split('?', 1)[0] ?? '';
+  reply.header('Link', `<${path}?${parameters}>; rel="next"`);
 }

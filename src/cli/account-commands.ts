@@ -20,6 +20,14 @@ interface AccountOptions extends CommonOptions {
   readonly billingDay?: number;
 }
 
+interface UsageOptions extends ListOptions {
+  readonly key?: string;
+  readonly groupBy?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly csv?: boolean;
+}
+
 /** The fields that were named; JSON leaves undefined out. */
 function accountFields({ name, plan, timeZone, billingDay }: AccountOptions): Record<string, unknown> {
   return { name, plan, time_zone: timeZone, billing_day: billingDay };
@@ -92,12 +100,31 @@ export function addUsageCommands(program: Command, terminal: Terminal): void {
     .command('get')
     .description('show what an account, or one of its keys, has used')
     .argument('<account>', 'id of the account')
-    .option('--key <key>', 'id of a key of the account');
-  clientAction<CommonOptions & { readonly key?: string }>(get, terminal, async (client, [id = ''], options) => {
-    const usage = await client.call(path('accounts', id, 'usage'), { query: { api_key_id: options.key } });
+    .option('--key <key>', 'id of a key of the account')
+    .option('--group-by <names>', 'sums by some of month, day, api_key, operation, outcome, with commas between them')
+    .option('--from <day>', 'first day of the sums, 2026-11-01; the first of the period unless said')
+    .option('--to <day>', 'last day of the sums; today unless said')
+    .option('--csv', 'print the sums as CSV')
+    .option('--limit <n>', 'most rows of the sums', parseLimit, 1_000);
+  clientAction<UsageOptions>(get, terminal, async (client, [id = ''], options) => {
+    const { key, groupBy, from, to, limit } = options;
+    const query = { api_key_id: key, group_by: groupBy, from, to };
+    const target = path('accounts', id, 'usage');
+    if (options.csv === true) return client.text(target, { ...query, format: 'csv' });
+    if (groupBy !== undefined) {
+      return showRows(usageColumns(groupBy), await client.rows(target, limit, query), options);
+    }
+    const usage = await client.call(target, { query });
     if (options.json === true) return showFields(usage, options);
     return showRows(WINDOW_COLUMNS, { data: usage['windows'] as [], has_more: false }, options);
   });
+}
+
+/** The columns of sums, in the order in which the API sorts them. */
+function usageColumns(groupBy: string): string[] {
+  const asked = groupBy.split(',').map((name) => name.trim());
+  const groups = ['month', 'day', 'api_key', 'operation', 'outcome'].filter((name) => asked.includes(name));
+  return [...groups.map((name) => (name === 'api_key' ? 'api_key_id' : name)), 'requests', 'cost'];
 }
 
 export function addAuditCommands(program: Command, terminal: Terminal): void {

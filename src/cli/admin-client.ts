@@ -37,29 +37,40 @@ export class AdminClient {
   constructor(private readonly environment: ClientEnvironment) {}
 
   /** The answer's body. Rejects with `CommandError`. */
-  async call(target: string, { method = 'GET', query = {}, body }: Call = {}): Promise<Fields> {
+  async call(target: string, call: Call = {}): Promise<Fields> {
+    const { ok, status, text } = await this.send(target, call);
+    const answer = parseObject(text);
+    if (ok && answer !== undefined) return answer;
+    throw new CommandError(answer === undefined ? this.notOurs(status) : describeProblem(answer, status));
+  }
+
+  /** The answer's body where it is no JSON. Rejects with `CommandError`. */
+  async text(target: string, query: Fields): Promise<string> {
+    const { ok, status, text } = await this.send(target, { query });
+    if (ok) return text;
+    const problem = parseObject(text);
+    throw new CommandError(problem === undefined ? this.notOurs(status) : describeProblem(problem, status));
+  }
+
+  private async send(
+    target: string,
+    { method = 'GET', query = {}, body }: Call,
+  ): Promise<{ readonly ok: boolean; readonly status: number; readonly text: string }> {
     const url = this.urlOf(target, query);
     const token = await this.token();
     const headers = { Authorization: `Bearer ${token}`, Accept: 'application/json' };
-    let response: Response;
-    let text: string;
     try {
-      response = await fetch(url, {
+      const response = await fetch(url, {
         method,
         redirect: 'error',
         signal: AbortSignal.timeout(TIMEOUT_MS),
         headers: body === undefined ? headers : { ...headers, 'Content-Type': 'application/json' },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      text = await response.text();
+      return { ok: response.ok, status: response.status, text: await response.text() };
     } catch (error) {
       throw new CommandError(this.unreachable(error));
     }
-    const answer = parseObject(text);
-    if (response.ok && answer !== undefined) return answer;
-    throw new CommandError(
-      answer === undefined ? this.notOurs(response.status) : describeProblem(answer, response.status),
-    );
   }
 
   /** Rows of a list up to `most`, over as many pages as that takes. */

@@ -33,7 +33,12 @@ export function decodeCursor(list: string, cursor: string): string {
     const [version, name, id] = parts as readonly unknown[];
     if (version === VERSION && name === list && typeof id === 'string') return id;
   }
-  throw new Problem('invalid_cursor', {
+  throw invalidCursor();
+}
+
+/** For a cursor that its list has not given out. */
+export function invalidCursor(): Problem {
+  return new Problem('invalid_cursor', {
     detail: 'This cursor does not belong to this list. Start again without one.',
     errors: [{ parameter: 'cursor', detail: 'is not a cursor of this list' }],
   });

@@ -1,10 +1,18 @@
-/** `GET {basePath}/usage`: the caller's own limits and what is left of them. Needs a key but no scope, and costs nothing. */
+/**
+ * `GET {basePath}/usage`: the caller's own limits and what is left of them, and with `group_by` what its requests came to: those
+ * of the calling key, not of the account's other keys. Needs a key but no scope, and costs nothing.
+ */
 import { Controller, Get, Req, Res, UseGuards } from '@nestjs/common';
 import { Problem } from '../errors.js';
-import { UsageReader } from '../quotas/usage.js';
+import { QuotaStorage } from '../quotas/quota-storage.js';
+import { UsageReader, type UsageReport } from '../quotas/usage.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import type { GatewayReply, GatewayRequest } from './exchange.js';
 import { QuotaReport } from './quota-report.js';
+
+/** Queries with `group_by` of one key. */
+const SUMS_PER_MINUTE = 60;
+const MINUTE_MS = 60_000;
 
 @Controller('usage')
 @UseGuards(ApiKeyGuard)
@@ -12,6 +20,7 @@ export class UsageController {
   constructor(
     private readonly usage: UsageReader,
     private readonly report: QuotaReport,
+    private readonly quotas: QuotaStorage,
   ) {}
 
   @Get()
@@ -19,12 +28,10 @@ export class UsageController {
     const { exchange } = request;
     const { key, answerHeaders, response, message } = exchange;
     if (key === undefined) throw new Problem('missing_api_key');
-    let body: Buffer;
-    try {
-      body = Buffer.from(JSON.stringify(await this.usage.read(key.record)));
-    } catch (error) {
-      throw new Problem('quota_unavailable', { cause: error, headers: ['Retry-After', '1'] });
-    }
+    const parameters = Object.fromEntries(new URLSearchParams(exchange.url.slice(exchange.pathEnd)));
+    const query = this.usage.query(parameters, key.record);
+    if (query !== undefined) await this.refuseTooMany(key.record.keyId);
+    const body = Buffer.from(JSON.stringify(await this.reportOf(key.record, query)));
     await this.report.addTo(exchange);
     reply.hijack();
     response.writeHead(200, [
@@ -38,5 +45,24 @@ export class UsageController {
     ]);
     if (message.method === 'HEAD') response.end();
     else response.end(body);
+  }
+
+  private async reportOf(...args: Parameters<UsageReader['readWithRows']>): Promise<UsageReport> {
+    try {
+      return await this.usage.readWithRows(...args);
+    } catch (error) {
+      if (error instanceof Problem) throw error;
+      throw new Problem('quota_unavailable', { cause: error, headers: ['Retry-After', '1'] });
+    }
+  }
+
+  /** Sums cost the database something and the caller nothing: so many a minute are enough. */
+  private async refuseTooMany(keyId: string): Promise<void> {
+    const { isBlocked, timeToBlockExpire } = await this.quotas.increment(keyId, MINUTE_MS, SUMS_PER_MINUTE, 0, 'usage');
+    if (!isBlocked) return;
+    throw new Problem('too_many_requests', {
+      detail: `Usage can be summed up ${SUMS_PER_MINUTE} times a minute. Without group_by there is no such limit.`,
+      headers: ['Retry-After', String(timeToBlockExpire)],
+    });
   }
 }

@@ -1,10 +1,13 @@
 /** What is used and what is left, for `/usage` and the admin API. Reading counts nothing. */
+import type { Clock } from '../clock.js';
 import type { GatewayFile } from '../config/schema.js';
 import { formatWithOffset } from '../rfc3339.js';
 import { limitedWindows, remaining } from './headers.js';
 import { effectiveLimits, type LimitChanges } from './effective-limits.js';
 import { calendarOf } from './month-period.js';
 import type { QuotaStorage } from './quota-storage.js';
+import { dateOf, usageQuery, type UsageParameters, type UsageQuery } from './usage-query.js';
+import type { UsageRow, UsageRows } from './usage-rows.js';
 
 /** One window of a usage report; `resets_at` is RFC 3339 with the account's offset. */
 export interface UsageWindow {
@@ -34,11 +37,45 @@ export interface UsageSubject {
   readonly limitChanges: LimitChanges;
 }
 
+/** A report with a page of the rows that were asked for. */
+export interface UsageRowsReport extends UsageReport {
+  /** First and last day of the rows. */
+  readonly from: string;
+  readonly to: string;
+  readonly data: readonly UsageRow[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
 export class UsageReader {
   constructor(
     private readonly plans: GatewayFile['plans'],
     private readonly storage: QuotaStorage,
+    readonly rows: UsageRows,
+    private readonly clock: Clock,
   ) {}
+
+  /**
+   * The rows that parameters ask for, in the calendar of an account; undefined where they ask for none.
+   * @throws Problem `invalid_parameter`
+   */
+  query(parameters: UsageParameters, of: Pick<UsageSubject, 'timeZone' | 'billingDay'>): UsageQuery | undefined {
+    return usageQuery(parameters, calendarOf(of.timeZone, of.billingDay), this.clock.now());
+  }
+
+  /** The report, and where a query asks for them a page of rows beside it. Rejects while the counters or the database are away. */
+  async readWithRows(subject: UsageSubject, query: UsageQuery | undefined): Promise<UsageReport | UsageRowsReport> {
+    if (query === undefined) return this.read(subject);
+    const [report, page] = await Promise.all([this.read(subject), this.rows.page(subject, query)]);
+    return {
+      ...report,
+      from: dateOf(query.from),
+      to: dateOf(query.to),
+      data: page.data,
+      has_more: page.nextCursor !== null,
+      next_cursor: page.nextCursor,
+    };
+  }
 
   /** Limits and counts of an account, and of one of its keys. Rejects while the counters are away. */
   async read(subject: UsageSubject): Promise<UsageReport> {

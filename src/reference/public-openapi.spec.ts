@@ -137,6 +137,7 @@ describe('the public OpenAPI document', () => {
       'Item',
       'Problem',
       'Usage',
+      'UsageRow',
       'UsageWindow',
     ]);
     expect(components['schemas']?.['GuidesItem']).toEqual({

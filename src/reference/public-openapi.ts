@@ -170,12 +170,39 @@ function sortedComponents(components: Components): JsonObject {
   return Object.fromEntries(Object.entries(components).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+function usageParameter(name: string, about: string, example?: string): JsonObject {
+  const schema = { type: 'string', maxLength: 1000 };
+  return {
+    name,
+    in: 'query',
+    required: false,
+    description: about,
+    schema,
+    ...(example === undefined ? {} : { example }),
+  };
+}
+
 const USAGE_OPERATION: JsonObject = {
   operationId: 'getUsage',
   tags: ['Usage'],
   summary: 'Show your limits and usage',
   description: 'The limits of the calling API key and its account. Any valid API key may call it. It is not counted.',
   security: [{ bearerAuth: [] }],
+  parameters: [
+    usageParameter(
+      'group_by',
+      'Adds `data`: what the requests of the calling API key came to, summed up by some of `month`, `day`, `api_key`, `operation`, `outcome`, with commas between them. 60 such queries a minute.',
+      'day,outcome',
+    ),
+    usageParameter(
+      'from',
+      'First day of `data`; the first of the billing period unless said. At most 400 days.',
+      '2026-11-01',
+    ),
+    usageParameter('to', "Last day of `data`; today unless said, in the account's time zone.", '2026-11-20'),
+    usageParameter('limit', 'Most rows of `data`, 1 to 1000; 100 unless said.', '100'),
+    usageParameter('cursor', '`next_cursor` of the page before.'),
+  ],
   responses: {
     '200': {
       description: 'The limits, and what was used of them.',
@@ -183,7 +210,7 @@ const USAGE_OPERATION: JsonObject = {
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Usage' }, example: USAGE_EXAMPLE } },
     },
     ...Object.fromEntries(
-      ['400', '401', '403', '405', '500', '503', 'default'].map((status) => [
+      ['400', '401', '403', '405', '429', '500', '503', 'default'].map((status) => [
         status,
         { $ref: `#/components/responses/${REFUSALS[status]?.name}` },
       ]),

@@ -187,7 +187,13 @@ export function sharedComponents(): Components {
     { description, headers: headerReferences(status), content: problemContent({ example: problemExample(code) }) },
   ]);
   return {
-    schemas: { Problem: PROBLEM, FieldError: FIELD_ERROR, Usage: USAGE, UsageWindow: USAGE_WINDOW },
+    schemas: {
+      Problem: PROBLEM,
+      FieldError: FIELD_ERROR,
+      Usage: USAGE,
+      UsageWindow: USAGE_WINDOW,
+      UsageRow: USAGE_ROW,
+    },
     headers: structuredClone(HEADERS),
     responses: Object.fromEntries(responses) as Record<string, unknown>,
     securitySchemes: {
@@ -282,6 +288,30 @@ const USAGE_WINDOW = {
   },
 } as const;
 
+const USAGE_ROW = {
+  type: 'object',
+  description: 'What some requests of this API key came to.',
+  required: ['requests', 'cost'],
+  properties: {
+    month: { type: 'string', format: 'date', maxLength: 10, description: 'First day of the billing period.' },
+    day: { type: 'string', format: 'date', maxLength: 10, description: "The day, in the account's time zone." },
+    api_key_id: { type: ['string', 'null'], maxLength: 100, description: 'The API key.' },
+    operation: {
+      type: ['string', 'null'],
+      maxLength: 200,
+      description: 'The `operationId`; null where none is known.',
+    },
+    outcome: {
+      type: 'string',
+      maxLength: 100,
+      description:
+        'What became of them: `success`, `client_error`, `server_error`, `aborted`, `given_back`, `rate_limited`, `quota_exceeded`, `denied`, `in_flight`, `unrecorded`. There may be others one day.',
+    },
+    requests: { type: 'integer', description: 'How many requests.' },
+    cost: { type: 'integer', description: 'What they count as in the limits of the month.' },
+  },
+} as const;
+
 const USAGE = {
   type: 'object',
   description: 'The limits of this API key and its account.',
@@ -295,6 +325,20 @@ const USAGE = {
       maxItems: 16,
       items: { $ref: '#/components/schemas/UsageWindow' },
       description: 'Each limit.',
+    },
+    from: { type: 'string', format: 'date', maxLength: 10, description: 'With `group_by`: the first day of `data`.' },
+    to: { type: 'string', format: 'date', maxLength: 10, description: 'With `group_by`: the last day of `data`.' },
+    data: {
+      type: 'array',
+      maxItems: 1000,
+      items: { $ref: '#/components/schemas/UsageRow' },
+      description: 'With `group_by`: the sums.',
+    },
+    has_more: { type: 'boolean', description: 'With `group_by`: whether there is another page.' },
+    next_cursor: {
+      type: ['string', 'null'],
+      maxLength: 1000,
+      description: 'With `group_by`: the `cursor` of the next page; null on the last one.',
     },
   },
 } as const;

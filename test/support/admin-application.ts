@@ -13,6 +13,7 @@ import { ProcessCounters } from '../../src/quotas/process-counters.js';
 import { QuotaStorage } from '../../src/quotas/quota-storage.js';
 import { ProcessThrottleWindows } from '../../src/quotas/throttle-windows.js';
 import { UsageReader } from '../../src/quotas/usage.js';
+import { UsageRows } from '../../src/quotas/usage-rows.js';
 import { AdminClient } from './admin.js';
 import { storesOn, TEST_CONFIG } from './stores.js';
 
@@ -50,7 +51,7 @@ export async function startAdmin(
     events: new EventOutbox(database.db, clock),
     catalogue: stores.catalogue,
     explainer: new Explainer(TEST_CONFIG, storage, clock),
-    usageReader: new UsageReader(TEST_CONFIG.file.plans, storage),
+    usageReader: new UsageReader(TEST_CONFIG.file.plans, storage, new UsageRows(database.db), clock),
     throttlerStorage: storage,
   };
   const dependencies: AdminDependencies = {

@@ -11,6 +11,8 @@ export interface OperationDescription {
   readonly summary: string;
   /** The body of the answer. */
   readonly response: z.ZodType;
+  /** Whether the answer can be had as CSV too. */
+  readonly csv?: boolean;
   /** 200 unless said. */
   readonly status?: number;
   /** Beside those that every operation may answer with. */

@@ -104,7 +104,7 @@ function parameterSchema(controller: Type, handler: string, kind: RegExp): z.Zod
 }
 
 function operation({ path, description, body, query }: Route): Json {
-  const { id, summary, response, status = 200, problems = [] } = description;
+  const { id, summary, response, csv = false, status = 200, problems = [] } = description;
   const codes: ErrorCode[] = [...EVERYWHERE, ...problems];
   if (body !== undefined) codes.push('content_too_large', 'unsupported_media_type', 'validation_failed');
   if (query !== undefined) codes.push('invalid_parameter');
@@ -118,7 +118,13 @@ function operation({ path, description, body, query }: Route): Json {
       ? {}
       : { requestBody: { required: true, content: { 'application/json': { schema: reference(body) } } } }),
     responses: {
-      [status]: { description: summary, content: { 'application/json': { schema: reference(response) } } },
+      [status]: {
+        description: summary,
+        content: {
+          'application/json': { schema: reference(response) },
+          ...(csv ? { 'text/csv': { schema: { type: 'string' } } } : {}),
+        },
+      },
       ...problemResponses(codes),
     },
   };

@@ -1,42 +1,24 @@
-/** What an account, or one of its keys, has used and has left. Reading it counts nothing. */
-import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
-import { z } from 'zod';
+/** What an account, or one of its keys, has used and has left, and by day, operation and outcome. Reading it counts nothing. */
+import { Readable } from 'node:stream';
+import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import { Problem } from '../../errors.js';
-import { AccountStore } from '../../keys/accounts.js';
+import { AccountStore, type Account } from '../../keys/accounts.js';
 import { ApiKeyStore } from '../../keys/api-key-store.js';
 import { NO_GRANT } from '../../quotas/effective-limits.js';
-import { UsageReader, type UsageReport } from '../../quotas/usage.js';
+import { CSV_CONTENT_TYPE, csvText } from '../../quotas/usage-csv.js';
+import { UsageReader, type UsageReport, type UsageSubject } from '../../quotas/usage.js';
+import { ALL_GROUPS, dateOf, LARGEST_USAGE_PAGE, type UsageQuery } from '../../quotas/usage-query.js';
+import { setNextLink } from '../list.js';
 import { Documented } from '../openapi/documented.js';
-
-const usageQuerySchema = z.strictObject({
-  api_key_id: z.string().max(100).optional().meta({ description: 'A key of the account; adds its own windows.' }),
-});
-
-type UsageQuery = z.output<typeof usageQuerySchema>;
-
-const usageSchema = z
-  .object({
-    account_id: z.string(),
-    api_key_id: z.string().nullable(),
-    plan: z.string(),
-    windows: z.array(
-      z.object({
-        policy: z.enum(['key-minute', 'key-month', 'account-minute', 'account-month']),
-        limit: z.int(),
-        used: z.int(),
-        remaining: z.int(),
-        resets_at: z.iso.datetime({ offset: true }),
-      }),
-    ),
-  })
-  .meta({ id: 'Usage' });
+import { usageQuerySchema, usageSchema, type UsageQueryFields } from './usage.resource.js';
 
 @Controller('admin/v1/accounts/:id/usage')
 export class UsageController {
   constructor(
     private readonly accounts: AccountStore,
     private readonly keys: ApiKeyStore,
-    @Inject(UsageReader) private readonly usage: Pick<UsageReader, 'read'>,
+    private readonly usage: UsageReader,
   ) {}
 
   @Get()
@@ -44,19 +26,55 @@ export class UsageController {
     id: 'getUsage',
     summary: 'Read limits and usage of an account, or of one of its keys',
     response: usageSchema,
-    problems: ['resource_not_found', 'quota_unavailable'],
+    csv: true,
+    problems: ['resource_not_found', 'quota_unavailable', 'invalid_cursor'],
   })
   async read(
     @Param('id') accountId: string,
-    @Query({ schema: usageQuerySchema }) query: UsageQuery,
-  ): Promise<UsageReport> {
-    const { plan, timeZone, billingDay, grant: accountGrant } = await this.accounts.get(accountId);
-    const keyId = query.api_key_id;
+    @Query({ schema: usageQuerySchema }) fields: UsageQueryFields,
+    @Headers('accept') accept: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<UsageReport | Readable> {
+    const account = await this.accounts.get(accountId);
+    const subject = await this.subjectOf(account, fields.api_key_id);
+    const isCsv = fields.format === 'csv' || (fields.format === undefined && prefersCsv(accept));
+    const groups = isCsv ? ALL_GROUPS.filter((group) => group !== 'month').join() : undefined;
+    const query = this.usage.query({ ...fields, group_by: fields.group_by ?? groups }, account);
+    if (isCsv && query !== undefined) return this.csv(subject, query, reply);
+    const report = await this.usage.readWithRows(subject, query);
+    if ('next_cursor' in report && query !== undefined) {
+      const days = { from: dateOf(query.from), to: dateOf(query.to) };
+      setNextLink(reply, { ...fields, ...days }, report.next_cursor);
+    }
+    return report;
+  }
+
+  private async subjectOf(account: Account, keyId: string | undefined): Promise<UsageSubject> {
+    const { id: accountId, plan, timeZone, billingDay, grant: accountGrant } = account;
     const key = keyId === undefined ? undefined : await this.keys.get(keyId);
     if (key !== undefined && key.accountId !== accountId) {
       throw new Problem('resource_not_found', { detail: 'The account has no API key with this id.' });
     }
     const limitChanges = { accountGrant, keyLimits: key?.limits ?? null, keyGrant: key?.grant ?? NO_GRANT };
-    return this.usage.read({ accountId, keyId, plan, timeZone, billingDay, limitChanges });
+    return { accountId, keyId, plan, timeZone, billingDay, limitChanges };
   }
+
+  /** All rows as a stream: what breaks after the first page breaks the connection off, so that it never looks whole. */
+  private async csv(subject: UsageSubject, query: UsageQuery, reply: FastifyReply): Promise<Readable> {
+    const text = csvText(query.groups, this.usage.rows.all(subject, { ...query, limit: LARGEST_USAGE_PAGE }));
+    const first = await text.next();
+    const name = `usage_${subject.accountId}_${dateOf(query.from)}_${dateOf(query.to)}.csv`;
+    void reply.header('Content-Type', CSV_CONTENT_TYPE).header('Content-Disposition', `attachment; filename="${name}"`);
+    return Readable.from(joined(first.value ?? '', text));
+  }
+}
+
+async function* joined(first: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
+  yield first;
+  yield* rest;
+}
+
+/** `Accept` that names CSV and no JSON: a browser, or `curl -H 'Accept: text/csv'`. */
+function prefersCsv(accept = ''): boolean {
+  return /\btext\/csv\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept);
 }

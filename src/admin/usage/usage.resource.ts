@@ -1,0 +1,66 @@
+/** Usage as the admin API takes and shows it. */
+import { z } from 'zod';
+import { OUTCOME_NAMES, UNRECORDED } from '../../quotas/usage-cell.js';
+import { ALL_GROUPS, LARGEST_USAGE_PAGE, LONGEST_SPAN_DAYS, USUAL_USAGE_PAGE } from '../../quotas/usage-query.js';
+
+/** What the values mean is checked by `usageQuery`, as on the public API. */
+const text = z.string().max(1_000).optional();
+
+export const usageQuerySchema = z.strictObject({
+  api_key_id: z
+    .string()
+    .max(100)
+    .optional()
+    .meta({ description: 'A key of the account; adds its own windows, and only its rows are in `data`.' }),
+  group_by: text.meta({
+    description: `Adds \`data\`: sums by some of ${ALL_GROUPS.join(', ')}, with commas between them.`,
+  }),
+  from: text.meta({
+    description: `First day of \`data\`, 2026-11-01; without it the first day of the period. At most ${LONGEST_SPAN_DAYS} days before \`to\`.`,
+  }),
+  to: text.meta({ description: 'Last day of `data`; without it today, in the time zone of the account.' }),
+  limit: text.meta({
+    description: `Most rows of \`data\`, 1 to ${LARGEST_USAGE_PAGE}; ${USUAL_USAGE_PAGE} unless said.`,
+  }),
+  cursor: text.meta({ description: '`next_cursor` of the page before.' }),
+  format: z
+    .enum(['json', 'csv'], 'must be json or csv')
+    .optional()
+    .meta({ description: '`csv` answers with all rows as RFC 4180; so does `Accept: text/csv`.' }),
+});
+
+export type UsageQueryFields = z.output<typeof usageQuerySchema>;
+
+const usageRowSchema = z
+  .object({
+    month: z.iso.date().optional().meta({ description: 'First day of the billing period that it was counted in.' }),
+    day: z.iso.date().optional().meta({ description: 'In the time zone of the account.' }),
+    api_key_id: z.string().nullable().optional(),
+    operation: z.string().nullable().optional().meta({ description: 'Null where no operation is known.' }),
+    outcome: z.enum([...OUTCOME_NAMES, UNRECORDED]).optional(),
+    requests: z.int(),
+    cost: z.int().meta({ description: 'What they count as in the limits.' }),
+  })
+  .meta({ id: 'UsageRow' });
+
+export const usageSchema = z
+  .object({
+    account_id: z.string(),
+    api_key_id: z.string().nullable(),
+    plan: z.string(),
+    windows: z.array(
+      z.object({
+        policy: z.enum(['key-minute', 'key-month', 'account-minute', 'account-month']),
+        limit: z.int(),
+        used: z.int(),
+        remaining: z.int(),
+        resets_at: z.iso.datetime({ offset: true }),
+      }),
+    ),
+    from: z.iso.date().optional().meta({ description: 'With `group_by`: the first day of `data`.' }),
+    to: z.iso.date().optional(),
+    data: z.array(usageRowSchema).optional().meta({ description: 'With `group_by`: the sums, sorted.' }),
+    has_more: z.boolean().optional(),
+    next_cursor: z.string().nullable().optional(),
+  })
+  .meta({ id: 'Usage' });

@@ -1,0 +1,132 @@
+/**
+ * What is asked of the usage table, read from the parameters of a query: by what it is grouped, from which day to which. The same
+ * for `/usage` of the public API and for the admin API.
+ */
+import { Problem, type FieldError } from '../errors.js';
+import { labelOf, monthPeriodAt, type MonthCalendar } from './month-period.js';
+
+/** What rows can be grouped by, in the order in which the answer is sorted, and the column of each. */
+export const USAGE_GROUPS = {
+  month: 'period',
+  day: 'day',
+  api_key: 'api_key_id',
+  operation: 'operation',
+  outcome: 'outcome',
+} as const;
+
+export type UsageGroup = keyof typeof USAGE_GROUPS;
+
+export const ALL_GROUPS = Object.keys(USAGE_GROUPS) as UsageGroup[];
+
+/** Longest span that one query may ask for, in days: a leap year and a month. */
+export const LONGEST_SPAN_DAYS = 400;
+export const LARGEST_USAGE_PAGE = 1_000;
+export const USUAL_USAGE_PAGE = 100;
+
+/** The parameters as they came. */
+export interface UsageParameters {
+  readonly group_by?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly limit?: string | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** Days are labels, 20261120; both ends are in it. */
+export interface UsageQuery {
+  readonly groups: readonly UsageGroup[];
+  readonly from: number;
+  readonly to: number;
+  readonly limit: number;
+  readonly cursor: string | undefined;
+}
+
+/**
+ * The query; undefined where the parameters ask for no rows. Without days: the current period so far, in the account's calendar.
+ * @throws Problem `invalid_parameter`, naming every parameter that is wrong.
+ */
+export function usageQuery(
+  parameters: UsageParameters,
+  calendar: MonthCalendar,
+  nowMs: number,
+): UsageQuery | undefined {
+  const errors: FieldError[] = [];
+  if (parameters.group_by === undefined) {
+    for (const name of ['from', 'to', 'limit', 'cursor'] as const) {
+      if (parameters[name] !== undefined) errors.push({ parameter: name, detail: 'needs group_by' });
+    }
+    if (errors.length > 0) throw invalid(errors);
+    return undefined;
+  }
+  const groups = groupsOf(parameters.group_by, errors);
+  const days = daysOf(parameters, calendar, nowMs, errors);
+  const limit = limitOf(parameters.limit, errors);
+  if (errors.length > 0) throw invalid(errors);
+  return { groups, from: labelOf(days.from), to: labelOf(days.to), limit, cursor: parameters.cursor };
+}
+
+/** 20261120 → `2026-11-20`. */
+export function dateOf(label: number): string {
+  const text = String(label).padStart(8, '0');
+  return `${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6)}`;
+}
+
+function groupsOf(text: string, errors: FieldError[]): UsageGroup[] {
+  const names = text.split(',').map((name) => name.trim());
+  if (names.some((name) => !Object.hasOwn(USAGE_GROUPS, name))) {
+    errors.push({
+      parameter: 'group_by',
+      detail: `must be some of ${ALL_GROUPS.join(', ')}, with commas between them`,
+    });
+  }
+  return ALL_GROUPS.filter((group) => names.includes(group));
+}
+
+function daysOf(
+  { from, to }: UsageParameters,
+  { timeZone, billingDay }: MonthCalendar,
+  nowMs: number,
+  errors: FieldError[],
+): { from: Temporal.PlainDate; to: Temporal.PlainDate } {
+  const today = Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(timeZone).toPlainDate();
+  const last = to === undefined ? today : dayOf('to', to, errors);
+  const noonMs = last.toZonedDateTime({ timeZone, plainTime: '12:00' }).epochMilliseconds;
+  const first =
+    from === undefined
+      ? Temporal.PlainDate.from(dateOf(monthPeriodAt(noonMs, timeZone, billingDay).label))
+      : dayOf('from', from, errors);
+  if (errors.length === 0) {
+    const days = first.until(last, { largestUnit: 'day' }).days + 1;
+    if (days < 1) errors.push({ parameter: 'from', detail: `must not be after ${last.toString()}` });
+    if (days > LONGEST_SPAN_DAYS) {
+      errors.push({
+        parameter: 'from',
+        detail: `must be at most ${LONGEST_SPAN_DAYS} days before the last day: ask for shorter spans one by one`,
+      });
+    }
+  }
+  return { from: first, to: last };
+}
+
+function dayOf(parameter: 'from' | 'to', text: string, errors: FieldError[]): Temporal.PlainDate {
+  try {
+    if (/^\d{4}-\d\d-\d\d$/.test(text)) return Temporal.PlainDate.from(text, { overflow: 'reject' });
+  } catch {
+    // Such as February 30th.
+  }
+  errors.push({ parameter, detail: 'must be a date such as 2026-11-20' });
+  return Temporal.PlainDate.from('2000-01-01');
+}
+
+function limitOf(text: string | undefined, errors: FieldError[]): number {
+  if (text === undefined) return USUAL_USAGE_PAGE;
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > LARGEST_USAGE_PAGE) {
+    errors.push({ parameter: 'limit', detail: `must be a whole number from 1 to ${LARGEST_USAGE_PAGE}` });
+  }
+  return limit;
+}
+
+function invalid(errors: readonly FieldError[]): Problem {
+  return new Problem('invalid_parameter', { detail: 'Some parameters of the query are not valid.', errors });
+}
