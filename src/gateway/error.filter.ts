@@ -2,8 +2,11 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { Problem, type ErrorCode } from '../errors.js';
 import type { Logger } from '../log.js';
+import { hasBody } from '../proxy/request-body.js';
 import { routeProblem } from '../proxy/route-problem.js';
-import { Exchange, type GatewayReply, type GatewayRequest } from './exchange.js';
+import type { Exchange, GatewayReply, GatewayRequest } from './exchange.js';
+import { framingProblem, isHttp2 } from './framing.js';
+import { answerLast } from './last-answer.js';
 import type { Routes } from './routes.js';
 import { writeProblem } from './write-problem.js';
 
@@ -18,20 +21,48 @@ const FRAMEWORK_CODES: Readonly<Record<number, ErrorCode>> = {
   503: 'shutting_down',
 };
 
+/** What is understood at all, whatever an operation may be. */
+const SERVER_METHODS = 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT';
+
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(
     private readonly routes: Routes,
     private readonly log: Logger,
+    /** Makes the exchange of a request that no hook has seen. */
+    private readonly begin: (request: GatewayRequest, reply: GatewayReply) => Exchange,
   ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const request = host.getArgByIndex<GatewayRequest>(0);
     const reply = host.getArgByIndex<GatewayReply>(1);
-    // Nest refuses a target that is no path (`*`) before our hook has seen the request.
-    const exchange = request.exchange ?? new Exchange(request.raw, reply.raw, request.raw.url ?? '', '');
     reply.hijack();
-    this.answer(error, exchange);
+    const exchange = request.exchange as Exchange | null;
+    if (exchange === null) this.answerWithoutPath(this.begin(request, reply));
+    else this.answer(error, exchange);
+  }
+
+  /**
+   * A target that is no path (`*`) is refused by Nest before our hook has seen the request. Of the server as a whole only
+   * OPTIONS can be asked (RFC 9112 section 3.2.4); a backend is never asked for it.
+   */
+  private answerWithoutPath(exchange: Exchange): void {
+    const problem = framingProblem(exchange.message);
+    if (
+      problem === undefined &&
+      exchange.message.method === 'OPTIONS' &&
+      exchange.url === '*' &&
+      !hasBody(exchange.message)
+    ) {
+      exchange.response.writeHead(204, ['Allow', SERVER_METHODS, ...exchange.answerHeaders]);
+      exchange.response.end();
+      return;
+    }
+    if (!isHttp2(exchange.message)) {
+      exchange.response.shouldKeepAlive = false;
+      answerLast(exchange.message);
+    }
+    this.answer(problem ?? new Problem('bad_request', { detail: 'The request target is not a path.' }), exchange);
   }
 
   /** Answers an exchange with what was thrown. */

@@ -47,8 +47,10 @@ export async function createGatewayApplication(
   log: Log,
   more: readonly DynamicModule[],
 ): Promise<NestFastifyApplication> {
-  const filter = new ErrorFilter(deps.routes, log.logger);
   const requestLog = new RequestLog(log, deps.recorder);
+  const filter = new ErrorFilter(deps.routes, log.logger, (request, reply) =>
+    beginExchange(request, reply, requestLog),
+  );
   const { trustedProxies, tls } = deps.config.file.gateway;
   const options = serverOptions(trustedProxies, filter, requestLog, deps.cors);
   const certificate = tls === undefined ? undefined : new Certificate(tls, deps.config.path, log.logger);

@@ -1,5 +1,5 @@
 /** What Node's parser refuses before there is a request: the same shape, written to the socket by hand. */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ERRORS, Problem, problemBody, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../errors.js';
 import { METRICS } from '../metrics.js';
@@ -15,16 +15,38 @@ const STATUS_TEXT: Readonly<Record<number, string>> = {
 const DETAILS: Partial<Record<ErrorCode, string>> = {
   bad_request: 'The request is not valid HTTP.',
   request_timeout: 'The request did not arrive in time.',
-  headers_too_large: 'The request line and headers are larger than 16 KiB.',
+  headers_too_large: 'The request line and headers are larger than 16 KiB, or there are too many headers.',
   content_too_large: 'The chunk extensions of the request body are too large.',
 };
 
-/** Answers a connection whose request could not be parsed, and closes it. */
+/** A connection as Node's server has it: with the answer whose turn it is. Node's own default looks there as well. */
+type ServerSocket = Socket & { _httpMessage?: (ServerResponse & { req: IncomingMessage }) | null };
+
+const failed = new WeakSet<Socket>();
+
+/**
+ * Answers a connection whose request could not be parsed, and closes it. Good requests that were sent before it have their answers
+ * first (RFC 9112 section 9.3.2).
+ */
 export function answerParserError(error: Error & { code?: string }, socket: Socket): void {
+  // The parser fails again with every byte that comes after.
+  if (failed.has(socket)) return;
+  failed.add(socket);
   const code = codeOf(error.code);
   METRICS.clientErrors.series(code).inc();
-  // A connection that the client reset, or one with half an answer on it, is only closed.
-  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
+  if (error.code === 'ECONNRESET') socket.destroy();
+  else answerInTurn(code, socket);
+}
+
+function answerInTurn(code: ErrorCode, socket: ServerSocket): void {
+  const response = socket._httpMessage;
+  if (response?.req.complete === true) {
+    // Its close is told when the next answer in the line has its turn.
+    response.once('close', () => answerInTurn(code, socket));
+    return;
+  }
+  // Half an answer to the broken request itself is on the connection: bytes of ours would end up inside it.
+  if (!socket.writable || response?.headersSent === true) {
     socket.destroy();
     return;
   }
@@ -36,11 +58,6 @@ export function answerParserError(error: Error & { code?: string }, socket: Sock
       `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${id}\r\nCache-Control: no-store\r\n` +
       `Connection: close\r\n\r\n${body}`,
   );
-}
-
-/** Whether an answer has begun and not ended: bytes of ours would end up inside it. Node's own default looks here as well. */
-function isAnswering(socket: Socket & { _httpMessage?: ServerResponse | null }): boolean {
-  return socket._httpMessage?.headersSent === true;
 }
 
 function codeOf(

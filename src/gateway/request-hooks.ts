@@ -6,7 +6,7 @@ import { plainAddress } from '../keys/address-list.js';
 import type { Cors } from './cors.js';
 import type { ErrorFilter } from './error.filter.js';
 import { Exchange, type GatewayRequest } from './exchange.js';
-import { framingProblem, originForm } from './framing.js';
+import { framingProblem, isHttp2, originForm } from './framing.js';
 import { answerLast, isClosing } from './last-answer.js';
 import type { RequestLog } from './request-log.js';
 
@@ -39,7 +39,7 @@ export function installRequestHooks(
       done();
       return;
     }
-    if (broken !== undefined && request.raw.httpVersionMajor === 1) {
+    if (broken !== undefined && !isHttp2(request.raw)) {
       reply.raw.shouldKeepAlive = false;
       answerLast(request.raw);
     }

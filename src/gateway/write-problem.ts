@@ -2,7 +2,12 @@
 import type { IncomingMessage } from 'node:http';
 import { problemBody, PROBLEM_CONTENT_TYPE, type Problem } from '../errors.js';
 import type { Exchange } from './exchange.js';
-import { answerLast } from './last-answer.js';
+import { discardRest } from '../proxy/discard-body.js';
+import { isHttp2 } from './framing.js';
+import { answerLast, isClosing } from './last-answer.js';
+
+/** A refused body up to this length is read to its end instead of closing the connection. */
+const LARGEST_DISCARDED_BODY_BYTES = 64 * 1024;
 
 /** Answers with a problem. When the head is already out, the connection is cut: a broken answer must not look whole. */
 export function writeProblem(exchange: Exchange, problem: Problem): void {
@@ -23,15 +28,33 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
     ...exchange.answerHeaders,
     ...(problem.options.headers ?? []),
   ];
-  const unread = !message.complete && hasUnreadBody(message);
-  // A body that nobody will read would be taken for the next request on this connection; in HTTP/2 it has a stream of its own.
-  if (unread && message.httpVersionMajor === 1) {
-    head.push('Connection', 'close');
-    answerLast(message);
+  // In HTTP/2 a body has a stream of its own.
+  if (!message.complete && hasUnreadBody(message) && !isHttp2(message)) {
+    if (isSmall(message)) {
+      discardRest(message);
+    } else {
+      head.push('Connection', 'close');
+      answerLast(message);
+    }
   }
   response.writeHead(problem.status, head);
   if (message.method === 'HEAD') response.end();
   else response.end(body);
+}
+
+/**
+ * Whether the rest of the body can be read and thrown away, so that the connection goes on. Not where the client waits for a
+ * 100: it need not send the body then, and what it sends next would be taken for it (RFC 9110 section 10.1.1).
+ */
+function isSmall(message: IncomingMessage): boolean {
+  const { headers, socket } = message;
+  const length = headers['content-length'];
+  return (
+    length !== undefined &&
+    Number(length) <= LARGEST_DISCARDED_BODY_BYTES &&
+    headers.expect === undefined &&
+    !isClosing(socket)
+  );
 }
 
 function hasUnreadBody(message: IncomingMessage): boolean {

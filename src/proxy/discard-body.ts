@@ -18,7 +18,7 @@ export function discardRest(message: IncomingMessage): void {
   const cut = (): void => void socket.destroy();
   const timer = setTimeout(cut, LONGEST_DISCARD_MS).unref();
   const over = (): void => clearTimeout(timer);
-  socket.once('close', over);
+  // Not the socket's `close`: a connection that goes on would collect a listener for every body.
   message.once('end', over);
   message.on('error', over);
   let discarded = 0;

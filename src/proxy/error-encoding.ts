@@ -1,5 +1,8 @@
 /** The text of a backend's error body. Clients send `Accept-Encoding`, so backends compress their errors as well. */
-import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+
+/** 8 MiB, as RFC 9659 has it: a decoder allocates the window that a frame asks for, and by default up to 128 MiB. */
+const LARGEST_ZSTD_WINDOW_LOG = 23;
 
 type Decompress = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
 
@@ -10,7 +13,8 @@ const DECOMPRESS: Readonly<Record<string, Decompress>> = {
   'x-gzip': gunzipSync,
   deflate: inflateSync,
   br: brotliDecompressSync,
-  zstd: zstdDecompressSync,
+  zstd: (body, options) =>
+    zstdDecompressSync(body, { ...options, params: { [constants.ZSTD_d_windowLogMax]: LARGEST_ZSTD_WINDOW_LOG } }),
 };
 
 const CHARSET = /;\s*charset\s*=\s*"?([\w.:-]+)"?/i;

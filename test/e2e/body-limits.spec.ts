@@ -131,7 +131,8 @@ describe('a connection on which a body was refused', () => {
   });
 
   it.each([
-    ['401', 'POST /api/v1/customers HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc'],
+    ['401', 'POST /api/v1/customers HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n'],
+    ['401', 'POST /api/v1/customers HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc'],
     ['400', 'GET /api/v1/open HTTP/1.1\r\nHost: a b\r\n\r\n'],
   ])('serves nothing behind a %s that closes it', async (status, first) => {
     // With a connection to the backend at hand, a request behind it would get there before the socket is closed.
@@ -141,6 +142,31 @@ describe('a connection on which a body was refused', () => {
     expect(statuses(text)).toEqual([status]);
     expect(text).toMatch(/\r\nConnection: close\r\n/i);
     expect(gateway.backend.requests).toHaveLength(0);
+  });
+
+  it.each([
+    ['no key', 'POST /api/v1/customers HTTP/1.1\r\nHost: a\r\n', '401'],
+    ['no such path', 'POST /api/v1/nowhere HTTP/1.1\r\nHost: a\r\n', '404'],
+    ['no such method', 'PATCH /api/v1/open HTTP/1.1\r\nHost: a\r\n', '405'],
+  ])('goes on behind a body of up to 64 KiB, which is read and thrown away: %s', async (_why, start, status) => {
+    await gateway.send('/open');
+    gateway.backend.requests.length = 0;
+    const length = 64 * 1024;
+    const refused = `${start}Content-Length: ${length}\r\n\r\n${smuggled().padEnd(length, 'x')}`;
+    const text = await gateway.raw(`${refused}${refused}GET /api/v1/open HTTP/1.1\r\n${head}\r\n`, 400);
+    expect(statuses(text)).toEqual([status, status, '200']);
+    expect(text).not.toMatch(/Connection: close/i);
+    expect(gateway.backend.requests.map(({ url }) => url)).toEqual(['/open']);
+  });
+
+  it('is cut where such a body does not come', async () => {
+    const startedMs = performance.now();
+    const text = await gateway.raw(
+      'POST /api/v1/customers HTTP/1.1\r\nHost: a\r\nContent-Length: 30\r\n\r\nabc',
+      6_000,
+    );
+    expect(statuses(text)).toEqual(['401']);
+    expect(performance.now() - startedMs).toBeLessThan(4_000);
   });
 
   it('goes on where the body was forwarded: each of many requests is the one that was sent', async () => {

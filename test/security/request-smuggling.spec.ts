@@ -113,6 +113,21 @@ describe('is refused with 400 and never reaches the backend whole', () => {
     // Section 3.2: authority-form is for CONNECT only, and this is no tunnel.
     ['authority-form', () => `GET api.example.com:80 HTTP/1.1\r\n${head}\r\n`],
     ['CONNECT', () => `CONNECT api.example.com:80 HTTP/1.1\r\n${head}\r\n${hidden()}`],
+    ['asterisk-form with another method than OPTIONS', () => `GET * HTTP/1.1\r\n${head}\r\n${hidden()}`],
+    ['an asterisk with a query', () => `OPTIONS *?x HTTP/1.1\r\n${head}\r\n${hidden()}`],
+    ['OPTIONS * with a body', () => `OPTIONS * HTTP/1.1\r\n${head}Content-Length: 4\r\n\r\nabcd`],
+    ['OPTIONS * with two Hosts', () => `OPTIONS * HTTP/1.1\r\n${head}Host: b\r\n\r\n`],
+    [
+      'HTTP/1.0 that wants to stay, with chunked',
+      () =>
+        put('Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${hidden()}`).replace(
+          'HTTP/1.1',
+          'HTTP/1.0',
+        ),
+    ],
+    ['identity alone', () => put('Transfer-Encoding: identity\r\n', hidden())],
+    ['an empty Transfer-Encoding', () => put('Transfer-Encoding:\r\nContent-Length: 4\r\n', 'abcd')],
+    ['a zero byte in a name', () => put('X\0A: b\r\nContent-Length: 0\r\n', '')],
     ['TLS on a plain port', () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
   ])('%s', async (_what, bytes) => {
     const { text, served } = await attempt(bytes());
@@ -143,12 +158,68 @@ describe('is refused with 400 and never reaches the backend whole', () => {
     expect(served).toEqual([]);
   });
 
-  // Section 3.2.4: asterisk-form is for OPTIONS on the server as a whole; there is nothing here that has options.
-  it.each(['OPTIONS', 'GET'])('%s *: 404', async (method) => {
-    const { text, served } = await attempt(`${method} * HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
-    expectProblem(parseAnswer(text), 'route_not_found');
-    expect(served).toEqual([]);
+  // Section 3.2.4: asterisk-form is for OPTIONS on the server as a whole, which is us and not a backend.
+  it('OPTIONS *: 204, answered here; the connection goes on', async () => {
+    const { text, served } = await attempt(`OPTIONS * HTTP/1.1\r\n${head}\r\nGET /api/v1/open HTTP/1.1\r\n${head}\r\n`);
+    expect(text).toMatch(/^HTTP\/1\.1 204 No Content\r\nAllow: DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT\r\n/);
+    expect(served).toEqual(['GET /open']);
+    await eventually('it is logged', () =>
+      gateway.trailgate.logs().some((line) => line['path'] === '*' && line['status'] === 204),
+    );
   });
+});
+
+describe('the answer of a good request is not touched by a broken one behind it', () => {
+  const SLOW_MS = 300;
+  const slowly = (): void =>
+    gateway.answerWith((_request, response) => setTimeout(() => response.end('the good answer'), SLOW_MS));
+  const good = (): string => `GET /api/v1/open HTTP/1.1\r\n${head}\r\n`;
+  const statuses = (text: string): (string | undefined)[] =>
+    [...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status);
+
+  it.each<[string, () => string]>([
+    ['garbage', () => 'garbage\r\n\r\n'],
+    ['two lengths', () => put('Content-Length: 4\r\nContent-Length: 5\r\n', 'abcde')],
+    ['a field without a colon', () => `GET /api/v1/open HTTP/1.1\r\n${head}broken\r\n\r\n`],
+    ['a head over 16 KiB', () => `GET /api/v1/open HTTP/1.1\r\n${head}X: ${'x'.repeat(20_000)}\r\n\r\n`],
+    ['CONNECT', () => `CONNECT a:80 HTTP/1.1\r\n${head}\r\n`],
+    ['garbage in many pieces', () => `${'\0'.repeat(10)}${hidden()}`],
+  ])('%s: the answers come in the order of the requests (RFC 9112 section 9.3.2)', async (_what, broken) => {
+    slowly();
+    const text = await gateway.raw(good() + good() + broken(), 1_500);
+    expect(statuses(text)).toEqual(['200', '200', expect.stringMatching(/^4/)]);
+    expect(text.match(/the good answer/g)).toHaveLength(2);
+    expectProblem(
+      parseAnswer(text.slice(text.lastIndexOf('HTTP/1.1 '))),
+      text.includes(' 431 ') ? 'headers_too_large' : 'bad_request',
+    );
+    expect(gateway.backend.requests).toHaveLength(2);
+  });
+
+  it('nor cut short where it streams already', async () => {
+    gateway.answerWith((_request, response) => {
+      response.write('the good ');
+      setTimeout(() => response.end('answer'), SLOW_MS);
+    });
+    const text = await gateway.raw(`${good()}garbage\r\n\r\n`, 1_500);
+    expect(statuses(text)).toEqual(['200', '400']);
+    expect(text).toMatch(/the good [^]*answer\r\n0\r\n\r\nHTTP\/1\.1 400 /);
+  });
+
+  it('a body that is broken itself is answered at once, and behind those before it', async () => {
+    slowly();
+    const body = put('Transfer-Encoding: chunked\r\n', '3\r\nabcXX');
+    expect(statuses(await gateway.raw(body, 1_500))).toEqual(['400']);
+    expect(statuses(await gateway.raw(good() + body, 1_500))).toEqual(['200', '400']);
+  });
+});
+
+it('more than 200 fields are refused, long before the parser stops to count: 431', async () => {
+  const { text, served } = await attempt(put(`${'a: b\r\n'.repeat(198)}Content-Length: 3\r\n`, 'abc'));
+  expectProblem(parseAnswer(text), 'headers_too_large');
+  expect(served).toEqual([]);
+  const most = await attempt(put(`${'a: b\r\n'.repeat(197)}Content-Length: 3\r\n`, 'abc'));
+  expect(most.served).toEqual(['PUT /files/a abc']);
 });
 
 describe('is served as the one request that it is', () => {
