@@ -42,11 +42,6 @@ export interface CounterStore {
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision>;
   /** Takes back an admitted decision, from every window that still holds it. Call it at most once per decision. */
   giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack>;
-  /**
-   * Counts what a node admitted while this store was away; however often it is asked, once. Only a store that can be lost has it.
-   * Answers with the month counts after it.
-   */
-  replay?(entry: OutageEntry): Promise<{ readonly accountMonth: number; readonly keyMonth: number }>;
   /** Counts as they stand. Without a key: the account's only. */
   read(
     accountId: string,
@@ -62,6 +57,24 @@ export interface CounterStore {
     live: QuotaCounts,
     room?: MinuteRoom,
   ): Promise<CounterReading>;
+}
+
+/** Counters that can be lost, and what brings them up to date when they are back. */
+export interface LosableStore extends CounterStore {
+  /** Their clock minus this node's, milliseconds. */
+  readonly aheadMs: number;
+  /** Whether there are calls of which nobody knows whether they counted. */
+  readonly isUnsure: boolean;
+  /**
+   * Takes back what such calls counted: their requests were decided without the store. However often it is asked, once.
+   * Resolves to false while one of them may still run, rejects while the store does not answer.
+   */
+  takeBackUnanswered(): Promise<boolean>;
+  /**
+   * Counts what a node admitted while this store was away; however often it is asked, once. Answers with the month counts
+   * after it.
+   */
+  replay(entry: OutageEntry): Promise<{ readonly accountMonth: number; readonly keyMonth: number }>;
 }
 
 /** A count and the label of the month that it belongs to. */

@@ -64,7 +64,7 @@ export async function openRedisQuotas({ db, kind, clock, log }: QuotaParts, redi
     made: (subject, decision) => storage.made(subject, decision),
     failed: (subject, cost, error) => loss.decide(subject, cost, error),
   });
-  const loss = new StoreLoss(counters, new Breaker(clock), local, ledger, clock, log);
+  const loss = new StoreLoss(counters, new Breaker(clock), local, ledger, () => client.ping(), clock, log);
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
     await counters.synchronise();
@@ -80,7 +80,7 @@ export async function openRedisQuotas({ db, kind, clock, log }: QuotaParts, redi
   const flush = new UsageFlush(new UsageTable(db, kind, isShared), ledger, recorder, clock, log, { isShared });
   METRICS.quotaStoreUp.series('redis').set(1);
   // Requests probe a lost Redis by themselves; where none come, this does.
-  const probe = setInterval(() => void loss.probe(() => client.ping()), PROBE_INTERVAL_MS);
+  const probe = setInterval(() => void loss.probe(), PROBE_INTERVAL_MS);
   probe.unref();
   return {
     storage,

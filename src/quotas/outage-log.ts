@@ -1,10 +1,10 @@
 /**
- * What this node admitted while the shared counters were away: kept per key and month, second by second, until it has been
+ * What this node admitted and gave back while the shared counters were away: kept per key and month, second by second, until it has been
  * counted there. Bounded by the keys in use and the sixty seconds that still matter; lost with the process.
  */
 import { randomUUID } from 'node:crypto';
 import type { MonthPeriod } from './month-period.js';
-import { MINUTE_BUCKETS, type QuotaDecision, type QuotaSubject } from './policies.js';
+import { MINUTE_BUCKETS, type QuotaSubject } from './policies.js';
 
 /** Admitted requests of one key in one month. */
 export interface OutageEntry {
@@ -12,7 +12,7 @@ export interface OutageEntry {
   readonly id: string;
   readonly subject: QuotaSubject;
   readonly period: MonthPeriod;
-  /** Cost of all of them. */
+  /** Cost of all of them, less what was given back. */
   used: number;
   /** Cost by the second of this node's clock, of the last minute. */
   readonly seconds: Map<number, number>;
@@ -20,13 +20,20 @@ export interface OutageEntry {
 
 export class OutageLog {
   private entries = new Map<string, OutageEntry>();
+  /** Handed in without an answer: perhaps counted, so nothing may be added to them. */
+  private unsure: OutageEntry[] = [];
 
   get isEmpty(): boolean {
-    return this.entries.size === 0;
+    return this.entries.size === 0 && this.unsure.length === 0;
   }
 
-  /** Notes a decision that was admitted without the store. */
-  note(subject: QuotaSubject, { cost, nowMs, period }: QuotaDecision): void {
+  /** Whether something of the subject waits that can still be changed. */
+  holds(subject: QuotaSubject, period: MonthPeriod): boolean {
+    return this.entries.has(nameOf(subject, period));
+  }
+
+  /** Notes a cost that was admitted without the store; one below zero was given back. `nowMs` is by this node's clock. */
+  note(subject: QuotaSubject, cost: number, nowMs: number, period: MonthPeriod): void {
     if (cost === 0) return;
     const second = Math.floor(nowMs / 1_000);
     const entry = this.entryOf(subject, period);
@@ -39,29 +46,17 @@ export class OutageLog {
     }
   }
 
-  /** Takes a decision back. False where its entry has been counted in the store meanwhile: then it must be taken back there. */
-  takeBack(subject: QuotaSubject, { cost, nowMs, period }: QuotaDecision): boolean {
-    const entry = this.entries.get(nameOf(subject, period));
-    if (entry === undefined) return false;
-    const second = Math.floor(nowMs / 1_000);
-    entry.used = Math.max(0, entry.used - cost);
-    const held = entry.seconds.get(second);
-    if (held !== undefined) entry.seconds.set(second, Math.max(0, held - cost));
-    return true;
-  }
-
   /** Hands out everything that is noted, and forgets it. */
   take(): OutageEntry[] {
-    const taken = [...this.entries.values()];
+    const taken = [...this.unsure, ...this.entries.values()];
+    this.unsure = [];
     this.entries = new Map();
     return taken;
   }
 
-  /** Takes an entry back that could not be counted; what came in meanwhile stays an entry of its own. */
+  /** Takes an entry back that may not have been counted, to be handed out again as it is: the store knows it by its id. */
   restore(entry: OutageEntry): void {
-    const name = nameOf(entry.subject, entry.period);
-    // Its id must stay: the store may have counted it although no answer came.
-    this.entries.set(this.entries.has(name) ? `${name}/${entry.id}` : name, entry);
+    this.unsure.push(entry);
   }
 
   private entryOf(subject: QuotaSubject, period: MonthPeriod): OutageEntry {

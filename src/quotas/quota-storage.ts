@@ -58,14 +58,17 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     if (!decision.admitted || decision.cost === 0 || decision.source === 'open') return 0;
     subject.refusal = undefined;
     if (subject.shadow !== undefined) void this.shadows.giveBack(subject.shadow, decision);
-    // What was admitted in an outage is still in its log, or has been counted in the store since.
-    const here = decision.source === 'local' ? this.loss?.giveBack(subject, decision) : undefined;
+    const noted = this.loss?.giveBack(subject, decision);
+    if (noted !== undefined) {
+      METRICS.quotaGiveBacks.series('done').inc();
+      return noted;
+    }
     try {
-      const given = await (here ?? this.counters.giveBack(subject, decision));
+      const given = await this.counters.giveBack(subject, decision);
       METRICS.quotaGiveBacks.series('done').inc();
       // A refusal that was under way meanwhile knows nothing of it.
       subject.refusal = undefined;
-      if (here === undefined) this.seeGivenBack(subject, decision, given);
+      this.seeGivenBack(subject, decision, given);
       return given.fromMonth;
     } catch (error) {
       METRICS.quotaGiveBacks.series('failed').inc();

@@ -1,7 +1,4 @@
-/**
- * Live counters in Redis, shared by every node. Requests that arrive while a call is in flight gather and share the next one;
- * equal requests (same key, same cost) share one decision in it. An idle gateway pays one round trip.
- */
+/** Live counters in Redis, shared by every node. */
 import type { Redis } from 'ioredis';
 import type { Clock } from '../clock.js';
 import {
@@ -16,42 +13,41 @@ import {
 import {
   ANY_ROOM,
   type CounterReading,
-  type CounterStore,
   type GivenBack,
+  type LosableStore,
   type MinuteRoom,
   type MonthSource,
 } from './counter-store.js';
-import { limitsText, numbersOf, verdictAt } from './decide-text.js';
-import { Group, PLAIN_SETTLING, type Settling } from './gathering.js';
+import { DecideQueue } from './decide-queue.js';
+import { PLAIN_SETTLING, type Group, type Settling } from './gathering.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import type { OutageEntry } from './outage-log.js';
 import { type MonthStart, type QuotaCounts, type QuotaDecision, type QuotaSubject } from './policies.js';
+import { REPLAY_LUA } from './outage-scripts.js';
 import { NOTHING_USED, readingOf } from './read-answer.js';
 import { RedisCalls } from './redis-calls.js';
+import { RedisClock } from './redis-clock.js';
 import { Script } from './redis-script.js';
-import { DECIDE_ANSWERS, DECIDE_LUA, GIVE_BACK_LUA, READ_ANSWERS, READ_LUA, REPLAY_LUA, SEED_LUA } from './scripts.js';
+import { GIVE_BACK_LUA, READ_ANSWERS, READ_LUA, SEED_LUA } from './scripts.js';
+import { SharedNext } from './shared-next.js';
 import { SingleFlight } from './single-flight.js';
 
-/** Most groups in one script call: bounds how long Redis is busy with it (about a millisecond). */
-const LARGEST_BATCH = 256;
 /** How often a counter may turn out to be missing again right after it was seeded. */
 const SEED_ATTEMPTS = 2;
 /** Nobody's request waits behind a usage report. */
 const READ_DEADLINE_MS = 240;
 
-const DECIDE = new Script(DECIDE_LUA);
 const SEED = new Script(SEED_LUA);
 const GIVE_BACK = new Script(GIVE_BACK_LUA);
 const READ = new Script(READ_LUA);
 const REPLAY = new Script(REPLAY_LUA);
 
-export class RedisCounters implements CounterStore {
-  private pending: Group[] = [];
-  private inFlight = false;
+export class RedisCounters implements LosableStore {
   private readonly seeding = new SingleFlight();
-  /** Redis's clock minus ours, from the last answer. */
-  private offsetMs = 0;
+  private readonly reading = new SharedNext<CounterReading>();
+  private readonly redisClock: RedisClock;
   private readonly calls: RedisCalls;
+  private readonly decisions: DecideQueue;
 
   constructor(
     private readonly client: Redis,
@@ -60,22 +56,34 @@ export class RedisCounters implements CounterStore {
     /** Told of every call that went out: true when it was answered. */
     onCall: (answered: boolean) => void,
     /** What is done with every decision, and in the place of one that failed; here, because a promise less per request counts. */
-    private readonly settling: Settling = PLAIN_SETTLING,
+    settling: Settling = PLAIN_SETTLING,
   ) {
     this.calls = new RedisCalls(client, onCall);
+    this.redisClock = new RedisClock(clock);
+    this.decisions = new DecideQueue(this.calls, this.redisClock, (group) => this.seedFor(group), settling);
   }
 
   /** Learns Redis's clock before the first decision, so that a month does not begin by ours. Rejects as a decision does. */
   async synchronise(): Promise<void> {
+    const sentMs = performance.now();
     const [seconds = 0, microseconds = 0] = (await this.client.time()).map(Number);
-    this.offsetMs = seconds * 1_000 + Math.floor(microseconds / 1_000) - this.clock.now();
+    this.redisClock.heard(seconds * 1_000 + Math.floor(microseconds / 1_000), sentMs, performance.now());
   }
 
   decide(subject: QuotaSubject, cost: number): Promise<QuotaDecision> {
-    return new Promise((resolve, reject) => {
-      this.groupFor(subject, cost).add(resolve, reject);
-      if (!this.inFlight) void this.send();
-    });
+    return this.decisions.decide(subject, cost);
+  }
+
+  get isUnsure(): boolean {
+    return this.decisions.isUnsure;
+  }
+
+  takeBackUnanswered(): Promise<boolean> {
+    return this.decisions.takeBackUnanswered();
+  }
+
+  get aheadMs(): number {
+    return this.redisClock.offsetMs;
   }
 
   async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack> {
@@ -93,7 +101,7 @@ export class RedisCounters implements CounterStore {
     const { subject, period, used, seconds, id } = entry;
     const keys = [subject.accountCounterKey, subject.keyCounterKey, replayMarkerKey(subject.accountId, id)];
     // The seconds are of our clock, the ring is Redis's.
-    const shift = Math.round(this.offsetMs / 1_000);
+    const shift = Math.round(this.redisClock.offsetMs / 1_000);
     const buckets = [...seconds].flatMap(([second, cost]) => [second + shift, cost]);
     const args = [REPLAY_MARKER_MS, period.label, period.endMs + COUNTER_GRACE_MS, used, ...buckets];
     for (let attempt = 0; attempt < SEED_ATTEMPTS; attempt++) {
@@ -104,11 +112,22 @@ export class RedisCounters implements CounterStore {
     throw new Error('counters vanish right after they are created');
   }
 
-  async read(
+  /** Who asks while the same is being read shares the next reading: a client that polls its usage costs little. */
+  read(
     accountId: string,
     keyId: string | undefined,
     calendar: MonthCalendar,
     room: MinuteRoom = ANY_ROOM,
+  ): Promise<CounterReading> {
+    const read = (): Promise<CounterReading> => this.readNow(accountId, keyId, calendar, room);
+    return room === ANY_ROOM ? this.reading.read(`${accountId}/${keyId ?? ''}`, read) : read();
+  }
+
+  private async readNow(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    room: MinuteRoom,
   ): Promise<CounterReading> {
     const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
     let answer = await this.readCounts(keys, room);
@@ -136,83 +155,9 @@ export class RedisCounters implements CounterStore {
     return (await this.calls.run(READ, keys, [account, key].slice(0, keys.length), READ_DEADLINE_MS)) as number[];
   }
 
-  private groupFor(subject: QuotaSubject, cost: number): Group {
-    const open = subject.gathering as Group | undefined;
-    if (open?.cost === cost) return open;
-    const group = new Group(subject, cost);
-    subject.gathering = group;
-    this.pending.push(group);
-    return group;
-  }
-
-  /** Sends what has gathered, and again until nothing waits. */
-  private async send(): Promise<void> {
-    this.inFlight = true;
-    while (this.pending.length > 0) {
-      const batch = this.takeBatch();
-      try {
-        this.settle(batch, await this.ask(batch));
-      } catch (error) {
-        // Whoever gathered meanwhile would wait for the same deadline again.
-        for (const group of [...batch, ...this.takeAll()]) group.fail(error, this.settling);
-      }
-    }
-    this.inFlight = false;
-  }
-
-  private takeAll(): Group[] {
-    const all = this.pending;
-    this.pending = [];
-    for (const group of all) if (group.subject.gathering === group) group.subject.gathering = undefined;
-    return all;
-  }
-
-  private takeBatch(): Group[] {
-    if (this.pending.length <= LARGEST_BATCH) return this.takeAll();
-    const batch = this.pending.splice(0, LARGEST_BATCH);
-    for (const group of batch) if (group.subject.gathering === group) group.subject.gathering = undefined;
-    return batch;
-  }
-
-  private async ask(batch: readonly Group[]): Promise<number[]> {
-    const keys: string[] = [];
-    const texts: string[] = [];
-    const nowMs = this.clock.now() + this.offsetMs;
-    for (const group of batch) {
-      const { subject, cost, size } = group;
-      group.period = subject.calendar.at(nowMs);
-      keys.push(subject.accountCounterKey, subject.keyCounterKey);
-      texts.push(`${cost} ${size} ${limitsText(subject, group.period)}`);
-    }
-    return numbersOf((await this.calls.run(DECIDE, keys, texts)) as string);
-  }
-
-  /** Hands every waiting request its decision. */
-  private settle(batch: readonly Group[], answer: readonly number[]): void {
-    const nowMs = answer[0] ?? this.clock.now();
-    this.offsetMs = nowMs - this.clock.now();
-    let at = 1;
-    for (const group of batch) {
-      if (answer[at] === -1) void this.seedAndAskAgain(group);
-      else group.resolve(verdictAt(answer, at, nowMs, group.period), this.settling);
-      at += DECIDE_ANSWERS;
-    }
-  }
-
-  /** A counter was missing: a new account or an emptied Redis. Its month comes from the database before anything counts. */
-  private async seedAndAskAgain(group: Group): Promise<void> {
-    try {
-      if (group.seeded >= SEED_ATTEMPTS) throw new Error('counters vanish right after they are created');
-      const { subject, startsFrom } = group;
-      if (startsFrom === undefined) await this.seed(subject.accountId, subject.keyId, group.period);
-      else await this.create([subject.accountCounterKey, subject.keyCounterKey], startsFrom);
-    } catch (error) {
-      group.fail(error, this.settling);
-      return;
-    }
-    group.seeded += 1;
-    this.pending.push(group);
-    if (!this.inFlight) void this.send();
+  private async seedFor({ subject, startsFrom, period }: Group): Promise<void> {
+    if (startsFrom === undefined) await this.seed(subject.accountId, subject.keyId, period);
+    else await this.create([subject.accountCounterKey, subject.keyCounterKey], startsFrom);
   }
 
   private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {

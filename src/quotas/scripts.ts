@@ -8,7 +8,7 @@
  */
 
 /** Functions that every script here begins with. */
-const WINDOW_LUA = `
+export const WINDOW_LUA = `
 local BUCKETS = 61
 
 -- Reads a counter and slides its ring to bucket 'now'. Returns nil when there is no such counter.
@@ -95,21 +95,29 @@ end
 export const DECIDE_ANSWERS = 9;
 
 /**
- * Decides groups of equal requests. KEYS: account counter, key counter, for each group. ARGV: one text for each group, numbers with
- * spaces between them: cost, how many requests, limits (account minute, key minute, account month, key month; -1 is none), month
- * label, time to live (ms, absolute). Answer: one text, numbers with spaces between them: time in ms, then for each group admitted (-1: a
+ * Decides groups of equal requests. KEYS: account counter, key counter, for each group; the node's batch marker. ARGV: one text for
+ * each group, numbers with spaces between them: cost, how many requests, limits (account minute, key minute, account month, key
+ * month; -1 is none), month label, time to live (ms, absolute); then the last instant (ms) at which this may still run, the batch's
+ * number, how long the marker lives (ms; below zero: only where it is new). Answer: one text, numbers with spaces between them: time in ms, then for each group admitted (-1: a
  * counter is missing and must be seeded first), used before in the same order as the limits, oldest bucket of account and
- * key, second from which one more fits for account and key (0: it fits). One text each way, because a client spends more on
- * a hundred small values than Redis does on taking one text apart.
+ * key, second from which one more fits for account and key (0: it fits). Only the time where it came too late: then nothing was
+ * counted. One text each way, because a client spends more on a hundred small values than Redis does on taking one text apart.
+ *
+ * What was counted stands in the marker (number, second, admitted of each group) by the same step: a node that got no answer asks
+ * with `UNDO_LUA`.
  */
 export const DECIDE_LUA = `${WINDOW_LUA}
 local GROUP = '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$'
 local time = redis.call('TIME')
 local now = tonumber(time[1])
-local out = {string.format('%d', now * 1000 + math.floor(tonumber(time[2]) / 1000))}
+local nowMs = now * 1000 + math.floor(tonumber(time[2]) / 1000)
+local out = {string.format('%d', nowMs)}
+local groups = (#KEYS - 1) / 2
+if nowMs > tonumber(ARGV[groups + 1]) then return out[1] end
+local marker, counted = {ARGV[groups + 2], now}, false
 
 local function decide(a, k, text)
-  if not a or not k then return '-1 0 0 0 0 0 0 0 0' end
+  if not a or not k then return '-1 0 0 0 0 0 0 0 0', 0 end
   local cost, wanted, amin, kmin, amon, kmon, period, expireAt = string.match(text, GROUP)
   cost, wanted, period = tonumber(cost), tonumber(wanted), tonumber(period)
   amin, kmin, amon, kmon = tonumber(amin), tonumber(kmin), tonumber(amon), tonumber(kmon)
@@ -128,6 +136,7 @@ local function decide(a, k, text)
   if admitted > 0 and cost > 0 then
     add(a, admitted * cost)
     add(k, admitted * cost)
+    counted = true
     if rolled then
       redis.call('PEXPIREAT', a[1], expireAt)
       redis.call('PEXPIREAT', k[1], expireAt)
@@ -138,11 +147,16 @@ local function decide(a, k, text)
     if amin >= 0 and a[3] + cost > amin then afreed = freed(a, a[3] + cost - amin) end
     if kmin >= 0 and k[3] + cost > kmin then kfreed = freed(k, k[3] + cost - kmin) end
   end
-  return string.format('%d %d %d %d %d %d %d %d %d', admitted, asum, ksum, aused, kused, a[4], k[4], afreed, kfreed)
+  return string.format('%d %d %d %d %d %d %d %d %d', admitted, asum, ksum, aused, kused, a[4], k[4], afreed, kfreed), admitted
 end
 
-for g = 1, #KEYS / 2 do
-  out[g + 1] = decide(load(KEYS[g * 2 - 1], now), load(KEYS[g * 2], now), ARGV[g])
+for g = 1, groups do
+  out[g + 1], marker[g + 2] = decide(load(KEYS[g * 2 - 1], now), load(KEYS[g * 2], now), ARGV[g])
+end
+if counted then
+  local ttl = tonumber(ARGV[groups + 3])
+  local isNew = redis.call('HSET', KEYS[#KEYS], 'b', table.concat(marker, ' ')) == 1
+  if ttl > 0 or isNew then redis.call('PEXPIRE', KEYS[#KEYS], math.abs(ttl)) end
 end
 return table.concat(out, ' ')
 `;
@@ -162,75 +176,46 @@ end
 return 1
 `;
 
-/**
- * Gives a cost back to every window that still holds it. KEYS: counters. ARGV: cost, bucket that it was counted in, month label.
- * Never goes below zero; what has left the ring, or belongs to another month, stays as it is. Answer: time in ms, then for each counter
- * how much its month gave back and what it has used since.
- */
-export const GIVE_BACK_LUA = `${WINDOW_LUA}
+/** Functions that take a cost back. */
+export const BACK_LUA = `${WINDOW_LUA}
 -- The first bucket from 'bucket' on that holds a count; the last one when none does.
 local function counted(w, bucket)
   while bucket < w[2] and (tonumber(redis.call('HGET', w[1], bucket % BUCKETS)) or 0) == 0 do bucket = bucket + 1 end
   return math.min(bucket, w[2])
 end
 
-local time = redis.call('TIME')
-local now = tonumber(time[1])
-local cost, bucket, period = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local out = {now * 1000 + math.floor(tonumber(time[2]) / 1000)}
-for i = 1, #KEYS do
-  local w = load(KEYS[i], now)
-  local month, used = 0, 0
-  if w then
-    if bucket > w[2] - BUCKETS and bucket <= w[2] then
-      local held = tonumber(redis.call('HGET', KEYS[i], bucket % BUCKETS)) or 0
-      local back = math.min(cost, held)
-      if back > 0 then
-        redis.call('HSET', KEYS[i], 'l', w[2], 's', w[3] - back, 'o', w[4], bucket % BUCKETS, held - back)
-        if bucket == w[4] and back == held then redis.call('HSET', KEYS[i], 'o', counted(w, bucket + 1)) end
-      end
-    end
-    if w[5] == period then
-      month = math.min(cost, w[6])
-      used = w[6] - month
-      redis.call('HSET', KEYS[i], 'u', used)
+-- Takes a cost that was counted in 'bucket' out of every window that still holds it; never goes below zero. What has left the ring,
+-- or belongs to another month, stays as it is. Returns how much the month gave back and what it has used since.
+local function back(key, now, cost, bucket, period)
+  local w = load(key, now)
+  if not w then return 0, 0 end
+  if bucket > w[2] - BUCKETS and bucket <= w[2] then
+    local held = tonumber(redis.call('HGET', key, bucket % BUCKETS)) or 0
+    local returned = math.min(cost, held)
+    if returned > 0 then
+      redis.call('HSET', key, 'l', w[2], 's', w[3] - returned, 'o', w[4], bucket % BUCKETS, held - returned)
+      if bucket == w[4] and returned == held then redis.call('HSET', key, 'o', counted(w, bucket + 1)) end
     end
   end
-  out[i * 2], out[i * 2 + 1] = month, used
+  if w[5] ~= period then return 0, 0 end
+  local month = math.min(cost, w[6])
+  redis.call('HSET', key, 'u', w[6] - month)
+  return month, w[6] - month
 end
-return out
 `;
 
 /**
- * Counts what a node admitted while Redis was away, once. KEYS: account counter, key counter, marker. ARGV: how long the marker
- * lives (ms), month label, time to live of the counters (ms, absolute), cost in the month, then second and cost in turn. Answer: -1
- * when a counter is missing and must be seeded first, else 1; then what account and key have used in the month. A marker that
- * exists says that this has been counted already: then nothing changes.
+ * Gives a cost back. KEYS: counters. ARGV: cost, bucket that it was counted in, month label. Answer: time in ms, then for each counter
+ * how much its month gave back and what it has used since.
  */
-export const REPLAY_LUA = `${WINDOW_LUA}
-local now = tonumber(redis.call('TIME')[1])
-local a, k = load(KEYS[1], now), load(KEYS[2], now)
-if not a or not k then return {-1, 0, 0} end
-local label, used = tonumber(ARGV[2]), tonumber(ARGV[4])
-if redis.call('SET', KEYS[3], 1, 'NX', 'PX', ARGV[1]) then
-  for _, w in ipairs({a, k}) do
-    if w[5] < label then
-      w[5], w[6] = label, 0
-      redis.call('PEXPIREAT', w[1], ARGV[3])
-    end
-    if w[5] == label then w[6] = w[6] + used end
-    for i = 5, #ARGV - 1, 2 do
-      local bucket, cost = math.min(tonumber(ARGV[i]), w[2]), tonumber(ARGV[i + 1])
-      if bucket > w[2] - BUCKETS and cost > 0 then
-        if w[3] == 0 or bucket < w[4] then w[4] = bucket end
-        w[3] = w[3] + cost
-        redis.call('HINCRBY', w[1], bucket % BUCKETS, cost)
-      end
-    end
-    redis.call('HSET', w[1], 'l', w[2], 's', w[3], 'o', w[4], 'p', w[5], 'u', w[6])
-  end
+export const GIVE_BACK_LUA = `${BACK_LUA}
+local time = redis.call('TIME')
+local now = tonumber(time[1])
+local out = {now * 1000 + math.floor(tonumber(time[2]) / 1000)}
+for i = 1, #KEYS do
+  out[i * 2], out[i * 2 + 1] = back(KEYS[i], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))
 end
-return {1, a[6], k[6]}
+return out
 `;
 
 /** Numbers per counter in the answer of `READ_LUA`. */

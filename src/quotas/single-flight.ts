@@ -6,7 +6,10 @@ export class SingleFlight {
   run(name: string, work: () => Promise<void>): Promise<void> {
     let running = this.underWay.get(name);
     if (running === undefined) {
-      running = work().finally(() => this.underWay.delete(name));
+      running = work();
+      const forget = (): void => void this.underWay.delete(name);
+      // What came by the same read of a socket as its answer still joins it.
+      running.then(() => setImmediate(forget), forget);
       this.underWay.set(name, running);
     }
     return running;

@@ -7,12 +7,15 @@ import { Problem } from '../errors.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
 import type { Breaker } from './breaker.js';
-import type { CounterStore, GivenBack } from './counter-store.js';
+import type { LosableStore } from './counter-store.js';
 import type { MonthLedger } from './month-ledger.js';
 import type { MonthPeriod } from './month-period.js';
 import { OutageLog, type OutageEntry } from './outage-log.js';
 import type { QuotaCounts, QuotaDecision, QuotaSubject } from './policies.js';
 import type { ProcessCounters } from './process-counters.js';
+
+/** How much of a log is handed in side by side. */
+const REPLAYS_AT_ONCE = 200;
 
 export class StoreLoss {
   private readonly degraded = {
@@ -27,20 +30,24 @@ export class StoreLoss {
   private degradedCountedMs = 0;
 
   constructor(
-    private readonly counters: CounterStore,
+    private readonly counters: LosableStore,
     private readonly breaker: Breaker,
     /** What this node counts on with while the counters are away. */
     private readonly local: ProcessCounters,
     private readonly ledger: MonthLedger,
+    /** Whether the store answers at all; rejects where it does not. */
+    private readonly ask: () => Promise<unknown>,
     private readonly clock: Clock,
     private readonly log: Logger,
   ) {
     METRICS.quotaDegradedSeconds.collect = () => this.countDegradedTime();
   }
 
-  /** Whether a decision may ask the store now. */
+  /** Whether a decision may ask the store now. A lost one is asked whether it is back, but no request waits for that. */
   mayAsk(): boolean {
-    return this.breaker.allows();
+    if (this.breaker.openSinceMs === undefined) return true;
+    void this.probe();
+    return false;
   }
 
   /** Whether the counters answer. */
@@ -48,29 +55,34 @@ export class StoreLoss {
     return this.breaker.openSinceMs === undefined;
   }
 
-  /** Gives back what was admitted here and is still in the log. Undefined where it has been counted in the store since. */
-  giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack> | undefined {
-    return this.outage.takeBack(subject, decision) ? this.local.giveBack(subject, decision) : undefined;
+  /**
+   * Gives back without the store: while it is lost, and what was admitted here and has not been counted there yet. Answers with
+   * what the month gets back; undefined where it must be given back there.
+   */
+  giveBack(subject: QuotaSubject, decision: QuotaDecision): number | undefined {
+    const { source, cost, nowMs, period } = decision;
+    if (this.isOver && (source !== 'local' || !this.outage.holds(subject, period))) return undefined;
+    this.outage.note(subject, -cost, source === 'local' ? nowMs : nowMs - this.counters.aheadMs, period);
+    if (source === 'local') void this.local.giveBack(subject, decision);
+    return subject.calendar.at(this.clock.now()).label === period.label ? cost : 0;
   }
 
   /** Asks a lost store whether it is back, as often as its breaker allows; counts there what is left over. Never rejects. */
-  async probe(ask: () => Promise<unknown>): Promise<void> {
+  async probe(): Promise<void> {
     if (this.isOver && !this.outage.isEmpty) this.startRecovery();
     if (this.isOver || !this.breaker.allows()) return;
-    await ask().then(
-      () => this.storeAnswered(true),
+    await this.ask().then(
+      () => this.startRecovery(),
       () => this.storeAnswered(false),
     );
   }
 
   /** Told by the counters of every call. */
   storeAnswered(answered: boolean): void {
-    if (answered) {
-      if (!this.isOver) this.startRecovery();
-      return;
-    }
+    if (answered) return;
     this.storeErrors.inc();
     if (this.breaker.failed()) {
+      this.local.clear();
       this.degradedCountedMs = this.clock.now();
       METRICS.quotaStoreUp.series('redis').set(0);
       this.log.error({ event: 'quota_store_lost' }, 'Redis does not answer: plans decide by onRedisLoss');
@@ -82,16 +94,18 @@ export class StoreLoss {
   }
 
   /**
-   * The store answers again: what was admitted without it is counted there first, while this node goes on by itself; then, in
-   * one step with nothing left to count, the store decides again. What the database is needed for, and cannot be had, is tried
-   * again later and keeps nobody from the store. Never rejects.
+   * The store answers again: what it may have counted without an answer is taken back, what was admitted without it is counted
+   * there, while this node goes on by itself; then, in one step with nothing left to count, the store decides again. What the
+   * database is needed for, and cannot be had, is tried again later and keeps nobody from the store. Never rejects.
    */
   private async recover(): Promise<void> {
     const failuresBefore = this.storeErrors.value;
-    for (let entries = this.outage.take(); entries.length > 0; entries = this.outage.take()) {
-      const results = await Promise.allSettled(entries.map((entry) => this.replay(entry)));
-      if (this.storeErrors.value > failuresBefore) return;
-      if (results.some(({ status }) => status === 'rejected')) break;
+    const isSure = await this.counters.takeBackUnanswered().catch(() => false);
+    if (isSure) await this.replayAll(failuresBefore);
+    if (this.storeErrors.value > failuresBefore || this.counters.isUnsure) {
+      // The pause begins here also where no call failed.
+      if (!this.isOver) this.breaker.failed();
+      return;
     }
     if (!this.breaker.succeeded()) return;
     this.countDegradedTime();
@@ -100,12 +114,28 @@ export class StoreLoss {
     this.log.warn({ event: 'quota_store_back' }, 'Redis answers again: limits are shared by all nodes again');
   }
 
+  private async replayAll(failuresBefore: number): Promise<void> {
+    for (let entries = this.outage.take(); entries.length > 0; entries = this.outage.take()) {
+      let waitsForDatabase = false;
+      for (let at = 0; at < entries.length; at += REPLAYS_AT_ONCE) {
+        const results = await Promise.allSettled(
+          entries.slice(at, at + REPLAYS_AT_ONCE).map((entry) => this.replay(entry)),
+        );
+        if (this.storeErrors.value > failuresBefore) {
+          for (const entry of entries.slice(at + REPLAYS_AT_ONCE)) this.outage.restore(entry);
+          return;
+        }
+        waitsForDatabase ||= results.some(({ status }) => status === 'rejected');
+      }
+      if (waitsForDatabase) return;
+    }
+  }
+
   private async replay(entry: OutageEntry): Promise<void> {
     const { subject, period } = entry;
     try {
-      const counted = await this.counters.replay?.(entry);
+      const counted = await this.counters.replay(entry);
       METRICS.quotaReplays.series('counted').inc();
-      if (counted === undefined) return;
       if (subject.lastSeenMonth !== period.label) this.ledger.monthEnded(subject);
       subject.lastSeen = { ...lastSeen(subject, period), ...counted };
       subject.lastSeenMonth = period.label;
@@ -172,7 +202,7 @@ export class StoreLoss {
   ): QuotaDecision | Promise<QuotaDecision> {
     if (decision instanceof Promise) return decision.then((made) => this.logged(subject, made));
     if (decision.admitted) {
-      this.outage.note(subject, decision);
+      this.outage.note(subject, decision.cost, decision.nowMs, decision.period);
       if (this.isOver) this.startRecovery();
     }
     return decision;

@@ -30,6 +30,14 @@ export function replayMarkerKey(accountId: string, id: string): string {
   return `${PREFIX}:r:{${accountId}}:${id}`;
 }
 
+/** Hash: which batch of decisions of a node ran last, and what it admitted. Lives for `BATCH_MARKER_MS`, renewed every minute. */
+export function batchMarkerKey(nodeId: string): string {
+  return `${PREFIX}:b:${nodeId}`;
+}
+
+/** Longer than any node is cut off from Redis and comes back with the question whether its last batch ran. */
+export const BATCH_MARKER_MS = 24 * 3_600_000;
+
 /** Longer than any node tries to hand its counts in. */
 export const REPLAY_MARKER_MS = 24 * 3_600_000;
 

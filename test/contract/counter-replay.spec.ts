@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quotas/month-period.js';
 import { OutageLog, type OutageEntry } from '../../src/quotas/outage-log.js';
-import type { QuotaDecision } from '../../src/quotas/policies.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { timedRedisCounters, type TimedCounters } from '../support/timed-redis.js';
@@ -26,7 +25,7 @@ describeWithRedis('requests of an outage', () => {
     const log = new OutageLog();
     for (const [agoMs, cost] of admitted) {
       const atMs = nowMs - agoMs;
-      log.note(subject, { cost, nowMs: atMs, period: monthPeriodAt(atMs) } as QuotaDecision);
+      log.note(subject, cost, atMs, monthPeriodAt(atMs));
     }
     const [entry] = log.take();
     return entry!;

@@ -39,8 +39,11 @@ describeWithRedis('counters in Redis, by its own time', () => {
 
   it('leave no key that does not expire, and none before the month has ended', async () => {
     await node().decide(subjectWith({}), 1);
-    const keys = await client.keys('*');
+    const keys = await client.keys('tg:q:*');
     expect(keys).toHaveLength(2);
+    const markers = await client.keys('tg:b:*');
+    expect(await client.keys('*')).toHaveLength(keys.length + markers.length);
+    for (const marker of markers) expect(await client.pttl(marker)).toBeGreaterThan(0);
     for (const key of keys) expect(await client.pexpiretime(key)).toBeGreaterThan(monthPeriodAt(Date.now()).endMs);
   });
 

@@ -33,7 +33,7 @@ describeWithRedis('requests that were admitted without the store', () => {
     const local = new ProcessCounters(systemClock, months, 'local');
     const ledger = new MonthLedger(database.db, systemClock);
     const windows = new ProcessThrottleWindows(systemClock);
-    loss = new StoreLoss(counters, new Breaker(systemClock), local, ledger, systemClock, log);
+    loss = new StoreLoss(counters, new Breaker(systemClock), local, ledger, () => client.ping(), systemClock, log);
     storage = new QuotaStorage(counters, loss, ledger, windows, systemClock, log);
   });
   afterEach(async () => {
@@ -48,13 +48,13 @@ describeWithRedis('requests that were admitted without the store', () => {
     expect((await storage.decide(known, 1)).source).toBe('store');
     months.failure = new Error('no database');
     expect((await storage.decide(fresh, 3)).source).toBe('local');
-    await loss.probe(() => client.ping());
+    await loss.probe();
     expect(storage.storeUp).toBe(true);
     expect((await storage.decide(known, 1)).source).toBe('store');
 
     months.failure = undefined;
     await eventually('the new account is counted in the store', async () => {
-      await loss.probe(() => client.ping());
+      await loss.probe();
       return (await usedOf('acc_fresh')) === 3;
     });
     expect(await usedOf('acc_known')).toBe(2);
@@ -66,7 +66,7 @@ describeWithRedis('requests that were admitted without the store', () => {
     loss.storeAnswered(false);
     for (let request = 0; request < 5; request++) expect((await storage.decide(subject, 1)).source).toBe('local');
     await eventually('the store is up', async () => {
-      await loss.probe(() => client.ping());
+      await loss.probe();
       return storage.storeUp;
     });
     const decision = await storage.decide(subject, 1);
@@ -80,7 +80,7 @@ describeWithRedis('requests that were admitted without the store', () => {
     const [kept, returned] = [await storage.decide(subject, 1), await storage.decide(subject, 1)];
     expect([kept.source, returned.source]).toEqual(['local', 'local']);
     await eventually('the store is up', async () => {
-      await loss.probe(() => client.ping());
+      await loss.probe();
       return storage.storeUp;
     });
     expect(await usedOf('acc_1')).toBe(3);

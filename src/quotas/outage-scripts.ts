@@ -1,0 +1,60 @@
+/** The way back from an outage, as Redis runs it: each of these changes counts once, however often it is sent. */
+import { BACK_LUA } from './scripts.js';
+
+/**
+ * Takes back what a batch admitted whose answer nobody got, once. KEYS: as the batch had them. ARGV: the batch's number, the last
+ * instant (ms) at which it may still run, then cost and month label of each group. Answer: -1 while it may still run: ask
+ * again; 0 when it did not run or has been taken back; 1 when it was taken back now.
+ */
+export const UNDO_LUA = `${BACK_LUA}
+local time = redis.call('TIME')
+local now = tonumber(time[1])
+if now * 1000 + math.floor(tonumber(time[2]) / 1000) <= tonumber(ARGV[2]) then return -1 end
+local marker = {}
+for word in string.gmatch(redis.call('HGET', KEYS[#KEYS], 'b') or '', '%S+') do marker[#marker + 1] = word end
+if marker[1] ~= ARGV[1] then return 0 end
+for g = 1, (#KEYS - 1) / 2 do
+  local cost, period = tonumber(ARGV[g * 2 + 1]) * tonumber(marker[g + 2]), tonumber(ARGV[g * 2 + 2])
+  if cost > 0 then
+    back(KEYS[g * 2 - 1], now, cost, tonumber(marker[2]), period)
+    back(KEYS[g * 2], now, cost, tonumber(marker[2]), period)
+  end
+end
+redis.call('HSET', KEYS[#KEYS], 'b', '')
+return 1
+`;
+
+/**
+ * Counts what a node admitted while Redis was away, once. KEYS: account counter, key counter, marker. ARGV: how long the marker
+ * lives (ms), month label, time to live of the counters (ms, absolute), cost in the month, then second and cost in turn; a
+ * cost below zero was given back. Answer: -1
+ * when a counter is missing and must be seeded first, else 1; then what account and key have used in the month. A marker that
+ * exists says that this has been counted already: then nothing changes.
+ */
+export const REPLAY_LUA = `${BACK_LUA}
+local now = tonumber(redis.call('TIME')[1])
+local a, k = load(KEYS[1], now), load(KEYS[2], now)
+if not a or not k then return {-1, 0, 0} end
+local label, used = tonumber(ARGV[2]), tonumber(ARGV[4])
+if redis.call('SET', KEYS[3], 1, 'NX', 'PX', ARGV[1]) then
+  for _, w in ipairs({a, k}) do
+    if w[5] < label then
+      w[5], w[6] = label, 0
+      redis.call('PEXPIREAT', w[1], ARGV[3])
+    end
+    if w[5] == label then w[6] = math.max(0, w[6] + used) end
+    for i = 5, #ARGV - 1, 2 do
+      local bucket, cost = math.min(tonumber(ARGV[i]), w[2]), tonumber(ARGV[i + 1])
+      if cost < 0 then cost = -math.min(-cost, tonumber(redis.call('HGET', w[1], bucket % BUCKETS)) or 0) end
+      if bucket > w[2] - BUCKETS and cost ~= 0 then
+        if w[3] == 0 or bucket < w[4] then w[4] = bucket end
+        w[3] = w[3] + cost
+        redis.call('HINCRBY', w[1], bucket % BUCKETS, cost)
+        if bucket == w[4] then w[4] = counted(w, bucket) end
+      end
+    end
+    redis.call('HSET', w[1], 'l', w[2], 's', w[3], 'o', w[4], 'p', w[5], 'u', w[6])
+  end
+end
+return {1, a[6], k[6]}
+`;

@@ -1,0 +1,51 @@
+/** Readings that are shared are never older than the question. */
+import { describe, expect, it } from '@jest/globals';
+import { SharedNext } from './shared-next.js';
+
+describe('a shared reading', () => {
+  function countingReads() {
+    const finish: ((error?: Error) => void)[] = [];
+    const shared = new SharedNext<number>();
+    const read = (name = 'a'): Promise<number> =>
+      shared.read(
+        name,
+        () =>
+          new Promise((resolve, reject) => {
+            const number = finish.length;
+            finish.push((error) => (error === undefined ? resolve(number) : reject(error)));
+          }),
+      );
+    return { finish, read };
+  }
+
+  it('is the next one for all who ask while one is under way', async () => {
+    const { finish, read } = countingReads();
+    const answers = [read(), read(), read()];
+    finish[0]!();
+    expect(await answers[0]).toBe(0);
+    await Promise.resolve();
+    expect(finish).toHaveLength(2);
+    finish[1]!();
+    expect(await Promise.all(answers)).toEqual([0, 1, 1]);
+    const after = read();
+    finish[2]!();
+    expect(await after).toBe(2);
+  });
+
+  it('is one for each name', () => {
+    const { finish, read } = countingReads();
+    void read('a');
+    void read('b');
+    expect(finish).toHaveLength(2);
+  });
+
+  it('that fails takes nobody with it who asked later', async () => {
+    const { finish, read } = countingReads();
+    const [first, second] = [read(), read()];
+    finish[0]!(new Error('away'));
+    await expect(first).rejects.toThrow('away');
+    await Promise.resolve();
+    finish[1]!();
+    expect(await second).toBe(1);
+  });
+});

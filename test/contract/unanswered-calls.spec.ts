@@ -1,0 +1,146 @@
+/** A call to Redis without an answer: whatever became of it, every admitted request is counted once. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { systemClock } from '../../src/clock.js';
+import { openRedisQuotas, type Quotas } from '../../src/quotas/open-quotas.js';
+import type { QuotaDecision, QuotaSubject } from '../../src/quotas/policies.js';
+import { connectRedis, redisReady } from '../../src/redis/connect.js';
+import { testDatabase } from '../support/database.js';
+import { describeWithOwnRedis } from '../support/describe-with.js';
+import { eventually, sleep } from '../support/processes.js';
+import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+
+/** Longer than a call may still run after it was sent. */
+const TOO_LATE_MS = 200;
+
+describeWithOwnRedis('a call that got no answer', () => {
+  const log = pino({ level: 'silent' });
+  let redis: RedisServer;
+  let direct: Redis;
+  let proxy: TcpProxy;
+  let database: Awaited<ReturnType<typeof testDatabase>>;
+  let quotas: Quotas;
+  let subject: QuotaSubject;
+  beforeEach(async () => {
+    redis = await startRedis();
+    direct = connectRedis(redis.url, 'test', { warn: () => {} });
+    await redisReady(direct, 5_000);
+    proxy = await startTcpProxy(redis.port);
+    database = await testDatabase('sqlite');
+    quotas = await openRedisQuotas(
+      { db: database.db, kind: database.kind, clock: systemClock, log },
+      `redis://127.0.0.1:${proxy.port}`,
+    );
+    subject = subjectWith({ accountMinute: 1_000, keyMonth: 1_000 });
+    await decide();
+  });
+  afterEach(async () => {
+    proxy.release();
+    await quotas.stop();
+    await proxy.close();
+    direct.disconnect();
+    await redis.stop();
+    await database.close();
+  });
+
+  const decide = async (cost = 1): Promise<QuotaDecision> => quotas.storage.decide(subject, cost);
+  const decideMany = (count: number) => Promise.all(Array.from({ length: count }, () => decide()));
+  const stored = async () => Number((await direct.hget(subject.accountCounterKey, 'u')) ?? 0);
+  const isBack = () => eventually('Redis is back', async () => quotas.storage.storeUp);
+  /** Month and minute of account and key. */
+  const used = async (): Promise<number[]> => {
+    const reading = await quotas.storage.read(subject.accountId, subject.keyId, UTC_MONTHS);
+    return Object.values(reading.used);
+  };
+  const expectUsed = async (count: number) => expect(await used()).toEqual([count, count, count, count]);
+
+  it('because Redis ran it although the answer came late is taken back: its requests were decided here', async () => {
+    proxy.holdAnswers();
+    const decisions = await decideMany(20);
+    expect(decisions.map(({ source }) => source)).toEqual(decisions.map(() => 'local'));
+    // The first left alone, the others had gathered behind it.
+    expect(await stored()).toBe(2);
+    await sleep(TOO_LATE_MS);
+    proxy.release();
+    await isBack();
+    await expectUsed(21);
+  });
+
+  it('because the connection broke after Redis ran it is taken back', async () => {
+    proxy.holdAnswers();
+    const waiting = decideMany(20);
+    await eventually('Redis has run it', async () => (await stored()) === 2);
+    proxy.cut();
+    proxy.release();
+    expect((await waiting).map(({ source }) => source)).toEqual((await waiting).map(() => 'local'));
+    await isBack();
+    await expectUsed(21);
+  });
+
+  it('because it was on the way for too long counts nothing when it arrives', async () => {
+    proxy.holdRequests();
+    await decideMany(20);
+    await sleep(TOO_LATE_MS);
+    expect(await stored()).toBe(1);
+    proxy.release();
+    await isBack();
+    await expectUsed(21);
+  });
+
+  it('from a frozen Redis counts once, whenever it thaws', async () => {
+    let admitted = 1;
+    for (const frozenMs of [60, 75, 90, 110, 300]) {
+      redis.pause();
+      const waiting = decideMany(10);
+      await sleep(frozenMs);
+      redis.resume();
+      await waiting;
+      admitted += 10;
+      await isBack();
+      await expectUsed(admitted);
+    }
+  });
+
+  it('and was admitted nothing takes nothing back', async () => {
+    const full = subjectWith({ keyMonth: 0 });
+    proxy.holdAnswers();
+    await quotas.storage.decide(full, 1);
+    await sleep(TOO_LATE_MS);
+    proxy.release();
+    await isBack();
+    await expectUsed(1);
+  });
+
+  it('while what was admitted meanwhile was handed in: that counts once, and what came after it as well', async () => {
+    proxy.holdAnswers();
+    await decideMany(5);
+    await sleep(TOO_LATE_MS);
+    // Everything arrives there; no answer says so until the replay has run at least once.
+    const replayed = async () => (await direct.keys('tg:r:*')).length > 0;
+    const letThrough = setInterval(() => {
+      proxy.release();
+      setImmediate(() => proxy.holdAnswers());
+    }, 20);
+    await eventually('the replay has run', replayed).finally(() => clearInterval(letThrough));
+    proxy.holdAnswers();
+    await decideMany(3);
+    proxy.release();
+    await isBack();
+    await expectUsed(9);
+  });
+
+  it('and a cost given back meanwhile is given back once, wherever it had been counted', async () => {
+    const before = await decide(4);
+    proxy.holdAnswers();
+    const [local] = await decideMany(5);
+    quotas.storage.giveBack(subject, before);
+    quotas.storage.giveBack(subject, local!);
+    await sleep(TOO_LATE_MS);
+    proxy.release();
+    await isBack();
+    await expectUsed(1 + 4);
+  });
+});
