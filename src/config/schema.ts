@@ -13,7 +13,8 @@ const ADDRESS_MESSAGE = 'must be an address or a block such as 10.0.0.0/8';
 const port = z.int().min(0).max(65_535);
 /** Largest integer of a structured field (RFC 9651 section 3.3.1): what `RateLimit` can carry. */
 export const LARGEST_LIMIT = 999_999_999_999_999;
-const limit = z.int().min(0).max(LARGEST_LIMIT);
+// The bounds come first: `z.int()` has bounds of its own, and would name those.
+const limit = z.number().min(0).max(LARGEST_LIMIT).int();
 const date = z
   .union([z.iso.date(DATE_MESSAGE), z.iso.datetime({ offset: true, error: DATE_MESSAGE })], DATE_MESSAGE)
   .nullable();
