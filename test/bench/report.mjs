@@ -101,14 +101,14 @@ export function writeResult(result) {
 
 /** Replaces the table of docs/benchmarks.md. */
 export function writeDocs(result) {
-  const text = readFileSync(DOCS, 'utf8');
-  const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];
-  if (begin < 0 || end < begin) throw new Error('docs/benchmarks.md has lost the marks of its table.');
-  const parts = [
-    BEGIN,
-    caption(result),
-    table(result.gateways),
-    ...warnings(result.gateways).map((line) => `> ${line}`),
-  ];
-  writeFileSync(DOCS, `${text.slice(0, begin)}${parts.join('\n\n')}\n\n${text.slice(end)}`);
+  const notes = warnings(result.gateways).map((line) => `> ${line}`);
+  replaceInDocs(BEGIN, END, [caption(result), table(result.gateways), ...notes].join('\n\n'));
+}
+
+/** Replaces what stands between two marks of docs/benchmarks.md. */
+export function replaceInDocs(begin, end, text) {
+  const page = readFileSync(DOCS, 'utf8');
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+  if (from < 0 || to < from) throw new Error('docs/benchmarks.md has lost the marks of its table.');
+  writeFileSync(DOCS, `${page.slice(0, from)}${begin}\n\n${text}\n\n${page.slice(to)}`);
 }

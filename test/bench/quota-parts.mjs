@@ -1,0 +1,86 @@
+/** What both halves of the quota benchmark need: subjects, a database, figures. */
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
+
+const { openDatabase } = await dist('database/connect.js');
+const { systemClock } = await dist('clock.js');
+const { calendarOf } = await dist('quotas/month-period.js');
+const { QuotaSubject } = await dist('quotas/policies.js');
+export const { openProcessQuotas, openRedisQuotas } = await dist('quotas/open-quotas.js');
+export const { accountCounterKey, apiKeyCounterKey } = await dist('redis/keys.js');
+
+/** Never reached: what is measured is the decision, not the refusal. */
+const LIMITS = { keyMinute: 1e9, accountMinute: 1e9, accountMonth: 1e12, keyMonth: 1e12 };
+
+const silent = () => {};
+const LOG = { debug: silent, info: silent, warn: silent, error: silent };
+
+/** How often a decision that a busy machine made too late is asked again. */
+const ATTEMPTS = 50;
+const PAUSE_MS = 100;
+
+/** Decisions that were not answered within the deadline: the machine was busy with something else. */
+export const late = { decisions: 0 };
+
+/** An embedded database in a folder, as `parts` of `openProcessQuotas` and `openRedisQuotas`. */
+export async function openParts(dataDir) {
+  const database = await openDatabase({ dataDir });
+  return { database, parts: { db: database.db, clock: systemClock, log: LOG } };
+}
+
+/** The subject of the key at `index` of an account. A plan with all four windows. */
+export function subjectOf(account, index = 0) {
+  return new QuotaSubject(
+    `acc_${String(account).padStart(25, '0')}`,
+    `key_${String(account).padStart(20, '0')}${String(index).padStart(5, '0')}`,
+    LIMITS,
+    'closed',
+    calendarOf('Europe/Vienna', 1),
+  );
+}
+
+export function subjectsOf(accounts, keysEach = 1) {
+  const subjects = [];
+  for (let account = 0; account < accounts; account++) {
+    for (let index = 0; index < keysEach; index++) subjects.push(subjectOf(account, index));
+  }
+  return subjects;
+}
+
+/** One decision; a refusal would be a mistake of the benchmark. */
+export async function admit(storage, subject) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const decision = await storage.decide(subject, 1);
+      if (decision.admitted && decision.source === 'store') return;
+    } catch (error) {
+      if (error.code !== 'quota_unavailable' || attempt === ATTEMPTS) throw error;
+      late.decisions += 1;
+      await sleep(PAUSE_MS);
+      continue;
+    }
+    throw new Error('a decision of the benchmark was not admitted');
+  }
+}
+
+export async function admitAll(storage, subjects, atOnce = 512) {
+  for (let at = 0; at < subjects.length; at += atOnce) {
+    await Promise.all(subjects.slice(at, at + atOnce).map((subject) => admit(storage, subject)));
+  }
+}
+
+export const median = (values) => values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)];
+
+/** In an order that no cache foresees, the same in every run. */
+export function shuffled(values) {
+  const mixed = [...values];
+  let seed = 12_345;
+  for (let last = mixed.length - 1; last > 0; last--) {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+    const other = seed % (last + 1);
+    [mixed[last], mixed[other]] = [mixed[other], mixed[last]];
+  }
+  return mixed;
+}
