@@ -225,6 +225,11 @@ export const METRICS = {
   ),
   usageRows: counter('trailgate_usage_rows_total', 'Rows of usage and month counts that were written.'),
   usageFlushLag: gauge('trailgate_usage_flush_lag_seconds', 'Age of the oldest count that is not yet in the database.'),
+  quotaCounters: gauge(
+    'trailgate_quota_process_counters',
+    'Accounts and keys that have counters in this process, by kind.',
+    'kind',
+  ),
   quotaNotices: counter(
     'trailgate_quota_notices_total',
     'Notices that a month is nearly or wholly used up, by policy and threshold in percent.',

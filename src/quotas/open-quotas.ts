@@ -8,6 +8,7 @@ import { METRICS } from '../metrics.js';
 import { connectRedis, redisReady } from '../redis/connect.js';
 import { warnOfRisks } from '../redis/risks.js';
 import { Breaker } from './breaker.js';
+import { FlushRounds } from './flush-rounds.js';
 import { MonthLedger } from './month-ledger.js';
 import { ProcessCounters } from './process-counters.js';
 import { QuotaStorage } from './quota-storage.js';
@@ -19,6 +20,7 @@ import { UsageTable } from './usage-table.js';
 import { ProcessThrottleWindows, RedisThrottleWindows } from './throttle-windows.js';
 
 const REDIS_START_TIMEOUT_MS = 5_000;
+const FORGET_INTERVAL_MS = 1_000;
 const PROBE_INTERVAL_MS = 1_000;
 
 export interface Quotas {
@@ -40,18 +42,29 @@ export interface QuotaParts {
 /** Counters in this process. */
 export function openProcessQuotas({ db, kind, clock, log }: QuotaParts): Quotas {
   const ledger: MonthLedger = new MonthLedger(db, clock, (subject) => counters.monthUsed(subject));
-  const counters = new ProcessCounters(clock, ledger);
+  const rounds = new FlushRounds();
+  const counters = new ProcessCounters(clock, ledger, 'store', rounds);
   METRICS.quotaStoreUp.series('process').set(1);
   const windows = new ProcessThrottleWindows(clock);
   const storage = new QuotaStorage(counters, undefined, ledger, windows, clock, log);
   const recorder = new UsageRecorder(clock);
   const isShared = false;
-  const flush = new UsageFlush(new UsageTable(db, kind, isShared), ledger, recorder, clock, log, { isShared });
+  const options = { isShared, rounds };
+  const flush = new UsageFlush(new UsageTable(db, kind, isShared), ledger, recorder, clock, log, options);
+  const forgetting = setInterval(() => counters.forgetIdle(), FORGET_INTERVAL_MS);
+  forgetting.unref();
+  METRICS.quotaCounters.collect = () => {
+    METRICS.quotaCounters.series('account').set(counters.size.accounts);
+    METRICS.quotaCounters.series('key').set(counters.size.keys);
+  };
   return {
     storage,
     recorder,
     start: (intervalMs) => flush.start(intervalMs),
-    stop: () => flush.stop(),
+    stop: () => {
+      clearInterval(forgetting);
+      return flush.stop();
+    },
   };
 }
 

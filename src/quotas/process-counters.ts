@@ -10,7 +10,10 @@ import {
   type MonthCount,
   type MonthSource,
 } from './counter-store.js';
+import { Counter } from './counter.js';
 import { decisionFor } from './decision.js';
+import type { FlushRounds } from './flush-rounds.js';
+import { IdleSweep } from './idle-sweep.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import {
   MINUTE_BUCKETS,
@@ -20,51 +23,49 @@ import {
   type QuotaDecision,
   type QuotaSubject,
 } from './policies.js';
+import { RingPool } from './ring-pool.js';
 import { SingleFlight } from './single-flight.js';
-import { SlidingWindow } from './sliding-window.js';
 
-/** The counter of one account or one key. */
-class Counter {
-  readonly minute = new SlidingWindow();
-  /** The month before, until its last count has been handed out; 0: none. */
-  endedMonth = 0;
-  endedUsed = 0;
-
-  constructor(
-    public month: number,
-    public used: number,
-  ) {}
-
-  /** Brings both windows to now. */
-  advance(bucket: number, period: MonthPeriod): void {
-    this.minute.slideTo(bucket);
-    if (this.month < period.label) {
-      this.endedMonth = this.month;
-      this.endedUsed = this.used;
-      this.month = period.label;
-      this.used = 0;
-    }
-  }
-
-  /** Counts since the last call: of the current month, and the last one of the month that ended since. */
-  takeCounts(): MonthCount[] {
-    const counts = [{ month: this.month, used: this.used }];
-    if (this.endedMonth !== 0) counts.push({ month: this.endedMonth, used: this.endedUsed });
-    this.endedMonth = 0;
-    return counts;
-  }
-}
+/** Counters of each kind that one look for idle ones goes through: well under a millisecond. */
+const SWEEP_COUNTERS = 5_000;
 
 export class ProcessCounters implements CounterStore {
   private readonly accounts = new Map<string, Counter>();
   private readonly keys = new Map<string, Counter>();
   private readonly seeding = new SingleFlight();
+  private rings = new RingPool();
+  private readonly sweeps = [new IdleSweep(this.accounts), new IdleSweep(this.keys)];
+  private forgotten = 0;
 
   constructor(
     private readonly clock: Clock,
     private readonly source: MonthSource,
     private readonly reportAs: 'store' | 'local' = 'store',
+    /** How far the counts have been written; without it no counter is ever forgotten. */
+    private readonly flushes?: FlushRounds,
   ) {}
+
+  /** Accounts and keys that have a counter here. */
+  get size(): { readonly accounts: number; readonly keys: number } {
+    return { accounts: this.accounts.size, keys: this.keys.size };
+  }
+
+  /**
+   * Forgets counters that nobody has used for two minutes and whose month stands in the database, from where they come back
+   * with the next request. Call it every second or so: it looks at some of them only.
+   */
+  forgetIdle(): void {
+    const { flushes } = this;
+    if (flushes === undefined) return;
+    const bucket = Math.floor(this.clock.now() / 1_000);
+    const mayGo = (counter: Counter): boolean => {
+      if (counter.usedInFlush >= flushes.written || !counter.isIdle(bucket)) return false;
+      counter.release();
+      this.forgotten += 1;
+      return true;
+    };
+    for (const sweep of this.sweeps) sweep.run(SWEEP_COUNTERS, mayGo);
+  }
 
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
     const nowMs = this.clock.now();
@@ -76,6 +77,10 @@ export class ProcessCounters implements CounterStore {
   }
 
   async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack> {
+    if (this.flushes !== undefined && !subject.isShadow && !this.has(subject)) {
+      // The answer took longer than the counters were kept.
+      await this.seed(subject.accountId, subject.keyId, subject.calendar.at(this.clock.now()));
+    }
     const nowMs = this.clock.now();
     const period = subject.calendar.at(nowMs);
     const bucket = Math.floor(decision.nowMs / 1_000);
@@ -86,7 +91,8 @@ export class ProcessCounters implements CounterStore {
       fromMonth = 0;
       if (counter === undefined) continue;
       counter.advance(Math.floor(nowMs / 1_000), period);
-      counter.minute.giveBack(bucket, decision.cost);
+      counter.usedInFlush = this.flushes?.begun ?? 0;
+      counter.giveBack(bucket, decision.cost);
       if (counter.month !== decision.period.label) continue;
       fromMonth = Math.min(decision.cost, counter.used);
       counter.used -= fromMonth;
@@ -150,10 +156,13 @@ export class ProcessCounters implements CounterStore {
   seedFrom(subject: QuotaSubject, seen: QuotaCounts, seenAtMs: number, period: MonthPeriod): void {
     const bucket = Math.floor(seenAtMs / 1_000);
     if (!this.accounts.has(subject.accountCounterKey)) {
-      this.accounts.set(subject.accountCounterKey, counterFrom(period, seen.accountMonth, bucket, seen.accountMinute));
+      this.accounts.set(
+        subject.accountCounterKey,
+        this.counterFrom(period, seen.accountMonth, bucket, seen.accountMinute),
+      );
     }
     if (!this.keys.has(subject.keyCounterKey)) {
-      this.keys.set(subject.keyCounterKey, counterFrom(period, seen.keyMonth, bucket, seen.keyMinute));
+      this.keys.set(subject.keyCounterKey, this.counterFrom(period, seen.keyMonth, bucket, seen.keyMinute));
     }
   }
 
@@ -176,6 +185,7 @@ export class ProcessCounters implements CounterStore {
   clear(): void {
     this.accounts.clear();
     this.keys.clear();
+    this.rings = new RingPool();
   }
 
   private judge(
@@ -189,12 +199,13 @@ export class ProcessCounters implements CounterStore {
     const bucket = Math.floor(nowMs / 1_000);
     account.advance(bucket, period);
     key.advance(bucket, period);
+    account.usedInFlush = key.usedInFlush = this.flushes?.begun ?? 0;
     const before = countsOf(account, key);
     const admitted = roomFor(subject.limits, before, cost) > 0 ? 1 : 0;
     if (admitted === 1 && cost > 0) {
-      account.minute.add(cost);
+      account.add(cost);
       account.used += cost;
-      key.minute.add(cost);
+      key.add(cost);
       key.used += cost;
     }
     return decisionFor(
@@ -206,11 +217,11 @@ export class ProcessCounters implements CounterStore {
         period,
         admitted,
         before,
-        accountOldest: account.minute.oldest,
-        keyOldest: key.minute.oldest,
+        accountOldest: account.oldest,
+        keyOldest: key.oldest,
         accountFreedAt:
-          admitted === 1 ? 0 : account.minute.freedAt(before.accountMinute + cost - subject.limits.accountMinute),
-        keyFreedAt: admitted === 1 ? 0 : key.minute.freedAt(before.keyMinute + cost - subject.limits.keyMinute),
+          admitted === 1 ? 0 : account.freedAt(before.accountMinute + cost - subject.limits.accountMinute),
+        keyFreedAt: admitted === 1 ? 0 : key.freedAt(before.keyMinute + cost - subject.limits.keyMinute),
       },
       0,
     );
@@ -232,40 +243,56 @@ export class ProcessCounters implements CounterStore {
   /** Creates the missing counters from the database. Whoever comes second finds them and leaves them as they are. */
   private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
     return this.seeding.run(`${accountId}/${keyId ?? ''}`, async () => {
-      const used = await this.source.usedInMonth(accountId, keyId, period);
+      let forgotten: number;
+      let used: Awaited<ReturnType<MonthSource['usedInMonth']>>;
+      do {
+        ({ forgotten } = this);
+        used = await this.source.usedInMonth(accountId, keyId, period);
+        // What was forgotten meanwhile may have counted, and been written, after this was read.
+      } while (forgotten !== this.forgotten);
       this.create(accountCounterKey(accountId), keyId && apiKeyCounterKey(accountId, keyId), { period, ...used });
     });
   }
 
+  private has({ accountCounterKey: account, keyCounterKey: key }: QuotaSubject): boolean {
+    return this.accounts.has(account) && this.keys.has(key);
+  }
+
   /** Creates the counters that do not exist. */
   private create(account: string, key: string | undefined, used: MonthStart): void {
-    if (!this.accounts.has(account)) this.accounts.set(account, new Counter(used.period.label, used.account));
-    if (key !== undefined && !this.keys.has(key)) this.keys.set(key, new Counter(used.period.label, used.key));
+    if (!this.accounts.has(account)) this.accounts.set(account, this.counter(used.period, used.account));
+    if (key !== undefined && !this.keys.has(key)) this.keys.set(key, this.counter(used.period, used.key));
+  }
+
+  private counter({ label }: MonthPeriod, used: number): Counter {
+    const counter = new Counter(this.rings, label, used);
+    counter.usedInFlush = this.flushes?.begun ?? 0;
+    return counter;
+  }
+
+  private counterFrom(period: MonthPeriod, used: number, bucket: number, minuteUsed: number): Counter {
+    const counter = this.counter(period, used);
+    counter.slideTo(bucket);
+    if (minuteUsed > 0) counter.add(minuteUsed);
+    return counter;
   }
 }
 
 function countsOf(account: Counter | undefined, key: Counter | undefined): QuotaCounts {
   return {
-    keyMinute: key?.minute.sum ?? 0,
-    accountMinute: account?.minute.sum ?? 0,
+    keyMinute: key?.sum ?? 0,
+    accountMinute: account?.sum ?? 0,
     accountMonth: account?.used ?? 0,
     keyMonth: key?.used ?? 0,
   };
 }
 
-function counterFrom(period: MonthPeriod, used: number, bucket: number, minuteUsed: number): Counter {
-  const counter = new Counter(period.label, used);
-  counter.minute.slideTo(bucket);
-  if (minuteUsed > 0) counter.minute.add(minuteUsed);
-  return counter;
-}
-
 function resetMs(counter: Counter | undefined): number {
-  if (counter === undefined || counter.minute.sum === 0) return 0;
-  return (counter.minute.oldest + MINUTE_BUCKETS) * 1_000;
+  if (counter === undefined || counter.sum === 0) return 0;
+  return (counter.oldest + MINUTE_BUCKETS) * 1_000;
 }
 
 function freedAtMs(counter: Counter | undefined, room: number): number {
-  const over = (counter?.minute.sum ?? 0) - room;
-  return counter === undefined || over <= 0 ? 0 : counter.minute.freedAt(over) * 1_000;
+  const over = (counter?.sum ?? 0) - room;
+  return counter === undefined || over <= 0 ? 0 : counter.freedAt(over) * 1_000;
 }

@@ -143,10 +143,13 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
   /** Notes a decision for the database, and for the time when the store is lost. */
   made(subject: QuotaSubject, decision: QuotaDecision): QuotaDecision {
     if (subject.isShadow) return decision;
-    if (subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
-    subject.lastSeen = decision.used;
-    subject.lastSeenAtMs = decision.nowMs;
-    subject.lastSeenMonth = decision.period.label;
+    // For the time when the store is lost; counters that cannot be are asked themselves.
+    if (this.loss !== undefined) {
+      if (subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
+      subject.lastSeen = decision.used;
+      subject.lastSeenAtMs = decision.nowMs;
+      subject.lastSeenMonth = decision.period.label;
+    }
     if (decision.admitted) {
       this.ledger.note(subject, decision);
       if (subject.shadow !== undefined) this.shadows.judge(subject.shadow, decision);

@@ -57,6 +57,26 @@ describe('a sliding window', () => {
     expect(window.sum).toBe(1);
   });
 
+  it('counts on exactly when a second holds more than a small number', () => {
+    window.add(65_000);
+    addAt(START + 1, 500);
+    window.slideTo(START + 2);
+    for (let request = 0; request < 3; request++) window.add(65_535);
+    addAt(START + 3, 5_000_000_000);
+    expect(window.sum).toBe(65_000 + 500 + 3 * 65_535 + 5_000_000_000);
+    window.giveBack(START + 2, 65_535);
+    window.slideTo(START + 61);
+    expect(window.sum).toBe(500 + 2 * 65_535 + 5_000_000_000);
+    window.slideTo(START + 63);
+    expect(window.sum).toBe(5_000_000_000);
+    window.slideTo(START + 3 - 3_600);
+    expect(window.sum).toBe(5_000_000_000);
+    window.slideTo(START + 3 - 3_600 + 61);
+    expect(window.sum).toBe(0);
+    window.add(1);
+    expect([window.sum, window.freedAt(1)]).toEqual([1, START + 3 - 3_600 + 61 + 61]);
+  });
+
   it('is empty after a long silence, and counts from there', () => {
     window.add(9);
     addAt(START + 86_400 * 40, 2);

@@ -1,14 +1,24 @@
 /** The minute window in this process: a ring of one-second buckets, the same rules as the script in Redis. */
 import { MINUTE_BUCKETS } from './policies.js';
 
-/** Counts of the last 60 to 61 buckets. Every method takes the current bucket number and slides first. */
+/** The most that a bucket of a small ring holds; a window that needs more gets a ring of its own. */
+const LARGEST_SMALL_COUNT = 0xffff;
+
+/** Counts of the last 60 to 61 buckets: first slide to the current one, then read or add. */
 export class SlidingWindow {
   /** Sum of the ring. */
   sum = 0;
   /** Oldest bucket that holds a count; meaningless while `sum` is 0. */
   oldest = 0;
   private last = 0;
-  private readonly ring = new Float64Array(MINUTE_BUCKETS);
+  /** The ring, once a bucket did not fit the small one. */
+  private wide: Float64Array | undefined;
+
+  /** @param counts an array with a ring of zeros for this window alone, beginning at `from`. */
+  constructor(
+    protected readonly counts: Uint16Array = new Uint16Array(MINUTE_BUCKETS),
+    protected readonly from = 0,
+  ) {}
 
   /** The bucket that is being filled: the clock's, or the last one while the clock is behind. */
   get current(): number {
@@ -37,18 +47,18 @@ export class SlidingWindow {
   /** Counts in the current bucket. */
   add(amount: number): void {
     if (this.sum === 0) this.oldest = this.last;
-    this.ring[this.last % MINUTE_BUCKETS] = (this.ring[this.last % MINUTE_BUCKETS] ?? 0) + amount;
+    this.put(this.last, this.countOf(this.last) + amount);
     this.sum += amount;
   }
 
   /** Takes back what was counted in a bucket, as far as the bucket is still in the window and holds it. */
   giveBack(bucket: number, amount: number): void {
     if (bucket <= this.last - MINUTE_BUCKETS || bucket > this.last) return;
-    const slot = bucket % MINUTE_BUCKETS;
-    const back = Math.min(amount, this.ring[slot] ?? 0);
-    this.ring[slot] = (this.ring[slot] ?? 0) - back;
+    const held = this.countOf(bucket);
+    const back = Math.min(amount, held);
+    this.put(bucket, held - back);
     this.sum -= back;
-    if (bucket === this.oldest && this.ring[slot] === 0) this.drop(bucket + 1, this.last);
+    if (bucket === this.oldest && back === held) this.drop(bucket + 1, this.last);
   }
 
   /** The bucket from which `amount` more has left; a whole window from now where that never is enough. */
@@ -56,7 +66,7 @@ export class SlidingWindow {
     let freed = 0;
     if (this.sum > 0) {
       for (let bucket = this.oldest; bucket <= this.last; bucket++) {
-        freed += this.ring[bucket % MINUTE_BUCKETS] ?? 0;
+        freed += this.countOf(bucket);
         if (freed >= amount) return bucket + MINUTE_BUCKETS;
       }
     }
@@ -65,23 +75,40 @@ export class SlidingWindow {
 
   private drop(keep: number, last: number): void {
     for (let bucket = this.oldest; bucket <= last; bucket++) {
-      const slot = bucket % MINUTE_BUCKETS;
-      const count = this.ring[slot] ?? 0;
+      const count = this.countOf(bucket);
       if (bucket >= keep && count > 0) {
         this.oldest = bucket;
         return;
       }
       this.sum -= count;
-      this.ring[slot] = 0;
+      this.put(bucket, 0);
     }
     this.oldest = this.last;
   }
 
   private restart(bucket: number, sum: number): void {
-    this.ring.fill(0);
+    this.counts.fill(0, this.from, this.from + MINUTE_BUCKETS);
+    this.wide = undefined;
     this.last = bucket;
     this.oldest = bucket;
     this.sum = sum;
-    this.ring[bucket % MINUTE_BUCKETS] = sum;
+    this.put(bucket, sum);
+  }
+
+  private countOf(bucket: number): number {
+    const slot = bucket % MINUTE_BUCKETS;
+    return (this.wide === undefined ? this.counts[this.from + slot] : this.wide[slot]) ?? 0;
+  }
+
+  private put(bucket: number, count: number): void {
+    const slot = bucket % MINUTE_BUCKETS;
+    if (this.wide === undefined) {
+      if (count <= LARGEST_SMALL_COUNT) {
+        this.counts[this.from + slot] = count;
+        return;
+      }
+      this.wide = Float64Array.from(this.counts.subarray(this.from, this.from + MINUTE_BUCKETS));
+    }
+    this.wide[slot] = count;
   }
 }

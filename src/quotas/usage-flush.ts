@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
+import type { FlushRounds } from './flush-rounds.js';
 import type { MonthLedger } from './month-ledger.js';
 import { MonthNotices, type MonthNotice } from './month-notices.js';
 import type { UsageChange, UsageRecorder } from './usage-recorder.js';
@@ -26,6 +27,8 @@ interface PendingBatch extends UsageBatch {
 export interface FlushOptions {
   /** Whether other processes count in the same place. Where none does, those that wrote before have ended. */
   readonly isShared: boolean;
+  /** Kept for whoever must know what has been written. */
+  readonly rounds?: FlushRounds;
 }
 
 export class UsageFlush {
@@ -74,6 +77,8 @@ export class UsageFlush {
   }
 
   private async write(): Promise<void> {
+    const { rounds } = this.options;
+    const round = rounds?.begin() ?? 0;
     try {
       await this.endOthers();
       if (this.batch !== undefined) await this.send(this.batch);
@@ -85,6 +90,7 @@ export class UsageFlush {
       }
       // Says that this process lives, for whoever looks after those that do not.
       if (this.options.isShared) await this.send((this.batch = this.take('', new Set())));
+      rounds?.end(round);
       METRICS.usageFlushes.series('written').inc();
     } catch (error) {
       METRICS.usageFlushes.series('failed').inc();

@@ -27,7 +27,7 @@ export const late = { decisions: 0 };
 /** An embedded database in a folder, as `parts` of `openProcessQuotas` and `openRedisQuotas`. */
 export async function openParts(dataDir) {
   const database = await openDatabase({ dataDir });
-  return { database, parts: { db: database.db, clock: systemClock, log: LOG } };
+  return { database, parts: { db: database.db, kind: database.kind, clock: systemClock, log: LOG } };
 }
 
 /** The subject of the key at `index` of an account. A plan with all four windows. */

@@ -19,6 +19,7 @@ export async function measureProcess(keys) {
     console.error(`in the process: ${count} keys`);
     const quotas = openProcessQuotas(parts);
     const subjects = subjectsOf(count);
+    flatten(subjects);
     const before = usedBytes();
     await admitAll(quotas.storage, subjects);
     // The counts that wait for the database are not the counters' memory.
@@ -41,21 +42,31 @@ export async function measureProcess(keys) {
   return rows;
 }
 
-/** Median time of a decision, over the keys in no order. */
+/** Median CPU time of a decision, over the keys in no order: what else the machine does is not in it. */
 function nanoseconds(storage, subjects) {
   const order = shuffled(subjects);
   const rounds = [];
   let at = 0;
   for (let round = 0; round < ROUNDS; round++) {
-    const startedMs = performance.now();
+    const before = process.threadCpuUsage();
     for (let decision = 0; decision < DECISIONS_PER_ROUND; decision++) {
       const verdict = storage.decide(order[at], 1);
       if (verdict.admitted !== true) throw new Error('a decision in the process was no decision at once');
       at = at + 1 === order.length ? 0 : at + 1;
     }
-    rounds.push(((performance.now() - startedMs) * 1e6) / DECISIONS_PER_ROUND);
+    const { user, system } = process.threadCpuUsage(before);
+    rounds.push(((user + system) * 1_000) / DECISIONS_PER_ROUND);
   }
   return Math.round(median(rounds));
+}
+
+/** Strings that were put together take another form, and another size, when they are first looked up. */
+function flatten(subjects) {
+  const known = new Set();
+  for (const { accountCounterKey, keyCounterKey } of subjects) {
+    known.has(accountCounterKey);
+    known.has(keyCounterKey);
+  }
 }
 
 function usedBytes() {

@@ -1,0 +1,245 @@
+/** Counters in the process that nobody uses are forgotten, and not one count with them. On a real SQLite. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { FlushRounds } from '../../src/quotas/flush-rounds.js';
+import { MonthLedger } from '../../src/quotas/month-ledger.js';
+import type { QuotaDecision, QuotaSubject } from '../../src/quotas/policies.js';
+import { ProcessCounters } from '../../src/quotas/process-counters.js';
+import { QuotaStorage } from '../../src/quotas/quota-storage.js';
+import { ProcessThrottleWindows } from '../../src/quotas/throttle-windows.js';
+import { UsageFlush } from '../../src/quotas/usage-flush.js';
+import { UsageRecorder } from '../../src/quotas/usage-recorder.js';
+import { UsageTable } from '../../src/quotas/usage-table.js';
+import { times } from '../support/counter-stores.js';
+import { testDatabase } from '../support/database.js';
+import { FixedMonths, subjectWith } from '../support/quotas.js';
+import { TestClock } from '../support/stores.js';
+
+const LOG = pino({ level: 'silent' });
+const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
+const MINUTE_MS = 60_000;
+
+/** A process with counters of its own, put together as the program does it. */
+class Process {
+  readonly counters: ProcessCounters;
+  readonly flush: UsageFlush;
+  private readonly storage: QuotaStorage;
+
+  constructor(database: DatabaseHandle, clock: TestClock) {
+    const rounds = new FlushRounds();
+    const ledger: MonthLedger = new MonthLedger(database.db, clock, (subject) => this.counters.monthUsed(subject));
+    this.counters = new ProcessCounters(clock, ledger, 'store', rounds);
+    const throttles = new ProcessThrottleWindows(clock);
+    this.storage = new QuotaStorage(this.counters, undefined, ledger, throttles, clock, LOG);
+    const table = new UsageTable(database.db, database.kind, false);
+    const options = { isShared: false, rounds };
+    this.flush = new UsageFlush(table, ledger, new UsageRecorder(clock), clock, LOG, options);
+  }
+
+  async decide(subject: QuotaSubject, cost = 1): Promise<QuotaDecision> {
+    return this.storage.decide(subject, cost);
+  }
+
+  /** Resolves when it is given back. */
+  async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<void> {
+    this.storage.giveBack(subject, decision);
+    await this.counters.read(subject.accountId, subject.keyId, subject.calendar);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async used(subject: QuotaSubject) {
+    return (await this.counters.read(subject.accountId, subject.keyId, subject.calendar)).used;
+  }
+}
+
+describe('counters that nobody uses', () => {
+  let database: DatabaseHandle;
+  let clock: TestClock;
+  let running: Process;
+  beforeEach(async () => {
+    database = await testDatabase('sqlite');
+    clock = new TestClock(NOW_MS);
+    running = new Process(database, clock);
+  });
+  afterEach(() => database.close());
+
+  const sweep = () => running.counters.forgetIdle();
+  const rest = async () => {
+    await running.flush.flush();
+    clock.advance(3 * MINUTE_MS);
+    sweep();
+  };
+  const none = { accounts: 0, keys: 0 };
+  const one = { accounts: 1, keys: 1 };
+
+  it('are forgotten after two minutes, and come back with their month', async () => {
+    const subject = subjectWith({ accountMonth: 10 });
+    for (let request = 0; request < 6; request++) await running.decide(subject);
+    await running.flush.flush();
+    clock.advance(2 * MINUTE_MS - 1_000);
+    sweep();
+    expect(running.counters.size).toEqual(one);
+    clock.advance(1_000);
+    sweep();
+    expect(running.counters.size).toEqual(none);
+    expect((await running.decide(subject)).used).toMatchObject({ accountMonth: 7, keyMonth: 7, accountMinute: 1 });
+    const verdicts = await Promise.all(times(5, () => running.decide(subject)));
+    expect(verdicts.map(({ admitted }) => admitted)).toEqual([true, true, true, false, false]);
+  });
+
+  it('stay while their counts wait for the database', async () => {
+    const subject = subjectWith({});
+    await running.decide(subject);
+    await running.flush.flush();
+    await running.decide(subject);
+    await sql`alter table quota_counter rename to away`.execute(database.db);
+    await expect(running.flush.flush()).rejects.toThrow(/quota_counter/);
+    clock.advance(60 * MINUTE_MS);
+    sweep();
+    expect(running.counters.size).toEqual(one);
+    await sql`alter table away rename to quota_counter`.execute(database.db);
+    await running.flush.flush();
+    clock.advance(3 * MINUTE_MS);
+    sweep();
+    expect(running.counters.size).toEqual(none);
+    expect(await running.used(subject)).toMatchObject({ accountMonth: 2, keyMonth: 2 });
+  });
+
+  it('stay where they were used while the last flush was under way', async () => {
+    const subject = subjectWith({});
+    await running.decide(subject);
+    const flushing = running.flush.flush();
+    // A clock that jumps makes them look idle.
+    clock.advance(60 * MINUTE_MS);
+    await running.decide(subject);
+    await flushing;
+    clock.advance(60 * MINUTE_MS);
+    sweep();
+    expect(running.counters.size).toEqual(one);
+    await rest();
+    expect(await running.used(subject)).toMatchObject({ accountMonth: 2, keyMonth: 2 });
+  });
+
+  it('take a cost back that is given back after they were forgotten', async () => {
+    const subject = subjectWith({});
+    const decision = await running.decide(subject, 5);
+    await running.decide(subject, 2);
+    await rest();
+    expect(running.counters.size).toEqual(none);
+    await running.giveBack(subject, decision);
+    expect(await running.used(subject)).toMatchObject({ accountMonth: 2, keyMonth: 2 });
+    await rest();
+    expect(await running.used(subject)).toMatchObject({ accountMonth: 2, keyMonth: 2 });
+  });
+
+  it('of an account stay while one of its keys is used', async () => {
+    const [quiet, busy] = [subjectWith({}), subjectWith({}, { keyId: 'key_2' })];
+    await running.decide(quiet);
+    await running.flush.flush();
+    clock.advance(3 * MINUTE_MS);
+    await running.decide(busy);
+    sweep();
+    expect(running.counters.size).toEqual(one);
+    expect(await running.used(quiet)).toMatchObject({ accountMonth: 2, keyMonth: 1 });
+  });
+
+  it('begin anew in another month', async () => {
+    const subject = subjectWith({});
+    await running.decide(subject, 9);
+    await rest();
+    clock.advance(15 * 24 * 60 * MINUTE_MS);
+    expect((await running.decide(subject)).used).toMatchObject({ accountMonth: 1, keyMonth: 1 });
+  });
+
+  it('are looked for in parts', async () => {
+    for (let key = 0; key < 12_000; key++) await running.decide(subjectWith({}, { keyId: `key_${key}` }));
+    await running.flush.flush();
+    clock.advance(3 * MINUTE_MS);
+    const left: number[] = [];
+    for (let turn = 0; turn < 4; turn++) {
+      sweep();
+      left.push(running.counters.size.keys);
+    }
+    expect(left).toEqual([7_000, 2_000, 0, 0]);
+  });
+
+  it('are never forgotten by what a node counts on with while Redis is away', async () => {
+    const local = new ProcessCounters(clock, new FixedMonths(), 'local');
+    await local.decide(subjectWith({}), 1);
+    clock.advance(60 * MINUTE_MS);
+    local.forgetIdle();
+    expect(local.size).toEqual(one);
+  });
+
+  it('answer as if they had never been forgotten, whatever happens in whatever order', async () => {
+    const step = fc.oneof(
+      {
+        weight: 6,
+        arbitrary: fc.record({ do: fc.constant('use' as const), key: fc.nat(3), cost: fc.integer({ min: 1, max: 4 }) }),
+      },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant('giveBack' as const), which: fc.nat(30) }) },
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          do: fc.constant('wait' as const),
+          seconds: fc.constantFrom(1, 30, 61, 119, 121, 600, 90_000),
+        }),
+      },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant('flush' as const) }) },
+      { weight: 4, arbitrary: fc.record({ do: fc.constant('sweep' as const) }) },
+    );
+    let forgotten = 0;
+    const history = async (
+      steps: readonly (typeof step extends fc.Arbitrary<infer Step> ? Step : never)[],
+      name: number,
+    ) => {
+      // Both by one clock: one that forgets, one that never does.
+      const forgetful = new Process(database, clock);
+      const model = new ProcessCounters(clock, new FixedMonths());
+      const subjects = times(4, (key) =>
+        subjectWith(
+          { accountMonth: 40, keyMonth: 25, keyMinute: 12 },
+          { accountId: `acc_${name}_${key % 2}`, keyId: `key_${name}_${key}` },
+        ),
+      );
+      const answers: QuotaDecision[] = [];
+      const expectedAnswers: QuotaDecision[] = [];
+      const made: { subject: QuotaSubject; decision: QuotaDecision; expected: QuotaDecision }[] = [];
+      for (const now of steps) {
+        if (now.do === 'use') {
+          const subject = subjects[now.key]!;
+          const decision = await forgetful.decide(subject, now.cost);
+          const expected = await model.decide(subject, now.cost);
+          answers.push(decision);
+          expectedAnswers.push(expected);
+          if (decision.admitted) made.push({ subject, decision, expected });
+        } else if (now.do === 'giveBack') {
+          const [given] = made.splice(now.which % Math.max(1, made.length), 1);
+          if (given === undefined) continue;
+          await forgetful.giveBack(given.subject, given.decision);
+          await model.giveBack(given.subject, given.expected);
+        } else if (now.do === 'wait') clock.advance(now.seconds * 1_000);
+        else if (now.do === 'flush') await forgetful.flush.flush();
+        else {
+          const before = forgetful.counters.size.keys;
+          forgetful.counters.forgetIdle();
+          forgotten += before - forgetful.counters.size.keys;
+        }
+      }
+      expect(answers).toEqual(expectedAnswers);
+      for (const subject of subjects) {
+        const { used } = await model.read(subject.accountId, subject.keyId, subject.calendar);
+        expect(await forgetful.used(subject)).toEqual(used);
+      }
+    };
+    let name = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 120 }), (steps) => history(steps, name++)),
+      { numRuns: 80 },
+    );
+    expect(forgotten).toBeGreaterThan(50);
+  });
+});
