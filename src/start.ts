@@ -20,6 +20,7 @@ import { ApiKeyStore } from './keys/api-key-store.js';
 import { AuditLog } from './keys/audit-log.js';
 import { Catalogue } from './keys/catalogue.js';
 import { FailedAttempts } from './keys/failed-attempts.js';
+import { QuotaAdjustmentStore } from './keys/quota-adjustments.js';
 import { openKeys, type Keys } from './keys/open-keys.js';
 import type { Log } from './log.js';
 import { METRICS, metricsText } from './metrics.js';
@@ -101,6 +102,7 @@ interface Domain {
   readonly catalogue: Catalogue;
   readonly accounts: AccountStore;
   readonly keyStore: ApiKeyStore;
+  readonly quotaAdjustments: QuotaAdjustmentStore;
   readonly events: EventOutbox;
   readonly usage: UsageReader;
   /** Only where requests are forwarded. */
@@ -124,7 +126,7 @@ async function open(
   log.logger.info({ event: 'starting', version: VERSION, roles, ...configSummary(config) }, 'Trailgate starts');
   // With workers, each of them forwards, and this process does not.
   const forwards = roles.includes('gateway') && (processes.isWorker || processes.workers === 1);
-  const domain = await openDomain(config, forwards, log, shutdown);
+  const domain = await openDomain(config, roles, forwards, log, shutdown);
   const { dataDir, adminToken } = config.environment;
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
   if (roles.includes('worker')) startWorker(domain, log, shutdown);
@@ -179,7 +181,13 @@ async function tokenOf(dataDir: string, given: string | undefined): Promise<stri
   }
 }
 
-async function openDomain(config: Config, forwards: boolean, log: Log, shutdown: Shutdown): Promise<Domain> {
+async function openDomain(
+  config: Config,
+  roles: readonly Role[],
+  forwards: boolean,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<Domain> {
   const { environment, file } = config;
   const database = await openStores(config, log, shutdown);
   const parts = { db: database.db, kind: database.kind, clock: systemClock, log: log.logger };
@@ -201,6 +209,12 @@ async function openDomain(config: Config, forwards: boolean, log: Log, shutdown:
     catalogue,
     accounts: new AccountStore(storeDeps),
     keyStore: new ApiKeyStore(storeDeps),
+    quotaAdjustments: new QuotaAdjustmentStore({
+      ...storeDeps,
+      counters: quotas.storage,
+      // Without Redis they are where the requests are.
+      hasCounters: environment.redisUrl !== undefined || roles.includes('gateway'),
+    }),
     events: new EventOutbox(database.db, systemClock),
     usage: new UsageReader(file.plans, quotas.storage, new UsageRows(database.db), systemClock),
     forwarder: forwards ? openForwarder(file, log, shutdown) : undefined,
@@ -234,7 +248,7 @@ function startWorker({ keyStore, events }: Domain, log: Log, shutdown: Shutdown)
 
 /** Without the admin role the listener has health and metrics alone; every process has those. */
 async function startAdmin(
-  { config, database, quotas, catalogue, accounts, keyStore, events, usage, forwarder }: Domain,
+  { config, database, quotas, catalogue, accounts, keyStore, quotaAdjustments, events, usage, forwarder }: Domain,
   token: string | undefined,
   pool: PoolHolder,
   log: Log,
@@ -247,6 +261,7 @@ async function startAdmin(
           operatorToken: token,
           accounts,
           keys: keyStore,
+          quotaAdjustments,
           auditLog: new AuditLog(database.db),
           events,
           catalogue,

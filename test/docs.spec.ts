@@ -115,7 +115,7 @@ describe('commands', () => {
   });
 
   it('every command of trailgate that is named exists', () => {
-    const pattern = /(?<![\w/.:-])trailgate (?:-- )?([a-z]+)(?: ([a-z]+)\b)?/g;
+    const pattern = /(?<![\w/.:-])trailgate (?:-- )?([a-z]+(?:-[a-z]+)*)(?: ([a-z]+)\b)?/g;
     for (const [whole, name = '', sub] of CODE.matchAll(pattern)) {
       const subcommands = commands.get(name);
       expect([whole, subcommands !== undefined]).toEqual([whole, true]);

@@ -7,6 +7,7 @@ import type { AccountStore } from '../keys/accounts.js';
 import type { ApiKeyStore } from '../keys/api-key-store.js';
 import type { AuditLog } from '../keys/audit-log.js';
 import type { Catalogue } from '../keys/catalogue.js';
+import type { QuotaAdjustmentStore } from '../keys/quota-adjustments.js';
 import type { Logger } from '../log.js';
 import type { TargetStatus } from '../proxy/target-status.js';
 import type { UsageReader } from '../quotas/usage.js';
@@ -28,6 +29,7 @@ export interface AdminApiDependencies {
   readonly operatorToken: string;
   readonly accounts: AccountStore;
   readonly keys: ApiKeyStore;
+  readonly quotaAdjustments: QuotaAdjustmentStore;
   readonly auditLog: AuditLog;
   readonly events: EventOutbox;
   readonly catalogue: Catalogue;

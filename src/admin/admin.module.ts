@@ -7,6 +7,7 @@ import { AccountStore } from '../keys/accounts.js';
 import { ApiKeyStore } from '../keys/api-key-store.js';
 import { AuditLog } from '../keys/audit-log.js';
 import { Catalogue } from '../keys/catalogue.js';
+import { QuotaAdjustmentStore } from '../keys/quota-adjustments.js';
 import { UsageReader } from '../quotas/usage.js';
 import { AccountsController } from './accounts/accounts.controller.js';
 import { ADMIN_DEPENDENCIES, type AdminApiDependencies, type AdminDependencies } from './admin-dependencies.js';
@@ -21,6 +22,7 @@ import { openApiDocument } from './openapi/openapi-document.js';
 import { OPENAPI_DOCUMENT, OpenApiController } from './openapi/openapi.controller.js';
 import { isPublic, OPERATOR_TOKEN, OperatorTokenGuard } from './operator-token.guard.js';
 import { PlansController } from './plans/plans.controller.js';
+import { QuotaAdjustmentsController } from './quota-adjustments/quota-adjustments.controller.js';
 import { ScopesController } from './scopes/scopes.controller.js';
 import { TargetsController } from './targets/targets.controller.js';
 import { UsageController } from './usage/usage.controller.js';
@@ -37,6 +39,7 @@ const API_CONTROLLERS: readonly Type[] = [
   ApiKeysController,
   UsageController,
   ExplainController,
+  QuotaAdjustmentsController,
   EventsController,
   ScopesController,
   PlansController,
@@ -73,6 +76,7 @@ function apiProviders(api: AdminApiDependencies): Provider[] {
     { provide: OPERATOR_TOKEN, useValue: api.operatorToken },
     { provide: AccountStore, useValue: api.accounts },
     { provide: ApiKeyStore, useValue: api.keys },
+    { provide: QuotaAdjustmentStore, useValue: api.quotaAdjustments },
     { provide: AuditLog, useValue: api.auditLog },
     { provide: EventOutbox, useValue: api.events },
     { provide: Catalogue, useValue: api.catalogue },

@@ -4,14 +4,16 @@ import { addAccountCommands, addAuditCommands, addUsageCommands } from './accoun
 import { path } from './admin-client.js';
 import { addExplainCommand } from './explain-command.js';
 import { addKeyCommands } from './key-commands.js';
+import { addQuotaAdjustmentCommands } from './quota-adjustment-commands.js';
 import { clientAction, processTerminal, showRows, type Terminal } from './terminal.js';
 
-/** Adds `accounts`, `keys`, `usage`, `plans`, `scopes` and `audit` to the program. */
+/** Adds `accounts`, `keys`, `usage`, `quota-adjustments`, `plans`, `scopes` and `audit` to the program. */
 export function addClientCommands(program: Command, terminal: Terminal = processTerminal): void {
   addAccountCommands(program, terminal);
   addKeyCommands(program, terminal);
   addUsageCommands(program, terminal);
   addExplainCommand(program, terminal);
+  addQuotaAdjustmentCommands(program, terminal);
   addCatalogueCommand(program, terminal, 'plans', 'the plans of the configuration', [
     'name',
     'key.minute',

@@ -19,7 +19,7 @@ export interface AuditedChange {
   readonly accountId: string | null;
   /** `api_key.created`, `account.updated`, … */
   readonly action: string;
-  readonly targetType: 'account' | 'api_key';
+  readonly targetType: 'account' | 'api_key' | 'quota_adjustment';
   readonly targetId: string;
   /** Only the fields that changed; null where the target did not exist. */
   readonly before: AuditedFields | null;

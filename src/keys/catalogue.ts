@@ -21,6 +21,12 @@ export class Catalogue {
     return Object.entries(this.config().file.plans).map(([name, limits]) => ({ name, limits }));
   }
 
+  /** The limits of a plan; undefined where there is none of this name. */
+  plan(name: string): PlanConfig | undefined {
+    const { plans } = this.config().file;
+    return Object.hasOwn(plans, name) ? plans[name] : undefined;
+  }
+
   hasPlan(name: string): boolean {
     return Object.hasOwn(this.config().file.plans, name);
   }

@@ -34,6 +34,16 @@ export interface MinuteRoom {
 
 export const ANY_ROOM: MinuteRoom = { account: Number.MAX_SAFE_INTEGER, key: Number.MAX_SAFE_INTEGER };
 
+/** A month count that has been set. */
+export interface MonthSet {
+  readonly period: MonthPeriod;
+  readonly before: number;
+  /** Used at `observedAtMs`: what was set, and what has been counted on top of it since. */
+  readonly used: number;
+  /** Time of the store, ms. What was seen earlier was seen before the set, or is contained in `used`. */
+  readonly observedAtMs: number;
+}
+
 export interface CounterStore {
   /**
    * Judges one request against every window of its key and account in one atomic step: all admit and all count, or
@@ -42,6 +52,11 @@ export interface CounterStore {
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision>;
   /** Takes back an admitted decision, from every window that still holds it. Call it at most once per decision. */
   giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack>;
+  /**
+   * Says what is used in the current month: of the key, without one of the account; of its shadow too. The minute stays. Rejects when
+   * it has not been done, or when nobody can tell.
+   */
+  setMonthUsed(accountId: string, keyId: string | undefined, calendar: MonthCalendar, used: number): Promise<MonthSet>;
   /** Counts as they stand. Without a key: the account's only. */
   read(
     accountId: string,
@@ -81,6 +96,13 @@ export interface LosableStore extends CounterStore {
 export interface MonthCount {
   readonly month: number;
   readonly used: number;
+}
+
+/** A month count of this process's own counters. */
+export interface ExactCount extends MonthCount {
+  readonly of: 'account' | 'key';
+  /** Milliseconds. */
+  readonly observedAtMs: number;
 }
 
 /** Where month counts come from when a counter does not exist yet: the database. */

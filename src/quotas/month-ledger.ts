@@ -5,14 +5,14 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../clock.js';
 import type { Tables } from '../database/schema.js';
-import type { MonthCount, MonthSource } from './counter-store.js';
+import type { ExactCount, MonthSource } from './counter-store.js';
 import { noticesDue, type MonthNotice } from './month-notices.js';
 import type { MonthPeriod } from './month-period.js';
 import { ACCOUNT_MONTH, KEY_MONTH, type QuotaDecision, type QuotaSubject } from './policies.js';
 import type { CounterRow } from './usage-table.js';
 
 /** Month counts of this process's own counters, the last ones of a month that has ended among them; empty where there are none. */
-export type ExactCounts = (subject: QuotaSubject) => readonly (MonthCount & { readonly of: 'account' | 'key' })[];
+export type ExactCounts = (subject: QuotaSubject) => readonly ExactCount[];
 
 /** What waits of one account. */
 class WaitingAccount {
@@ -25,6 +25,8 @@ export class MonthLedger implements MonthSource {
   private readonly waiting = new Map<string, WaitingAccount>();
   /** Since when the oldest change waits, ms; 0: none does. */
   oldestMs = 0;
+  /** The latest set of a count that was read: a process that starts with its clock set back observes later than that. */
+  private latestSetMs = 0;
 
   constructor(
     private readonly db: Kysely<Tables>,
@@ -40,11 +42,12 @@ export class MonthLedger implements MonthSource {
   ): Promise<{ account: number; key: number }> {
     const rows = await this.db
       .selectFrom('quota_counter')
-      .select(['api_key_id', 'used'])
+      .select(['api_key_id', 'used', 'set_at'])
       .where('account_id', '=', accountId)
       .where('period', '=', period.label)
       .where('api_key_id', 'in', ['', keyId ?? ''])
       .execute();
+    for (const { set_at: setMs } of rows) this.latestSetMs = Math.max(this.latestSetMs, setMs);
     return {
       account: rows.find((row) => row.api_key_id === '')?.used ?? 0,
       key: rows.find((row) => row.api_key_id === keyId)?.used ?? 0,
@@ -112,9 +115,9 @@ export class MonthLedger implements MonthSource {
   private countsOf(subject: QuotaSubject, period: MonthPeriod): CounterRow[] {
     const { accountId, keyId } = subject;
     if (this.exact === undefined) return subject.lastSeenMonth === period.label ? lastSeen(subject) : [];
-    const observedAtMs = this.clock.now();
-    return this.exact(subject).map(({ of, month, used }) => {
-      return { accountId, keyId: of === 'key' ? keyId : '', month, used, observedAtMs };
+    return this.exact(subject).map(({ of, month, used, observedAtMs }) => {
+      const row = { accountId, keyId: of === 'key' ? keyId : '', month, used };
+      return { ...row, observedAtMs: Math.max(observedAtMs, this.latestSetMs) };
     });
   }
 

@@ -5,9 +5,11 @@ import {
   ANY_ROOM,
   type CounterReading,
   type CounterStore,
+  type ExactCount,
   type GivenBack,
   type MinuteRoom,
   type MonthCount,
+  type MonthSet,
   type MonthSource,
 } from './counter-store.js';
 import { Counter } from './counter.js';
@@ -33,6 +35,10 @@ export class ProcessCounters implements CounterStore {
   private readonly accounts = new Map<string, Counter>();
   private readonly keys = new Map<string, Counter>();
   private readonly seeding = new SingleFlight();
+  /** When a counter's month was last set, ms: what was counted until then is not taken back from it. */
+  private readonly setAtMs = new WeakMap<Counter, number>();
+  /** Time of the last observation or set. A set is later than what was observed before it, also within a millisecond. */
+  private latestMs = 0;
   private rings = new RingPool();
   private readonly sweeps = [new IdleSweep(this.accounts), new IdleSweep(this.keys)];
   private forgotten = 0;
@@ -94,6 +100,7 @@ export class ProcessCounters implements CounterStore {
       counter.usedInFlush = this.flushes?.begun ?? 0;
       counter.giveBack(bucket, decision.cost);
       if (counter.month !== decision.period.label) continue;
+      if (decision.nowMs <= (this.setAtMs.get(counter) ?? -Infinity)) continue;
       fromMonth = Math.min(decision.cost, counter.used);
       counter.used -= fromMonth;
     }
@@ -152,6 +159,33 @@ export class ProcessCounters implements CounterStore {
     };
   }
 
+  async setMonthUsed(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    used: number,
+  ): Promise<MonthSet> {
+    const nowMs = this.clock.now();
+    const period = calendar.at(nowMs);
+    const [counters, name, shadowName] =
+      keyId === undefined
+        ? [this.accounts, accountCounterKey(accountId), shadowAccountCounterKey(accountId)]
+        : [this.keys, apiKeyCounterKey(accountId, keyId), shadowApiKeyCounterKey(accountId, keyId)];
+    const counter = counters.get(name) ?? this.counter(period, 0);
+    counters.set(name, counter);
+    counter.advance(Math.floor(nowMs / 1_000), period);
+    const before = counter.used;
+    for (const each of [counter, counters.get(shadowName)]) {
+      if (each === undefined) continue;
+      each.advance(Math.floor(nowMs / 1_000), period);
+      each.usedInFlush = this.flushes?.begun ?? 0;
+      each.used = used;
+      this.setAtMs.set(each, nowMs);
+    }
+    this.latestMs = Math.max(nowMs, this.latestMs + 1);
+    return { period, before, used, observedAtMs: this.latestMs };
+  }
+
   /** Puts a subject's counters where they were last seen, unless they exist. */
   seedFrom(subject: QuotaSubject, seen: QuotaCounts, seenAtMs: number, period: MonthPeriod): void {
     const bucket = Math.floor(seenAtMs / 1_000);
@@ -167,7 +201,7 @@ export class ProcessCounters implements CounterStore {
   }
 
   /** Month counts to be written, with the months that they are labelled with; empty where the counters do not exist. */
-  monthUsed(subject: QuotaSubject): (MonthCount & { of: 'account' | 'key' })[] {
+  monthUsed(subject: QuotaSubject): ExactCount[] {
     const account = this.accounts.get(subject.accountCounterKey);
     const key = this.keys.get(subject.keyCounterKey);
     if (account === undefined || key === undefined) return [];
@@ -175,9 +209,11 @@ export class ProcessCounters implements CounterStore {
     const period = subject.calendar.at(nowMs);
     account.advance(Math.floor(nowMs / 1_000), period);
     key.advance(Math.floor(nowMs / 1_000), period);
+    const observedAtMs = Math.max(nowMs, this.latestMs);
+    this.latestMs = observedAtMs;
     return [
-      ...account.takeCounts().map((count) => ({ ...count, of: 'account' as const })),
-      ...key.takeCounts().map((count) => ({ ...count, of: 'key' as const })),
+      ...account.takeCounts().map((count) => ({ ...count, of: 'account' as const, observedAtMs })),
+      ...key.takeCounts().map((count) => ({ ...count, of: 'key' as const, observedAtMs })),
     ];
   }
 

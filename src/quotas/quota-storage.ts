@@ -7,7 +7,7 @@ import type { Clock } from '../clock.js';
 import { Problem } from '../errors.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
-import type { CounterReading, CounterStore, GivenBack, MinuteRoom } from './counter-store.js';
+import type { CounterReading, CounterStore, GivenBack, MinuteRoom, MonthSet } from './counter-store.js';
 import { knownRefusal, rememberRefusal } from './known-refusal.js';
 import type { MonthLedger } from './month-ledger.js';
 import type { MonthCalendar } from './month-period.js';
@@ -87,6 +87,28 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
       subject.lastSeenAtMs = nowMs;
     }
     this.ledger.note(subject, decision);
+  }
+
+  /**
+   * Says what is used in the current month of a key, without one of the account.
+   * @throws Problem `quota_unavailable` where that cannot be done.
+   */
+  async setMonthUsed(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    used: number,
+  ): Promise<MonthSet> {
+    try {
+      return await this.counters.setMonthUsed(accountId, keyId, calendar, used);
+    } catch (cause) {
+      throw new Problem('quota_unavailable', {
+        detail:
+          'The counters did not answer in time, and nothing was recorded. Send it again: it sets, it does not add.',
+        headers: ['Retry-After', '1'],
+        cause,
+      });
+    }
   }
 
   /** Counts as they stand, for `/usage` and the admin API. Rejects while the counters are away. */

@@ -16,11 +16,13 @@ import {
   type GivenBack,
   type LosableStore,
   type MinuteRoom,
+  type MonthSet,
   type MonthSource,
 } from './counter-store.js';
 import { DecideQueue } from './decide-queue.js';
 import { PLAIN_SETTLING, type Group, type Settling } from './gathering.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
+import { setInRedis } from './month-set.js';
 import type { OutageEntry } from './outage-log.js';
 import { type MonthStart, type QuotaCounts, type QuotaDecision, type QuotaSubject } from './policies.js';
 import { REPLAY_LUA } from './outage-scripts.js';
@@ -91,7 +93,7 @@ export class RedisCounters implements LosableStore {
     const answer = (await this.calls.run(
       GIVE_BACK,
       [subject.accountCounterKey, subject.keyCounterKey],
-      [decision.cost, bucket, decision.period.label],
+      [decision.cost, bucket, decision.period.label, decision.nowMs],
     )) as number[];
     const [nowMs = 0, , accountMonth = 0, fromMonth = 0, keyMonth = 0] = answer;
     return { fromMonth, accountMonth, keyMonth, nowMs };
@@ -149,6 +151,14 @@ export class RedisCounters implements LosableStore {
     const keys = keyId === undefined ? [account] : [account, shadowApiKeyCounterKey(accountId, keyId)];
     const answer = await this.readCounts(keys, room);
     return readingOf(answer, calendar, answer[0] ?? this.clock.now(), live);
+  }
+
+  setMonthUsed(accountId: string, keyId: string | undefined, calendar: MonthCalendar, used: number): Promise<MonthSet> {
+    const keys =
+      keyId === undefined
+        ? [accountCounterKey(accountId), shadowAccountCounterKey(accountId)]
+        : [apiKeyCounterKey(accountId, keyId), shadowApiKeyCounterKey(accountId, keyId)];
+    return setInRedis(this.calls, keys, calendar, used);
   }
 
   private async readCounts(keys: readonly string[], { account, key }: MinuteRoom): Promise<number[]> {

@@ -185,8 +185,8 @@ local function counted(w, bucket)
 end
 
 -- Takes a cost that was counted in 'bucket' out of every window that still holds it; never goes below zero. What has left the ring,
--- or belongs to another month, stays as it is. Returns how much the month gave back and what it has used since.
-local function back(key, now, cost, bucket, period)
+-- or belongs to another month, or was counted (in ms 'atMs', where that is known) before the month was set, stays as it is. Returns how much the month gave back and what it has used since.
+local function back(key, now, cost, bucket, period, atMs)
   local w = load(key, now)
   if not w then return 0, 0 end
   if bucket > w[2] - BUCKETS and bucket <= w[2] then
@@ -198,6 +198,8 @@ local function back(key, now, cost, bucket, period)
     end
   end
   if w[5] ~= period then return 0, 0 end
+  local setAt = tonumber(redis.call('HGET', key, 't')) or -1
+  if (atMs or bucket * 1000) <= setAt then return 0, w[6] end
   local month = math.min(cost, w[6])
   redis.call('HSET', key, 'u', w[6] - month)
   return month, w[6] - month
@@ -205,7 +207,7 @@ end
 `;
 
 /**
- * Gives a cost back. KEYS: counters. ARGV: cost, bucket that it was counted in, month label. Answer: time in ms, then for each counter
+ * Gives a cost back. KEYS: counters. ARGV: cost, bucket that it was counted in, month label, ms in which it was counted. Answer: time in ms, then for each counter
  * how much its month gave back and what it has used since.
  */
 export const GIVE_BACK_LUA = `${BACK_LUA}
@@ -213,7 +215,7 @@ local time = redis.call('TIME')
 local now = tonumber(time[1])
 local out = {now * 1000 + math.floor(tonumber(time[2]) / 1000)}
 for i = 1, #KEYS do
-  out[i * 2], out[i * 2 + 1] = back(KEYS[i], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))
+  out[i * 2], out[i * 2 + 1] = back(KEYS[i], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))
 end
 return out
 `;

@@ -128,7 +128,7 @@ export class UsageTable {
         observed_at = case when excluded.observed_at > quota_counter.observed_at
           then excluded.observed_at else quota_counter.observed_at end,
         updated_at = excluded.updated_at
-      where excluded.observed_at > quota_counter.set_at
+      where excluded.observed_at >= quota_counter.set_at
     `.execute(trx);
   }
 

@@ -184,6 +184,66 @@ describe.each(DATABASE_KINDS)('the admin API on %s', (kind) => {
     });
   });
 
+  describe('quota adjustments', () => {
+    const adjust = (body: object, of = accountId) => request('POST', `/accounts/${of}/quota-adjustments`, body);
+
+    it('are made, and listed in pages, newest first', async () => {
+      const made = await adjust({ window: 'month', type: 'set', amount: 7, reason: ' moved in ' });
+      expect(made.status).toBe(201);
+      expect(made.json()).toEqual({
+        id: expect.stringMatching(/^adj_/),
+        account_id: accountId,
+        api_key_id: null,
+        window: 'month',
+        type: 'set',
+        amount: 7,
+        reason: 'moved in',
+        actor: 'operator',
+        period_ends_at: '2026-12-01T00:00:00+01:00',
+        created_at: expect.stringMatching(RFC_3339),
+      });
+      const { id } = await newKey();
+      expect((await adjust({ window: 'month', type: 'reset', api_key_id: id, reason: 'r' })).status).toBe(201);
+      const first = await request('GET', `/accounts/${accountId}/quota-adjustments?limit=1`);
+      expect(first.json()).toMatchObject({ data: [{ type: 'reset', amount: null, api_key_id: id }], has_more: true });
+      const [, next = ''] = /^<\/admin\/v1(.*)>; rel="next"$/.exec(String(first.headers.link)) ?? [];
+      expect((await request('GET', next)).json()).toMatchObject({ data: [made.json()], has_more: false });
+    });
+
+    it.each([
+      [{ type: 'grant' }, '#/amount'],
+      [{ type: 'grant', amount: 0 }, '#/amount'],
+      [{ type: 'grant', amount: -5 }, '#/amount'],
+      [{ type: 'grant', amount: 1.5 }, '#/amount'],
+      [{ type: 'grant', amount: 2 ** 53 }, '#/amount'],
+      [{ type: 'grant', amount: 1e300 }, '#/amount'],
+      [{ type: 'grant', amount: '5' }, '#/amount'],
+      [{ type: 'set' }, '#/amount'],
+      [{ type: 'set', amount: -1 }, '#/amount'],
+      [{ type: 'set', amount: 1_000_000_000_000_000 }, '#/amount'],
+      [{ type: 'reset', amount: 0 }, '#/amount'],
+      [{ type: 'take', amount: 1 }, '#/type'],
+      [{ type: 'reset', window: 'minute' }, '#/window'],
+      [{ type: 'reset', reason: ' ' }, '#/reason'],
+      [{ type: 'reset', reason: 'x'.repeat(501) }, '#/reason'],
+      [{ type: 'reset', reason: 'a\u0000b' }, '#/reason'],
+      [{ type: 'reset', reason: undefined }, '#/reason'],
+      [{ type: 'reset', api_key_id: 'key_none' }, '#/api_key_id'],
+      [{ type: 'reset', api_key: 'key_none' }, '#/api_key'],
+    ])('are refused as %j', async (body, pointer) => {
+      const answer = await adjust({ window: 'month', reason: 'r', ...body });
+      const { errors } = expectProblem(answer, 422, 'validation_failed') as { errors: { pointer: string }[] };
+      expect([...new Set(errors.map((error) => error.pointer))]).toEqual([pointer]);
+      expect((await request('GET', `/accounts/${accountId}/quota-adjustments`)).json()).toMatchObject({ data: [] });
+    });
+
+    it('of no account are 404', async () => {
+      const body = { window: 'month', type: 'reset', reason: 'r' };
+      expectProblem(await adjust(body, 'acc_none'), 404, 'resource_not_found');
+      expectProblem(await request('GET', '/accounts/acc_none/quota-adjustments'), 404, 'resource_not_found');
+    });
+  });
+
   describe('limits of a key', () => {
     it('are set when it is made or later, replaced whole, and taken back with null', async () => {
       const key = await newKey({ limits: { minute: 5, month: null } });

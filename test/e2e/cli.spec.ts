@@ -1,4 +1,4 @@
-/** What `trailgate accounts`, `keys`, `usage`, `plans`, `scopes` and `audit` promise to people and scripts. */
+/** What `trailgate accounts`, `keys`, `usage`, `quota-adjustments`, `plans`, `scopes` and `audit` promise to people and scripts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -97,6 +97,31 @@ describe('the client commands', () => {
     const both = await cli('keys', 'update', id, '--plan-limits', '--month-limit', '1');
     expect(both).toMatchObject({ code: 1, err: expect.stringMatching(/--plan-limits excludes/) });
     expect((await cli('keys', 'update', id, '--month-limit', '1e3')).err).toMatch(/whole number/);
+  });
+
+  it('adjust a month, and list what was adjusted', async () => {
+    const adjust = (...line: string[]) => json('quota-adjustments', 'create', accountId, '--reason', 'fair', ...line);
+    expect(await adjust('--type', 'set', '--amount', '12')).toMatchObject({ type: 'set', amount: 12, reason: 'fair' });
+    expect(await adjust('--type', 'reset')).toMatchObject({ type: 'reset', amount: null, api_key_id: null });
+    const { out } = await cli('quota-adjustments', 'list', accountId);
+    expect(out).toMatch(
+      /^CREATED AT +TYPE +AMOUNT +API KEY ID +PERIOD ENDS AT +ACTOR +REASON\n.* reset +- +- .*\n.* set +12 /,
+    );
+    expect((await cli('quota-adjustments', 'create', accountId, '--type', 'grant', '--reason', 'x')).err).toMatch(
+      /^trailgate: 422 validation_failed: .* amount: must be given with grant\./,
+    );
+    const unlimited = await cli(
+      'quota-adjustments',
+      'create',
+      accountId,
+      '--type',
+      'grant',
+      '--amount',
+      '1',
+      '--reason',
+      'x',
+    );
+    expect(unlimited.err).toMatch(/^trailgate: 409 conflict: The plan starter sets no month limit for the account/);
   });
 
   it('warn beside the output, never in it, that a secret is shown once', async () => {

@@ -7,6 +7,7 @@ import type { AdminDependencies, Readiness } from '../../src/admin/admin-depende
 import { Explainer } from '../../src/admin/explain/explainer.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { EventOutbox } from '../../src/events/outbox.js';
+import { QuotaAdjustmentStore } from '../../src/keys/quota-adjustments.js';
 import { metricsText } from '../../src/metrics.js';
 import { MonthLedger } from '../../src/quotas/month-ledger.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
@@ -47,6 +48,7 @@ export async function startAdmin(
     operatorToken: ADMIN_TOKEN,
     accounts: stores.accounts,
     keys: stores.keys,
+    quotaAdjustments: new QuotaAdjustmentStore({ ...stores, counters: storage, hasCounters: true }),
     auditLog: stores.auditLog,
     events: new EventOutbox(database.db, clock),
     catalogue: stores.catalogue,

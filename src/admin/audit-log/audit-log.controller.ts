@@ -21,7 +21,7 @@ const auditEntrySchema = z
     account_id: z.string().nullable(),
     actor: z.string().meta({ description: '`operator`, `system` or the id of a member.' }),
     action: z.string().meta({ example: 'api_key.rotated' }),
-    target: z.object({ type: z.enum(['account', 'api_key']), id: z.string() }),
+    target: z.object({ type: z.enum(['account', 'api_key', 'quota_adjustment']), id: z.string() }),
     before: fields.meta({ description: 'The fields that changed, as they were; null where the target is new.' }),
     after: fields.meta({ description: 'The same fields, as they are.' }),
     ip: z.string(),

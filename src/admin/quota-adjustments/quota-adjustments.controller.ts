@@ -1,0 +1,51 @@
+/** Adjustments of an account's months: list and make. They cannot be changed or deleted: the list says what a bill was written from. */
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { ChangeContext } from '../../keys/audit-log.js';
+import { createQuotaAdjustmentSchema, type CreateQuotaAdjustment } from '../../keys/quota-adjustment-fields.js';
+import { QuotaAdjustmentStore } from '../../keys/quota-adjustments.js';
+import { ChangedBy } from '../change-context.js';
+import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../list.js';
+import { Documented } from '../openapi/documented.js';
+import {
+  quotaAdjustmentListSchema,
+  quotaAdjustmentResource,
+  quotaAdjustmentSchema,
+  type QuotaAdjustmentResource,
+} from './quota-adjustment.resource.js';
+
+@Controller('admin/v1/accounts/:id/quota-adjustments')
+export class QuotaAdjustmentsController {
+  constructor(private readonly adjustments: QuotaAdjustmentStore) {}
+
+  @Get()
+  @Documented({
+    id: 'listQuotaAdjustments',
+    summary: 'List the quota adjustments of an account, newest first',
+    response: quotaAdjustmentListSchema,
+    problems: ['resource_not_found'],
+  })
+  async list(
+    @Param('id') accountId: string,
+    @Query({ schema: pageQuerySchema }) query: PageQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ListBody<QuotaAdjustmentResource>> {
+    return listBody(await this.adjustments.list(accountId, query), quotaAdjustmentResource, query, reply);
+  }
+
+  @Post()
+  @Documented({
+    id: 'createQuotaAdjustment',
+    summary: 'Raise a month limit until the month ends, or set or reset what is used',
+    response: quotaAdjustmentSchema,
+    status: 201,
+    problems: ['resource_not_found', 'conflict', 'quota_unavailable'],
+  })
+  async create(
+    @Param('id') accountId: string,
+    @Body({ schema: createQuotaAdjustmentSchema }) body: CreateQuotaAdjustment,
+    @ChangedBy() context: ChangeContext,
+  ): Promise<QuotaAdjustmentResource> {
+    return quotaAdjustmentResource(await this.adjustments.create(accountId, body, context));
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Setting the count of a month: in Redis, and in its row. Whatever a node saw of the counter before is older than the set and
+ * never takes its place; whatever was admitted after it counts on top.
+ */
+import type { Transaction } from 'kysely';
+import type { Tables } from '../database/schema.js';
+import { COUNTER_GRACE_MS } from '../redis/keys.js';
+import { ANY_ROOM, type MonthSet } from './counter-store.js';
+import type { MonthCalendar } from './month-period.js';
+import type { RedisCalls } from './redis-calls.js';
+import { Script } from './redis-script.js';
+import { READ_LUA, WINDOW_LUA } from './scripts.js';
+
+/** Longest that an operator's call waits for Redis, and longest that Redis may take to begin with it. */
+const SET_DEADLINE_MS = 240;
+/** How often the counter is read again until its time has moved on. */
+const OBSERVE_ATTEMPTS = 5;
+/** A row that claims to be newer than the set by more than this was written by a clock that has been set back since. */
+const LONGEST_SET_MS = 60_000;
+
+/**
+ * Sets the month's count; the minute stays. KEYS: counter, its shadow, which is set only where it exists. ARGV: month label, time to live (ms, absolute), count, last ms of Redis's
+ * time at which this may still be done: a call that its caller has given up must not come true later. Answer: 1, or 0 when
+ * it is too late; time in ms; used before. `t` keeps when it was done, so that what was counted before is not taken from it.
+ */
+export const SET_USED_LUA = `${WINDOW_LUA}
+local time = redis.call('TIME')
+local now = tonumber(time[1])
+local ms = now * 1000 + math.floor(tonumber(time[2]) / 1000)
+if ms > tonumber(ARGV[4]) then return {0, ms, 0} end
+local w = load(KEYS[1], now)
+local label, before = tonumber(ARGV[1]), 0
+if not w then redis.call('HSET', KEYS[1], 'l', now, 's', 0, 'o', now) end
+if w and w[5] >= label then
+  label, before = w[5], w[6]
+else
+  redis.call('PEXPIREAT', KEYS[1], ARGV[2])
+end
+redis.call('HSET', KEYS[1], 'p', label, 'u', ARGV[3], 't', ms)
+if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HSET', KEYS[2], 'p', label, 'u', ARGV[3], 't', ms) end
+return {1, ms, before}
+`;
+
+const SET_USED = new Script(SET_USED_LUA);
+const READ = new Script(READ_LUA);
+
+/** Sets it in Redis. Rejects when that could not be done, or when no answer came in time. */
+export async function setInRedis(
+  calls: RedisCalls,
+  /** The counter and its shadow. */
+  keys: readonly string[],
+  calendar: MonthCalendar,
+  used: number,
+): Promise<MonthSet> {
+  const read = async (): Promise<number[]> =>
+    (await calls.run(READ, keys.slice(0, 1), [ANY_ROOM.account], SET_DEADLINE_MS)) as number[];
+  const [startMs = 0] = await read();
+  const period = calendar.at(startMs);
+  const args = [period.label, period.endMs + COUNTER_GRACE_MS, used, startMs + SET_DEADLINE_MS];
+  const [done, setMs = 0, before = 0] = (await calls.run(SET_USED, keys, args, SET_DEADLINE_MS)) as number[];
+  if (done !== 1) throw new Error('Redis came to it too late, and did nothing');
+  // In the millisecond of the set nobody can tell what was seen before it from what was seen after it: ask in a later one.
+  for (let attempt = 0; attempt < OBSERVE_ATTEMPTS; attempt++) {
+    const [nowMs = 0, label = -1, seen = used] = await read().catch(() => []);
+    if (nowMs > setMs && label !== -1) return { period, before, used: seen, observedAtMs: nowMs };
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  return { period, before, used, observedAtMs: setMs + 1 };
+}
+
+/** Writes the row of a count that was set, in the transaction that records why. Without a key: the account's. */
+export async function writeMonthSet(
+  trx: Transaction<Tables>,
+  accountId: string,
+  keyId: string | undefined,
+  { period, used, observedAtMs }: MonthSet,
+  nowMs: number,
+): Promise<void> {
+  const row = { used, observed_at: observedAtMs, set_at: observedAtMs, updated_at: nowMs };
+  await trx
+    .insertInto('quota_counter')
+    .values({ account_id: accountId, api_key_id: keyId ?? '', period: period.label, ...row })
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'api_key_id', 'period']).doUpdateSet((eb) => {
+        // A node may have seen, and written, what was counted since.
+        const isNewer = eb.and([
+          eb('quota_counter.observed_at', '>', observedAtMs),
+          eb('quota_counter.observed_at', '<', observedAtMs + LONGEST_SET_MS),
+        ]);
+        return {
+          set_at: observedAtMs,
+          updated_at: nowMs,
+          used: eb.case().when(isNewer).then(eb.ref('quota_counter.used')).else(eb.ref('excluded.used')).end(),
+          observed_at: eb
+            .case()
+            .when(isNewer)
+            .then(eb.ref('quota_counter.observed_at'))
+            .else(eb.ref('excluded.observed_at'))
+            .end(),
+        };
+      }),
+    )
+    .execute();
+}

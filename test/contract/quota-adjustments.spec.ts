@@ -1,0 +1,320 @@
+/** What adjustments of a month promise, on both databases and on both places for counters. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { systemClock } from '../../src/clock.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { createAccountSchema } from '../../src/keys/account-fields.js';
+import { AccountStore } from '../../src/keys/accounts.js';
+import { createApiKeySchema } from '../../src/keys/api-key-fields.js';
+import { ApiKeyStore } from '../../src/keys/api-key-store.js';
+import { AuditLog } from '../../src/keys/audit-log.js';
+import { Catalogue } from '../../src/keys/catalogue.js';
+import type { CreateQuotaAdjustment } from '../../src/keys/quota-adjustment-fields.js';
+import { QuotaAdjustmentStore } from '../../src/keys/quota-adjustments.js';
+import { Breaker } from '../../src/quotas/breaker.js';
+import type { CounterStore } from '../../src/quotas/counter-store.js';
+import { MonthLedger } from '../../src/quotas/month-ledger.js';
+import { monthPeriodAt } from '../../src/quotas/month-period.js';
+import type { QuotaSubject } from '../../src/quotas/policies.js';
+import { ProcessCounters } from '../../src/quotas/process-counters.js';
+import { QuotaStorage } from '../../src/quotas/quota-storage.js';
+import { RedisCounters } from '../../src/quotas/redis-counters.js';
+import { StoreLoss } from '../../src/quotas/store-loss.js';
+import { ProcessThrottleWindows } from '../../src/quotas/throttle-windows.js';
+import { UsageFlush } from '../../src/quotas/usage-flush.js';
+import { UsageRecorder } from '../../src/quotas/usage-recorder.js';
+import { UsageTable } from '../../src/quotas/usage-table.js';
+import { DATABASE_KINDS, testDatabase } from '../support/database.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { OPERATOR, RecordingBus, TEST_CONFIG } from '../support/stores.js';
+import { emptyRedis } from '../support/timed-redis.js';
+
+const LOG = pino({ level: 'silent' });
+const MOST = 999_999_999_999_999;
+const plans = {
+  monthly: { key: { month: 50 }, account: { month: 100 }, onRedisLoss: 'local' as const, charge: 'all' as const },
+  open: { key: {}, account: {}, onRedisLoss: 'local' as const, charge: 'all' as const },
+};
+const catalogue = new Catalogue(() => ({ ...TEST_CONFIG, file: { plans } as never }));
+
+/** A node: its view of the counters, and the ledger that writes what it saw. */
+interface Node {
+  readonly storage: QuotaStorage;
+  readonly ledger: MonthLedger;
+  readonly flush: UsageFlush;
+}
+
+/** One node in this process. */
+function processNodes(database: DatabaseHandle): { nodes: Node[]; close: () => void } {
+  const ledger: MonthLedger = new MonthLedger(database.db, systemClock, (subject) => counters.monthUsed(subject));
+  const counters = new ProcessCounters(systemClock, ledger);
+  return {
+    nodes: [{ storage: storageOf(counters, undefined, ledger), ledger, flush: flushOf(database, ledger, false) }],
+    close: () => {},
+  };
+}
+
+/** Two nodes on one Redis. */
+async function redisNodes(database: DatabaseHandle): Promise<{ nodes: Node[]; close: () => void }> {
+  const client = await emptyRedis();
+  const nodes = [1, 2].map((): Node => {
+    const ledger = new MonthLedger(database.db, systemClock);
+    const local = new ProcessCounters(systemClock, ledger, 'local');
+    const counters: RedisCounters = new RedisCounters(client, systemClock, ledger, () => {}, {
+      made: (subject, decision) => storage.made(subject, decision),
+      failed: (subject, cost, error) => loss.decide(subject, cost, error),
+    });
+    const loss = new StoreLoss(
+      counters,
+      new Breaker(systemClock),
+      local,
+      ledger,
+      () => client.ping(),
+      systemClock,
+      LOG,
+    );
+    const storage: QuotaStorage = storageOf(counters, loss, ledger);
+    return { storage, ledger, flush: flushOf(database, ledger, true) };
+  });
+  return { nodes, close: () => client.disconnect() };
+}
+
+function flushOf(database: DatabaseHandle, ledger: MonthLedger, isShared: boolean): UsageFlush {
+  const table = new UsageTable(database.db, database.kind, isShared);
+  return new UsageFlush(table, ledger, new UsageRecorder(systemClock), systemClock, LOG, { isShared });
+}
+
+function storageOf(counters: CounterStore, loss: StoreLoss | undefined, ledger: MonthLedger): QuotaStorage {
+  return new QuotaStorage(counters, loss, ledger, new ProcessThrottleWindows(systemClock), systemClock, LOG);
+}
+
+function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof processNodes): void {
+  let database: DatabaseHandle;
+  let nodes: Node[];
+  let close: () => void;
+  let accounts: AccountStore;
+  let keys: ApiKeyStore;
+  let adjustments: QuotaAdjustmentStore;
+  let bus: RecordingBus;
+  let accountId: string;
+  let keyId: string;
+  let secretSubject: (limit?: number) => QuotaSubject;
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+  });
+  afterAll(() => database.close());
+  beforeEach(async () => {
+    ({ nodes, close } = await open(database));
+    bus = new RecordingBus();
+    const deps = { database, clock: systemClock, bus, catalogue };
+    accounts = new AccountStore(deps);
+    keys = new ApiKeyStore(deps);
+    adjustments = new QuotaAdjustmentStore({ ...deps, counters: nodes.at(-1)!.storage, hasCounters: true });
+    accountId = (await accounts.create(createAccountSchema.parse({ name: 'a', plan: 'monthly' }), OPERATOR)).id;
+    const made = await keys.create(accountId, createApiKeySchema.parse({ name: 'k', scopes: ['*'] }), OPERATOR);
+    keyId = made.key.id;
+    secretSubject = (accountMonth = Infinity) => subjectWith({ accountMonth }, { accountId, keyId });
+  });
+  afterEach(() => close());
+
+  const adjust = (input: Partial<CreateQuotaAdjustment>, of = accountId) =>
+    adjustments.create(of, { window: 'month', type: 'grant', reason: 'because', ...input }, OPERATOR);
+  const used = async () => (await nodes[0]!.storage.read(accountId, keyId, UTC_MONTHS)).used;
+  const flushAll = async () => {
+    for (const { flush } of nodes) await flush.flush();
+  };
+  const written = async () => {
+    const rows = await database.db
+      .selectFrom('quota_counter')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .execute();
+    return Object.fromEntries(rows.map((row) => [row.api_key_id === '' ? 'account' : 'key', row.used]));
+  };
+  const count = async (requests: number, node = 0, subject = secretSubject()) => {
+    for (let request = 0; request < requests; request++) await nodes[node % nodes.length]!.storage.decide(subject, 1);
+  };
+  const problem = (code: string, pointer?: string) =>
+    expect.objectContaining({
+      code,
+      ...(pointer === undefined
+        ? {}
+        : { options: expect.objectContaining({ errors: [expect.objectContaining({ pointer })] }) }),
+    });
+
+  it('grants add up until the month ends, of the account and of a key', async () => {
+    await adjust({ amount: 1_000 });
+    await adjust({ amount: 500 });
+    await adjust({ amount: 7, api_key_id: keyId });
+    const { label } = monthPeriodAt(systemClock.now());
+    expect((await accounts.get(accountId)).grant).toEqual({ month: label, amount: 1_500 });
+    expect((await keys.get(keyId)).grant).toEqual({ month: label, amount: 7 });
+    expect(bus.published.at(-1)).toEqual({ type: 'account', accountId });
+  });
+
+  it('grants at the same moment all count', async () => {
+    await Promise.all(Array.from({ length: 10 }, (_, index) => adjust({ amount: index + 1 })));
+    expect((await accounts.get(accountId)).grant.amount).toBe(55);
+  });
+
+  it('a grant of a month that is over does not add to a new one', async () => {
+    await database.db.updateTable('account').set({ grant_period: 20_000_101, grant_amount: 900 }).execute();
+    await adjust({ amount: 5 });
+    expect((await accounts.get(accountId)).grant.amount).toBe(5);
+  });
+
+  it('a grant that can change nothing is refused, and one that passes what can be shown', async () => {
+    const open = await accounts.create(createAccountSchema.parse({ name: 'a', plan: 'open' }), OPERATOR);
+    await expect(adjust({ amount: 5 }, open.id)).rejects.toEqual(problem('conflict'));
+    await keys.update(keyId, { limits: { month: null } }, OPERATOR);
+    await expect(adjust({ amount: 5, api_key_id: keyId })).rejects.toEqual(problem('conflict'));
+    await keys.update(keyId, { limits: null }, OPERATOR);
+    await adjust({ amount: MOST, api_key_id: keyId });
+    await expect(adjust({ amount: 1, api_key_id: keyId })).rejects.toEqual(problem('validation_failed', '#/amount'));
+    await keys.revoke(keyId, OPERATOR);
+    await expect(adjust({ amount: 1, api_key_id: keyId })).rejects.toEqual(problem('conflict'));
+  });
+
+  it('a set and a reset change the counter and its row, and leave the other one alone', async () => {
+    await count(5);
+    await adjust({ type: 'set', amount: 80 });
+    expect(await used()).toMatchObject({ accountMonth: 80, keyMonth: 5 });
+    expect(await written()).toMatchObject({ account: 80 });
+    await adjust({ type: 'reset', api_key_id: keyId });
+    expect(await used()).toMatchObject({ accountMonth: 80, keyMonth: 0 });
+    expect(await written()).toEqual({ account: 80, key: 0 });
+  });
+
+  it('what a node saw before a reset never comes back, whoever writes it whenever', async () => {
+    const [first, second] = [secretSubject(), secretSubject()];
+    await count(40, 0, first);
+    await count(2, 1, second);
+    await adjust({ type: 'reset' });
+    await count(3, 1, second);
+    await flushAll();
+    expect((await written())['account']).toBe(3);
+    await adjust({ type: 'reset' });
+    await flushAll();
+    expect((await written())['account']).toBe(0);
+    expect((await nodes[0]!.ledger.usedInMonth(accountId, keyId, monthPeriodAt(systemClock.now()))).account).toBe(0);
+  });
+
+  it('a flush that has begun before a reset does not undo it', async () => {
+    await count(40);
+    const flushing = flushAll();
+    await adjust({ type: 'reset' });
+    await flushing;
+    expect(await written()).toMatchObject({ account: 0 });
+    await count(1);
+    await flushAll();
+    expect(await written()).toMatchObject({ account: 1 });
+  });
+
+  it('sets under load leave counter and row equal, and every request counted once on top of the last', async () => {
+    const subjects = nodes.map(() => secretSubject());
+    let isRunning = true;
+    const seen: number[] = [];
+    const load = subjects.map(async (subject, node) => {
+      while (isRunning) {
+        const decided = await Promise.all(Array.from({ length: 20 }, () => nodes[node]!.storage.decide(subject, 1)));
+        for (const decision of decided) seen.push(decision.used.accountMonth);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    });
+    for (const amount of [10_000_000, 20_000_000, 30_000_000]) {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      await Promise.all([adjust({ type: 'set', amount }), flushAll()]);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    isRunning = false;
+    await Promise.all(load);
+    await flushAll();
+    const after = seen.filter((count) => count > 30_000_000).toSorted((a, b) => a - b);
+    expect(after.length).toBeGreaterThan(0);
+    expect(after).toEqual(Array.from({ length: after.length }, (_, index) => 30_000_001 + index));
+    expect((await used()).accountMonth).toBe(30_000_000 + after.length);
+    expect((await written())['account']).toBe(30_000_000 + after.length);
+    expect((await written())['key']).toBe((await used()).keyMonth);
+    expect((await used()).keyMonth).toBe(seen.length);
+  });
+
+  it('of sets at the same moment one is the last, in the counter, in its row and in the list', async () => {
+    const amounts = Array.from({ length: 8 }, (_, index) => 100 + index);
+    await Promise.all(amounts.map((amount) => adjust({ type: 'set', amount })));
+    const { accountMonth } = await used();
+    expect(amounts).toContain(accountMonth);
+    expect((await written())['account']).toBe(accountMonth);
+    expect((await adjustments.list(accountId, { limit: 1 })).data[0]?.amount).toBe(accountMonth);
+  });
+
+  it('are recorded with what was before and after, and listed newest first in pages', async () => {
+    await count(5);
+    const set = await adjust({ type: 'set', amount: 9, reason: 'invoice 12' });
+    await adjust({ amount: 1 });
+    const { data: entries } = await new AuditLog(database.db).list({ limit: 2, accountId });
+    expect(entries).toMatchObject([
+      { action: 'quota_adjustment.created', before: { granted: 0 }, after: { granted: 1, type: 'grant' } },
+      {
+        targetType: 'quota_adjustment',
+        targetId: set.id,
+        before: { used: 5 },
+        after: { used: 9, type: 'set', amount: 9, api_key_id: null, reason: 'invoice 12', window: 'month' },
+        ...OPERATOR,
+      },
+    ]);
+    const page = await adjustments.list(accountId, { limit: 1 });
+    expect(page.data).toMatchObject([{ type: 'grant', amount: 1, apiKeyId: null, actor: 'operator' }]);
+    const next = await adjustments.list(accountId, { limit: 1, cursor: page.nextCursor ?? '' });
+    expect(next).toMatchObject({ data: [set], nextCursor: null });
+  });
+
+  it('of a key of another account, or of none, are refused with its pointer', async () => {
+    const other = await accounts.create(createAccountSchema.parse({ name: 'b', plan: 'monthly' }), OPERATOR);
+    for (const type of ['grant', 'set', 'reset'] as const) {
+      const input = { type, ...(type === 'reset' ? {} : { amount: 1 }) };
+      const refused = problem('validation_failed', '#/api_key_id');
+      await expect(adjust({ ...input, api_key_id: keyId }, other.id)).rejects.toEqual(refused);
+      await expect(adjust({ ...input, api_key_id: 'key_none' })).rejects.toEqual(refused);
+      await expect(adjust(input, 'acc_none')).rejects.toEqual(problem('resource_not_found'));
+    }
+    expect((await adjustments.list(accountId, { limit: 1 })).data).toEqual([]);
+    await expect(adjustments.list('acc_none', { limit: 1 })).rejects.toEqual(problem('resource_not_found'));
+  });
+
+  it('of a suspended account work', async () => {
+    await accounts.update(accountId, { status: 'suspended' }, OPERATOR);
+    await adjust({ amount: 1 });
+    await adjust({ type: 'set', amount: 4 });
+    expect((await used()).accountMonth).toBe(4);
+  });
+
+  it('change and record nothing where the counters are not to be had', async () => {
+    const deps = { database, clock: systemClock, bus, catalogue };
+    const away = {
+      read: () => Promise.reject(new Error('away')),
+      setMonthUsed: () => Promise.reject(new Error('away')),
+    };
+    const told = bus.published.length;
+    for (const [counters, hasCounters] of [
+      [away, true],
+      [nodes[0]!.storage, false],
+    ] as const) {
+      const store = new QuotaAdjustmentStore({ ...deps, counters, hasCounters });
+      const input = { window: 'month', type: 'set', amount: 9, reason: 'r' } as const;
+      await expect(store.create(accountId, input, OPERATOR)).rejects.toEqual(problem('quota_unavailable'));
+    }
+    expect((await adjustments.list(accountId, { limit: 1 })).data).toEqual([]);
+    expect((await used()).accountMonth).toBe(0);
+    expect(bus.published).toHaveLength(told);
+  });
+}
+
+describe.each(DATABASE_KINDS)('adjustments on %s, counters in the process', (kind) => {
+  suite(kind, processNodes);
+});
+
+describeWithRedis.each(DATABASE_KINDS)('adjustments on %s, counters in Redis', (kind) => {
+  suite(kind, redisNodes);
+});
