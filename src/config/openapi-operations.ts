@@ -20,6 +20,7 @@ export interface OperationDraft {
   /** Undefined: nothing names them yet. */
   readonly scopes?: readonly string[];
   readonly cost?: number;
+  readonly isWebSocket?: boolean;
   readonly lifeCycle?: LifeCycleDates;
   readonly openapi?: JsonObject;
   readonly source: SourceDocument;

@@ -101,7 +101,9 @@ function readEntry(value: unknown): Partial<OperationEntry> {
   return entry as Partial<OperationEntry>;
 }
 
-function entryFields(entry: Partial<OperationEntry>): Pick<OperationDraft, 'id' | 'scopes' | 'cost' | 'lifeCycle'> {
+function entryFields(
+  entry: Partial<OperationEntry>,
+): Pick<OperationDraft, 'id' | 'scopes' | 'cost' | 'isWebSocket' | 'lifeCycle'> {
   const { deprecation = null, sunset = null, successor, brownouts = [] } = entry;
   const isEnding = deprecation !== null || sunset !== null || brownouts.length > 0;
   return {
@@ -109,6 +111,7 @@ function entryFields(entry: Partial<OperationEntry>): Pick<OperationDraft, 'id' 
     ...(entry.id === undefined ? {} : { id: entry.id }),
     ...(entry.scopes === undefined ? {} : { scopes: entry.scopes }),
     ...(entry.cost === undefined ? {} : { cost: entry.cost }),
+    ...(entry.websocket === undefined ? {} : { isWebSocket: entry.websocket }),
   };
 }
 
@@ -182,6 +185,7 @@ function numberOperations(drafts: readonly OperationDraft[]): Operation[] {
       service: draft.service,
       scopes: draft.scopes ?? [],
       cost: draft.cost ?? 1,
+      isWebSocket: draft.isWebSocket ?? false,
       ...(draft.lifeCycle === undefined ? {} : { lifeCycle: draft.lifeCycle }),
       ...(draft.openapi === undefined ? {} : { openapi: draft.openapi }),
     };

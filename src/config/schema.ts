@@ -188,6 +188,7 @@ export const operationSchema = z.strictObject({
   id: z.string().optional().describe('operationId, where no OpenAPI document gives one.'),
   scopes: z.array(scope).optional().describe('All of these are needed. `[]` says on purpose: any valid key.'),
   cost: z.int().min(0).max(1_000_000).optional().describe('How many requests one call counts as; 1 unless said.'),
+  websocket: z.boolean().optional().describe('Whether a GET may become a WebSocket; the handshake counts as one call.'),
   ...lifeCycle,
 });
 
@@ -300,6 +301,8 @@ export interface Operation {
   /** All are needed; empty means any valid key. */
   readonly scopes: readonly string[];
   readonly cost: number;
+  /** Whether a request may become a WebSocket (RFC 6455). */
+  readonly isWebSocket?: boolean;
   /** Its own dates, where it has some; those of the version hold beside them. */
   readonly lifeCycle?: LifeCycleDates;
   /** The OpenAPI operation object it came from, for the public description. */

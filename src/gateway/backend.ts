@@ -10,6 +10,7 @@ import { UsageRecorder } from '../quotas/usage-recorder.js';
 import { Cors } from './cors.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 import { Routes } from './routes.js';
+import { upgradeHead } from './upgrades.js';
 
 @Injectable()
 export class Backend {
@@ -51,7 +52,7 @@ export class Backend {
     });
     const path = this.routes.backendPath(exchange);
     try {
-      await this.forwarder.forward({
+      const forward = {
         operation,
         accountId: record.accountId,
         message,
@@ -61,7 +62,9 @@ export class Backend {
         answerHeaders,
         ownCors: this.cors.enabled,
         client: exchange,
-      });
+      };
+      const head = operation.isWebSocket === true ? upgradeHead(message) : undefined;
+      await (head === undefined ? this.forwarder.forward(forward) : this.forwarder.upgrade(forward, head));
     } catch (error) {
       const isFree = error instanceof Problem && !isCharged(exchange, error.status);
       if (!exchange.wasSent || isFree) this.giveBack(exchange);

@@ -32,6 +32,7 @@ export class Exchange implements ForwardClient, CountedRequest {
   usageOutcome = IN_FLIGHT;
   usageTakenBack = false;
   wasSent = false;
+  isUpgraded = false;
   closeListener: CloseListener | undefined;
   private readonly names = randomNames();
 

@@ -16,6 +16,7 @@ import { ALPN_PROTOCOLS, speakHttp2 } from './http2.js';
 import { answerParserError } from './parser-errors.js';
 import { beginExchange, installRequestHooks } from './request-hooks.js';
 import { RequestLog } from './request-log.js';
+import { Upgrades } from './upgrades.js';
 
 const LARGEST_HEAD_BYTES = 16 * 1024;
 /** Until the head of a request has arrived. */
@@ -52,11 +53,18 @@ export async function createGatewayApplication(
     beginExchange(request, reply, requestLog),
   );
   const { trustedProxies, tls } = deps.config.file.gateway;
-  const options = serverOptions(trustedProxies, filter, requestLog, deps.cors);
+  // Without an operation that may become a WebSocket, asking for one is asking for nothing.
+  const mayUpgrade = deps.config.operations.some(({ isWebSocket }) => isWebSocket);
+  const upgrades = mayUpgrade ? new Upgrades(deps.routes) : undefined;
+  const parser = {
+    ...PARSER,
+    shouldUpgradeCallback: (message: IncomingMessage) => upgrades?.accepts(message) ?? false,
+  };
+  const options = serverOptions(trustedProxies, parser, filter, requestLog, deps.cors);
   const certificate = tls === undefined ? undefined : new Certificate(tls, deps.config.path, log.logger);
   const adapter = new FastifyAdapter(
     // Fastify gives `http` to a plain server only.
-    certificate === undefined ? options : { ...options, https: await tlsOptions(certificate) },
+    certificate === undefined ? options : { ...options, https: await tlsOptions(certificate, parser) },
   );
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   passBodiesThrough(fastify);
@@ -70,12 +78,18 @@ export async function createGatewayApplication(
   const server = application.getHttpServer() as Server;
   delayContinue(server);
   refuseConnect(server);
+  upgrades?.install(server);
+  fastify.addHook('preClose', (done) => {
+    upgrades?.end();
+    done();
+  });
   if (certificate !== undefined) serveTls(server as TlsServer, certificate, fastify);
   return application;
 }
 
 function serverOptions(
   trustedProxies: readonly string[],
+  parser: object,
   filter: ErrorFilter,
   requestLog: RequestLog,
   cors: Cors,
@@ -89,7 +103,7 @@ function serverOptions(
     forceCloseConnections: 'idle',
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    http: PARSER,
+    http: parser,
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => answerParserError(error, socket),
     // What the router refuses before a hook runs, such as %ff in a path.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
@@ -101,9 +115,9 @@ function serverOptions(
   } as FastifyServerOptions;
 }
 
-async function tlsOptions(certificate: Certificate): Promise<object> {
+async function tlsOptions(certificate: Certificate, parser: object): Promise<object> {
   const files = await certificate.read();
-  return { ...PARSER, ...files, ALPNProtocols: ALPN_PROTOCOLS, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
+  return { ...parser, ...files, ALPNProtocols: ALPN_PROTOCOLS, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
 }
 
 /** HTTP/2 beside HTTP/1.1, and a certificate that follows its files; both end when the application closes. */

@@ -22,6 +22,8 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set([
 const LONGEST_PATH = 1_000;
 /** Status in the log for a client that left before it had its answer, as nginx writes it. */
 const CLIENT_GONE = 499;
+/** Switching protocols; the duration is that of the WebSocket. */
+const UPGRADED = 101;
 
 export class RequestLog {
   /** By operation and status: an array read instead of a look-up by text, for the requests that come most. */
@@ -38,7 +40,7 @@ export class RequestLog {
   /** Called once per request, when its connection is done with it. */
   record(exchange: Exchange): void {
     const { response, operation, message } = exchange;
-    const status = response.writableFinished ? response.statusCode : CLIENT_GONE;
+    const status = exchange.isUpgraded ? UPGRADED : response.writableFinished ? response.statusCode : CLIENT_GONE;
     this.recorder.end(exchange, outcomeOf(status));
     const durationMs = performance.now() - exchange.startedMs;
     this.durationOf(message.method ?? '', operation, status).observe(durationMs / 1_000);

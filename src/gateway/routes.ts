@@ -17,8 +17,7 @@ export class Routes {
     this.table = new OperationTable(config.operations, BUILT_IN_PATHS);
   }
 
-  match(exchange: Exchange): RouteMatch {
-    const { path, message } = exchange;
+  match({ path, message }: Pick<Exchange, 'path' | 'message'>): RouteMatch {
     if (!path.startsWith(this.prefix)) return NOT_FOUND;
     return this.table.match(message.method ?? '', path.slice(this.basePath.length));
   }

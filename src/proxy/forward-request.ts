@@ -26,6 +26,8 @@ export interface ForwardClient {
   upstreamMs: number;
   /** Whether the backend may have seen anything of the request; set before it does. */
   wasSent: boolean;
+  /** Whether the connection has become a WebSocket. */
+  isUpgraded: boolean;
   /** Set while a call is under way; to be told when the client's connection is done or gone. */
   closeListener: CloseListener | undefined;
 }

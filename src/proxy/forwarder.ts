@@ -9,6 +9,7 @@ import { Deadlines } from './deadlines.js';
 import type { ForwardRequest } from './forward-request.js';
 import { targetStates, type TargetStatus } from './target-status.js';
 import { UpstreamCall } from './upstream-call.js';
+import { WebSocketCall } from './websocket-call.js';
 import { Upstream, type UpstreamOptions } from './upstream.js';
 
 /** What undici takes as a path: visible Latin-1 without spaces, beginning with a slash. */
@@ -38,6 +39,20 @@ export class Forwarder {
     refuseTooLarge(message, upstream.config.maxBodyBytes);
     return new Promise((resolve, reject) => {
       new UpstreamCall(upstream, request, this.deadlines, resolve, reject).start();
+    });
+  }
+
+  /**
+   * Opens a WebSocket to the request's service. Resolves when it has ended.
+   * @param head what the client has sent behind its handshake.
+   * @throws Problem as `forward`, while it is not open.
+   */
+  upgrade(request: ForwardRequest, head: Buffer): Promise<void> {
+    const upstream = this.upstreams.get(request.operation.service);
+    if (upstream === undefined) throw new Problem('internal_error', { cause: 'an operation without a service' });
+    refuseUnsafe('GET', request.path);
+    return new Promise((resolve, reject) => {
+      new WebSocketCall(upstream, request, head, this.deadlines, resolve, reject).start();
     });
   }
 

@@ -1,0 +1,53 @@
+/**
+ * WebSocket handshakes (RFC 6455): requests like any other until they are accepted, so that route, key, scope and quota are asked
+ * in the same order by the same guards. Everything else that asks for an upgrade is served as if it had not.
+ */
+import { ServerResponse, type IncomingMessage, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { Routes } from './routes.js';
+
+/** What came behind the head of a handshake. */
+const heads = new WeakMap<IncomingMessage, Buffer>();
+
+/** The bytes behind the head of a handshake that is to be upgraded; undefined for a request that is not one. */
+export function upgradeHead(message: IncomingMessage): Buffer | undefined {
+  return heads.get(message);
+}
+
+export class Upgrades {
+  /** Connections that have been upgraded, or are about to be. */
+  private readonly open = new Set<Socket>();
+
+  constructor(private readonly routes: Routes) {}
+
+  /** Whether a request is to be taken out of HTTP: one that an operation with `websocket` is asked for. */
+  accepts(message: IncomingMessage): boolean {
+    const { method, headers, url = '', httpVersion } = message;
+    if (method !== 'GET' || httpVersion !== '1.1' || headers.upgrade?.toLowerCase() !== 'websocket') return false;
+    const query = url.indexOf('?');
+    const match = this.routes.match({ message, path: query === -1 ? url : url.slice(0, query) });
+    return match.kind === 'operation' && match.operation.isWebSocket === true;
+  }
+
+  /** Hands every accepted handshake to the request path, with an answer that is written to its connection. */
+  install(server: Server): void {
+    server.on('upgrade', (message: IncomingMessage, socket: Socket, head: Buffer) => {
+      heads.set(message, head);
+      this.open.add(socket);
+      // Node has let go of the connection: without a listener its error would end the process.
+      socket.on('error', () => socket.destroy());
+      socket.once('close', () => this.open.delete(socket));
+      const response = new ServerResponse(message);
+      response.shouldKeepAlive = false;
+      response.assignSocket(socket);
+      // An answer other than 101 is the last one.
+      response.once('finish', () => socket.end());
+      server.emit('request', message, response);
+    });
+  }
+
+  /** Ends them all: they would outlive every drain, and clients connect again elsewhere. */
+  end(): void {
+    for (const socket of this.open) socket.end();
+  }
+}

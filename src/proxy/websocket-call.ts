@@ -1,0 +1,199 @@
+/**
+ * One WebSocket (RFC 6455) between a client and a backend: the handshake goes out like any call, by the same choice of target and
+ * within the same deadlines; once both sides have agreed, `http-proxy` passes the bytes. What a backend answers instead is an
+ * error in our shape.
+ */
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { createProxyServer } from 'http-proxy';
+import { Problem } from '../errors.js';
+import type { Deadlines, Expiring } from './deadlines.js';
+import type { Endpoint } from './endpoint.js';
+import { ErrorAnswer } from './error-answer.js';
+import type { CloseListener, ForwardRequest } from './forward-request.js';
+import type { PendingCall } from './pending-call.js';
+import { peerError } from './request-body.js';
+import { appendBackendResponseHeaders } from './response-headers.js';
+import { failureDetail, upstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
+import type { Upstream } from './upstream.js';
+
+/** A handshake as `http-proxy` wants it: what it reads of a request, and who asks. */
+interface Handshake {
+  readonly method: 'GET';
+  readonly url: string;
+  readonly httpVersion: '1.1';
+  readonly httpVersionMajor: 1;
+  readonly headers: Record<string, string | string[]>;
+  readonly call: WebSocketCall;
+}
+
+const proxy = createProxyServer({});
+proxy.on('proxyReqWs', (outgoing: unknown, handshake: unknown) =>
+  (handshake as Handshake).call.onHandshake(outgoing as ClientRequest),
+);
+
+export class WebSocketCall implements PendingCall, Expiring, CloseListener {
+  endpoint: Endpoint | undefined;
+  activeSlot = -1;
+  isWaiting = false;
+  nextWaiting: PendingCall | undefined;
+  previousWaiting: PendingCall | undefined;
+  deadlineMs = Infinity;
+  deadlineSlot = -1;
+  /** A handshake does nothing to the backend. */
+  readonly isRepeatable = true;
+  private readonly startedMs = performance.now();
+  private outgoing: ClientRequest | undefined;
+  private settled = false;
+  private status = 0;
+
+  constructor(
+    private readonly upstream: Upstream,
+    private readonly request: ForwardRequest,
+    /** What has arrived behind the head of the handshake. */
+    private readonly head: Buffer,
+    private readonly deadlines: Deadlines,
+    private readonly resolve: () => void,
+    private readonly reject: (problem: Problem) => void,
+  ) {}
+
+  get accountId(): string {
+    return this.request.accountId;
+  }
+
+  /** @throws Problem as `Upstream.admit`. */
+  start(): void {
+    const endpoint = this.upstream.admit(this);
+    const { connect, firstByte } = this.upstream.config.timeouts;
+    this.deadlineMs = this.deadlines.after(connect + firstByte);
+    this.deadlines.add(this);
+    this.request.client.closeListener = this;
+    if (endpoint !== undefined) this.send(endpoint);
+  }
+
+  send({ origin, prefix, address }: Endpoint): void {
+    const { request } = this;
+    request.client.wasSent = true;
+    const { protocol, host, hostname, port } = new URL(origin);
+    const { socket } = request.message;
+    // It would end the connection after an error; here the client still gets its answer.
+    socket.destroySoon = () => undefined;
+    const handshake: Handshake = {
+      method: 'GET',
+      url: prefix + request.path,
+      httpVersion: '1.1',
+      httpVersionMajor: 1,
+      // `Host` also is the name that a certificate is checked against.
+      headers: { ...grouped(request.headers), host, connection: 'Upgrade', upgrade: 'websocket' },
+      call: this,
+    };
+    const target = { protocol, host: address?.address ?? hostname, hostname: address?.address ?? hostname, port };
+    const options = { target, connectTimeout: this.upstream.config.timeouts.connect };
+    proxy.ws(handshake as unknown as IncomingMessage, socket as Socket, this.head, options as object, (error: Error) =>
+      this.onFailure(error),
+    );
+  }
+
+  refuse(problem: Problem): void {
+    this.finish(undefined);
+    this.reject(problem);
+  }
+
+  /** The request to the backend exists and has not been sent. */
+  onHandshake(outgoing: ClientRequest): void {
+    this.outgoing = outgoing;
+    outgoing.on('upgrade', (answer: IncomingMessage) => this.onUpgrade(answer));
+    outgoing.on('response', (answer: IncomingMessage) => this.onRefusal(answer));
+    // The library would pass such an answer on as it is.
+    outgoing.on('newListener', (event: string, listener: () => void) => {
+      if (event === 'response') process.nextTick(() => outgoing.off('response', listener));
+    });
+  }
+
+  /** Too slow, in the handshake; an open connection has no deadline. */
+  expire(): void {
+    if (this.isWaiting) this.refuse(this.upstream.waitedInVain(this));
+    else this.outgoing?.destroy(peerError('TRAILGATE_FIRST_BYTE_TIMEOUT'));
+  }
+
+  /** The client's connection has ended: so does the backend's, by the library; or the handshake, by us. */
+  onClose(): void {
+    if (this.status === 101) this.resolve();
+    else if (this.isWaiting) this.onFailure(peerError('TRAILGATE_CLIENT_GONE'));
+    else this.outgoing?.destroy(peerError('TRAILGATE_CLIENT_GONE'));
+  }
+
+  /** The backend agrees: its fields become those that the client gets, and the library writes them. */
+  private onUpgrade(answer: IncomingMessage): void {
+    const { request } = this;
+    Reflect.deleteProperty(request.message.socket, 'destroySoon');
+    const fields: (string | string[])[] = [];
+    appendBackendResponseHeaders(fields, answer.headers);
+    answer.headers = {
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      ...grouped([...(fields as string[]), ...request.answerHeaders]),
+    };
+    this.status = 101;
+    request.client.isUpgraded = true;
+    this.finish('answered');
+    // Answered already; the exchange ends with the connection.
+    this.request.client.closeListener = this;
+  }
+
+  /** The backend answers with something else than an upgrade. */
+  private onRefusal(answer: IncomingMessage): void {
+    this.status = answer.statusCode ?? 0;
+    const error = new ErrorAnswer(this.status, answer.headers);
+    const done = (): void => {
+      answer.destroy();
+      if (this.settled) return;
+      const { authenticates, errors } = this.upstream.config;
+      this.finish('answered');
+      this.reject(this.status < 400 ? noUpgrade() : error.problem(authenticates, errors));
+    };
+    answer.on('data', (chunk: Buffer) => {
+      error.add(chunk);
+      if (error.isTooLarge) done();
+    });
+    answer.on('end', done);
+    answer.on('error', done);
+  }
+
+  private onFailure(error: Error): void {
+    if (this.settled) return;
+    const failure = upstreamFailure(error);
+    this.finish(failure.outcome);
+    this.reject(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
+  }
+
+  private finish(outcome: UpstreamOutcome | undefined): void {
+    this.settled = true;
+    this.deadlines.remove(this);
+    this.request.client.closeListener = undefined;
+    // Not at once: the library ends the connection after it has told of an error.
+    process.nextTick(() => Reflect.deleteProperty(this.request.message.socket, 'destroySoon'));
+    if (this.isWaiting) this.upstream.leave(this);
+    const durationMs = performance.now() - this.startedMs;
+    this.request.client.upstreamMs = durationMs;
+    if (outcome !== undefined) this.upstream.release(this, outcome, this.status, durationMs);
+  }
+}
+
+function noUpgrade(): Problem {
+  return new Problem('backend_bad_response', {
+    detail: 'The service behind this API did not open the connection. Quote the request id when you report it.',
+  });
+}
+
+/** Flat fields by name; several of one name in a list. */
+function grouped(fields: readonly string[]): Record<string, string | string[]> {
+  const byName: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
+  for (let index = 0; index < fields.length; index += 2) {
+    const name = fields[index] ?? '';
+    const value = fields[index + 1] ?? '';
+    const before = byName[name];
+    byName[name] = before === undefined ? value : [before, value].flat();
+  }
+  return byName;
+}

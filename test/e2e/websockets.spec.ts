@@ -1,0 +1,241 @@
+/** WebSockets: the same checks as every request before they open, bytes as they are while they are open, a clean end. */
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { send } from '../support/http.js';
+import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+const KEY = randomBytes(16).toString('base64');
+const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+
+/** A backend that agrees to every handshake on /live and sends back what it gets. */
+class EchoBackend {
+  readonly handshakes: IncomingMessage[] = [];
+  readonly sockets: Socket[] = [];
+  plainRequests = 0;
+  private readonly server: Server;
+
+  constructor() {
+    this.server = createServer((request, response) => {
+      this.plainRequests += 1;
+      response.writeHead(426, { 'Content-Type': 'application/json' }).end('{"message":"Upgrade to websocket"}');
+    });
+    this.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      this.handshakes.push(request);
+      if (request.url?.includes('refuse') === true) {
+        const body = '{"message":"Not on Sundays","code":"closed"}';
+        socket.end(
+          `HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+        );
+        return;
+      }
+      if (request.url?.includes('silent') === true) return;
+      if (request.url?.includes('reset') === true) {
+        socket.destroy();
+        return;
+      }
+      this.sockets.push(socket);
+      socket.on('error', () => undefined);
+      socket.write(
+        'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+          `Sec-WebSocket-Accept: ${ACCEPT}\r\nSec-WebSocket-Protocol: echo\r\nX-RateLimit-Limit: 1\r\nX-Backend: yes\r\n\r\n`,
+      );
+      socket.write(head);
+      socket.pipe(socket);
+    });
+  }
+
+  async listen(): Promise<string> {
+    this.server.listen(0, '127.0.0.1');
+    await once(this.server, 'listening');
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    for (const socket of this.sockets) socket.destroy();
+    this.server.closeAllConnections();
+    this.server.close();
+  }
+}
+
+/** One side of a connection that has been upgraded, or an answer that was not an upgrade. */
+interface Opened {
+  readonly socket: Socket;
+  readonly head: string;
+  /** What has arrived behind the head. */
+  received(): Buffer;
+  readonly ended: Promise<unknown>;
+}
+
+describe('a WebSocket through the gateway', () => {
+  let backend: EchoBackend;
+  let trailgate: RunningTrailgate;
+  let secret: string;
+
+  const open = async (path: string, fields: readonly string[] = [], behind = ''): Promise<Opened> => {
+    const socket = connect(Number(new URL(trailgate.gatewayUrl).port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    const ended = once(socket, 'close');
+    let bytes = Buffer.alloc(0);
+    socket.on('data', (chunk: Buffer) => (bytes = Buffer.concat([bytes, chunk])));
+    socket.write(
+      [
+        `GET /api/v1${path} HTTP/1.1`,
+        'Host: api.example.com',
+        'Connection: keep-alive, Upgrade',
+        'Upgrade: WebSocket',
+        `Sec-WebSocket-Key: ${KEY}`,
+        'Sec-WebSocket-Version: 13',
+        ...fields,
+        '',
+        behind,
+      ].join('\r\n'),
+    );
+    const headEnd = (): number => bytes.indexOf('\r\n\r\n');
+    await eventually('an answer', () => headEnd() >= 0);
+    await eventually(
+      'the body of a refusal',
+      () => bytes.toString().startsWith('HTTP/1.1 101') || bytes.length > headEnd() + 4,
+    );
+    const head = bytes.subarray(0, headEnd()).toString();
+    return { socket, head, received: () => bytes.subarray(headEnd() + 4), ended };
+  };
+  const authorised = (): string => `Authorization: Bearer ${secret}`;
+  const counted = async (): Promise<number> =>
+    (
+      (
+        await send(`${trailgate.gatewayUrl}/api/v1/usage`, { headers: { authorization: `Bearer ${secret}` } })
+      ).json() as {
+        windows: { used: number }[];
+      }
+    ).windows[0]?.used ?? -1;
+
+  beforeAll(async () => {
+    backend = new EchoBackend();
+    trailgate = await startTrailgate({
+      backend: await backend.listen(),
+      config: {
+        plans: { few: { account: { month: 20 } } },
+        services: { backend: { timeouts: { connect: '1s', firstByte: '500ms', idle: '1s' } } },
+        operations: [
+          { match: 'GET /live/{room}', service: 'backend', scopes: ['customers:read'], websocket: true },
+          { match: 'GET /customers' },
+        ],
+      },
+    });
+    ({ secret } = (await trailgate.admin.newKey('few', { scopes: ['customers:read'] })).key);
+  });
+  afterAll(async () => {
+    await trailgate?.stop();
+    backend?.close();
+  });
+
+  it('passes bytes both ways as they are, also those behind the handshake, longer than any deadline', async () => {
+    const before = await counted();
+    const { socket, head, received } = await open(
+      '/live/kitchen?x=1',
+      [authorised(), 'Sec-WebSocket-Protocol: echo'],
+      'early',
+    );
+    expect(head).toMatch(/^HTTP\/1\.1 101 /);
+    expect(head).toContain(`sec-websocket-accept: ${ACCEPT}`);
+    expect(head).toContain('sec-websocket-protocol: echo');
+    expect(head).toContain('x-backend: yes');
+    expect(head).toMatch(/RateLimit: "account-month";r=\d+;t=\d+/);
+    expect(head).toMatch(/X-Request-Id: req_/);
+    expect(head).toContain('X-RateLimit-Limit: 20');
+    expect(head.match(/x-ratelimit-limit/gi)).toHaveLength(1);
+    await eventually('the early bytes', () => received().toString() === 'early');
+
+    const bytes = randomBytes(2 * 1024 * 1024);
+    socket.write(bytes);
+    await eventually('all bytes', () => received().length === bytes.length + 5);
+    expect(received().subarray(5).equals(bytes)).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    socket.write('late');
+    await eventually('the late bytes', () => received().subarray(-4).toString() === 'late');
+
+    const handshake = backend.handshakes.at(-1);
+    expect(handshake?.url).toBe('/live/kitchen?x=1');
+    expect(handshake?.headers).toMatchObject({
+      'sec-websocket-key': KEY,
+      'x-account-id': expect.stringMatching(/^acc_/),
+      'x-forwarded-host': 'api.example.com',
+    });
+    expect(handshake?.headers.authorization).toBeUndefined();
+    socket.end();
+    await eventually('the backend sees the end', () => backend.sockets.at(-1)?.destroyed === true);
+    expect(await counted()).toBe(before + 1);
+    const isLogged = ({ path, status, quota }: Record<string, unknown>): boolean =>
+      path === '/api/v1/live/kitchen' && status === 101 && quota === 'admitted';
+    await eventually('it is logged', () => trailgate.logs().some(isLogged));
+  });
+
+  it('is refused in the one shape without a key, without the scope, and where the route is none', async () => {
+    const { key } = await trailgate.admin.newKey('few', { scopes: ['files:read'] });
+    const before = backend.handshakes.length;
+    for (const [path, fields, status, code] of [
+      ['/live/a', [], 401, 'missing_api_key'],
+      ['/live/a', [`Authorization: Bearer ${key.secret}`], 403, 'insufficient_scope'],
+    ] as const) {
+      const { head, received, ended } = await open(path, fields);
+      expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      expect(head).toContain('Content-Type: application/problem+json');
+      expect(JSON.parse(received().toString())).toMatchObject({ status, code });
+      await ended;
+    }
+    expect(backend.handshakes.length).toBe(before);
+  });
+
+  it("maps a backend's refusal, and gives the cost back where it dies or is silent", async () => {
+    const refused = await open('/live/refuse', [authorised()]);
+    expect(refused.head).toMatch(/^HTTP\/1\.1 409 /);
+    expect(JSON.parse(refused.received().toString())).toMatchObject({
+      code: 'conflict',
+      detail: 'Not on Sundays',
+      reason: 'closed',
+    });
+    const before = await counted();
+    for (const [room, status] of [
+      ['reset', 502],
+      ['silent', 504],
+    ] as const) {
+      const { head, received } = await open(`/live/${room}`, [authorised()]);
+      expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      expect(JSON.parse(received().toString())).toMatchObject({ status });
+    }
+    await eventually('both are given back', async () => (await counted()) === before);
+  });
+
+  it('is an ordinary request where the operation is no WebSocket, or the upgrade is to something else', async () => {
+    const plain = backend.plainRequests;
+    const { head } = await open('/customers', [authorised()]);
+    expect(head).toMatch(/^HTTP\/1\.1 4/);
+    expect(backend.plainRequests).toBe(plain + 1);
+    const answer = await send(`${trailgate.gatewayUrl}/api/v1/live/a`, {
+      headers: { authorization: `Bearer ${secret}`, connection: 'Upgrade', upgrade: 'h2c' },
+    });
+    expect(answer.status).toBe(426);
+  });
+
+  it('counts like a request: the used-up month refuses the next one', async () => {
+    while ((await counted()) < 20) await open('/live/refuse', [authorised()]);
+    const { head, received } = await open('/live/a', [authorised()]);
+    expect(head).toMatch(/^HTTP\/1\.1 429 /);
+    expect(JSON.parse(received().toString())).toMatchObject({ code: 'quota_exceeded' });
+  });
+
+  it('ends when the program does, and keeps it from nothing', async () => {
+    const { key } = await trailgate.admin.newKey('few', { scopes: ['*'] });
+    const { head, ended } = await open('/live/a', [`Authorization: Bearer ${key.secret}`]);
+    expect(head).toMatch(/^HTTP\/1\.1 101 /);
+    const begun = performance.now();
+    const stopped = trailgate.stop();
+    await ended;
+    expect((await stopped).code).toBe(0);
+    expect(performance.now() - begun).toBeLessThan(5_000);
+  });
+});
