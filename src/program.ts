@@ -8,6 +8,7 @@ import { formatProblems } from './config/check.js';
 import { EnvironmentError, readEnvironment } from './config/environment.js';
 import { gatewayJsonSchemaText } from './config/json-schema.js';
 import { loadConfig } from './config/load.js';
+import type { ConfigProblem } from './config/problem.js';
 import type { Config } from './config/schema.js';
 import { DatabaseOpenError } from './database/database-errors.js';
 import { startDemo } from './demo.js';
@@ -82,9 +83,10 @@ function parseWorkers(text: string): number {
 }
 
 async function runStart({ config: path, roles, workers }: StartOptions): Promise<void> {
-  const config = await configOrExit(path);
+  const { config, warnings } = await configOrExit(path);
   const { isWorker } = cluster;
   const log = openLog(config.environment.logLevel, STANDARD_OUTPUT, isWorker || workers > 1);
+  if (!isWorker) logWarnings(warnings, log);
   const workerArgs = ['start', '--config', path, '--roles', 'gateway'];
   const processes = { workers: isWorker ? 1 : workers, workerArgs, isWorker };
   const running = await start(config, roles, log, processes).catch((error: unknown) => exitWith(error, log));
@@ -93,16 +95,23 @@ async function runStart({ config: path, roles, workers }: StartOptions): Promise
 }
 
 async function runDemo(path: string): Promise<void> {
-  const config = await configOrExit(path);
+  const { config, warnings } = await configOrExit(path);
   const log = openLog(config.environment.logLevel);
+  logWarnings(warnings, log);
   const demo = await startDemo(config, log).catch((error: unknown) => exitWith(error, log));
   endWithSignals(log, () => demo.stop());
 }
 
-async function configOrExit(path: string): Promise<Config> {
+function logWarnings(warnings: readonly ConfigProblem[], log: Log): void {
+  for (const { file, line, path, message } of warnings) {
+    log.logger.warn({ event: 'config_warning', file, line, setting: path }, `${path} ${message}`);
+  }
+}
+
+async function configOrExit(path: string): Promise<{ config: Config; warnings: readonly ConfigProblem[] }> {
   try {
     const result = await loadConfig(path, readEnvironment());
-    if ('config' in result) return result.config;
+    if ('config' in result) return result;
     process.stderr.write(`${formatProblems(result.problems)}\n`);
   } catch (error) {
     if (!(error instanceof EnvironmentError)) throw error;

@@ -39,6 +39,18 @@ describe('trailgate check', () => {
     expect(output).toMatch(/\n\n3 problems\n$/);
   });
 
+  it('warns of what can be run and is hardly meant, and exits with 0', async () => {
+    const { code, output } = await check(MINIMAL.replace('minute: 60', 'minute: 4'));
+    expect(code).toBe(0);
+    expect(output).toMatch(
+      /gateway\.yaml:7:\d+ +plans\.starter\.key\.minute: POST \/customers \(5\) costs more than this limit of 4/,
+    );
+    expect(output).toMatch(/\n\n1 warning\n\n/);
+    expect(output).toContain('is valid.');
+    const json = JSON.parse((await check(MINIMAL.replace('minute: 60', 'minute: 4'), true)).output) as object;
+    expect(json).toMatchObject({ valid: true, problems: [], warnings: [{ path: 'plans.starter.key.minute' }] });
+  });
+
   it('gives both as JSON for scripts', async () => {
     const right = JSON.parse((await check(MINIMAL, true)).output) as { valid: boolean; operations: { path: string }[] };
     expect(right.valid).toBe(true);

@@ -19,16 +19,18 @@ export async function checkCommand(path: string, options: CheckOptions = {}): Pr
   const { environment, environmentProblems } = checkEnvironment();
   const result = await loadConfig(path, environment);
   const problems: readonly ConfigProblem[] = 'problems' in result ? result.problems : [];
+  const warnings: readonly ConfigProblem[] = 'config' in result ? result.warnings : [];
   const isValid = 'config' in result && environmentProblems.length === 0;
   if (options.json === true) {
     const published = 'config' in result ? jsonSummary(result.config) : {};
-    const document = { valid: isValid, problems, environment_problems: environmentProblems, ...published };
+    const document = { valid: isValid, problems, warnings, environment_problems: environmentProblems, ...published };
     write(`${JSON.stringify(document, null, 2)}\n`);
     return isValid ? 0 : 1;
   }
   const blocks =
     environmentProblems.length > 0 ? [`environment\n${environmentProblems.map((text) => `  ${text}`).join('\n')}`] : [];
   if ('problems' in result) blocks.push(formatProblems(result.problems));
+  if (warnings.length > 0) blocks.push(formatProblems(warnings, process.cwd(), 'warning'));
   if (isValid) blocks.push(describeConfig(result.config));
   write(`${blocks.join('\n\n')}\n`);
   return isValid ? 0 : 1;

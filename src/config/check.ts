@@ -7,7 +7,11 @@ import { sortProblems } from './problem.js';
  * One block a file, `file:line:column` first so that terminals and editors can jump there, and the count at the end.
  * @param folder File names are relative to it where that is shorter.
  */
-export function formatProblems(problems: readonly ConfigProblem[], folder = process.cwd()): string {
+export function formatProblems(
+  problems: readonly ConfigProblem[],
+  folder = process.cwd(),
+  noun: 'problem' | 'warning' = 'problem',
+): string {
   const sorted = sortProblems(problems);
   const files = new Set(sorted.map((problem) => problem.file));
   const blocks = Array.from(files, (file) =>
@@ -16,7 +20,7 @@ export function formatProblems(problems: readonly ConfigProblem[], folder = proc
       sorted.filter((problem) => problem.file === file),
     ),
   );
-  const count = `${sorted.length} problem${sorted.length === 1 ? '' : 's'}`;
+  const count = `${sorted.length} ${noun}${sorted.length === 1 ? '' : 's'}`;
   return [...blocks, files.size > 1 ? `${count} in ${files.size} files` : count].join('\n\n');
 }
 

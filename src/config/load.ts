@@ -9,15 +9,19 @@ import { readOperations } from './openapi-operations.js';
 import type { JsonObject } from './openapi-traversal.js';
 import { isObject } from './openapi-traversal.js';
 import { mergeOperations } from './operations.js';
+import { parse } from './parse.js';
+import { planWarnings } from './plan-warnings.js';
 import type { ConfigProblem } from './problem.js';
 import { formatPath, sortProblems } from './problem.js';
 import type { Config, Environment, GatewayFile } from './schema.js';
-import { configSchema } from './schema.js';
 import { schemaProblems, valueAt } from './schema-problems.js';
 import { SourceDocument } from './source-document.js';
-import { coerceText, substituteVariables } from './substitute.js';
+import { substituteVariables } from './substitute.js';
 
-export type LoadResult = { readonly config: Config } | { readonly problems: readonly ConfigProblem[] };
+/** A configuration that can be run, with what is hardly meant in it; or what keeps it from being run. */
+export type LoadResult =
+  | { readonly config: Config; readonly warnings: readonly ConfigProblem[] }
+  | { readonly problems: readonly ConfigProblem[] };
 
 /**
  * Loads the configuration. Never throws for what a person wrote: faults come back together, sorted by file and line.
@@ -46,7 +50,7 @@ export async function loadConfig(
   const unset = new Set(substitution.problems.map((problem) => problem.path));
   if (!parsed.success) {
     // A value whose variable is missing is wrong for that reason alone.
-    const issues = parsed.error.issues.filter((issue) => !unset.has(formatPath(issue.path as (string | number)[])));
+    const issues = parsed.issues.filter((issue) => !unset.has(formatPath(issue.path as (string | number)[])));
     problems.push(...schemaProblems(issues, value, source));
   }
 
@@ -75,7 +79,7 @@ export async function loadConfig(
     documents: described.documents,
     publicUrl: publicUrlOf(fileWithPorts),
   };
-  return { config };
+  return { config, warnings: sortProblems(planWarnings(source, parsed.data.plans, merged.operations)) };
 }
 
 /**
@@ -89,23 +93,6 @@ export function publicUrlOf(file: GatewayFile, port = file.gateway.port): string
   const scheme = tls === undefined ? 'http' : 'https';
   const isDefaultPort = port === (tls === undefined ? 80 : 443);
   return `${scheme}://${name}${isDefaultPort ? '' : `:${port}`}`;
-}
-
-/** Validates; where a value that came from a variable is wrong as a text, tries it as a number or boolean. */
-function parse(value: unknown, substituted: ReadonlySet<string>): ReturnType<typeof configSchema.safeParse> {
-  const first = configSchema.safeParse(value);
-  if (first.success) return first;
-  let isChanged = false;
-  for (const issue of first.error.issues) {
-    const path = issue.path as (string | number)[];
-    const parent = valueAt(value, path.slice(0, -1)) as Record<string | number, unknown> | undefined;
-    const key = path.at(-1);
-    if (parent === undefined || key === undefined || !substituted.has(formatPath(path))) continue;
-    const coerced = coerceText(parent[key]);
-    isChanged ||= coerced !== parent[key];
-    parent[key] = coerced;
-  }
-  return isChanged ? configSchema.safeParse(value) : first;
 }
 
 interface DescribedServices {

@@ -40,7 +40,7 @@ const shadow = z
   })
   .describe('Limits that are tried out: what they would have refused is counted and reported, and nothing is refused.');
 
-const plan = z.strictObject({
+export const planSchema = z.strictObject({
   key: windowLimits.prefault({}).describe('Limits of each API key.'),
   account: windowLimits.prefault({}).describe('Limits of the account, all of its keys together.'),
   onRedisLoss: z
@@ -76,7 +76,7 @@ const errorMap = z
     'Where errors of this service keep what they say. What is not named is found where the usual frameworks put it.',
   );
 
-const service = z.strictObject({
+export const serviceSchema = z.strictObject({
   targets: z.array(target).min(1).describe('Origins that speak HTTP; a path is kept as a prefix.'),
   openapi: z.string().min(1).optional().describe('OpenAPI 3.0 or 3.1 document of the service, relative to this file.'),
   maxBodyBytes: size.prefault('10MiB').describe('Largest request body that is forwarded.'),
@@ -244,11 +244,11 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   services: z
-    .record(z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be a lower-case name'), service)
+    .record(z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be a lower-case name'), serviceSchema)
     .describe('The backends by name.'),
   operations: z.array(operationSchema).default([]).describe('Adds to or overrides what the OpenAPI documents say.'),
   plans: z
-    .record(z.string().regex(/^[a-z][a-z0-9_-]*$/, 'must be a lower-case name'), plan)
+    .record(z.string().regex(/^[a-z][a-z0-9_-]*$/, 'must be a lower-case name'), planSchema)
     .describe('The plans by name; an account has one.'),
   usage: z
     .strictObject({
@@ -273,8 +273,8 @@ function hasCredentials(url: string): boolean {
 export type GatewayFile = z.output<typeof configSchema>;
 /** One entry of `operations`. */
 export type OperationEntry = z.output<typeof operationSchema>;
-export type PlanConfig = z.output<typeof plan>;
-export type ServiceConfig = z.output<typeof service>;
+export type PlanConfig = z.output<typeof planSchema>;
+export type ServiceConfig = z.output<typeof serviceSchema>;
 export type ErrorMap = z.output<typeof errorMap>;
 
 /** When a version or an operation is announced to end, and ends. */

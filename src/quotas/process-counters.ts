@@ -30,6 +30,10 @@ import { SingleFlight } from './single-flight.js';
 
 /** Counters of each kind that one look for idle ones goes through: well under a millisecond. */
 const SWEEP_COUNTERS = 5_000;
+/** `usedInFlush` of counters that are written nowhere, those of shadow limits: without them nothing knows what their month held. */
+const NEVER_WRITTEN = Infinity;
+/** So long those are kept: until their month has surely ended. */
+const SHADOW_KEPT_SECONDS = 32 * 86_400;
 
 export class ProcessCounters implements CounterStore {
   private readonly accounts = new Map<string, Counter>();
@@ -58,14 +62,16 @@ export class ProcessCounters implements CounterStore {
 
   /**
    * Forgets counters that nobody has used for two minutes and whose month stands in the database, from where they come back
-   * with the next request. Call it every second or so: it looks at some of them only.
+   * with the next request. Those of shadow limits stay for a month. Call it every second or so: it looks at some of them only.
    */
   forgetIdle(): void {
     const { flushes } = this;
     if (flushes === undefined) return;
     const bucket = Math.floor(this.clock.now() / 1_000);
     const mayGo = (counter: Counter): boolean => {
-      if (counter.usedInFlush >= flushes.written || !counter.isIdle(bucket)) return false;
+      const isShadow = counter.usedInFlush === NEVER_WRITTEN;
+      if (!counter.isIdle(isShadow ? bucket - SHADOW_KEPT_SECONDS : bucket)) return false;
+      if (!isShadow && counter.usedInFlush >= flushes.written) return false;
       counter.release();
       this.forgotten += 1;
       return true;
@@ -97,7 +103,7 @@ export class ProcessCounters implements CounterStore {
       fromMonth = 0;
       if (counter === undefined) continue;
       counter.advance(Math.floor(nowMs / 1_000), period);
-      counter.usedInFlush = this.flushes?.begun ?? 0;
+      if (!subject.isShadow) counter.usedInFlush = this.flushes?.begun ?? 0;
       counter.giveBack(bucket, decision.cost);
       if (counter.month !== decision.period.label) continue;
       if (decision.nowMs <= (this.setAtMs.get(counter) ?? -Infinity)) continue;
@@ -235,7 +241,7 @@ export class ProcessCounters implements CounterStore {
     const bucket = Math.floor(nowMs / 1_000);
     account.advance(bucket, period);
     key.advance(bucket, period);
-    account.usedInFlush = key.usedInFlush = this.flushes?.begun ?? 0;
+    account.usedInFlush = key.usedInFlush = subject.isShadow ? NEVER_WRITTEN : (this.flushes?.begun ?? 0);
     const before = countsOf(account, key);
     const admitted = roomFor(subject.limits, before, cost) > 0 ? 1 : 0;
     if (admitted === 1 && cost > 0) {

@@ -13,11 +13,14 @@ import {
   type QuotaDecision,
   type QuotaLimits,
 } from '../../src/quotas/policies.js';
+import { FlushRounds } from '../../src/quotas/flush-rounds.js';
+import { ProcessCounters } from '../../src/quotas/process-counters.js';
 import { ShadowLimits } from '../../src/quotas/shadow-limits.js';
 import { CounterModel, type Admitted } from '../support/counter-model.js';
-import { describeCounterStores, type StoreUnderTest } from '../support/counter-stores.js';
+import { describeCounterStores, START_MS, type StoreUnderTest } from '../support/counter-stores.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
-import { NO_LIMITS, UTC_MONTHS } from '../support/quotas.js';
+import { FixedMonths, NO_LIMITS, UTC_MONTHS } from '../support/quotas.js';
+import { TestClock } from '../support/stores.js';
 
 announce('shadow limits');
 
@@ -221,4 +224,23 @@ describeCounterStores((current) => {
     await failing.giveBack(subject.shadow!, live);
     expect(METRICS.quotaShadowDecisions.series('tried', 'failed', '').value).toBe(before + 1);
   });
+});
+
+it('counters in the process: a shadow month that nobody else knows outlives the sweep that forgets idle counters', async () => {
+  const clock = new TestClock(START_MS);
+  const rounds = new FlushRounds();
+  const counters = new ProcessCounters(clock, new FixedMonths(), 'store', rounds);
+  const shadows = new ShadowLimits(counters, clock, false);
+  const { subject } = shadowed({}, { keyMinute: 1 });
+  for (let request = 0; request < 5; request++) shadows.judge(subject.shadow!, await counters.decide(subject, 1));
+  const live = { keyMinute: 0, accountMinute: 0, accountMonth: 5, keyMonth: 5 };
+  const shadowMonth = async () => (await counters.readShadow('acc_1', 'key_1', UTC_MONTHS, live)).used.keyMonth;
+  rounds.end(rounds.begin());
+  clock.advance(10 * 60_000);
+  counters.forgetIdle();
+  expect(counters.size).toEqual({ accounts: 1, keys: 1 });
+  expect(await shadowMonth()).toBe(1);
+  clock.advance(40 * 86_400_000);
+  counters.forgetIdle();
+  expect(counters.size).toEqual({ accounts: 0, keys: 0 });
 });

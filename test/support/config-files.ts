@@ -27,6 +27,13 @@ export async function problemsOf(
   return 'problems' in result ? result.problems : [];
 }
 
+/** The warnings of these files, which have no problem. */
+export async function warningsOf(files: ConfigFiles): Promise<readonly ConfigProblem[]> {
+  const result = await load(files, {});
+  if ('problems' in result) throw new Error(formatProblems(result.problems));
+  return result.warnings;
+}
+
 async function load(files: ConfigFiles, variables: Record<string, string>): ReturnType<typeof loadConfig> {
   const folder = await mkdtemp(join(tmpdir(), 'trailgate-config-'));
   try {

@@ -1,0 +1,51 @@
+/** Validates what stands in `gateway.yaml` against its schema. */
+import type { z } from 'zod';
+import { formatPath } from './problem.js';
+import { configSchema, planSchema, serviceSchema } from './schema.js';
+import { valueAt } from './schema-problems.js';
+import { coerceText } from './substitute.js';
+
+type Issue = z.core.$ZodIssue;
+
+/** What stands under a name of somebody's choice. */
+const NAMED: Readonly<Record<string, z.ZodType>> = { services: serviceSchema, plans: planSchema };
+
+/**
+ * Validates; where a value that came from a variable is wrong as a text, tries it as a number or boolean.
+ * @param substituted paths of values that came from a variable.
+ */
+export function parse(
+  value: unknown,
+  substituted: ReadonlySet<string>,
+): { readonly success: true; readonly data: z.output<typeof configSchema> } | { success: false; issues: Issue[] } {
+  let result = configSchema.safeParse(value);
+  if (!result.success && coerce(value, issuesOf(value, result.error), substituted)) {
+    result = configSchema.safeParse(value);
+  }
+  return result.success ? result : { success: false, issues: issuesOf(value, result.error) };
+}
+
+/** All of them: zod looks at nothing that stands under a wrong name. */
+function issuesOf(value: unknown, error: z.ZodError): Issue[] {
+  const hidden = error.issues.flatMap((issue): Issue[] => {
+    const schema = issue.code === 'invalid_key' ? NAMED[String(issue.path[0])] : undefined;
+    const named = schema?.safeParse(valueAt(value, issue.path as (string | number)[]));
+    return (named?.error?.issues ?? []).map((each) => ({ ...each, path: [...issue.path, ...each.path] }));
+  });
+  return [...error.issues, ...hidden];
+}
+
+/** Whether a text was exchanged for what it stands for. */
+function coerce(value: unknown, issues: readonly Issue[], substituted: ReadonlySet<string>): boolean {
+  let isChanged = false;
+  for (const issue of issues) {
+    const path = issue.path as (string | number)[];
+    const parent = valueAt(value, path.slice(0, -1)) as Record<string | number, unknown> | undefined;
+    const key = path.at(-1);
+    if (parent === undefined || key === undefined || !substituted.has(formatPath(path))) continue;
+    const coerced = coerceText(parent[key]);
+    isChanged ||= coerced !== parent[key];
+    parent[key] = coerced;
+  }
+  return isChanged;
+}
