@@ -15,6 +15,7 @@ describe('a right configuration', () => {
         service: 'customers',
         scopes: ['customers:read'],
         cost: 1,
+        isWebSocket: false,
       },
       {
         index: 1,
@@ -33,6 +34,7 @@ describe('a right configuration', () => {
         service: 'customers',
         scopes: ['customers:read'],
         cost: 1,
+        isWebSocket: false,
       },
     ]);
   });
@@ -68,6 +70,7 @@ describe('a right configuration', () => {
     expect(operations[0]).toMatchObject({ id: 'listCustomers', cost: 3, scopes: [] });
     expect(operations[3]).toEqual({
       index: 3,
+      isWebSocket: false,
       id: 'listBoats',
       method: 'GET',
       template: '/boats',
