@@ -60,12 +60,11 @@ function nanoseconds(storage, subjects) {
   return Math.round(median(rounds));
 }
 
-/** Strings that were put together take another form, and another size, when they are first looked up. */
+/** Strings that were put together take another form, and another size, when they are first read: here, not while memory is measured. */
 function flatten(subjects) {
-  const known = new Set();
-  for (const { accountCounterKey, keyCounterKey } of subjects) {
-    known.has(accountCounterKey);
-    known.has(keyCounterKey);
+  const reads = (text) => /^$/.test(text);
+  for (const { accountId, keyId, accountCounterKey, keyCounterKey } of subjects) {
+    [accountId, keyId, accountCounterKey, keyCounterKey].some(reads);
   }
 }
 
