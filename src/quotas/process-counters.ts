@@ -8,7 +8,6 @@ import {
   type ExactCount,
   type GivenBack,
   type MinuteRoom,
-  type MonthCount,
   type MonthSet,
   type MonthSource,
 } from './counter-store.js';

@@ -22,6 +22,7 @@ type Step =
   | { readonly do: 'request'; readonly key: number; readonly cost: number; readonly count: number }
   | { readonly do: 'give back'; readonly which: number }
   | { readonly do: 'limits'; readonly limits: QuotaLimits }
+  | { readonly do: 'set'; readonly key: number | undefined; readonly used: number }
   | { readonly do: 'read'; readonly key: number }
   | { readonly do: 'wait'; readonly ms: number };
 
@@ -46,6 +47,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: waitMs }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('give back' as const), which: fc.nat(20) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('set' as const),
+      key: fc.option(key, { nil: undefined }),
+      used: fc.oneof(fc.nat(14), fc.constantFrom(0, 999_999_999_999_900)),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('read' as const), key }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('limits' as const), limits }) },
 );
@@ -96,6 +105,15 @@ async function play(store: CounterStore, clock: TestClock, { beginMs, limits: fi
         if (given === undefined) break;
         await store.giveBack(given.subject, given.decision);
         model.giveBack(given.entry);
+        break;
+      }
+      case 'set': {
+        const keyId = each.key === undefined ? undefined : subjects[each.key]!.keyId;
+        // Alone in its millisecond, in which nobody can tell what came before it.
+        clock.advance(1);
+        model.setMonth(keyId, each.used, clock.now());
+        await store.setMonthUsed(accountId, keyId, UTC_MONTHS, each.used);
+        clock.advance(1);
         break;
       }
       case 'read': {

@@ -37,6 +37,8 @@ const total = (entries: readonly Admitted[]): number => entries.reduce((sum, { c
 /** One account with its keys. */
 export class CounterModel {
   private readonly entries = new Set<Admitted>();
+  /** The last set of a month, by key; the account's under ''. */
+  private readonly sets = new Map<string, { readonly used: number; readonly atMs: number }>();
 
   /** Judges a request and remembers it where it is admitted. */
   decide(keyId: string, limits: QuotaLimits, cost: number, nowMs: number): { entry?: Admitted; expected: Expected } {
@@ -65,15 +67,31 @@ export class CounterModel {
     this.entries.delete(entry);
   }
 
+  /** Says what is used in the month; nothing else may happen in the same millisecond. Without a key: of the account. */
+  setMonth(keyId: string | undefined, used: number, nowMs: number): void {
+    this.sets.set(keyId ?? '', { used, atMs: nowMs });
+  }
+
   used(keyId: string, nowMs: number): QuotaCounts {
-    const { startMs, endMs } = monthPeriodAt(nowMs);
-    const month = [...this.entries].filter(({ atMs }) => atMs >= startMs && atMs < endMs);
     return {
       keyMinute: total(this.inMinute(keyId, nowMs)),
       accountMinute: total(this.inMinute(undefined, nowMs)),
-      accountMonth: total(month),
-      keyMonth: total(month.filter((entry) => entry.keyId === keyId)),
+      accountMonth: this.inMonth('', [...this.entries], nowMs),
+      keyMonth: this.inMonth(
+        keyId,
+        [...this.entries].filter((entry) => entry.keyId === keyId),
+        nowMs,
+      ),
     };
+  }
+
+  /** What counts in the month of `nowMs`: all of it, or what came after it was set. */
+  private inMonth(name: string, entries: readonly Admitted[], nowMs: number): number {
+    const { startMs, endMs } = monthPeriodAt(nowMs);
+    const set = this.sets.get(name);
+    const isSet = set !== undefined && set.atMs >= startMs && set.atMs < endMs;
+    const from = isSet ? set.atMs : startMs;
+    return (isSet ? set.used : 0) + total(entries.filter(({ atMs }) => atMs >= from && atMs < endMs));
   }
 
   resets(keyId: string, nowMs: number): Pick<Expected, 'keyMinuteResetMs' | 'accountMinuteResetMs'> {
