@@ -25,6 +25,7 @@ describe('a right configuration', () => {
         service: 'customers',
         scopes: ['customers:write'],
         cost: 5,
+        isWebSocket: false,
       },
       {
         index: 2,
