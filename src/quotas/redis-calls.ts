@@ -1,7 +1,6 @@
 /** Script calls to Redis with a deadline; each tells whether Redis answered, and how long it took. */
 import type { Redis } from 'ioredis';
 import { METRICS } from '../metrics.js';
-import { REDIS_DEADLINE_MS } from '../redis/connect.js';
 import type { Script } from './redis-script.js';
 
 export class RedisCalls {
@@ -11,6 +10,7 @@ export class RedisCalls {
     private readonly client: Redis,
     /** Told of every call that went out: true when it was answered. */
     private readonly onCall: (answered: boolean) => void,
+    private readonly deadlineMs: number,
   ) {}
 
   /** Runs a script once. Rejects when it fails, or when no answer came in time: then it may have run, or may run yet. */
@@ -18,7 +18,7 @@ export class RedisCalls {
     script: Script,
     keys: readonly string[],
     args: readonly (string | number)[],
-    deadlineMs = REDIS_DEADLINE_MS,
+    deadlineMs = this.deadlineMs,
   ): Promise<unknown> {
     const startedMs = performance.now();
     try {

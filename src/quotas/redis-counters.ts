@@ -1,6 +1,7 @@
 /** Live counters in Redis, shared by every node. */
 import type { Redis } from 'ioredis';
 import type { Clock } from '../clock.js';
+import { REDIS_DEADLINE_MS } from '../redis/connect.js';
 import {
   accountCounterKey,
   apiKeyCounterKey,
@@ -59,8 +60,10 @@ export class RedisCounters implements LosableStore {
     onCall: (answered: boolean) => void,
     /** What is done with every decision, and in the place of one that failed; here, because a promise less per request counts. */
     settling: Settling = PLAIN_SETTLING,
+    /** How long a call may take; a reading may take longer. */
+    private readonly deadlineMs = REDIS_DEADLINE_MS,
   ) {
-    this.calls = new RedisCalls(client, onCall);
+    this.calls = new RedisCalls(client, onCall, deadlineMs);
     this.redisClock = new RedisClock(clock);
     this.decisions = new DecideQueue(this.calls, this.redisClock, (group) => this.seedFor(group), settling);
   }
@@ -162,7 +165,12 @@ export class RedisCounters implements LosableStore {
   }
 
   private async readCounts(keys: readonly string[], { account, key }: MinuteRoom): Promise<number[]> {
-    return (await this.calls.run(READ, keys, [account, key].slice(0, keys.length), READ_DEADLINE_MS)) as number[];
+    return (await this.calls.run(
+      READ,
+      keys,
+      [account, key].slice(0, keys.length),
+      Math.max(READ_DEADLINE_MS, this.deadlineMs),
+    )) as number[];
   }
 
   private async seedFor({ subject, startsFrom, period }: Group): Promise<void> {

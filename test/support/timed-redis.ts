@@ -2,6 +2,7 @@
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../src/clock.js';
 import type { MonthSource } from '../../src/quotas/counter-store.js';
+import { PLAIN_SETTLING } from '../../src/quotas/gathering.js';
 import { RedisCounters } from '../../src/quotas/redis-counters.js';
 import { connectRedis, redisReady } from '../../src/redis/connect.js';
 import { sharedRedisUrl } from './redis.js';
@@ -10,6 +11,9 @@ const TIME_CALL = "redis.call('TIME')";
 /** The time in milliseconds is handed over as one more argument behind the script's own. */
 const TIME_ARGUMENT =
   '(function() local ms = tonumber(ARGV[#ARGV]); return {tostring(math.floor(ms / 1000)), tostring(ms % 1000 * 1000)} end)()';
+
+/** What is counted is the subject here, not how fast: a machine with other work must not look like a lost Redis. */
+const DEADLINE_MS = 10_000;
 
 /** The script with its clock exchanged. @throws Error where it does not ask Redis for the time. */
 export function withTimeArgument(script: string): string {
@@ -43,8 +47,13 @@ export interface TimedCounters {
 /** Counters in the emptied shared Redis, by `clock`. Keys expire by the real time: let the clock run ahead of it. */
 export async function timedRedisCounters(clock: Clock, months: MonthSource): Promise<TimedCounters> {
   const client = await emptyRedis();
-  const counters = new RedisCounters(timedClient(client, clock), clock, months, () => {});
+  const counters = patientCounters(client, clock, months);
   return { counters, client, close: () => client.disconnect() };
+}
+
+function patientCounters(client: Redis, clock: Clock, months: MonthSource): RedisCounters {
+  client.options.commandTimeout = DEADLINE_MS;
+  return new RedisCounters(timedClient(client, clock), clock, months, () => {}, PLAIN_SETTLING, DEADLINE_MS);
 }
 
 /** Several nodes with a connection each, on the emptied shared Redis, by one clock. */
@@ -55,7 +64,7 @@ export async function timedNodes(
 ): Promise<{ nodes: RedisCounters[]; close(): void }> {
   const clients: Redis[] = [];
   for (let node = 0; node < count; node++) clients.push(await emptyRedis());
-  const nodes = clients.map((client) => new RedisCounters(timedClient(client, clock), clock, months, () => {}));
+  const nodes = clients.map((client) => patientCounters(client, clock, months));
   return { nodes, close: () => clients.forEach((client) => client.disconnect()) };
 }
 
