@@ -78,9 +78,7 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
       await admin.updateAccount(account.id, { plan: `${window}-${level}` });
       if (isLower) await expectHeldBelow(limit);
     }
-    await eventually('the highest limit is used up', async () => {
-      return (await admin.usage(account.id)).windows[0]?.used === highest;
-    });
+    await eventually('the highest limit is used up', () => backend.requests.length >= highest);
     await sleep(300);
     await crowd.stop();
     await expectUsedUp(window, secrets[0]!, crowd);
@@ -99,12 +97,10 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
   }
 
   async function expectUsedUp(window: string, secret: string, crowd: Crowd): Promise<void> {
-    const arrived = backend.requests.length;
-    expect(crowd.of(200)).toBe(arrived);
-    // Where this machine let Redis miss its deadline, `closed` refused requests that Redis may have counted.
+    expect(backend.requests).toHaveLength(LIMITS[TOP]!);
+    expect(crowd.of(200)).toBe(LIMITS[TOP]);
+    // `closed` refuses where this machine is too busy for Redis's deadline; what Redis counted all the same is taken back.
     expect(Object.keys(crowd.statuses).filter((status) => status !== '503')).toEqual(['200', '429']);
-    expect(arrived).toBeLessThanOrEqual(LIMITS[TOP]!);
-    expect(arrived).toBeGreaterThanOrEqual(LIMITS[TOP]! - crowd.of(503));
     for (const { gatewayUrl } of gateways) {
       const caller = new Caller(gatewayUrl, secret);
       expect(await caller.used()).toEqual({ [`account-${window}`]: LIMITS[TOP] });
