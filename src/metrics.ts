@@ -249,6 +249,12 @@ export const METRICS = {
     'result',
   ),
   failedAttemptAddresses: gauge('trailgate_failed_attempt_addresses', 'Addresses with a wrong key in the last minute.'),
+  connections: gauge('trailgate_connections', 'Connections of clients that are open.'),
+  connectionsCut: counter(
+    'trailgate_connections_cut_total',
+    'Connections that were closed on a client: limit, address_limit, slow_reader.',
+    'reason',
+  ),
   clientErrors: counter(
     'trailgate_client_errors_total',
     'Requests that could not be parsed or did not arrive in time, by error code.',

@@ -81,3 +81,29 @@ export const cors = z
   .describe('Cross-origin requests from browsers (CORS). Without it: none are allowed.');
 
 export type CorsConfig = z.output<typeof cors>;
+
+export const connectionLimits = z
+  .strictObject({
+    connections: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .default(16_384)
+      .describe('Most connections of one process at a time; one more is closed at once.'),
+    connectionsPerAddress: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(0)
+      .describe('The same for each address (IPv6: one /64); 0: no limit. Leave it 0 behind a load balancer.'),
+    requestsPerConnection: z
+      .int()
+      .min(0)
+      .max(1_000_000_000)
+      .default(10_000)
+      .describe('Requests after which a connection is closed, with its last answer; 0: never. HTTP/1.1 only.'),
+  })
+  .prefault({})
+  .describe('Limits of connections, whoever has them.');
+
+export type ConnectionLimits = z.output<typeof connectionLimits>;

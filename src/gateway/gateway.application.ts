@@ -6,8 +6,10 @@ import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
+import type { GatewayFile } from '../config/schema.js';
 import type { Log } from '../log.js';
 import { Certificate } from './certificate.js';
+import { Connections } from './connections.js';
 import type { Cors } from './cors.js';
 import { ErrorFilter } from './error.filter.js';
 import type { GatewayRequest } from './exchange.js';
@@ -84,6 +86,7 @@ export async function createGatewayApplication(
     done();
   });
   if (certificate !== undefined) serveTls(server as TlsServer, certificate, fastify);
+  boundConnections(server, deps.config.file, fastify);
   return application;
 }
 
@@ -127,6 +130,16 @@ function serveTls(server: TlsServer, certificate: Certificate, fastify: FastifyI
   fastify.addHook('preClose', (done) => {
     stopFollowing();
     endSessions();
+    done();
+  });
+}
+
+/** Limits of connections, and the end of those that nobody reads. */
+function boundConnections(server: Server, { gateway, services }: GatewayFile, fastify: FastifyInstance): void {
+  const longestIdleMs = Math.max(0, ...Object.values(services).map(({ timeouts }) => timeouts.idle));
+  const stop = new Connections(gateway.limits, longestIdleMs).watch(server);
+  fastify.addHook('onClose', (_instance, done) => {
+    stop();
     done();
   });
 }

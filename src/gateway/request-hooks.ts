@@ -1,4 +1,5 @@
 /** Before the first guard: the request gets its name and its limits are looked at; after the last byte it is recorded. */
+import type { ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../errors.js';
@@ -26,6 +27,7 @@ export function installRequestHooks(
       reply.hijack();
       return;
     }
+    endWithLastAnswer(reply.raw);
     const broken = framingProblem(request.raw);
     const exchange = beginExchange(request, reply, requestLog);
     (request as GatewayRequest).exchange = exchange;
@@ -51,6 +53,16 @@ export function installRequestHooks(
     void reply.header('X-Request-Id', (request as GatewayRequest).exchange.requestId);
     done();
   });
+}
+
+/**
+ * The last request that `gateway.limits.requestsPerConnection` lets a connection have. Node says `Connection: close` and goes on,
+ * answering 503 to whatever comes behind it; here the connection ends.
+ */
+function endWithLastAnswer(response: ServerResponse & { maxRequestsOnConnectionReached?: boolean }): void {
+  if (response.maxRequestsOnConnectionReached !== true) return;
+  response.maxRequestsOnConnectionReached = false;
+  response.shouldKeepAlive = false;
 }
 
 /** The exchange of a request, which is counted and logged when its connection is done with it. */
