@@ -81,6 +81,10 @@ export class Balancer {
     } else if (verdict === 'good') {
       endpoint.failures = 0;
     } else if (verdict === 'bad') {
+      // Whatever held up everything for a moment, this process included, must not take the last one out as well.
+      const isSameMoment = endpoint.failures > 0 && endpoint.failedMs === nowMs;
+      if (isSameMoment && this.available.length === 1) return;
+      endpoint.failedMs = nowMs;
       endpoint.failures++;
       if (endpoint.ejectedUntilMs > 0 || !this.isTooMany(endpoint.failures)) return;
       this.eject(endpoint, nowMs);
@@ -138,11 +142,12 @@ export class Balancer {
 /** Where `ejection` is not configured and there are several addresses. */
 export const USUAL_EJECTION: EjectionSettings = { failures: 5, duration: 30_000, longest: 300_000 };
 
-/** What the end of a call says of the target; what the client did wrong says nothing. */
+/** What the end of a call says of the target; what the client did wrong, or we did, says nothing. */
 export function verdictOf(outcome: UpstreamOutcome, status: number): Verdict {
   switch (outcome) {
     case 'answered':
       return status >= 502 && status <= 504 ? 'bad' : 'good';
+    case 'moved':
     case 'client_gone':
     case 'client_too_slow':
     case 'request_too_large':

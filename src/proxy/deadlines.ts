@@ -58,7 +58,14 @@ export class Deadlines {
 
   private sweep(): void {
     const now = performance.now();
+    const isLate = now - this.sweptMs > 2 * SWEEP_INTERVAL_MS;
     this.sweptMs = now;
+    // This process was held up, and what has come in meanwhile has not been read: the peers must not be blamed for that.
+    if (isLate) setImmediate(() => this.expire(now));
+    else this.expire(now);
+  }
+
+  private expire(now: number): void {
     // A copy, because whatever expires removes itself, and may remove others.
     for (const call of this.open.filter(({ deadlineMs }) => deadlineMs <= now)) {
       if (this.open[call.deadlineSlot] === call) call.expire();

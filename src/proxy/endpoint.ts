@@ -28,6 +28,8 @@ export class Endpoint {
   inFlight = 0;
   /** Failures in a row. */
   failures = 0;
+  /** When the last of them was counted; belongs to the balancer. */
+  failedMs = 0;
   /** What its health check said last; true where there is none. */
   passesChecks = true;
   /** By `performance.now()`; 0: not ejected. */

@@ -15,6 +15,10 @@ export interface PendingCall {
   previousWaiting: PendingCall | undefined;
   /** Sends it to the endpoint, whose connection has been booked for it. */
   send(endpoint: Endpoint): void;
+  /** Whether it could be taken to another target: it may be repeated, and nothing of an answer has come. */
+  readonly isMovable: boolean;
+  /** Its target is out of service, another one is not. */
+  move(): void;
   /** Ends it while it waits. */
   refuse(problem: Problem): void;
 }

@@ -19,9 +19,13 @@ export class RetryBudget {
     this.balance = Math.min(MOST_RETRIES_SAVED, this.balance + this.share);
   }
 
+  get isEmpty(): boolean {
+    return this.share === 0 || this.balance < 1;
+  }
+
   /** Takes a retry; false where none is left. */
   withdraw(): boolean {
-    if (this.share === 0 || this.balance < 1) return false;
+    if (this.isEmpty) return false;
     this.balance--;
     return true;
   }

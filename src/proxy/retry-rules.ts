@@ -13,7 +13,7 @@ export function isRepeatable(method: string | undefined): boolean {
  * @param wasOpened it stood on a connection; else nothing of it has left this process, and any method may go elsewhere.
  * @param repeatable see `isRepeatable`.
  * @param isSpare it was the probe of an ejected target, while others are in service.
- * @param wasEnded we ended it ourselves: its time was over, or its client has gone.
+ * @param wasEnded we ended it ourselves: its time was over, its target went out of service, or its client has gone.
  */
 export function mayRetry(
   outcome: UpstreamOutcome,
@@ -23,7 +23,9 @@ export function mayRetry(
   wasEnded: boolean,
 ): boolean {
   // On its way to a connection undici still has it, and would send it after all.
-  if (wasEnded) return isSpare && wasOpened && repeatable && outcome === 'first_byte_timeout';
+  if (wasEnded) {
+    return wasOpened && repeatable && (outcome === 'moved' || (isSpare && outcome === 'first_byte_timeout'));
+  }
   if (!wasOpened) return outcome === 'unreachable' || outcome === 'connect_timeout' || outcome === 'reset';
   return repeatable && (outcome === 'reset' || outcome === 'bad_response');
 }

@@ -66,6 +66,11 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     return !this.withBody && isRepeatable(this.request.message.method);
   }
 
+  get isMovable(): boolean {
+    const isUntouched = this.controller !== undefined && !this.answerBegun && this.abortReason === undefined;
+    return isUntouched && this.isRepeatable && this.isRetryLeft;
+  }
+
   /**
    * Sends it, or lets it wait for a connection; begins to watch the client and the clock.
    * @throws Problem as `Upstream.admit`.
@@ -90,6 +95,10 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     }
     const method = message.method as 'GET';
     pool.dispatch({ path: prefix + path, method, headers, body: this.body }, this);
+  }
+
+  move(): void {
+    this.abort(peerError('TRAILGATE_TARGET_LOST'));
   }
 
   refuse(problem: Problem): void {
@@ -204,11 +213,14 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     this.reject(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
   }
 
+  private get isRetryLeft(): boolean {
+    return this.retries < this.upstream.config.retries.most && this.deadlines.nowMs < this.answerDueMs;
+  }
+
   /** Sends it once more where that is safe and there is somewhere to send it. Whether it does. */
   private retry(failure: UpstreamFailure): boolean {
     const { endpoint, upstream } = this;
-    if (endpoint === undefined || this.retries >= upstream.config.retries.most) return false;
-    if (this.answerBegun || this.deadlines.nowMs >= this.answerDueMs || this.body?.destroyed === true) return false;
+    if (endpoint === undefined || !this.isRetryLeft || this.answerBegun || this.body?.destroyed === true) return false;
     const wasOpened = this.controller !== undefined;
     const isSpare = endpoint.probe === this && upstream.isAvailable;
     if (!mayRetry(failure.outcome, wasOpened, this.isRepeatable, isSpare, this.abortReason !== undefined)) return false;

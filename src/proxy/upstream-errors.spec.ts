@@ -26,6 +26,7 @@ const TABLE: readonly [string, number, string, UpstreamOutcome][] = [
   ['UND_ERR_HEADERS_TIMEOUT', 504, 'backend_timeout', 'first_byte_timeout'],
   ['UND_ERR_BODY_TIMEOUT', 504, 'backend_timeout', 'idle_timeout'],
   ['TRAILGATE_FIRST_BYTE_TIMEOUT', 504, 'backend_timeout', 'first_byte_timeout'],
+  ['TRAILGATE_TARGET_LOST', 504, 'backend_timeout', 'moved'],
   ['TRAILGATE_IDLE_TIMEOUT', 504, 'backend_timeout', 'idle_timeout'],
   ['ECONNRESET', 502, 'backend_bad_response', 'reset'],
   ['EPIPE', 502, 'backend_bad_response', 'reset'],

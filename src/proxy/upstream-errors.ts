@@ -11,6 +11,7 @@ export type UpstreamOutcome =
   | 'reset'
   | 'bad_response'
   | 'body_broken_off'
+  | 'moved'
   | 'client_gone'
   | 'client_too_slow'
   | 'request_too_large';
@@ -48,6 +49,7 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   UND_ERR_BODY_TIMEOUT: { code: 'backend_timeout', outcome: 'idle_timeout' },
   TRAILGATE_FIRST_BYTE_TIMEOUT: { code: 'backend_timeout', outcome: 'first_byte_timeout' },
   TRAILGATE_IDLE_TIMEOUT: { code: 'backend_timeout', outcome: 'idle_timeout' },
+  TRAILGATE_TARGET_LOST: { code: 'backend_timeout', outcome: 'moved' },
   TRAILGATE_REQUEST_TOO_LARGE: { code: 'content_too_large', outcome: 'request_too_large' },
   TRAILGATE_CLIENT_GONE: { code: 'request_timeout', outcome: 'client_gone' },
   TRAILGATE_CLIENT_TOO_SLOW: { code: 'request_timeout', outcome: 'client_too_slow' },
@@ -74,6 +76,7 @@ export function failureDetail(failure: UpstreamFailure): string {
     case 'connect_timeout':
     case 'first_byte_timeout':
     case 'idle_timeout':
+    case 'moved':
       return 'The service behind this API took too long. It may or may not have done what was asked.';
     case 'request_too_large':
       return 'The request body is larger than this operation accepts.';

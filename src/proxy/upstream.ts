@@ -211,12 +211,23 @@ export class Upstream {
     if (state === 'healthy') this.options.log?.info({ event: 'target_back', ...line }, 'A target is back in service');
     else this.options.log?.warn({ event: 'target_lost', ...line }, 'A target is out of service');
     this.onCapacity();
+    if (state !== 'healthy') this.moveFrom(endpoint);
+  }
+
+  /** What still waits for an answer of a target that is out of service is taken elsewhere, as far as that is safe. */
+  private moveFrom(endpoint: Endpoint): void {
+    for (const call of this.active.filter((each) => each.endpoint === endpoint)) {
+      if (this.budget.isEmpty || this.balancer.pickOther(endpoint) === undefined) return;
+      if (call.isMovable) call.move();
+    }
   }
 
   /** What is in service has changed. */
   private onCapacity(): void {
     const { config, balancer, waiting } = this;
-    this.accountCalls = Math.max(1, Math.ceil(balancer.available.length * config.connections * config.accountShare));
+    const { connections, accountShare } = config;
+    this.accountCalls =
+      accountShare === 1 ? Infinity : Math.max(1, Math.ceil(balancer.available.length * connections * accountShare));
     this.metrics.showTargets(this.targets);
     while (!this.isAvailable && waiting.first !== undefined) {
       const call = waiting.first;

@@ -1,0 +1,186 @@
+/** Connections to a backend are bounded, and so are those who wait for one, how long they wait, and what one account may hold. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ServerResponse } from 'node:http';
+import { expectProblem } from '../support/problem.js';
+import { eventually } from '../support/processes.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+import { open, send, type Answer, type SendOptions } from '../support/http.js';
+
+const FIRST_BYTE_MS = 1_500;
+
+let gateway: Proxied;
+let held: ServerResponse[];
+/** A key of another account. */
+let other: string;
+
+beforeAll(async () => {
+  gateway = await startProxied({
+    backendOptions: { atOnce: true },
+    config: {
+      services: {
+        backend: {
+          connections: 8,
+          queue: 4,
+          timeouts: { connect: '500ms', firstByte: `${FIRST_BYTE_MS}ms`, idle: '20s' },
+        },
+      },
+      plans: { unlimited: { account: { month: 10_000 } } },
+    },
+  });
+  other = `Bearer ${(await gateway.trailgate.admin.newKey()).key.secret}`;
+});
+afterAll(() => gateway.stop());
+beforeEach(() => {
+  held = [];
+  gateway.answerWith((_request, response) => void held.push(response));
+});
+afterEach(async () => {
+  for (const response of held) response.end();
+});
+
+const ofOther = (path: string, options: SendOptions = {}): Promise<Answer> =>
+  send(gateway.url + path, { ...options, headers: { Authorization: other } });
+
+async function used(): Promise<number> {
+  const { windows } = (await gateway.send('/usage')).json<{ windows: { used: number }[] }>();
+  return windows[0]?.used ?? NaN;
+}
+
+async function timed<T>(work: Promise<T>): Promise<[T, number]> {
+  const startedMs = performance.now();
+  return [await work, performance.now() - startedMs];
+}
+
+const requestLines = () => gateway.trailgate.logs().filter(({ event }) => event === 'request');
+
+describe('one account', () => {
+  /** Uploads that arrive a byte at a time; nothing of them ever ends. */
+  function slowUploads(count: number): { end(from?: number): void } {
+    const requests = Array.from({ length: count }, () => {
+      const request = open(`${gateway.url}/files/slow`, {
+        method: 'PUT',
+        headers: { Authorization: gateway.authorization, 'Transfer-Encoding': 'chunked' },
+      });
+      request.on('error', () => {});
+      request.on('response', (response) => void response.resume());
+      request.write('x');
+      return request;
+    });
+    return { end: (from = 0) => void requests.splice(from).forEach((request) => request.destroy()) };
+  }
+
+  it('holds at most half of the connections with slow uploads; others are served as ever', async () => {
+    const uploads = slowUploads(20);
+    await eventually('its share is taken', () => gateway.backend.requests.length === 4);
+    for (let index = 0; index < 20; index++) {
+      const answer = ofOther('/open');
+      await eventually('it arrives', () => gateway.backend.requests.some(({ url }) => url === '/open'));
+      held.pop()?.end('fine');
+      gateway.backend.requests.pop();
+      expect((await answer).text).toBe('fine');
+    }
+    expect(gateway.backend.requests).toHaveLength(4);
+    uploads.end();
+    await eventually('they are over', () => gateway.backend.requests.every(({ aborted }) => aborted));
+  });
+
+  it('is refused with 429 when its share of the queue is full too, at once, and the refusal is free', async () => {
+    const uploadsOver = () => requestLines().filter(({ method }) => method === 'PUT').length;
+    await eventually('those of the test before are over', () => uploadsOver() === 20);
+    const before = await used();
+    const uploads = slowUploads(6);
+    await eventually('its share is taken', () => gateway.backend.requests.length === 4);
+    const [refused, durationMs] = await timed(gateway.send('/open'));
+    expectProblem(refused, 'too_many_concurrent_requests');
+    expect(refused.headers['retry-after']).toBe('1');
+    expect(durationMs).toBeLessThan(FIRST_BYTE_MS);
+    // Those that wait first, or they would be sent when the others make room.
+    uploads.end(4);
+    await eventually('nobody waits', () => uploadsOver() === 22);
+    uploads.end();
+    // Four were sent and cost what they cost; the two that waited, and the refusal, do not.
+    await eventually('all are over', () => uploadsOver() === 26);
+    await eventually('they are counted so', async () => (await used()) === before + 4);
+  });
+
+  it('waits for its own requests no longer than for an answer', async () => {
+    const uploads = slowUploads(4);
+    await eventually('its share is taken', () => gateway.backend.requests.length === 4);
+    const [refused, durationMs] = await timed(gateway.send('/open'));
+    expectProblem(refused, 'too_many_concurrent_requests');
+    expect(durationMs).toBeGreaterThanOrEqual(FIRST_BYTE_MS);
+    expect(durationMs).toBeLessThan(FIRST_BYTE_MS + 2_000);
+    expect(gateway.backend.requests.every(({ method }) => method === 'PUT')).toBe(true);
+    uploads.end();
+  });
+
+  it('goes on when one of its own has ended', async () => {
+    const first = Array.from({ length: 4 }, () => gateway.send('/open'));
+    await eventually('its share is taken', () => held.length === 4);
+    const waiting = gateway.send('/open?waiting');
+    for (const response of held) response.end('done');
+    await Promise.all(first);
+    await eventually('it is sent', () => gateway.backend.requests.some(({ url }) => url === '/open?waiting'));
+    held.at(-1)?.end('late');
+    expect((await waiting).text).toBe('late');
+  });
+});
+
+describe('a service whose connections are all in use', () => {
+  let full: Proxied;
+  beforeAll(async () => {
+    full = await startProxied({
+      config: {
+        services: {
+          backend: {
+            connections: 1,
+            queue: 2,
+            accountShare: 1,
+            timeouts: { connect: '500ms', firstByte: `${FIRST_BYTE_MS}ms` },
+          },
+        },
+        plans: { unlimited: { account: { month: 10_000 } } },
+      },
+    });
+  });
+  afterAll(() => full.stop());
+
+  it('lets as many wait as it may and refuses the next at once: 503 with Retry-After, which is free', async () => {
+    const answers: ServerResponse[] = [];
+    full.answerWith((_request, response) => void answers.push(response));
+    const first = full.send('/open?1');
+    await eventually('the connection is taken', () => full.backend.requests.length === 1);
+    const waiting = [full.send('/open?2'), full.send('/open?3')];
+    await eventually('two wait', async () => {
+      const { text } = await send(`${full.trailgate.adminUrl}/metrics`);
+      return text.includes('trailgate_upstream_waiting_requests{service="backend"} 2');
+    });
+    const [refused, durationMs] = await timed(full.send('/open?4'));
+    expectProblem(refused, 'backend_unavailable');
+    expect(refused.headers['retry-after']).toBe('1');
+    expect(durationMs).toBeLessThan(FIRST_BYTE_MS / 2);
+    for (let index = 0; index < 3; index++) {
+      await eventually('the next one is sent', () => answers.length === index + 1);
+      answers[index]?.end('ok');
+    }
+    expect((await Promise.all([first, ...waiting])).map(({ status }) => status)).toEqual([200, 200, 200]);
+    // In their order, and what was refused never came.
+    expect(full.backend.requests.map(({ url }) => url)).toEqual(['/open?1', '/open?2', '/open?3']);
+    const { windows } = (await full.send('/usage')).json<{ windows: { used: number }[] }>();
+    expect(windows[0]?.used).toBe(3);
+  });
+
+  it('lets nobody wait longer than for an answer: 503, and the backend never hears of it', async () => {
+    full.answerWith((request, response) => {
+      response.writeHead(200).write('endless');
+      request.on('close', () => response.end());
+    });
+    const { request } = await full.exchange('/open?holder');
+    const [refused, durationMs] = await timed(full.send('/open?waiting'));
+    expectProblem(refused, 'backend_unavailable');
+    expect(durationMs).toBeGreaterThanOrEqual(FIRST_BYTE_MS);
+    expect(durationMs).toBeLessThan(FIRST_BYTE_MS + 2_000);
+    request.destroy();
+    expect(full.backend.requests.map(({ url }) => url)).toEqual(['/open?holder']);
+  });
+});

@@ -1,0 +1,188 @@
+/** What is sent again when a target fails, and how often: what is safe, within a budget, never after a byte of an answer. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Socket } from 'node:net';
+import { startRawBackend, type RawBackend } from '../support/backend.js';
+import { expectProblem } from '../support/problem.js';
+import { freePort } from '../support/processes.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+import { seriesOf } from '../support/metrics-text.js';
+import { send } from '../support/http.js';
+
+/** What a service may retry before it has had any traffic; see `FIRST_RETRIES`. */
+const FIRST_RETRIES = 10;
+
+/** Else the client of the tests sends an empty body, and Fastify wants a type for QUERY. */
+const BODYLESS = ['Content-Length', '0', 'Content-Type', 'text/plain'];
+
+let gateway: Proxied;
+let targets: [RawBackend, RawBackend];
+/** First lines of all requests, in order of arrival, over both targets. */
+let arrivals: string[];
+/** What a target does with a request. */
+let answer: (socket: Socket) => unknown;
+
+async function startTarget(): Promise<RawBackend> {
+  return startRawBackend((socket) => {
+    let head = '';
+    socket.on('data', (bytes) => {
+      head += bytes.toString('latin1');
+      if (!head.includes('\r\n\r\n')) return;
+      arrivals.push(head.slice(0, head.indexOf(' HTTP/1.1')));
+      head = '';
+      answer(socket);
+    });
+  });
+}
+
+beforeAll(async () => {
+  targets = [await startTarget(), await startTarget()];
+  const both = targets.map(({ url }) => url);
+  // No ejection: every request is to meet the failure.
+  const ejection = { failures: 0 };
+  gateway = await startProxied({
+    targets: both,
+    config: {
+      services: {
+        backend: { ejection },
+        stubborn: { targets: both, ejection, retries: { most: 0 } },
+        half: { targets: [`http://127.0.0.1:${await freePort()}`, both[0]], ejection, retries: { budget: 1 } },
+        budget: { targets: both, ejection },
+        single: { targets: [both[0]] },
+      },
+      operations: [
+        { match: 'GET /stubborn', service: 'stubborn', scopes: [] },
+        { match: 'POST /half', service: 'half', scopes: [] },
+        { match: 'GET /budget', service: 'budget', scopes: [] },
+        { match: 'GET /single', service: 'single', scopes: [] },
+        { match: 'POST /single', service: 'single', scopes: [] },
+        ...['HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'QUERY'].map((method) => ({
+          match: `${method} /half`,
+          service: 'backend',
+          scopes: [],
+        })),
+      ],
+    },
+  });
+});
+afterAll(async () => {
+  await gateway.stop();
+  for (const target of targets) await target.stop();
+});
+beforeEach(() => {
+  arrivals = [];
+  answer = (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok');
+});
+
+/** The first request is met with this, every other one with an answer. */
+function firstIs(act: (socket: Socket) => unknown): void {
+  const well = answer;
+  let met = false;
+  answer = (socket) => {
+    if (met) well(socket);
+    else act(socket);
+    met = true;
+  };
+}
+
+describe('sent again, to the other target', () => {
+  it.each(['GET', 'HEAD', 'PUT', 'DELETE', 'QUERY'])(
+    '%s without a body that was reset before an answer',
+    async (method) => {
+      firstIs((socket) => socket.resetAndDestroy());
+      const path = method === 'GET' ? '/open' : '/half';
+      expect((await gateway.send(path, { method, headers: BODYLESS })).status).toBe(200);
+      expect(arrivals).toEqual([`${method} ${path}`, `${method} ${path}`]);
+    },
+  );
+
+  it.each<[string, (socket: Socket) => unknown]>([
+    ['closed', (socket) => socket.end()],
+    ['garbage', (socket) => socket.end('\0garbage\r\n\r\n')],
+  ])('GET that met a target which answers nothing that is HTTP: %s', async (_what, act) => {
+    firstIs(act);
+    expect((await gateway.send('/open')).text).toBe('ok');
+    expect(arrivals).toHaveLength(2);
+  });
+
+  it('a POST whose connection never opened, with its whole body', async () => {
+    const bodies: string[] = [];
+    answer = (socket) => {
+      bodies.push('seen');
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok');
+    };
+    for (let index = 0; index < 20; index++) {
+      const { status, text } = await gateway.send('/half', { method: 'POST', body: { index } });
+      expect([status, text]).toEqual([200, 'ok']);
+    }
+    expect(arrivals).toEqual(Array.from({ length: 20 }, () => 'POST /half'));
+  });
+});
+
+describe('sent once, however it fails', () => {
+  it.each([
+    ['POST', '/customers', '{}'],
+    ['POST', '/customers', undefined],
+    ['PATCH', '/half', undefined],
+    ['PUT', '/half', '{}'],
+    ['DELETE', '/half', '{}'],
+  ])('%s %s with body %s, once it stood on a connection', async (method, path, body) => {
+    answer = (socket) => socket.resetAndDestroy();
+    expectProblem(
+      await gateway.send(path, { method, ...(body === undefined ? {} : { body }) }),
+      'backend_bad_response',
+    );
+    expect(arrivals).toEqual([`${method} ${path}`]);
+  });
+
+  it.each<[string, string]>([
+    ['an interim answer', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+    ['a head without its body', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n'],
+    ['half of a body', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'],
+    ['half of an error', 'HTTP/1.1 500 X\r\nContent-Length: 10\r\n\r\nhalf'],
+  ])('a GET that broke after %s', async (_what, bytes) => {
+    answer = (socket) => socket.end(bytes);
+    await gateway.send('/open').catch(() => undefined);
+    expect(arrivals).toEqual(['GET /open']);
+  });
+
+  it.each([502, 503, 504])('a GET that was answered with %i', async (status) => {
+    answer = (socket) => socket.end(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+    expect((await gateway.send('/open')).status).toBe(status);
+    expect(arrivals).toHaveLength(1);
+  });
+
+  it('a GET of a service without retries', async () => {
+    answer = (socket) => socket.resetAndDestroy();
+    expectProblem(await gateway.send('/stubborn'), 'backend_bad_response');
+    expect(arrivals).toHaveLength(1);
+  });
+});
+
+describe('a service with one target', () => {
+  it('gets a GET a second time after a reset, and no third time', async () => {
+    answer = (socket) => socket.resetAndDestroy();
+    expectProblem(await gateway.send('/single'), 'backend_bad_response');
+    expect(arrivals).toHaveLength(2);
+  });
+
+  it('gets a POST once', async () => {
+    answer = (socket) => socket.resetAndDestroy();
+    expectProblem(await gateway.send('/single', { method: 'POST', body: '{}' }), 'backend_bad_response');
+    expect(arrivals).toHaveLength(1);
+  });
+});
+
+it('when everything fails, a service is asked no more than a fifth more often than it was', async () => {
+  answer = (socket) => socket.resetAndDestroy();
+  const requests = 600;
+  for (let index = 0; index < requests; index += 20) {
+    await Promise.all(Array.from({ length: 20 }, () => gateway.send('/budget')));
+  }
+  expect(arrivals.length).toBeLessThanOrEqual(1.2 * requests + FIRST_RETRIES);
+  expect(arrivals.length).toBeGreaterThanOrEqual(1.19 * requests);
+  const metrics = seriesOf((await send(`${gateway.trailgate.adminUrl}/metrics`)).text);
+  const retries = (outcome: string) =>
+    metrics.get(`trailgate_upstream_retries_total{service="budget",outcome="${outcome}"}`);
+  expect(retries('answered')).toBeUndefined();
+  expect(retries('over_budget')).toBeGreaterThan(requests / 2);
+});
