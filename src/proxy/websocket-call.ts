@@ -40,8 +40,9 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
   previousWaiting: PendingCall | undefined;
   deadlineMs = Infinity;
   deadlineSlot = -1;
-  /** A handshake does nothing to the backend. */
-  readonly isRepeatable = true;
+  /** It is never sent a second time, so it is no request to try an ejected target with. */
+  readonly isRepeatable = false;
+  readonly isMovable = false;
   private readonly startedMs = performance.now();
   private outgoing: ClientRequest | undefined;
   private settled = false;
@@ -93,6 +94,9 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
       this.onFailure(error),
     );
   }
+
+  /** Never asked to: it is not movable. */
+  move(): void {}
 
   refuse(problem: Problem): void {
     this.finish(undefined);
