@@ -22,6 +22,7 @@ interface AccountOptions extends CommonOptions {
 
 interface UsageOptions extends ListOptions {
   readonly key?: string;
+  readonly shadow?: boolean;
   readonly groupBy?: string;
   readonly from?: string;
   readonly to?: string;
@@ -104,11 +105,13 @@ export function addUsageCommands(program: Command, terminal: Terminal): void {
     .option('--group-by <names>', 'sums by some of month, day, api_key, operation, outcome, with commas between them')
     .option('--from <day>', 'first day of the sums, 2026-11-01; the first of the period unless said')
     .option('--to <day>', 'last day of the sums; today unless said')
+    .option('--shadow', "sums of what the plan's shadow limits would have refused")
     .option('--csv', 'print the sums as CSV')
     .option('--limit <n>', 'most rows of the sums', parseLimit, 1_000);
   clientAction<UsageOptions>(get, terminal, async (client, [id = ''], options) => {
     const { key, groupBy, from, to, limit } = options;
-    const query = { api_key_id: key, group_by: groupBy, from, to };
+    const shadow = options.shadow === true ? 'true' : undefined;
+    const query = { api_key_id: key, group_by: groupBy, from, to, shadow };
     const target = path('accounts', id, 'usage');
     if (options.csv === true) return client.text(target, { ...query, format: 'csv' });
     if (groupBy !== undefined) {

@@ -25,6 +25,7 @@ export class ShadowLimits {
     const known = this.remembers ? knownRefusal(shadow, cost, this.clock.now()) : undefined;
     if (known !== undefined) {
       this.count(shadow, known);
+      live.shadow = known;
       return;
     }
     shadow.startsFrom = { period, account: used.accountMonth - cost, key: used.keyMonth - cost };

@@ -15,6 +15,8 @@ export const RATE_LIMITED = 5;
 export const QUOTA_EXCEEDED = 6;
 export const DENIED = 7;
 export const IN_FLIGHT = 8;
+/** Beside what became of it: the plan's shadow limits would have refused it. It is in no sum of the others. */
+export const SHADOW_REFUSED = 9;
 
 /** The names of the outcomes, in the order of their positions; what they mean stands in docs/usage.md. */
 export const OUTCOME_NAMES = [
@@ -29,14 +31,18 @@ export const OUTCOME_NAMES = [
   'in_flight',
 ] as const;
 
+export const SHADOW_REFUSED_NAME = 'shadow_refused';
+/** What a cell counts, by position. */
+export const CELL_NAMES = [...OUTCOME_NAMES, SHADOW_REFUSED_NAME] as const;
+
 /** Outcome of what was counted by a process that ended before it could say more. No process notes it of itself. */
 export const UNRECORDED = 'unrecorded';
 
 /** What changed since the last flush; what has ended has left `in_flight`, so that it can be negative. */
 export class UsageCell {
   /** By outcome. */
-  readonly requests = [0, 0, 0, 0, 0, 0, 0, 0, 0];
-  readonly costs = [0, 0, 0, 0, 0, 0, 0, 0, 0];
+  readonly requests = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+  readonly costs = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
   /** Requests of this process that have not ended and will come back to this cell. */
   inFlight = 0;
   /** Whether it waits to be written. */

@@ -39,6 +39,8 @@ export interface UsageQuery {
   readonly to: number;
   readonly limit: number;
   readonly cursor: string | undefined;
+  /** What shadow limits would have refused, instead of what was asked: for operators, never for callers. */
+  readonly ofShadow?: boolean;
 }
 
 /**

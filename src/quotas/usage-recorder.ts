@@ -6,13 +6,14 @@ import type { Clock } from '../clock.js';
 import type { Operation } from '../config/schema.js';
 import { ACCOUNT_MONTH, KEY_MONTH, type QuotaDecision, type QuotaSubject } from './policies.js';
 import {
+  CELL_NAMES,
   DENIED,
   GIVEN_BACK,
   IN_FLIGHT,
-  OUTCOME_NAMES,
   QUOTA_EXCEEDED,
   RATE_LIMITED,
   SERVER_ERROR,
+  SHADOW_REFUSED,
   UsageCell,
   type CountedRequest,
 } from './usage-cell.js';
@@ -55,6 +56,13 @@ export class UsageRecorder {
     // A client that left during the decision has ended it already.
     if (request.usageOutcome === IN_FLIGHT) cell.inFlight += 1;
     this.add(cell, request.usageOutcome, 1, request.usageCost);
+    if (decision.shadow !== undefined) void this.noteShadow(cell, decision.shadow);
+  }
+
+  /** The shadow's decision comes later than the live one. Never rejects. */
+  private async noteShadow(cell: UsageCell, shadow: NonNullable<QuotaDecision['shadow']>): Promise<void> {
+    const decision = await shadow;
+    if (decision?.admitted === false) this.add(cell, SHADOW_REFUSED, 1, 0);
   }
 
   /** The request has ended, and its connection is done with it. */
@@ -144,13 +152,13 @@ export class UsageRecorder {
 
 function drain(cell: UsageCell, into: UsageChange[]): void {
   const { accountId, keyId, operation, month, day, requests: allRequests, costs } = cell;
-  for (let outcome = 0; outcome < OUTCOME_NAMES.length; outcome++) {
+  for (let outcome = 0; outcome < CELL_NAMES.length; outcome++) {
     const requests = allRequests[outcome] ?? 0;
     const cost = costs[outcome] ?? 0;
     if (requests === 0 && cost === 0) continue;
     allRequests[outcome] = 0;
     costs[outcome] = 0;
-    const name = OUTCOME_NAMES[outcome] ?? '';
+    const name = CELL_NAMES[outcome] ?? '';
     into.push({ accountId, keyId, operation: operation.id, month, day: day.label, outcome: name, requests, cost });
   }
 }

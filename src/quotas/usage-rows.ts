@@ -2,7 +2,7 @@
 import { sql, type Kysely } from 'kysely';
 import { decodeCursor, encodeCursor, invalidCursor, type Page } from '../database/cursor.js';
 import type { Tables } from '../database/schema.js';
-import { IN_FLIGHT, OUTCOME_NAMES } from './usage-cell.js';
+import { IN_FLIGHT, OUTCOME_NAMES, SHADOW_REFUSED_NAME } from './usage-cell.js';
 import { dateOf, USAGE_GROUPS, type UsageGroup, type UsageQuery } from './usage-query.js';
 
 /** Whose rows: of an account, or of one of its keys. */
@@ -33,8 +33,8 @@ export class UsageRows {
 
   /** A page of sums, sorted by what they are grouped by. Rejects with `invalid_cursor`, or as the database does. */
   async page(owner: UsageOwner, query: UsageQuery): Promise<Page<UsageRow>> {
-    const { groups, limit, cursor } = query;
-    const list = `usage:${owner.accountId}:${owner.keyId ?? ''}:${groups.join()}`;
+    const { groups, limit, cursor, ofShadow = false } = query;
+    const list = `${ofShadow ? 'shadow' : 'usage'}:${owner.accountId}:${owner.keyId ?? ''}:${groups.join()}`;
     const after = cursor === undefined ? undefined : positionOf(list, cursor, groups);
     const rows = await this.read(owner, query, after);
     const last = rows.length > limit ? rows[limit - 1] : undefined;
@@ -57,13 +57,14 @@ export class UsageRows {
 
   private async read(
     { accountId, keyId }: UsageOwner,
-    { groups, from, to, limit }: UsageQuery,
+    { groups, from, to, limit, ofShadow = false }: UsageQuery,
     after: readonly (string | number)[] | undefined,
   ): Promise<RawRow[]> {
     const columns = sql.join(groups.map((group) => sql.ref(USAGE_GROUPS[group])));
     const ofKey = keyId === undefined ? sql`` : sql`and api_key_id = ${keyId}`;
     const own = sql`account_id = ${accountId} and day between ${from} and ${to} ${ofKey}`;
-    const beyond = after === undefined ? sql`` : sql`where (${columns}) > (${sql.join(after)})`;
+    const shadow = sql`outcome ${ofShadow ? sql`=` : sql`<>`} ${SHADOW_REFUSED_NAME}`;
+    const beyond = after === undefined ? sql`` : sql`and (${columns}) > (${sql.join(after)})`;
     const { rows } = await sql<RawRow>`
       select ${columns}, cast(sum(requests) as bigint) as requests, cast(sum(cost) as bigint) as cost
       from (
@@ -72,7 +73,7 @@ export class UsageRows {
         select period, day, api_key_id, operation, ${sql.lit(OUTCOME_NAMES[IN_FLIGHT])}, requests, cost
         from usage_in_flight where ${own}
       ) as usage
-      ${beyond}
+      where ${shadow} ${beyond}
       group by ${columns}
       having sum(requests) <> 0 or sum(cost) <> 0
       order by ${columns}

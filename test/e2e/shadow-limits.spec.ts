@@ -14,6 +14,7 @@ const plans = {
   plain: LIVE,
   minute: { ...LIVE, shadow: { key: { minute: 10 }, account: { month: 500 } } },
   month: { ...LIVE, shadow: { account: { month: 4 } } },
+  usage: { ...LIVE, shadow: { key: { minute: 3 } } },
   failing: { ...LIVE, shadow: { account: { month: 4, minute: 5 } } },
 };
 
@@ -44,7 +45,11 @@ function suite(env: () => Promise<Record<string, string>>): void {
   const callers: Caller[] = [];
   beforeAll(async () => {
     backend = await startBackend((...args) => handler(...args));
-    gateway = await startTrailgate({ backend: backend.url, config: { plans }, env: await env() });
+    gateway = await startTrailgate({
+      backend: backend.url,
+      config: { plans, usage: { flushInterval: '200ms' } },
+      env: await env(),
+    });
   });
   beforeEach(() => {
     handler = json({ ok: true });
@@ -54,12 +59,31 @@ function suite(env: () => Promise<Record<string, string>>): void {
     await gateway.stop();
     await backend.stop();
   });
-  async function callerOn(plan: keyof typeof plans): Promise<Caller> {
-    const { key } = await gateway.admin.newKey(plan);
+  async function callerOn(plan: keyof typeof plans): Promise<Caller & { readonly accountId: string }> {
+    const { account, key } = await gateway.admin.newKey(plan);
     const caller = new Caller(gateway.gatewayUrl, key.secret);
     callers.push(caller);
-    return caller;
+    return Object.assign(caller, { accountId: account.id });
   }
+
+  it('stands in the usage of the account, in no sum of its requests, and never in what callers see', async () => {
+    const caller = await callerOn('usage');
+    for (let request = 0; request < 7; request++) expect((await caller.get()).status).toBe(200);
+    const rows = async (query: string) =>
+      (await gateway.admin.usage(caller.accountId, `?group_by=operation,outcome&${query}`)) as unknown as {
+        data: { outcome: string; requests: number; cost: number }[];
+      };
+    await eventually('it stands there', async () => (await rows('shadow=true')).data[0]?.requests === 4);
+    expect((await rows('shadow=true')).data).toEqual([
+      { operation: 'getOpen', outcome: 'shadow_refused', requests: 4, cost: 0 },
+    ]);
+    const served = [{ operation: 'getOpen', outcome: 'success', requests: 7, cost: 7 }];
+    await eventually('the requests stand there', async () => (await rows('')).data[0]?.requests === 7);
+    expect((await rows('')).data).toEqual(served);
+    expect((await rows('shadow=false')).data).toEqual(served);
+    const own = await caller.get('/usage?group_by=operation,outcome&shadow=true');
+    expect(own.json()['data']).toEqual(served);
+  });
 
   it('admits everything that the live limits admit, and says nothing of the candidate to callers', async () => {
     const caller = await callerOn('minute');

@@ -199,7 +199,9 @@ function suite(environment: () => Promise<Record<string, string>>): void {
   );
 }
 
-describe('usage on the embedded stores', () => suite(async () => ({})));
+describe('usage on the embedded stores', () => {
+  suite(async () => ({}));
+});
 
 const postgres = DATABASE_KINDS.includes('postgres') ? describeWithRedis : describe.skip;
 postgres('usage on Redis and PostgreSQL', () => {

@@ -39,7 +39,8 @@ export class UsageController {
     const subject = await this.subjectOf(account, fields.api_key_id);
     const isCsv = fields.format === 'csv' || (fields.format === undefined && prefersCsv(accept));
     const groups = isCsv ? ALL_GROUPS.filter((group) => group !== 'month').join() : undefined;
-    const query = this.usage.query({ ...fields, group_by: fields.group_by ?? groups }, account);
+    const asked = this.usage.query({ ...fields, group_by: fields.group_by ?? groups }, account);
+    const query = asked && { ...asked, ofShadow: fields.shadow === 'true' };
     if (isCsv && query !== undefined) return this.csv(subject, query, reply);
     const report = await this.usage.readWithRows(subject, query);
     if ('next_cursor' in report && query !== undefined) {

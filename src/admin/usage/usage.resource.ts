@@ -1,6 +1,6 @@
 /** Usage as the admin API takes and shows it. */
 import { z } from 'zod';
-import { OUTCOME_NAMES, UNRECORDED } from '../../quotas/usage-cell.js';
+import { CELL_NAMES, UNRECORDED } from '../../quotas/usage-cell.js';
 import { ALL_GROUPS, LARGEST_USAGE_PAGE, LONGEST_SPAN_DAYS, USUAL_USAGE_PAGE } from '../../quotas/usage-query.js';
 
 /** What the values mean is checked by `usageQuery`, as on the public API. */
@@ -23,6 +23,10 @@ export const usageQuerySchema = z.strictObject({
     description: `Most rows of \`data\`, 1 to ${LARGEST_USAGE_PAGE}; ${USUAL_USAGE_PAGE} unless said.`,
   }),
   cursor: text.meta({ description: '`next_cursor` of the page before.' }),
+  shadow: z
+    .enum(['true', 'false'], 'must be true or false')
+    .optional()
+    .meta({ description: '`true`: `data` counts the requests that shadow limits of the plan would have refused.' }),
   format: z
     .enum(['json', 'csv'], 'must be json or csv')
     .optional()
@@ -37,7 +41,7 @@ const usageRowSchema = z
     day: z.iso.date().optional().meta({ description: 'In the time zone of the account.' }),
     api_key_id: z.string().nullable().optional(),
     operation: z.string().nullable().optional().meta({ description: 'Null where no operation is known.' }),
-    outcome: z.enum([...OUTCOME_NAMES, UNRECORDED]).optional(),
+    outcome: z.enum([...CELL_NAMES, UNRECORDED]).optional(),
     requests: z.int(),
     cost: z.int().meta({ description: 'What they count as in the limits.' }),
   })
