@@ -1,4 +1,5 @@
 /** Reads the environment once at start: what differs per machine, checked, with every fault named in one error. */
+import { parseRedisUrl } from '../redis/address.js';
 import type { Environment } from './schema.js';
 
 /** Environment variables as the operating system gives them. */
@@ -13,7 +14,7 @@ export const ENVIRONMENT_VARIABLES = {
   TRAILGATE_ADMIN_PORT: 'Port of the admin listener, instead of `admin.port`.',
   TRAILGATE_CUSTOMERS_PORT: 'Port of the reference customers backend.',
   DATABASE_URL: 'PostgreSQL (`postgres://…`). Without it: SQLite in the data folder.',
-  REDIS_URL: 'Redis (`redis://…` or `rediss://…`). Without it: counters in the process.',
+  REDIS_URL: 'Redis (`redis://…`, `redis+sentinel://…`, `redis+cluster://…`). Without it: counters in the process.',
   TRAILGATE_DATA_DIR: 'Folder for what the embedded stores keep.',
   TRAILGATE_ADMIN_TOKEN: 'Operator token of the admin API, at least 32 characters.',
   LOG_LEVEL: 'Least severe level that is logged.',
@@ -54,6 +55,16 @@ export function readEnvironment(variables: Variables = process.env): Environment
     return undefined;
   };
 
+  const redisUrl = (): string | undefined => {
+    const value = text('REDIS_URL');
+    try {
+      if (value !== undefined) parseRedisUrl(value);
+    } catch (error) {
+      problems.push(`REDIS_URL ${(error as Error).message}.`);
+    }
+    return value;
+  };
+
   const adminToken = text('TRAILGATE_ADMIN_TOKEN');
   if (adminToken !== undefined && adminToken.length < ADMIN_TOKEN_MIN_LENGTH) {
     problems.push(
@@ -69,7 +80,7 @@ export function readEnvironment(variables: Variables = process.env): Environment
     ...optional('adminPort', port('TRAILGATE_ADMIN_PORT')),
     ...optional('customersPort', port('TRAILGATE_CUSTOMERS_PORT')),
     ...optional('databaseUrl', url('DATABASE_URL', ['postgres:', 'postgresql:'])),
-    ...optional('redisUrl', url('REDIS_URL', ['redis:', 'rediss:'])),
+    ...optional('redisUrl', redisUrl()),
     ...optional('adminToken', adminToken),
     dataDir: text('TRAILGATE_DATA_DIR') ?? './data',
     logLevel: isLogLevel(logLevel) ? logLevel : 'info',

@@ -24,6 +24,8 @@ export function configSummary(config: Config): Record<string, unknown> {
 
 /** The URL with its password, and parameters that look like secrets, as `***`. */
 export function redactUrl(text: string): string {
+  // Several hosts are no URL: no value of theirs is shown that could be a secret.
+  if (!URL.canParse(text)) return text.replace(/\/\/[^@/]*@/, '//***@').replace(/\?.*$/s, '?***');
   const url = new URL(text);
   if (url.password !== '') url.password = '***';
   for (const name of url.searchParams.keys()) {

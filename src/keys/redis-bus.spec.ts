@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { systemClock } from '../clock.js';
-import { connectRedis, connectSubscriber } from '../redis/connect.js';
+import { connectRedis, connectSubscriber, type RedisClient } from '../redis/connect.js';
 import { INVALIDATION_CHANNEL } from '../redis/keys.js';
 import { describeWithOwnRedis } from '../../test/support/describe-with.js';
 import { eventually } from '../../test/support/processes.js';
@@ -15,8 +14,8 @@ const REVOKED: Invalidation = { type: 'api_key', accountId: 'acc_1', keyId: 'key
 
 interface Node {
   readonly bus: RedisBus;
-  readonly publisher: Redis;
-  readonly subscriber: Redis;
+  readonly publisher: RedisClient;
+  readonly subscriber: ReturnType<typeof connectSubscriber>;
   readonly heard: Invalidation[];
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Redis } from 'ioredis';
 import type { Clock } from '../clock.js';
+import type { RedisClient } from '../redis/connect.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
 import { INVALIDATION_CHANNEL } from '../redis/keys.js';
@@ -23,7 +24,7 @@ export class RedisBus implements InvalidationBus {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly publisher: Redis,
+    private readonly publisher: RedisClient,
     private readonly subscriber: Redis,
     private readonly clock: Clock,
     private readonly log: Logger,

@@ -6,7 +6,8 @@
  * a marker of what it counted: nothing else is sent until that has been taken back, because its requests were decided elsewhere.
  */
 import { randomBytes } from 'node:crypto';
-import { BATCH_MARKER_MS, batchMarkerKey } from '../redis/keys.js';
+import { BATCH_MARKER_MS, batchMarkerKey, SLOT_MARKER_MS, slotMarkerKey, slotTag } from '../redis/keys.js';
+import { slotOfTag } from '../redis/slots.js';
 import { limitsText, numbersOf, verdictAt } from './decide-text.js';
 import { Group, type Settling } from './gathering.js';
 import { UNDO_LUA } from './outage-scripts.js';
@@ -46,7 +47,8 @@ export class DecideQueue {
   private pending: Group[] = [];
   private inFlight = false;
   private unanswered: Unanswered[] = [];
-  private readonly marker = batchMarkerKey(randomBytes(9).toString('base64url'));
+  private readonly nodeId = randomBytes(9).toString('base64url');
+  private readonly marker = batchMarkerKey(this.nodeId);
   private markerRenewedMs = -Infinity;
   private batches = 0;
 
@@ -56,6 +58,8 @@ export class DecideQueue {
     /** Creates the counters of a group from the database. */
     private readonly seed: (group: Group) => Promise<void>,
     private readonly settling: Settling,
+    /** In a Cluster a call concerns one slot: what has gathered goes out as one call for each, side by side. */
+    private readonly isCluster: boolean,
   ) {}
 
   decide(subject: QuotaSubject, cost: number): Promise<QuotaDecision> {
@@ -98,14 +102,20 @@ export class DecideQueue {
     this.inFlight = true;
     while (this.pending.length > 0) {
       const batch = this.takeBatch();
-      try {
-        this.settle(batch, await this.ask(batch));
-      } catch (error) {
-        // Whoever gathered meanwhile would wait for the same deadline again.
-        for (const group of [...batch, ...this.takeAll()]) group.fail(error, this.settling);
-      }
+      if (this.isCluster) await Promise.all(bySlot(batch).map((part) => this.decideBatch(part)));
+      else await this.decideBatch(batch);
     }
     this.inFlight = false;
+  }
+
+  /** Never rejects. */
+  private async decideBatch(batch: readonly Group[]): Promise<void> {
+    try {
+      this.settle(batch, await this.ask(batch));
+    } catch (error) {
+      // Whoever gathered meanwhile would wait for the same deadline again.
+      for (const group of [...batch, ...this.takeAll()]) group.fail(error, this.settling);
+    }
   }
 
   private takeAll(): Group[] {
@@ -134,7 +144,7 @@ export class DecideQueue {
       keys.push(subject.accountCounterKey, subject.keyCounterKey);
       texts.push(`${cost} ${size} ${limitsText(subject, group.period)}`);
     }
-    keys.push(this.marker);
+    keys.push(this.isCluster ? slotMarkerKey(batch[0]!.subject.accountId, this.nodeId) : this.marker);
     const first = await this.run(batch, keys, texts);
     const answer = first.length > 1 ? first : await this.run(batch, keys, texts);
     if (answer.length === 1) throw new Error('Redis ran the call too late');
@@ -161,6 +171,7 @@ export class DecideQueue {
 
   /** How long the marker lives; below zero: only where it is new, because it was renewed lately. */
   private renewal(nowMs: number): number {
+    if (this.isCluster) return SLOT_MARKER_MS;
     if (nowMs - this.markerRenewedMs < MARKER_RENEWAL_MS) return -BATCH_MARKER_MS;
     this.markerRenewedMs = nowMs;
     return BATCH_MARKER_MS;
@@ -190,4 +201,15 @@ export class DecideQueue {
     this.pending.push(group);
     if (!this.inFlight) void this.send();
   }
+}
+
+function bySlot(batch: readonly Group[]): Group[][] {
+  const parts = new Map<number, Group[]>();
+  for (const group of batch) {
+    const slot = slotOfTag(slotTag(group.subject.accountId));
+    const part = parts.get(slot);
+    if (part === undefined) parts.set(slot, [group]);
+    else part.push(group);
+  }
+  return [...parts.values()];
 }

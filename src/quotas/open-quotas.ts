@@ -75,7 +75,7 @@ export async function openRedisQuotas({ db, kind, clock, log }: QuotaParts, redi
   const local = new ProcessCounters(clock, ledger, 'local');
   const counters: RedisCounters = new RedisCounters(client, clock, ledger, (answered) => loss.storeAnswered(answered), {
     made: (subject, decision) => storage.made(subject, decision),
-    failed: (subject, cost, error) => loss.decide(subject, cost, error),
+    failed: (subject, cost, error) => storage.failed(subject, cost, error),
   });
   const loss = new StoreLoss(counters, new Breaker(clock), local, ledger, () => client.ping(), clock, log);
   try {

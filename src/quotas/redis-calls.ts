@@ -1,13 +1,13 @@
 /** Script calls to Redis with a deadline; each tells whether Redis answered, and how long it took. */
-import type { Redis } from 'ioredis';
 import { METRICS } from '../metrics.js';
+import type { RedisClient } from '../redis/connect.js';
 import type { Script } from './redis-script.js';
 
 export class RedisCalls {
   private readonly duration = METRICS.quotaStoreCallDuration.series();
 
   constructor(
-    private readonly client: Redis,
+    private readonly client: RedisClient,
     /** Told of every call that went out: true when it was answered. */
     private readonly onCall: (answered: boolean) => void,
     private readonly deadlineMs: number,

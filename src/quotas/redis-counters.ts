@@ -1,7 +1,6 @@
 /** Live counters in Redis, shared by every node. */
-import type { Redis } from 'ioredis';
 import type { Clock } from '../clock.js';
-import { REDIS_DEADLINE_MS } from '../redis/connect.js';
+import { REDIS_DEADLINE_MS, type RedisClient } from '../redis/connect.js';
 import {
   accountCounterKey,
   apiKeyCounterKey,
@@ -53,7 +52,7 @@ export class RedisCounters implements LosableStore {
   private readonly decisions: DecideQueue;
 
   constructor(
-    private readonly client: Redis,
+    private readonly client: RedisClient,
     private readonly clock: Clock,
     private readonly source: MonthSource,
     /** Told of every call that went out: true when it was answered. */
@@ -65,7 +64,13 @@ export class RedisCounters implements LosableStore {
   ) {
     this.calls = new RedisCalls(client, onCall, deadlineMs);
     this.redisClock = new RedisClock(clock);
-    this.decisions = new DecideQueue(this.calls, this.redisClock, (group) => this.seedFor(group), settling);
+    this.decisions = new DecideQueue(
+      this.calls,
+      this.redisClock,
+      (group) => this.seedFor(group),
+      settling,
+      client.isCluster,
+    );
   }
 
   /** Learns Redis's clock before the first decision, so that a month does not begin by ours. Rejects as a decision does. */

@@ -1,6 +1,6 @@
 /** A Lua script that is sent by its hash, and whole when the server does not know it (a restart, a failover). */
 import { hash } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/connect.js';
 
 export class Script {
   private readonly sha: string;
@@ -10,7 +10,7 @@ export class Script {
   }
 
   /** Runs it once. Rejects as the client does; a script is never sent twice after it may have run. */
-  async run(client: Redis, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  async run(client: RedisClient, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     try {
       return await client.evalsha(this.sha, keys.length, ...keys, ...args);
     } catch (error) {

@@ -1,11 +1,10 @@
 /** Throttles of any length: in this process, in Redis, and in this process while Redis is away. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Redis } from 'ioredis';
 import { describeWithOwnRedis, describeWithRedis } from '../../test/support/describe-with.js';
 import { sharedRedisUrl, startRedis } from '../../test/support/redis.js';
 import { TestClock } from '../../test/support/stores.js';
 import { systemClock } from '../clock.js';
-import { connectRedis, redisReady } from '../redis/connect.js';
+import { connectRedis, redisReady, type RedisClient } from '../redis/connect.js';
 import { ProcessThrottleWindows, RedisThrottleWindows, type ThrottleWindows } from './throttle-windows.js';
 
 const SILENT = { warn: () => {} };
@@ -62,7 +61,7 @@ describe('throttles in this process', () => {
 });
 
 describeWithRedis('throttles in Redis', () => {
-  let client: Redis;
+  let client: RedisClient;
   beforeEach(async () => {
     client = connectRedis(await sharedRedisUrl(), 'test', SILENT);
     await redisReady(client, 5_000);

@@ -1,7 +1,7 @@
 /** Sliding windows of any length for `ThrottlerStorage.increment`, in this process or in Redis. */
-import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.js';
+import type { RedisClient } from '../redis/connect.js';
 import { throttleKey } from '../redis/keys.js';
 import { MINUTE_BUCKETS, MINUTE_SECONDS } from './policies.js';
 import { Script } from './redis-script.js';
@@ -51,7 +51,7 @@ export class RedisThrottleWindows implements ThrottleWindows {
   private readonly local: ProcessThrottleWindows;
 
   constructor(
-    private readonly client: Redis,
+    private readonly client: RedisClient,
     clock: Clock,
   ) {
     this.local = new ProcessThrottleWindows(clock);

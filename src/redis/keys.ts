@@ -35,6 +35,19 @@ export function batchMarkerKey(nodeId: string): string {
   return `${PREFIX}:b:${nodeId}`;
 }
 
+/** The same in a cluster, for a batch in the slot of an account. Lives for `SLOT_MARKER_MS`. */
+export function slotMarkerKey(accountId: string, nodeId: string): string {
+  return `${PREFIX}:b:{${accountId}}:${nodeId}`;
+}
+
+/** A marker for each account that was first in a batch: shorter, so that they do not pile up. */
+export const SLOT_MARKER_MS = 3_600_000;
+
+/** What the keys of an account are placed by in a cluster. */
+export function slotTag(accountId: string): string {
+  return accountId;
+}
+
 /** Longer than any node is cut off from Redis and comes back with the question whether its last batch ran. */
 export const BATCH_MARKER_MS = 24 * 3_600_000;
 

@@ -1,9 +1,14 @@
 /** What about a Redis would cost counts one day: it may evict keys, or forget them when it restarts. Asked once, at start. */
-import type { Redis } from 'ioredis';
-import type { ConnectionLog } from './connect.js';
+import { Cluster, type Redis } from 'ioredis';
+import type { ConnectionLog, RedisClient } from './connect.js';
 
 /** Logs a warning for each risk. Never rejects: a Redis that does not answer `INFO` to us is not a fault. */
-export async function warnOfRisks(client: Redis, log: ConnectionLog): Promise<void> {
+export async function warnOfRisks(client: RedisClient, log: ConnectionLog): Promise<void> {
+  const nodes = client instanceof Cluster ? client.nodes('master') : [client];
+  await Promise.all(nodes.map((node) => warnOf(node, log)));
+}
+
+async function warnOf(client: Redis, log: ConnectionLog): Promise<void> {
   const [memory, persistence] = await Promise.all([section(client, 'memory'), section(client, 'persistence')]);
   const policy = memory['maxmemory_policy'];
   if (policy !== undefined && policy !== 'noeviction' && memory['maxmemory'] !== '0') {

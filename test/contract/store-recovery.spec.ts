@@ -28,7 +28,7 @@ describeWithRedis('requests that were admitted without the store', () => {
     months = new FixedMonths();
     const counters = new RedisCounters(client, systemClock, months, (answered) => loss.storeAnswered(answered), {
       made: (subject, decision) => storage.made(subject, decision),
-      failed: (subject, cost, error) => loss.decide(subject, cost, error),
+      failed: (subject, cost, error) => storage.failed(subject, cost, error),
     });
     const local = new ProcessCounters(systemClock, months, 'local');
     const ledger = new MonthLedger(database.db, systemClock);

@@ -1,11 +1,10 @@
 /** A call to Redis without an answer: whatever became of it, every admitted request is counted once. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { systemClock } from '../../src/clock.js';
 import { openRedisQuotas, type Quotas } from '../../src/quotas/open-quotas.js';
 import type { QuotaDecision, QuotaSubject } from '../../src/quotas/policies.js';
-import { connectRedis, redisReady } from '../../src/redis/connect.js';
+import { connectRedis, redisReady, type RedisClient } from '../../src/redis/connect.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { eventually, sleep } from '../support/processes.js';
@@ -19,7 +18,7 @@ const TOO_LATE_MS = 200;
 describeWithOwnRedis('a call that got no answer', () => {
   const log = pino({ level: 'silent' });
   let redis: RedisServer;
-  let direct: Redis;
+  let direct: RedisClient;
   let proxy: TcpProxy;
   let database: Awaited<ReturnType<typeof testDatabase>>;
   let quotas: Quotas;
@@ -142,5 +141,21 @@ describeWithOwnRedis('a call that got no answer', () => {
     proxy.release();
     await isBack();
     await expectUsed(1 + 4);
+  });
+
+  it('because its connection is dead on the way, with nobody told, is answered here, and the connection replaced', async () => {
+    const connections = proxy.accepted;
+    proxy.strand();
+    const startedMs = performance.now();
+    expect((await decide(3)).source).toBe('local');
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    while (!quotas.storage.storeUp) {
+      const decision = await decide(0);
+      expect(decision.admitted).toBe(true);
+      await sleep(50);
+    }
+    expect(proxy.accepted).toBeGreaterThan(connections);
+    expect((await decide(1)).source).toBe('store');
+    await expectUsed(5);
   });
 });

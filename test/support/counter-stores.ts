@@ -1,12 +1,13 @@
 /** The two places for live counters, each by a clock of the test, for suites that hold both to one contract. */
-import { afterEach, beforeEach, describe } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from '@jest/globals';
 import type { CounterStore } from '../../src/quotas/counter-store.js';
 import type { QuotaCounts, QuotaDecision, QuotaSubject } from '../../src/quotas/policies.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
-import { describeWithRedis } from './describe-with.js';
+import { describeWithOwnRedis, describeWithRedis } from './describe-with.js';
 import { FixedMonths } from './quotas.js';
 import { TestClock } from './stores.js';
-import { timedRedisCounters } from './timed-redis.js';
+import { startCluster, type ClusterGroup } from './redis-groups.js';
+import { timedClusterCounters, timedRedisCounters } from './timed-redis.js';
 
 /** Far ahead of the real time, by which Redis expires its keys. */
 export const START_MS = Date.parse('2100-11-20T10:00:00.250Z');
@@ -43,7 +44,7 @@ export class StoreUnderTest {
   }
 }
 
-/** Runs the suite on the process and on a real Redis. */
+/** Runs the suite on the process, on a real Redis and on a real Cluster. */
 export function describeCounterStores(suite: (under: () => StoreUnderTest) => void): void {
   describe('counters in the process', () => {
     let under: StoreUnderTest;
@@ -60,6 +61,24 @@ export function describeCounterStores(suite: (under: () => StoreUnderTest) => vo
     beforeEach(async () => {
       under = new StoreUnderTest();
       const opened = await timedRedisCounters(under.clock, under.months);
+      under.store = opened.counters;
+      ({ close } = opened);
+    });
+    afterEach(() => close());
+    suite(() => under);
+  });
+
+  describeWithOwnRedis('counters in a Redis Cluster', () => {
+    let cluster: ClusterGroup;
+    let under: StoreUnderTest;
+    let close = (): void => {};
+    beforeAll(async () => {
+      cluster = await startCluster();
+    }, 30_000);
+    afterAll(() => cluster.stop());
+    beforeEach(async () => {
+      under = new StoreUnderTest();
+      const opened = await timedClusterCounters(cluster, under.clock, under.months);
       under.store = opened.counters;
       ({ close } = opened);
     });

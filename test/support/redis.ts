@@ -9,6 +9,10 @@ export interface RedisOptions {
   /** Keep an append-only file, so that a restart finds the data again. */
   readonly appendonly?: boolean;
   readonly extraArgs?: readonly string[];
+  /** Take a port whose cluster bus port (10,000 above) exists. */
+  readonly clusterable?: boolean;
+  /** Run as a Sentinel, from this file. */
+  readonly sentinelFile?: string;
 }
 
 export interface RedisServer {
@@ -54,7 +58,12 @@ async function launch(port: number, folder: string, options: RedisOptions): Prom
     'maxmemory-policy': 'noeviction',
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const server = spawnOwned(binary, [...args, ...(options.extraArgs ?? [])]);
+  const server = spawnOwned(
+    binary,
+    options.sentinelFile === undefined
+      ? [...args, ...(options.extraArgs ?? [])]
+      : [options.sentinelFile, '--sentinel', '--port', String(port), '--bind', '127.0.0.1'],
+  );
   let output = '';
   for (const stream of [server.child.stdout, server.child.stderr]) stream?.on('data', (chunk) => (output += chunk));
   await eventually(`redis-server answers on port ${port}`, async () => {
@@ -70,6 +79,7 @@ async function launch(port: number, folder: string, options: RedisOptions): Prom
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const folder = temporaryFolder('redis');
   let port = options.port ?? (await freePort());
+  while (options.clusterable === true && port > 55_000) port = await freePort();
   let server: OwnedProcess | undefined;
   for (let attempt = 1; server === undefined; attempt += 1) {
     try {

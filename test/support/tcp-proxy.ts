@@ -9,6 +9,8 @@ export interface TcpProxy {
   holdRequests(): void;
   /** Answers come no further; nobody is told. */
   holdAnswers(): void;
+  /** The connections that stand now are silent from here on, whatever comes; new ones flow. */
+  strand(): void;
   /** Everything flows again, beginning with what was held. */
   release(): void;
   /** Cuts every connection; what was held is lost. */
@@ -24,6 +26,7 @@ interface Pair {
 /** Starts a proxy in front of a port of this machine. The caller closes it. */
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
+  const stranded: Pair[] = [];
   const held = { requests: false, answers: false };
   let accepted = 0;
   const apply = ({ client, server }: Pair): void => {
@@ -62,6 +65,14 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     },
     holdRequests: () => hold('requests'),
     holdAnswers: () => hold('answers'),
+    strand() {
+      for (const { client, server } of pairs) {
+        client.pause();
+        server.pause();
+      }
+      stranded.push(...pairs);
+      pairs.clear();
+    },
     release() {
       held.requests = held.answers = false;
       for (const pair of pairs) apply(pair);
@@ -73,7 +84,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
       }
     },
     async close() {
-      for (const { client, server } of pairs) {
+      for (const { client, server } of [...pairs, ...stranded]) {
         client.destroy();
         server.destroy();
       }

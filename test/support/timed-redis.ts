@@ -4,7 +4,8 @@ import type { Clock } from '../../src/clock.js';
 import type { MonthSource } from '../../src/quotas/counter-store.js';
 import { PLAIN_SETTLING } from '../../src/quotas/gathering.js';
 import { RedisCounters } from '../../src/quotas/redis-counters.js';
-import { connectRedis, redisReady } from '../../src/redis/connect.js';
+import { connectRedis, redisReady, type RedisClient } from '../../src/redis/connect.js';
+import type { ClusterGroup } from './redis-groups.js';
 import { sharedRedisUrl } from './redis.js';
 
 const TIME_CALL = "redis.call('TIME')";
@@ -24,9 +25,10 @@ export function withTimeArgument(script: string): string {
 }
 
 /** The client, but that scripts run whole and by `clock`. Nothing else of it may be used by what is tested. */
-export function timedClient(client: Redis, clock: Clock): Redis {
+export function timedClient(client: RedisClient, clock: Clock): Redis {
   const scripts = new Map<string, string>();
   const timed = {
+    isCluster: client.isCluster,
     // As a server that does not know the script: the caller then sends it whole.
     evalsha: () => Promise.reject(new Error('NOSCRIPT')),
     eval: (script: string, keyCount: number, ...rest: (string | number)[]) => {
@@ -51,9 +53,21 @@ export async function timedRedisCounters(clock: Clock, months: MonthSource): Pro
   return { counters, client, close: () => client.disconnect() };
 }
 
-function patientCounters(client: Redis, clock: Clock, months: MonthSource): RedisCounters {
-  client.options.commandTimeout = DEADLINE_MS;
+function patientCounters(client: RedisClient, clock: Clock, months: MonthSource): RedisCounters {
+  if (!client.isCluster) (client as Redis).options.commandTimeout = DEADLINE_MS;
   return new RedisCounters(timedClient(client, clock), clock, months, () => {}, PLAIN_SETTLING, DEADLINE_MS);
+}
+
+/** Counters in a Cluster of the test's own, emptied, by `clock`. */
+export async function timedClusterCounters(
+  cluster: ClusterGroup,
+  clock: Clock,
+  months: MonthSource,
+): Promise<Pick<TimedCounters, 'counters' | 'close'>> {
+  await cluster.empty();
+  const client = connectRedis(cluster.url, 'test', { warn: () => {} });
+  await redisReady(client, 5_000);
+  return { counters: patientCounters(client, clock, months), close: () => client.disconnect() };
 }
 
 /** Several nodes with a connection each, on the emptied shared Redis, by one clock. */
@@ -70,7 +84,7 @@ export async function timedNodes(
 
 /** A connection to the shared Redis, made as the program makes it, with nothing in this worker's database. */
 export async function emptyRedis(): Promise<Redis> {
-  const client = connectRedis(await sharedRedisUrl(), 'test', { warn: () => {} });
+  const client = connectRedis(await sharedRedisUrl(), 'test', { warn: () => {} }) as Redis;
   await redisReady(client, 5_000);
   await client.flushdb();
   return client;

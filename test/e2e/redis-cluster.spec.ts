@@ -1,0 +1,78 @@
+/** Any number of gateways on one Redis Cluster admit exactly the limit, whichever slot an account is in. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { describeWithOwnRedis } from '../support/describe-with.js';
+import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { Caller } from '../support/rate-limit.js';
+import { startCluster, type ClusterGroup } from '../support/redis-groups.js';
+
+const PLANS = {
+  strict: { account: { minute: 100, month: 1_000 }, onRedisLoss: 'closed' },
+  small: { account: { month: 5 }, onRedisLoss: 'closed' },
+  local: { account: { month: 60 }, onRedisLoss: 'local' },
+};
+
+describeWithOwnRedis('two gateways on a Redis Cluster', () => {
+  let cluster: ClusterGroup;
+  let backend: Backend;
+  let gateways: RunningTrailgate[];
+  beforeAll(async () => {
+    cluster = await startCluster();
+    backend = await startBackend(json({ ok: true }));
+    const shared = { backend: backend.url, config: { plans: PLANS }, env: { REDIS_URL: cluster.url } };
+    const first = await startTrailgate(shared);
+    gateways = [first, await startTrailgate({ ...shared, roles: ['gateway'], dataDir: first.dataDir })];
+  }, 30_000);
+  afterAll(async () => {
+    await Promise.all(gateways.map((gateway) => gateway.stop()));
+    await backend.stop();
+    await cluster.stop();
+  });
+
+  it('let exactly 100 of 500 requests through at a limit of 100', async () => {
+    const { key } = await gateways[0]!.admin.newKey('strict');
+    const callers = gateways.map(({ gatewayUrl }) => new Caller(gatewayUrl, key.secret, 250));
+    const [one = {}, two = {}] = await Promise.all(callers.map((caller) => caller.burst(250)));
+    expect((one[200] ?? 0) + (two[200] ?? 0)).toBe(100);
+    expect((one[429] ?? 0) + (two[429] ?? 0)).toBe(400);
+    for (const caller of callers) caller.close();
+  });
+
+  it('hold the limits of many accounts at once, on every shard', async () => {
+    const { admin } = gateways[0]!;
+    const accounts = await Promise.all(Array.from({ length: 30 }, () => admin.newKey('small')));
+    const results = await Promise.all(
+      accounts.map(async ({ key }) => {
+        const callers = gateways.map(({ gatewayUrl }) => new Caller(gatewayUrl, key.secret, 6));
+        const [one = {}, two = {}] = await Promise.all(callers.map((caller) => caller.burst(6)));
+        for (const caller of callers) caller.close();
+        return (one[200] ?? 0) + (two[200] ?? 0);
+      }),
+    );
+    expect(results).toEqual(results.map(() => 5));
+  });
+
+  it('go on by themselves while a shard is gone, and count once what they admitted when it is back', async () => {
+    const { admin, adminUrl, gatewayUrl } = gateways[0]!;
+    const keys = await Promise.all(Array.from({ length: 9 }, () => admin.newKey('local')));
+    const callers = keys.map(({ key }) => new Caller(gatewayUrl, key.secret, 4));
+    await Promise.all(callers.map((caller) => caller.burst(2)));
+    await cluster.masters[0]!.kill9();
+    for (let round = 0; round < 5; round++) {
+      const bursts = await Promise.all(callers.map((caller) => caller.burst(2)));
+      expect(bursts).toEqual(bursts.map(() => ({ 200: 2 })));
+    }
+    await cluster.masters[0]!.restart();
+    await eventually('the gateway shares its limits again', async () => {
+      const body = (await (await fetch(`${adminUrl}/readyz`)).json()) as {
+        checks: { quota_store: { status: string } };
+      };
+      return body.checks.quota_store.status === 'pass';
+    });
+    const used = await Promise.all(callers.map(async (caller) => (await caller.used())['account-month']));
+    // What the dead shard had counted came back from the database where a flush had got that far.
+    for (const count of used) expect(count === 12 || count === 10).toBe(true);
+    for (const caller of callers) caller.close();
+  });
+});
