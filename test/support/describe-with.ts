@@ -1,6 +1,12 @@
 /** `describe` for tests that need a real server: without one they are reported as skipped, never as passed. */
 import { describe } from '@jest/globals';
-import { findPostgresBin, findRedisServer, postgresIsAvailable, redisIsAvailable } from './servers.js';
+import {
+  findPostgresBin,
+  findRedisServer,
+  findSlowHttpTest,
+  postgresIsAvailable,
+  redisIsAvailable,
+} from './servers.js';
 
 type Describe = typeof describe | typeof describe.skip;
 
@@ -15,3 +21,6 @@ export const describeWithPostgres: Describe = postgresIsAvailable() ? describe :
 
 /** For tests that start, stop or kill a PostgreSQL of their own (`startPostgres`). */
 export const describeWithOwnPostgres: Describe = findPostgresBin() === null ? describe.skip : describe;
+
+/** For tests that attack with `slowhttptest`. */
+export const describeWithSlowHttpTest: Describe = findSlowHttpTest() === null ? describe.skip : describe;

@@ -1,7 +1,7 @@
 /** A machine without Redis: where it may, the run installs it; where it may not, it says so and counts what it skipped. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from './processes.js';
 import { findRedisServer, installPackages, mayInstall, missingPackages } from './servers.js';
@@ -23,6 +23,7 @@ beforeEach(() => {
   ] as const) {
     symlinkSync(path, join(bin, name));
   }
+  addCommand('slowhttptest', '');
   for (const name of ['TEST_REDIS_URL', 'REDIS_URL', 'CI', 'TRAILGATE_TEST_INSTALL']) delete process.env[name];
   process.env['PATH'] = bin;
   process.env['TEST_DATABASE_URL'] = 'postgres://given.test/postgres';
@@ -38,6 +39,11 @@ describe('a machine without redis-server', () => {
     expect(missingPackages()).toEqual(['redis-server']);
     process.env['REDIS_URL'] = 'redis://given.test';
     expect(missingPackages()).toEqual([]);
+  });
+
+  it('lacks what attacks it as well, where that is not there', () => {
+    rmSync(join(bin, 'slowhttptest'));
+    expect(missingPackages()).toEqual(['redis-server', 'slowhttptest']);
   });
 
   it('installs only in CI or on request, and only where there is apt-get', () => {

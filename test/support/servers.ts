@@ -44,6 +44,11 @@ export function findPostgresBin(): string | null {
   return candidates.find((bin) => isExecutable(join(bin, 'initdb')) && isExecutable(join(bin, 'postgres'))) ?? null;
 }
 
+/** Debian's `slowhttptest`, or null. */
+export function findSlowHttpTest(): string | null {
+  return onPath('slowhttptest');
+}
+
 /** True where a shared Redis is given or can be started. */
 export function redisIsAvailable(): boolean {
   return (process.env['TEST_REDIS_URL'] ?? process.env['REDIS_URL']) !== undefined || findRedisServer() !== null;
@@ -56,7 +61,11 @@ export function postgresIsAvailable(): boolean {
 
 /** Debian packages that are still needed; empty when nothing is missing. */
 export function missingPackages(): string[] {
-  return [...(redisIsAvailable() ? [] : ['redis-server']), ...(postgresIsAvailable() ? [] : ['postgresql'])];
+  return [
+    ...(redisIsAvailable() ? [] : ['redis-server']),
+    ...(postgresIsAvailable() ? [] : ['postgresql']),
+    ...(findSlowHttpTest() === null ? ['slowhttptest'] : []),
+  ];
 }
 
 /** True where the tests may install packages: in CI, or because the developer said so. */
@@ -85,9 +94,11 @@ export function installPackages(packages: readonly string[]): string | null {
   return null;
 }
 
+const NAMES: Readonly<Record<string, string>> = { postgresql: 'PostgreSQL', 'redis-server': 'Redis' };
+
 /** One line for a person whose machine lacks servers: what, and how to get it. */
 export function howToGet(packages: readonly string[]): string {
-  const names = packages.map((name) => (name === 'postgresql' ? 'PostgreSQL' : 'Redis')).join(' and ');
+  const names = packages.map((name) => NAMES[name] ?? name).join(' and ');
   return (
     `${names} not found: the tests that need it are skipped. Get it with "apt-get install ${packages.join(' ')}" ` +
     `(or TRAILGATE_TEST_INSTALL=1 npm test), or point REDIS_URL / DATABASE_URL at a server that tests may use.`
