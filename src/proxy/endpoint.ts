@@ -82,9 +82,10 @@ export class Endpoint {
     return this.inFlight >= this.config.connections;
   }
 
-  /** Rests for `durationMs`, twice as long the next time and so on, until it has been well for as long as the longest rest. */
+  /** Rests for `durationMs`, twice as long the second time, thrice the third, until it has been well for as long as the longest rest. */
   eject(nowMs: number, durationMs: number, longestMs: number): void {
-    this.ejections = nowMs - this.returnedMs > longestMs ? 1 : this.ejections + 1;
+    const wasWell = this.ejectedUntilMs === 0 && nowMs - this.returnedMs > longestMs;
+    this.ejections = wasWell ? 1 : this.ejections + 1;
     this.ejectedUntilMs = nowMs + Math.min(durationMs * this.ejections, longestMs);
     this.triedMs = nowMs;
     this.failures = 0;

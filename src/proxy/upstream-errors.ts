@@ -88,13 +88,19 @@ export function failureDetail(failure: UpstreamFailure): string {
   }
 }
 
+interface ErrorLike {
+  readonly code?: unknown;
+  readonly cause?: unknown;
+  readonly errors?: unknown;
+}
+
 /** The first code along the chain of causes: `AggregateError` of several addresses carries it one level down. */
 function errorCode(error: unknown): string | undefined {
   let current = error;
-  for (let depth = 0; depth < 4 && current instanceof Error; depth++) {
-    const { code } = current as Error & { code?: unknown };
+  for (let depth = 0; depth < 4 && typeof current === 'object' && current !== null; depth++) {
+    const { code, cause, errors } = current as ErrorLike;
     if (typeof code === 'string') return code;
-    current = current instanceof AggregateError ? current.errors[0] : current.cause;
+    current = Array.isArray(errors) ? errors[0] : cause;
   }
   return undefined;
 }
