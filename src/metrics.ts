@@ -255,6 +255,12 @@ export const METRICS = {
     'Connections that were closed on a client: limit, address_limit, slow_reader.',
     'reason',
   ),
+  streamsCut: counter(
+    'trailgate_streams_cut_total',
+    'Answers and WebSockets that were cut because their key may not be used any more, by kind and error code.',
+    'kind',
+    'code',
+  ),
   clientErrors: counter(
     'trailgate_client_errors_total',
     'Requests that could not be parsed or did not arrive in time, by error code.',

@@ -14,6 +14,7 @@ import { EventOutbox } from './events/outbox.js';
 import { createGatewayApplication } from './gateway/gateway.application.js';
 import { Cors } from './gateway/cors.js';
 import { LifeCycle } from './gateway/life-cycle.js';
+import { LiveStreams } from './gateway/live-streams.js';
 import { Routes } from './gateway/routes.js';
 import { AccountStore } from './keys/accounts.js';
 import { ApiKeyStore } from './keys/api-key-store.js';
@@ -307,6 +308,9 @@ async function startGateway(
     forwarder,
   };
   const gateway = await createGatewayApplication(deps, log, [ReferenceModule.forRoot(config, { publicUrl })]);
+  const live = new LiveStreams(() => forwarder.calls(), keys.authenticator);
+  live.follow(keys.bus);
+  shutdown.add('let go of streams', async () => live.stop());
   shutdown.add('drain gateway', () => drain(gateway), DRAIN_TIMEOUT_MS);
   const scheme = file.gateway.tls === undefined ? 'http' : 'https';
   // Elsewhere node:cluster hands the connections out.

@@ -7,6 +7,8 @@ import type { ApiKeyCache } from './api-key-cache.js';
 import { refusedKey } from './bearer.js';
 import type { KnownKey } from './known-key.js';
 import type { LastUsed } from './last-used.js';
+import { scopeProblem } from './scope-problem.js';
+import { missingScopes } from './scopes.js';
 
 /** A key that is known and alive was refused all the same: 403. Whoever keeps usage learns which. */
 export class DeniedKey extends Problem {
@@ -38,14 +40,37 @@ export class Authenticator {
     return found instanceof Promise ? found.then((key) => this.judge(key, address)) : this.judge(found, address);
   }
 
+  /**
+   * Why a key that was let in may not go on with what it does; undefined: it may, or nobody can tell at the moment. Is no use of the
+   * key. Never rejects.
+   * @param hash of the secret that was presented.
+   * @param needed scopes of the operation.
+   */
+  async recheck(hash: string, address: string, needed: readonly string[]): Promise<Problem | undefined> {
+    let key: KnownKey | undefined;
+    try {
+      key = await this.cache.find(hash);
+    } catch {
+      return undefined;
+    }
+    if (key === undefined) return unknownKey();
+    const { scopes } = key.scopes;
+    const mayNot = missingScopes(scopes, needed).length > 0;
+    return unusable(key, address, this.clock.now()) ?? (mayNot ? scopeProblem(scopes, needed) : undefined);
+  }
+
   private judge(key: KnownKey | undefined, address: string): KnownKey {
-    if (key === undefined) throw refusedKey('invalid_api_key', 'There is no such API key.');
+    if (key === undefined) throw unknownKey();
     const now = this.clock.now();
     const problem = unusable(key, address, now);
     if (problem !== undefined) throw problem;
     this.lastUsed.note(key, now);
     return key;
   }
+}
+
+function unknownKey(): Problem {
+  return refusedKey('invalid_api_key', 'There is no such API key.');
 }
 
 /**

@@ -150,6 +150,7 @@ export function verdictOf(outcome: UpstreamOutcome, status: number): Verdict {
     case 'moved':
     case 'client_gone':
     case 'client_too_slow':
+    case 'access_ended':
     case 'request_too_large':
       return 'none';
     default:

@@ -7,6 +7,7 @@ import type { GatewayFile } from '../config/schema.js';
 import { Problem } from '../errors.js';
 import { Deadlines } from './deadlines.js';
 import type { ForwardRequest } from './forward-request.js';
+import type { PendingCall } from './pending-call.js';
 import { targetStates, type TargetStatus } from './target-status.js';
 import { UpstreamCall } from './upstream-call.js';
 import { WebSocketCall } from './websocket-call.js';
@@ -59,6 +60,11 @@ export class Forwarder {
   /** Every address of every target as it is now, times by the clock that says it is `nowMs`. */
   targets(nowMs: number): TargetStatus[] {
     return [...this.upstreams.values()].flatMap((upstream) => targetStates(upstream, nowMs));
+  }
+
+  /** Every call that is under way now, WebSockets among them. */
+  calls(): PendingCall[] {
+    return [...this.upstreams.values()].flatMap((upstream) => upstream.calls());
   }
 
   /** Names of the services that have no target in service. */

@@ -1,6 +1,7 @@
 /** What the targets of a service and a call to one of them know of each other. */
 import type { Problem } from '../errors.js';
 import type { Endpoint } from './endpoint.js';
+import type { ForwardRequest } from './forward-request.js';
 
 export interface PendingCall {
   /** Whose it is; an account holds no more than its share of a service. */
@@ -21,4 +22,10 @@ export interface PendingCall {
   move(): void;
   /** Ends it while it waits. */
   refuse(problem: Problem): void;
+  readonly request: ForwardRequest;
+  /**
+   * Whoever asked may not any more: a stream or WebSocket is cut at once, and the call does not become one later. An answer that is
+   * none is still given. Whether something was cut.
+   */
+  bar(problem: Problem): boolean;
 }

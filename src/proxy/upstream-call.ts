@@ -47,10 +47,12 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
   private settled = false;
   private answerEnded = false;
   private waitingForClient = false;
+  /** Why this call may not become a stream. */
+  private barred: Problem | undefined;
 
   constructor(
     private readonly upstream: Upstream,
-    private readonly request: ForwardRequest,
+    readonly request: ForwardRequest,
     private readonly deadlines: Deadlines,
     private readonly resolve: () => void,
     private readonly reject: (problem: Problem) => void,
@@ -106,6 +108,13 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     this.reject(problem);
   }
 
+  bar(problem: Problem): boolean {
+    this.barred = problem;
+    if (this.settled || this.answerEnded || !this.request.response.headersSent) return false;
+    this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
+    return true;
+  }
+
   /** A piece of the request body has arrived. */
   onBodyProgress(): void {
     this.deadlineIn(this.upstream.config.timeouts.idle);
@@ -159,6 +168,10 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     this.expectedBytes = length === undefined ? -1 : Number(length);
     const bodyless = status === 204 || status === 304 || this.request.message.method === 'HEAD';
     if (!bodyless && (this.expectedBytes < 0 || this.expectedBytes > LARGEST_SINGLE_WRITE_BYTES)) {
+      if (this.barred !== undefined) {
+        this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
+        return;
+      }
       this.writeHead();
       this.request.response.flushHeaders();
     }
@@ -210,7 +223,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     Reflect.deleteProperty(error, 'data');
     if (this.retry(failure)) return;
     this.finish(failure.outcome);
-    this.reject(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
+    if (this.barred !== undefined && failure.outcome === 'access_ended') this.reject(this.barred);
+    else this.reject(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
   }
 
   private get isRetryLeft(): boolean {

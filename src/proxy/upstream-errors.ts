@@ -14,6 +14,7 @@ export type UpstreamOutcome =
   | 'moved'
   | 'client_gone'
   | 'client_too_slow'
+  | 'access_ended'
   | 'request_too_large';
 
 export interface UpstreamFailure {
@@ -52,6 +53,8 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   TRAILGATE_TARGET_LOST: { code: 'backend_timeout', outcome: 'moved' },
   TRAILGATE_REQUEST_TOO_LARGE: { code: 'content_too_large', outcome: 'request_too_large' },
   TRAILGATE_CLIENT_GONE: { code: 'request_timeout', outcome: 'client_gone' },
+  // Seen by nobody: the head of the answer is out, or the refusal has a code of its own.
+  TRAILGATE_ACCESS_ENDED: { code: 'invalid_api_key', outcome: 'access_ended' },
   TRAILGATE_CLIENT_TOO_SLOW: { code: 'request_timeout', outcome: 'client_too_slow' },
   UND_ERR_HEADERS_OVERFLOW: BAD_RESPONSE,
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: BAD_RESPONSE,

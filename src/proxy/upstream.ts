@@ -32,6 +32,8 @@ export class Upstream {
   private readonly waiting = new WaitingLine();
   /** Calls that hold a connection; gaps are filled from the end. */
   private readonly active: PendingCall[] = [];
+  /** WebSockets that are open: they hold no connection of a pool. */
+  readonly sockets = new Set<PendingCall>();
   /** Calls that one account may have under way; below it nobody has to be counted. */
   private accountCalls = 1;
   private readonly accountWaiting: number;
@@ -131,6 +133,13 @@ export class Upstream {
   waitedInVain(call: PendingCall): Problem {
     if (this.callsOf(call.accountId) >= this.accountCalls) return this.refusal('account_share');
     return this.refusal('queue_timeout');
+  }
+
+  /** Whatever is under way: what waits, what has been sent, open WebSockets. A copy, because whoever looks may end some. */
+  calls(): PendingCall[] {
+    const calls = [...this.active, ...this.sockets];
+    for (let call = this.waiting.first; call !== undefined; call = call.nextWaiting) calls.push(call);
+    return calls;
   }
 
   /** Closes idle connections and waits for the others, at most `timeoutMs`. */

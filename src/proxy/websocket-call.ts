@@ -11,6 +11,7 @@ import type { Deadlines, Expiring } from './deadlines.js';
 import type { Endpoint } from './endpoint.js';
 import { ErrorAnswer } from './error-answer.js';
 import type { CloseListener, ForwardRequest } from './forward-request.js';
+import { OpenWebSocket } from './open-websocket.js';
 import type { PendingCall } from './pending-call.js';
 import { peerError } from './request-body.js';
 import { appendBackendResponseHeaders } from './response-headers.js';
@@ -47,10 +48,13 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
   private outgoing: ClientRequest | undefined;
   private settled = false;
   private status = 0;
+  private opened: OpenWebSocket | undefined;
+  /** Why the handshake may not go on. */
+  private barred: Problem | undefined;
 
   constructor(
     private readonly upstream: Upstream,
-    private readonly request: ForwardRequest,
+    readonly request: ForwardRequest,
     /** What has arrived behind the head of the handshake. */
     private readonly head: Buffer,
     private readonly deadlines: Deadlines,
@@ -103,10 +107,18 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
     this.reject(problem);
   }
 
+  bar(problem: Problem): boolean {
+    if (this.opened !== undefined) return this.opened.cut();
+    this.barred = problem;
+    if (this.isWaiting) this.refuse(problem);
+    else this.outgoing?.destroy(peerError('TRAILGATE_ACCESS_ENDED'));
+    return false;
+  }
+
   /** The request to the backend exists and has not been sent. */
   onHandshake(outgoing: ClientRequest): void {
     this.outgoing = outgoing;
-    outgoing.on('upgrade', (answer: IncomingMessage) => this.onUpgrade(answer));
+    outgoing.on('upgrade', (answer: IncomingMessage, backend: Socket) => this.onUpgrade(answer, backend));
     outgoing.on('response', (answer: IncomingMessage) => this.onRefusal(answer));
     // The library would pass such an answer on as it is.
     outgoing.on('newListener', (event: string, listener: () => void) => {
@@ -122,13 +134,15 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
 
   /** The client's connection has ended: so does the backend's, by the library; or the handshake, by us. */
   onClose(): void {
-    if (this.status === 101) this.resolve();
-    else if (this.isWaiting) this.onFailure(peerError('TRAILGATE_CLIENT_GONE'));
+    if (this.status === 101) {
+      this.upstream.sockets.delete(this);
+      this.resolve();
+    } else if (this.isWaiting) this.onFailure(peerError('TRAILGATE_CLIENT_GONE'));
     else this.outgoing?.destroy(peerError('TRAILGATE_CLIENT_GONE'));
   }
 
   /** The backend agrees: its fields become those that the client gets, and the library writes them. */
-  private onUpgrade(answer: IncomingMessage): void {
+  private onUpgrade(answer: IncomingMessage, backend: Socket): void {
     const { request } = this;
     Reflect.deleteProperty(request.message.socket, 'destroySoon');
     const fields: (string | string[])[] = [];
@@ -143,6 +157,8 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
     this.finish('answered');
     // Answered already; the exchange ends with the connection.
     this.request.client.closeListener = this;
+    this.opened = new OpenWebSocket(request.message.socket, backend);
+    this.upstream.sockets.add(this);
   }
 
   /** The backend answers with something else than an upgrade. */
@@ -168,7 +184,7 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
     if (this.settled) return;
     const failure = upstreamFailure(error);
     this.finish(failure.outcome);
-    this.reject(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
+    this.reject(this.barred ?? new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
   }
 
   private finish(outcome: UpstreamOutcome | undefined): void {

@@ -1,0 +1,310 @@
+/**
+ * What a key has open ends with the key: answers that stream and WebSockets are cut within a second of the change, on every
+ * process, and never look like a clean end. What still may go on is not touched.
+ */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { connect } from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { WebSocket } from 'undici';
+import type { Account, ApiKeyWithSecret } from '../support/admin.js';
+import { hasOpenssl, makeCertificate } from '../support/certificates.js';
+import { describeWithOwnRedis } from '../support/describe-with.js';
+import { exchange, send } from '../support/http.js';
+import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
+import { eventually, sleep, temporaryFolder } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import type { Json } from '../support/program-config.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+import { postgresIsAvailable } from '../support/servers.js';
+
+const SOON_MS = 1_000;
+/** And a second for a busy machine. */
+const SWEPT_MS = 22_000;
+const TICK_MS = 50;
+
+/** Streams ticks for ever: as server-sent events, as one body of a known length, or as text frames of a WebSocket. */
+class TickingBackend {
+  readonly server: Server = createServer((request, response) => this.answer(request, response));
+  private readonly sockets = new Set<Socket>();
+  url = '';
+
+  async listen(): Promise<this> {
+    this.server.on('upgrade', (request: IncomingMessage, socket: Socket) => this.upgrade(request, socket));
+    this.server.listen(0, '127.0.0.1');
+    await once(this.server, 'listening');
+    this.url = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return this;
+  }
+
+  stop(): void {
+    for (const socket of this.sockets) socket.destroy();
+    this.server.closeAllConnections();
+    this.server.close();
+  }
+
+  private answer(request: IncomingMessage, response: ServerResponse): void {
+    const begin = (): void => {
+      const isFile = request.url?.startsWith('/files/') === true;
+      response.writeHead(200, isFile ? { 'content-length': 10_000_000 } : { 'content-type': 'text/event-stream' });
+      response.write(isFile ? 'x' : 'data: 0\n\n');
+      const timer = setInterval(() => response.write(isFile ? 'x' : 'data: tick\n\n'), TICK_MS);
+      response.on('close', () => clearInterval(timer));
+    };
+    if (request.url === '/customers/late') setTimeout(begin, 700);
+    else begin();
+  }
+
+  private upgrade(request: IncomingMessage, socket: Socket): void {
+    this.sockets.add(socket);
+    const accept = createHash('sha1')
+      .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+      .digest('base64');
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    );
+    // A frame that is never whole, or ticks.
+    if (request.url === '/live/half') socket.write(Buffer.from([0x81, 0x7d, 0x61]));
+    const timer = setInterval(() => {
+      if (request.url !== '/live/half') socket.write(Buffer.concat([Buffer.from([0x81, 4]), Buffer.from('tick')]));
+    }, TICK_MS);
+    socket.on('error', () => undefined);
+    socket.on('close', () => clearInterval(timer));
+    socket.resume();
+  }
+}
+
+/** Something that is open, and how it ended. */
+interface Live {
+  /** Pieces that have arrived. */
+  pieces(): number;
+  /** Undefined while it is open. `clean`: it looks as if it were complete. */
+  ended(): { readonly clean: boolean; readonly code?: number; readonly reason?: string } | undefined;
+  close(): void;
+}
+
+type Open = (running: RunningTrailgate, secret: string, path?: string) => Promise<Live>;
+
+const opened: Live[] = [];
+
+const stream: Open = async (running, secret, path = '/customers') => {
+  const { request, response } = await exchange(`${running.gatewayUrl}/api/v1${path}`, {
+    headers: { authorization: `Bearer ${secret}` },
+  });
+  expect(response.statusCode).toBe(200);
+  let pieces = 0;
+  let ended: { clean: boolean } | undefined;
+  response.on('data', () => pieces++);
+  response.on('error', () => undefined);
+  response.on('close', () => (ended = { clean: response.complete }));
+  const live = { pieces: () => pieces, ended: () => ended, close: () => void request.destroy() };
+  opened.push(live);
+  return live;
+};
+
+const webSocket: Open = async (running, secret, path = '/live/a') => {
+  const socket = new WebSocket(`${running.gatewayUrl.replace('http', 'ws')}/api/v1${path}`, {
+    headers: { authorization: `Bearer ${secret}` },
+  });
+  let pieces = 0;
+  let ended: ReturnType<Live['ended']>;
+  socket.addEventListener('message', () => pieces++);
+  socket.addEventListener('close', ({ wasClean, code, reason }) => (ended = { clean: wasClean, code, reason }));
+  await eventually('it is open', () => socket.readyState === WebSocket.OPEN || ended !== undefined);
+  const live = { pieces: () => pieces, ended: () => ended, close: () => socket.close() };
+  opened.push(live);
+  return live;
+};
+
+const flows = async (...all: readonly Live[]): Promise<void> => {
+  const before = all.map((live) => live.pieces());
+  await eventually('all of them flow', () => all.every((live, index) => live.pieces() > (before[index] ?? 0) + 1));
+  expect(all.map((live) => live.ended())).toEqual(all.map(() => undefined));
+};
+
+const config: Json = {
+  operations: [{ match: 'GET /live/{room}', service: 'backend', scopes: ['customers:read'], websocket: true }],
+};
+
+afterEach(() => {
+  for (const live of opened.splice(0)) live.close();
+});
+
+(postgresIsAvailable() ? describeWithOwnRedis : describe.skip)('on two processes, a second after', () => {
+  let backend: TickingBackend;
+  let redis: RedisServer;
+  let database: FreshDatabase;
+  let one: RunningTrailgate;
+  let two: RunningTrailgate;
+  let account: Account;
+  let key: ApiKeyWithSecret;
+
+  const metric = async ({ adminUrl }: RunningTrailgate): Promise<string> =>
+    (await send(`${adminUrl}/metrics`)).text
+      .split('\n')
+      .filter((line) => line.startsWith('trailgate_streams_cut'))
+      .join();
+
+  beforeAll(async () => {
+    [backend, redis, database] = await Promise.all([new TickingBackend().listen(), startRedis(), freshDatabase()]);
+    const options = { backend: backend.url, config, env: { REDIS_URL: redis.url, DATABASE_URL: database.url } };
+    one = await startTrailgate(options);
+    two = await startTrailgate({ ...options, roles: ['gateway'] });
+    const { adminUrl } = two;
+    const hears = async () => (await send(`${adminUrl}/metrics`)).text.includes('\ntrailgate_invalidation_bus_up 1\n');
+    await eventually('the second hears the bus', hears);
+  }, 60_000);
+  afterAll(async () => {
+    await Promise.all([one.stop(), two.stop()]);
+    backend.stop();
+    await Promise.all([redis.stop(), database.drop()]);
+  });
+
+  /** A stream and a WebSocket of a new key on each process, which flow. */
+  async function openAll(): Promise<Live[]> {
+    ({ account, key } = await one.admin.newKey('unlimited', { scopes: ['customers:read', 'files:read'] }));
+    const all: Live[] = [];
+    for (const running of [one, two]) {
+      all.push(await stream(running, key.secret), await webSocket(running, key.secret));
+    }
+    await flows(...all);
+    return all;
+  }
+
+  /** All end within the time, and none of the streams as if it were whole; the WebSockets say why. */
+  async function areCut(all: readonly Live[]): Promise<void> {
+    await eventually('all of them are cut', () => all.every((live) => live.ended() !== undefined), SOON_MS);
+    const stream = { clean: false };
+    const socket = { clean: true, code: 1008, reason: 'The API key may no longer be used for this.' };
+    expect(all.map((live) => live.ended())).toEqual(all.map((_live, index) => (index % 2 === 0 ? stream : socket)));
+  }
+
+  it('a key was revoked: its streams and sockets are cut, those of another key of the account live on', async () => {
+    const all = await openAll();
+    const other = await one.admin.createKey(account.id, { scopes: ['customers:read'] });
+    const others = [await stream(one, other.secret), await webSocket(two, other.secret)];
+    await one.admin.revokeKey(key.id);
+    await areCut(all);
+    await flows(...others);
+    for (const running of [one, two]) {
+      const text = await metric(running);
+      expect(text).toContain('trailgate_streams_cut_total{kind="answer",code="revoked_api_key"} 1');
+      expect(text).toContain('trailgate_streams_cut_total{kind="websocket",code="revoked_api_key"} 1');
+      const isLogged = ({ code, api_key_id }: Record<string, unknown>) =>
+        code === 'revoked_api_key' && api_key_id === key.id;
+      await eventually('both are logged', () => running.logs().filter(isLogged).length === 2);
+    }
+  });
+
+  it('its account was suspended', async () => {
+    const all = await openAll();
+    await one.admin.updateAccount(account.id, { status: 'suspended' });
+    await areCut(all);
+  });
+
+  it('the scope was taken away: what needs another one lives on', async () => {
+    const all = await openAll();
+    const file = await stream(two, key.secret, '/files/a');
+    await one.admin.updateKey(key.id, { scopes: ['files:read'] });
+    await areCut(all);
+    await flows(file);
+    await one.admin.updateKey(key.id, { scopes: ['customers:write'] });
+    await areCut([file]);
+  });
+
+  it('the address was taken off the list', async () => {
+    const all = await openAll();
+    await one.admin.updateKey(key.id, { allowed_ips: ['127.0.0.0/8'] });
+    await flows(...all);
+    await one.admin.updateKey(key.id, { allowed_ips: ['192.0.2.1'] });
+    await areCut(all);
+  });
+
+  it('the secret was rotated out; the one with an overlap lives on', async () => {
+    const all = await openAll();
+    const rotated = await one.admin.rotateKey(key.id, 3_600);
+    await flows(...all);
+    const next = await stream(two, rotated.secret);
+    await one.admin.rotateKey(key.id);
+    await areCut([next]);
+  });
+
+  it('nothing that matters: a new name, another plan', async () => {
+    const all = await openAll();
+    await one.admin.updateKey(key.id, { name: 'Another name' });
+    await one.admin.updateAccount(account.id, { plan: 'pro' });
+    await sleep(SOON_MS);
+    await flows(...all);
+  });
+
+  it('a request that has no answer yet does not become a stream', async () => {
+    ({ key } = await one.admin.newKey('unlimited', { scopes: ['customers:read'] }));
+    const answers = [one, two].map((running) =>
+      send(`${running.gatewayUrl}/api/v1/customers/late`, { headers: { authorization: `Bearer ${key.secret}` } }),
+    );
+    await sleep(200);
+    await one.admin.revokeKey(key.id);
+    for (const answer of await Promise.all(answers)) {
+      expect(answer.status).toBe(401);
+      expect(answer.json()).toMatchObject({ code: 'revoked_api_key' });
+    }
+  });
+
+  it('a WebSocket in the middle of a frame is cut without a word', async () => {
+    ({ key } = await one.admin.newKey('unlimited', { scopes: ['customers:read'] }));
+    const live = await webSocket(two, key.secret, '/live/half');
+    await sleep(100);
+    await one.admin.revokeKey(key.id);
+    await eventually('it is cut', () => live.ended() !== undefined, SOON_MS);
+    expect(live.ended()).toMatchObject({ clean: false, code: 1006 });
+  });
+
+  it('nobody has said anything: an expiry, and a change that no message told of, end with the next sweep', async () => {
+    const at = new Date(Date.now() + 2_000).toISOString();
+    const expiring = (await one.admin.newKey('unlimited', { scopes: ['customers:read'], expires_at: at })).key;
+    const all = [await stream(one, expiring.secret), await webSocket(two, expiring.secret)];
+    const lasting = await openAll();
+    await redis.kill9();
+    await one.admin.revokeKey(key.id);
+    await eventually(
+      'all of them are cut',
+      () => [...all, ...lasting].every((live) => live.ended() !== undefined),
+      SWEPT_MS,
+    );
+    await redis.restart();
+  }, 40_000);
+});
+
+(hasOpenssl ? describe : describe.skip)('over HTTP/2', () => {
+  it('the stream of the revoked key is reset, the others of the connection go on', async () => {
+    const backend = await new TickingBackend().listen();
+    const files = makeCertificate(temporaryFolder('live-http2'));
+    const tls = { cert: files.cert, key: files.key };
+    const trailgate = await startTrailgate({ backend: backend.url, config: { gateway: { tls } } });
+    const session = connect(trailgate.gatewayUrl, { ca: readFileSync(files.cert) });
+    try {
+      const keys = [(await trailgate.admin.newKey()).key, (await trailgate.admin.newKey()).key];
+      const counts = [0, 0];
+      const streams = keys.map(({ secret }, index) => {
+        const request = session.request({ ':path': '/api/v1/customers', authorization: `Bearer ${secret}` });
+        request.on('data', () => (counts[index] = (counts[index] ?? 0) + 1));
+        request.on('error', () => undefined);
+        return request;
+      });
+      await eventually('both flow', () => counts.every((count) => count > 1));
+      await trailgate.admin.revokeKey(keys[0]?.id ?? '');
+      await eventually('it is reset', () => streams[0]?.closed === true, SOON_MS);
+      expect(streams[0]?.rstCode).not.toBe(0);
+      const before = counts[1] ?? 0;
+      await eventually('the other flows', () => (counts[1] ?? 0) > before + 2);
+      expect([streams[1]?.closed, session.destroyed]).toEqual([false, false]);
+    } finally {
+      session.destroy();
+      await trailgate.stop();
+      backend.stop();
+    }
+  });
+});
