@@ -224,6 +224,10 @@ export const METRICS = {
     'outcome',
   ),
   usageRows: counter('trailgate_usage_rows_total', 'Rows of usage and month counts that were written.'),
+  usageReconciled: counter(
+    'trailgate_usage_reconciled_total',
+    'Keys of whose month a part had to be entered as unrecorded, or was found since, after a process had died.',
+  ),
   usageFlushLag: gauge('trailgate_usage_flush_lag_seconds', 'Age of the oldest count that is not yet in the database.'),
   quotaCounters: gauge(
     'trailgate_quota_process_counters',

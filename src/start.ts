@@ -29,6 +29,7 @@ import { operatorToken } from './admin/operator-token.js';
 import { Forwarder } from './proxy/forwarder.js';
 import { openProcessQuotas, openRedisQuotas, type Quotas } from './quotas/open-quotas.js';
 import { UsageReader } from './quotas/usage.js';
+import { UsageRetention } from './quotas/usage-retention.js';
 import { UsageRows } from './quotas/usage-rows.js';
 import { ReferenceModule } from './reference/reference.module.js';
 import { announce, listen, listenQuietly, refuseTakenPort } from './listen.js';
@@ -230,13 +231,15 @@ function openForwarder({ services }: Config['file'], log: Log, shutdown: Shutdow
 }
 
 /** Housekeeping; webhooks and roll-ups will join it. */
-function startWorker({ keyStore, events }: Domain, log: Log, shutdown: Shutdown): void {
+function startWorker({ config, database, quotas, keyStore, events }: Domain, log: Log, shutdown: Shutdown): void {
+  const { flushInterval, retention } = config.file.usage;
+  const usage = new UsageRetention(database.db, database.kind, retention, systemClock);
   const clean = (): void => {
-    for (const forget of [keyStore.deleteDeadSecrets(), events.deleteOld()]) {
+    for (const forget of [keyStore.deleteDeadSecrets(), events.deleteOld(), usage.deleteOld()]) {
       forget.catch((error: unknown) => {
         log.logger.warn(
           { event: 'housekeeping_failed', err: error },
-          'Old secrets or events were not forgotten; tried again tomorrow',
+          'Old secrets, events or usage were not forgotten; tried again tomorrow',
         );
       });
     }
@@ -244,7 +247,11 @@ function startWorker({ keyStore, events }: Domain, log: Log, shutdown: Shutdown)
   clean();
   const timer = setInterval(clean, HOUSEKEEPING_INTERVAL_MS);
   timer.unref();
-  shutdown.add('stop worker', async () => clearInterval(timer));
+  quotas.sweep?.start(flushInterval);
+  shutdown.add('stop worker', async () => {
+    clearInterval(timer);
+    await quotas.sweep?.stop();
+  });
 }
 
 /** Without the admin role the listener has health and metrics alone; every process has those. */

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { connectionLimits, cors, failedAuthentication } from './listener-schema.js';
-import { duration, size } from './values.js';
+import { days, duration, size } from './values.js';
 
 const INSTANT_MESSAGE = 'must be an instant such as 2027-01-31T10:00:00Z';
 const DATE_MESSAGE = 'must be a date such as 2027-01-31 or 2027-01-31T00:00:00Z';
@@ -256,6 +256,7 @@ export const configSchema = z.strictObject({
       flushInterval: duration
         .prefault('5s')
         .describe('The longest that a count waits before it stands in the database.'),
+      retention: days.prefault('400d').describe('How long usage and the counts of months are kept, 62d to 3650d.'),
     })
     .prefault({}),
   events: z

@@ -17,6 +17,19 @@ export const duration = z
   })
   .refine((ms) => ms >= 1 && ms <= MAX_TIMER_MS, 'must be from 1ms to 24d');
 
+const SHORTEST_RETENTION_DAYS = 62;
+const LONGEST_RETENTION_DAYS = 3_650;
+
+/** `400d` → days. At least two months: a counter that is missing begins again from what is kept of its month. */
+export const days = z
+  .string('must be a number of days such as 400d')
+  .regex(/^\d{1,6}d$/, 'must be a number of days such as 400d')
+  .transform((text) => Number(text.slice(0, -1)))
+  .refine(
+    (count) => count >= SHORTEST_RETENTION_DAYS && count <= LONGEST_RETENTION_DAYS,
+    `must be from ${SHORTEST_RETENTION_DAYS}d to ${LONGEST_RETENTION_DAYS}d`,
+  );
+
 const SIZE_MESSAGE = 'must be a size such as 64KiB, 10MiB or 1GiB, or a number of bytes';
 /** `1GiB`, `64KiB`, or a plain number of bytes → bytes. */
 export const size = z.union(

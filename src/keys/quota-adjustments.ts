@@ -12,6 +12,7 @@ import { effectiveLimits, grantedIn, NO_GRANT, type MonthGrant } from '../quotas
 import { calendarOf, type MonthCalendar, type MonthPeriod } from '../quotas/month-period.js';
 import { writeMonthSet } from '../quotas/month-set.js';
 import type { QuotaStorage } from '../quotas/quota-storage.js';
+import { addAdjustment } from '../quotas/usage-table.js';
 import { lockAccount, type StoreDependencies } from './accounts.js';
 import { parseLimits } from './api-key-rows.js';
 import { recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
@@ -142,8 +143,12 @@ export class QuotaAdjustmentStore {
   ): Promise<QuotaAdjustment> {
     const { account, key } = held;
     const used = input.amount ?? 0;
-    const set = await this.deps.counters.setMonthUsed(account.id, key?.id, calendarOfAccount(account), used);
-    await writeMonthSet(trx, account.id, key?.id, set, this.deps.clock.now());
+    const calendar = calendarOfAccount(account);
+    const set = await this.deps.counters.setMonthUsed(account.id, key?.id, calendar, used);
+    const now = this.deps.clock.now();
+    await writeMonthSet(trx, account.id, key?.id, set, now);
+    const place = { accountId: account.id, keyId: key?.id, month: set.period.label, day: calendar.dayAt(now).label };
+    await addAdjustment(trx, place, used - set.before, now);
     return this.record(trx, held, input, context, set.period, { before: { used: set.before }, after: { used } });
   }
 

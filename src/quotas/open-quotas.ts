@@ -16,6 +16,7 @@ import { RedisCounters } from './redis-counters.js';
 import { StoreLoss } from './store-loss.js';
 import { UsageFlush } from './usage-flush.js';
 import { UsageRecorder } from './usage-recorder.js';
+import { UsageSweep } from './usage-sweep.js';
 import { UsageTable } from './usage-table.js';
 import { ProcessThrottleWindows, RedisThrottleWindows } from './throttle-windows.js';
 
@@ -26,6 +27,8 @@ const PROBE_INTERVAL_MS = 1_000;
 export interface Quotas {
   readonly storage: QuotaStorage;
   readonly recorder: UsageRecorder;
+  /** For the worker role. Undefined where a process that dies takes its counters with it. */
+  readonly sweep: UsageSweep | undefined;
   /** Starts writing usage and month counts to the database. */
   start(flushIntervalMs: number): void;
   /** Writes what is left and lets the counters go. Rejects when the last counts could not be written. */
@@ -60,6 +63,7 @@ export function openProcessQuotas({ db, kind, clock, log }: QuotaParts): Quotas 
   return {
     storage,
     recorder,
+    sweep: undefined,
     start: (intervalMs) => flush.start(intervalMs),
     stop: () => {
       clearInterval(forgetting);
@@ -90,7 +94,8 @@ export async function openRedisQuotas({ db, kind, clock, log }: QuotaParts, redi
   const storage: QuotaStorage = new QuotaStorage(counters, loss, ledger, windows, clock, log);
   const recorder = new UsageRecorder(clock);
   const isShared = true;
-  const flush = new UsageFlush(new UsageTable(db, kind, isShared), ledger, recorder, clock, log, { isShared });
+  const table = new UsageTable(db, kind, isShared);
+  const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared });
   METRICS.quotaStoreUp.series('redis').set(1);
   // Requests probe a lost Redis by themselves; where none come, this does.
   const probe = setInterval(() => void loss.probe(), PROBE_INTERVAL_MS);
@@ -98,6 +103,7 @@ export async function openRedisQuotas({ db, kind, clock, log }: QuotaParts, redi
   return {
     storage,
     recorder,
+    sweep: new UsageSweep(table, client, flush.node, clock, log),
     start: (intervalMs) => flush.start(intervalMs),
     stop: async () => {
       clearInterval(probe);

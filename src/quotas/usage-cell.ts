@@ -38,6 +38,9 @@ export const CELL_NAMES = [...OUTCOME_NAMES, SHADOW_REFUSED_NAME] as const;
 /** Outcome of what was counted by a process that ended before it could say more. No process notes it of itself. */
 export const UNRECORDED = 'unrecorded';
 
+/** Outcome of no request: what an operator took from a count, or added to it, by setting it. */
+export const ADJUSTED = 'adjusted';
+
 /** What changed since the last flush; what has ended has left `in_flight`, so that it can be negative. */
 export class UsageCell {
   /** By outcome. */

@@ -11,7 +11,7 @@ import type { FlushRounds } from './flush-rounds.js';
 import type { MonthLedger } from './month-ledger.js';
 import { MonthNotices, type MonthNotice } from './month-notices.js';
 import type { UsageChange, UsageRecorder } from './usage-recorder.js';
-import type { CounterRow, UsageBatch, UsageTable } from './usage-table.js';
+import { ROUND, type CounterRow, type UsageBatch, type UsageTable } from './usage-table.js';
 
 /** A batch ends with the account that fills it. */
 const FULL_BATCH_ROWS = 5_000;
@@ -35,6 +35,7 @@ export class UsageFlush {
   /** This process, in the table of those that write. */
   readonly node = randomUUID();
   private batch: PendingBatch | undefined;
+  private rounds = 0;
   private batches = 0;
   private flushing: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -68,6 +69,7 @@ export class UsageFlush {
     clearInterval(this.timer);
     await this.flushing?.catch(() => undefined);
     await this.flush();
+    if (this.options.isShared) await this.table.end(this.node, this.clock.now());
   }
 
   /** Writes what has changed until now. One at a time; rejects when the database did not take it, and it is kept for the next. */
@@ -83,6 +85,8 @@ export class UsageFlush {
       await this.endOthers();
       if (this.batch !== undefined) await this.send(this.batch);
       this.recorder.dropIdle();
+      this.rounds += 1;
+      this.batches = 0;
       const accounts = new Set([...this.ledger.accounts(), ...this.recorder.accounts()]);
       for (const account of accounts) {
         accounts.delete(account);
@@ -126,7 +130,7 @@ export class UsageFlush {
       this.ledger.take(account, counters, notices);
     }
     this.batches += 1;
-    return { number: this.batches, usage, counters, notices, added: new Set(), oldestMs };
+    return { number: this.rounds * ROUND + this.batches, usage, counters, notices, added: new Set(), oldestMs };
   }
 
   /** Counters in this process: whoever else has requests in flight in the table was killed. Once. */

@@ -6,7 +6,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import type { DatabaseHandle } from '../database/connect.js';
 import { jsonRows, type JsonColumn } from '../database/json-rows.js';
 import type { Tables } from '../database/schema.js';
-import { OUTCOME_NAMES, IN_FLIGHT, UNRECORDED } from './usage-cell.js';
+import { ADJUSTED, IN_FLIGHT, OUTCOME_NAMES, UNRECORDED } from './usage-cell.js';
 import type { UsageChange } from './usage-recorder.js';
 
 /** A month count as it stood at an instant. */
@@ -23,11 +23,17 @@ export interface CounterRow {
 
 /** What is written in one step. */
 export interface UsageBatch {
-  /** Counts the batches of this process; a number that is not greater than the last written one has been written. */
+  /**
+   * Counts the batches of this process; a number that is not greater than the last written one has been written. `ROUND` batches and
+   * more apart are batches of different flushes.
+   */
   readonly number: number;
   readonly usage: readonly UsageChange[];
   readonly counters: readonly CounterRow[];
 }
+
+/** Batch numbers of one flush of a process begin at a multiple of this. */
+export const ROUND = 1_000_000;
 
 const IN_FLIGHT_NAME = OUTCOME_NAMES[IN_FLIGHT];
 /** Most rows of one statement: bounds how long it runs. */
@@ -115,6 +121,24 @@ export class UsageTable {
     });
   }
 
+  /** Marks a process as ended that has written everything, unless it leaves requests behind: those are for `bury`. */
+  async end(node: string, nowMs: number): Promise<void> {
+    await this.db
+      .updateTable('usage_node')
+      .set({ buried_at: nowMs })
+      .where('id', '=', node)
+      .where(({ not, exists, selectFrom }) =>
+        not(exists(selectFrom('usage_in_flight').select('node').where('node', '=', node))),
+      )
+      .execute();
+  }
+
+  /** In which flush each process is that lives. */
+  async rounds(): Promise<Map<string, number>> {
+    const nodes = this.db.selectFrom('usage_node').select(['id', 'batch']).where('buried_at', '=', 0);
+    return new Map((await nodes.execute()).map(({ id, batch }) => [id, Math.floor(batch / ROUND)]));
+  }
+
   /** Writes month counts as they were observed; what was seen before an operator set them counts no more. */
   async putCounters(trx: Kysely<Tables>, rows: readonly CounterRow[], nowMs: number): Promise<void> {
     const values = rows.map((row) => [row.accountId, row.keyId, row.month, row.used, row.observedAtMs]);
@@ -163,6 +187,28 @@ export class UsageTable {
       on conflict (node, account_id, day, api_key_id, operation, period) do update set
         requests = usage_in_flight.requests + excluded.requests,
         cost = usage_in_flight.cost + excluded.cost
+    `.execute(trx);
+  }
+}
+
+/**
+ * Notes in a transaction that a month's count was set, so that usage goes on adding up to it. A key's own count leaves its account's as
+ * it is.
+ */
+export async function addAdjustment(
+  trx: Transaction<Tables>,
+  of: { readonly accountId: string; readonly keyId: string | undefined; readonly month: number; readonly day: number },
+  cost: number,
+  nowMs: number,
+): Promise<void> {
+  const { accountId, keyId, month, day } = of;
+  const changes = keyId === undefined ? [['', cost] as const] : [['', -cost] as const, [keyId, cost] as const];
+  for (const [of, change] of changes) {
+    if (change === 0) continue;
+    await sql`
+      insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
+      values (${accountId}, ${day}, ${of}, '', ${month}, ${ADJUSTED}, 0, cast(${change} as bigint), cast(${nowMs} as bigint))
+      ${ADD_USAGE}
     `.execute(trx);
   }
 }

@@ -305,7 +305,7 @@ const USAGE_ROW = {
       type: 'string',
       maxLength: 100,
       description:
-        'What became of them: `success`, `client_error`, `server_error`, `aborted`, `given_back`, `rate_limited`, `quota_exceeded`, `denied`, `in_flight`, `unrecorded`. There may be others one day.',
+        'What became of them: `success`, `client_error`, `server_error`, `aborted`, `given_back`, `rate_limited`, `quota_exceeded`, `denied`, `in_flight`, `unrecorded`, `adjusted`. There may be others one day.',
     },
     requests: { type: 'integer', description: 'How many requests.' },
     cost: { type: 'integer', description: 'What they count as in the limits of the month.' },

@@ -1,6 +1,6 @@
 /** Usage as the admin API takes and shows it. */
 import { z } from 'zod';
-import { CELL_NAMES, UNRECORDED } from '../../quotas/usage-cell.js';
+import { ADJUSTED, CELL_NAMES, UNRECORDED } from '../../quotas/usage-cell.js';
 import { ALL_GROUPS, LARGEST_USAGE_PAGE, LONGEST_SPAN_DAYS, USUAL_USAGE_PAGE } from '../../quotas/usage-query.js';
 
 /** What the values mean is checked by `usageQuery`, as on the public API. */
@@ -41,7 +41,7 @@ const usageRowSchema = z
     day: z.iso.date().optional().meta({ description: 'In the time zone of the account.' }),
     api_key_id: z.string().nullable().optional(),
     operation: z.string().nullable().optional().meta({ description: 'Null where no operation is known.' }),
-    outcome: z.enum([...CELL_NAMES, UNRECORDED]).optional(),
+    outcome: z.enum([...CELL_NAMES, UNRECORDED, ADJUSTED]).optional(),
     requests: z.int(),
     cost: z.int().meta({ description: 'What they count as in the limits.' }),
   })

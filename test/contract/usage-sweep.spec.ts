@@ -1,0 +1,146 @@
+/** What a process that died has counted and not recorded is found, written once, and taken back when it turns up. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import type { Redis } from 'ioredis';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { systemClock } from '../../src/clock.js';
+import { openRedisQuotas, type Quotas } from '../../src/quotas/open-quotas.js';
+import type { QuotaSubject } from '../../src/quotas/policies.js';
+import { IN_FLIGHT, SUCCESS, type CountedRequest } from '../../src/quotas/usage-cell.js';
+import { UsageSweep } from '../../src/quotas/usage-sweep.js';
+import { UsageTable } from '../../src/quotas/usage-table.js';
+import { DATABASE_KINDS, testDatabase } from '../support/database.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { eventually } from '../support/processes.js';
+import { subjectWith } from '../support/quotas.js';
+import { emptyRedis } from '../support/timed-redis.js';
+import { sharedRedisUrl } from '../support/redis.js';
+
+const OPERATION = { index: 0, id: 'list', method: 'GET', template: '/', service: 's', scopes: [], cost: 1 };
+const LOG = pino({ level: 'silent' });
+const FLUSH_MS = 50;
+
+describeWithRedis.each(DATABASE_KINDS)('a sweep of usage on %s', (kind) => {
+  let database: DatabaseHandle;
+  let client: Redis;
+  const opened: Quotas[] = [];
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    client = await emptyRedis();
+    const account = {
+      name: 'a',
+      plan: 'p',
+      time_zone: 'UTC',
+      billing_day: 1,
+      status: 'active' as const,
+      grant_period: 0,
+      grant_amount: 0,
+    };
+    await database.db
+      .insertInto('account')
+      .values({ id: 'acc_1', ...account, created_at: 0, updated_at: 0 })
+      .execute();
+  });
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((quotas) => quotas.stop()));
+    client.disconnect();
+    await database.close();
+  });
+
+  const openNode = async (): Promise<Quotas> => {
+    const parts = { db: database.db, kind: database.kind, clock: systemClock, log: LOG };
+    const quotas = await openRedisQuotas(parts, await sharedRedisUrl());
+    opened.push(quotas);
+    return quotas;
+  };
+  const serve = async (quotas: Quotas, requests: number, subject: QuotaSubject, ends = true): Promise<void> => {
+    for (let index = 0; index < requests; index++) {
+      const request: CountedRequest = {
+        usage: undefined,
+        usageCost: 0,
+        usageOutcome: IN_FLIGHT,
+        usageTakenBack: false,
+      };
+      quotas.recorder.begin(request, subject, OPERATION, await quotas.storage.decide(subject, 1));
+      if (ends) quotas.recorder.end(request, SUCCESS);
+    }
+  };
+  const sweeper = () => new UsageSweep(new UsageTable(database.db, kind, true), client, 'worker', systemClock, LOG);
+  const costs = async (): Promise<Record<string, number>> => {
+    const { rows } = await sql<{ outcome: string; cost: number }>`
+      select outcome, sum(cost) as cost from usage_daily group by outcome having sum(cost) <> 0
+    `.execute(database.db);
+    return Object.fromEntries(rows.map(({ outcome, cost }) => [outcome, Number(cost)]));
+  };
+  const counted = async () =>
+    (await database.db.selectFrom('quota_counter').select(['api_key_id', 'used']).orderBy('api_key_id').execute()).map(
+      ({ used }) => used,
+    );
+
+  /** A sweep looks at counters that the database knows. */
+  const isWritten = () => eventually('the counters stand there', async () => (await counted()).length > 0);
+
+  it('finds what was counted and never recorded, beside processes that live, and writes it once', async () => {
+    const living = await openNode();
+    living.start(FLUSH_MS);
+    await serve(living, 3, subjectWith({}));
+    await isWritten();
+    // Counts in Redis, and never writes: like a process that dies first.
+    await serve(await openNode(), 4, subjectWith({}));
+    await serve(living, 1, subjectWith({}));
+    const reconcile = () => sweeper().reconcile(0, FLUSH_MS);
+    await reconcile();
+    expect(await costs()).toEqual({ success: 4, unrecorded: 4 });
+    expect(await counted()).toEqual([8, 8]);
+    await Promise.all([reconcile(), reconcile(), reconcile()]);
+    expect(await costs()).toEqual({ success: 4, unrecorded: 4 });
+  });
+
+  it('takes it back where it was recorded late after all', async () => {
+    const living = await openNode();
+    living.start(FLUSH_MS);
+    await serve(living, 1, subjectWith({}));
+    await isWritten();
+    const slow = await openNode();
+    await serve(slow, 5, subjectWith({}));
+    await sweeper().reconcile(0, FLUSH_MS);
+    await sweeper().reconcile(0, FLUSH_MS);
+    expect(await costs()).toEqual({ success: 1, unrecorded: 5 });
+    slow.start(FLUSH_MS);
+    await sweeper().reconcile(0, FLUSH_MS);
+    await sweeper().reconcile(0, FLUSH_MS);
+    expect(await costs()).toEqual({ success: 6 });
+  });
+
+  it('waits for what living processes have not written yet, however long their requests take', async () => {
+    const living = await openNode();
+    living.start(FLUSH_MS);
+    await serve(living, 2, subjectWith({}));
+    await isWritten();
+    await serve(living, 3, subjectWith({}), false);
+    for (let round = 0; round < 5; round++) {
+      const busy = serve(living, 40, subjectWith({}));
+      await sweeper().reconcile(0, FLUSH_MS);
+      await busy;
+    }
+    await eventually('all of it is written', async () => (await costs())['success'] === 202);
+    expect(await costs()).toEqual({ success: 202 });
+  });
+
+  it('leaves alone what an operator has set since', async () => {
+    const living = await openNode();
+    living.start(FLUSH_MS);
+    await serve(living, 1, subjectWith({}));
+    await isWritten();
+    await serve(await openNode(), 4, subjectWith({}));
+    await sweeper().reconcile(0, FLUSH_MS);
+    await database.db
+      .updateTable('quota_counter')
+      .set({ set_at: systemClock.now() + 60_000 })
+      .execute();
+    await serve(living, 1, subjectWith({}));
+    await sweeper().reconcile(0, FLUSH_MS);
+    expect(await costs()).toMatchObject({ unrecorded: 4 });
+  });
+});
