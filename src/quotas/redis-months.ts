@@ -1,5 +1,5 @@
 /** Month counts as they stand in Redis, read beside the request path: to write them down again after a process has died. */
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/connect.js';
 import { accountCounterKey, apiKeyCounterKey } from '../redis/keys.js';
 import { Script } from './redis-script.js';
 
@@ -28,7 +28,11 @@ export interface SeenCount {
 }
 
 /** The counters of an account and of some of its keys, those that exist. Rejects when Redis does not answer. */
-export async function readMonths(client: Redis, accountId: string, keyIds: readonly string[]): Promise<SeenCount[]> {
+export async function readMonths(
+  client: RedisClient,
+  accountId: string,
+  keyIds: readonly string[],
+): Promise<SeenCount[]> {
   const seen: SeenCount[] = [];
   for (let at = 0; at < keyIds.length; at += COUNTERS_PER_CALL) {
     const some = keyIds.slice(at, at + COUNTERS_PER_CALL);

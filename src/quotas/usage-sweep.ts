@@ -3,7 +3,7 @@
  * counts down as Redis has them, also where no more requests come, and what nobody recorded as `unrecorded`. Belongs to the worker
  * role; any number of workers may do it at once.
  */
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/connect.js';
 import type { Clock } from '../clock.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
@@ -34,7 +34,7 @@ export class UsageSweep {
 
   constructor(
     private readonly table: UsageTable,
-    private readonly client: Redis,
+    private readonly client: RedisClient,
     /** This process, which needs no looking after. */
     private readonly node: string,
     private readonly clock: Clock,
