@@ -104,10 +104,10 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
   }
 
   async function expectUsedUp(window: string, secret: string, crowd: Crowd, allowed: number): Promise<void> {
-    expect(backend.requests).toHaveLength(allowed);
-    expect(crowd.of(200)).toBe(allowed);
     // `closed` refuses where this machine is too busy for Redis's deadline; what Redis counted all the same is taken back.
-    expect(Object.keys(crowd.statuses).filter((status) => status !== '503')).toEqual(['200', '429']);
+    const others = Object.entries(crowd.statuses).filter(([status]) => status !== '429' && status !== '503');
+    expect({ arrived: backend.requests.length, others }).toEqual({ arrived: allowed, others: [['200', allowed]] });
+    expect(crowd.of(429)).toBeGreaterThan(0);
     for (const { gatewayUrl } of gateways) {
       const caller = new Caller(gatewayUrl, secret);
       expect(await caller.used()).toEqual({ [`account-${window}`]: allowed });
