@@ -11,8 +11,8 @@ import { arrivalsOf, startTargetProcess, type TargetProcess } from '../support/t
 
 /** What is tried first; halved until this machine keeps up with it while nothing is broken. */
 const MOST_PER_SECOND = 1_000;
-const SECONDS = 5;
-const FIRST_BYTE_MS = 2_000;
+const SECONDS = 6;
+const FIRST_BYTE_MS = 3_000;
 const EJECTION_MS = 1_000;
 /**
  * What may fail before the target is out: the five in a row that take it out and what ends with them, and the POSTs that it
@@ -33,7 +33,7 @@ beforeAll(async () => {
       services: {
         backend: {
           timeouts: { firstByte: `${FIRST_BYTE_MS}ms` },
-          ejection: { duration: `${EJECTION_MS}ms` },
+          ejection: { duration: `${EJECTION_MS}ms`, longest: `${2 * EJECTION_MS}ms` },
           connections: 512,
         },
       },
@@ -80,7 +80,7 @@ async function shoot(index: number): Promise<Sent> {
 /** Whether the slowest of a second's requests is far from every deadline. */
 async function keepsUp(): Promise<boolean> {
   const shots = await openLoop(perSecond, 1, shoot).done;
-  return Math.max(...shots.map(({ durationMs }) => durationMs)) < FIRST_BYTE_MS / 8;
+  return Math.max(...shots.map(({ durationMs }) => durationMs)) < FIRST_BYTE_MS / 20;
 }
 
 const isFailed = ({ result }: Shot<Sent>): boolean => result.status !== 200;
@@ -154,29 +154,29 @@ async function recoveryMs(): Promise<number> {
 describe('one of two targets under load', () => {
   it('killed: no idempotent request fails, and it is back in service soon after its return', async () => {
     const { shots, brokenMs, ejectedMs } = await underLoad('killed', () => targets[0].kill9());
+    await targets[0].restart();
     expectNoHarm(shots, ejectedMs);
     expect(shots.filter((shot) => !isPost(shot) && isFailed(shot))).toEqual([]);
     expect(ejectedMs - brokenMs).toBeLessThan(1_000);
-    await targets[0].restart();
     // It was probed in vain while it was dead, and each time its rest got longer.
     expect(await recoveryMs()).toBeLessThan(4 * EJECTION_MS + 3_000);
   });
 
   it('frozen: few requests wait in vain, and once it is out none does', async () => {
     const { shots, brokenMs, ejectedMs } = await underLoad('frozen', () => targets[0].signal('SIGSTOP'));
+    targets[0].signal('SIGCONT');
     expectNoHarm(shots, ejectedMs);
     // The time for a first byte, and how late it is noticed.
     expect(ejectedMs - brokenMs).toBeLessThan(FIRST_BYTE_MS + 1_500);
-    targets[0].signal('SIGCONT');
     expect(await recoveryMs()).toBeLessThan(4 * EJECTION_MS + 3_000);
   });
 
   it('answering garbage: no idempotent request fails', async () => {
     const { shots, ejectedMs } = await underLoad('garbage', () => targets[0].signal('SIGUSR2'));
+    targets[0].signal('SIGUSR2');
     expectNoHarm(shots, ejectedMs);
     expect(shots.filter((shot) => !isPost(shot) && isFailed(shot))).toEqual([]);
     expect(ejectedMs).toBeLessThan(Infinity);
-    targets[0].signal('SIGUSR2');
     expect(await recoveryMs()).toBeLessThan(4 * EJECTION_MS + 3_000);
   });
 });
