@@ -201,6 +201,10 @@ export const METRICS = {
     'Keys whose requests of an outage were counted in the store when it came back, by outcome.',
     'outcome',
   ),
+  quotaNodes: gauge(
+    'trailgate_quota_nodes',
+    'Processes that hand out the same limits, as last heard over Redis: while it is away, each hands out its share.',
+  ),
   quotaStoreUp: gauge(
     'trailgate_quota_store_up',
     '1 while the counters answer, 0 while plans decide without them.',

@@ -3,6 +3,7 @@ import type { Readiness, ReadinessCheck } from './admin/admin-dependencies.js';
 import type { DatabaseHandle } from './database/connect.js';
 import type { Forwarder } from './proxy/forwarder.js';
 import type { Quotas } from './quotas/open-quotas.js';
+import { formatWithOffset } from './rfc3339.js';
 import type { Shutdown } from './shutdown.js';
 import type { WorkerPool } from './workers/worker-pool.js';
 
@@ -27,13 +28,17 @@ export async function readiness(
       database: databaseUp
         ? { status: 'pass' }
         : { status: 'warn', detail: 'unreachable: known keys go on, unknown keys and the admin API get 503' },
-      quota_store: quotas.storage.storeUp
-        ? { status: 'pass' }
-        : { status: 'warn', detail: 'Redis is lost: plans decide by onRedisLoss' },
+      quota_store: quotaStoreCheck(quotas.storage.lostSinceMs),
       ...(workers === undefined ? {} : { workers: workersCheck(workers) }),
       ...(forwarder === undefined ? {} : { backends: backendsCheck(forwarder.unavailable()) }),
     },
   };
+}
+
+function quotaStoreCheck(lostSinceMs: number | undefined): ReadinessCheck {
+  if (lostSinceMs === undefined) return { status: 'pass' };
+  const since = formatWithOffset(lostSinceMs, 'UTC');
+  return { status: 'warn', detail: `Redis is lost since ${since}: plans decide by onRedisLoss` };
 }
 
 function workersCheck({ ready, count }: WorkerPool['state']): ReadinessCheck {

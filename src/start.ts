@@ -193,7 +193,7 @@ async function openDomain(
   const { environment, file } = config;
   const database = await openStores(config, log, shutdown);
   const parts = { db: database.db, kind: database.kind, clock: systemClock, log: log.logger };
-  const quotas = await openQuotas(parts, environment.redisUrl);
+  const quotas = await openQuotas(parts, environment.redisUrl, forwards);
   quotas.start(file.usage.flushInterval);
   shutdown.add('flush usage', () => quotas.stop());
   // SQLite without Redis is locked to one process; PostgreSQL may have others that change keys.
@@ -360,10 +360,11 @@ async function openStores({ environment }: Config, log: Log, shutdown: Shutdown)
 async function openQuotas(
   parts: Parameters<typeof openProcessQuotas>[0],
   redisUrl: string | undefined,
+  servesRequests: boolean,
 ): Promise<Quotas> {
   if (redisUrl === undefined) return openProcessQuotas(parts);
   try {
-    return await openRedisQuotas(parts, redisUrl);
+    return await openRedisQuotas(parts, redisUrl, servesRequests);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(

@@ -10,6 +10,8 @@ import { warnOfRisks } from '../redis/risks.js';
 import { Breaker } from './breaker.js';
 import { FlushRounds } from './flush-rounds.js';
 import { MonthLedger } from './month-ledger.js';
+import { LocalShare } from './local-share.js';
+import { NodeCount } from './node-count.js';
 import { ProcessCounters } from './process-counters.js';
 import { QuotaStorage } from './quota-storage.js';
 import { RedisCounters } from './redis-counters.js';
@@ -72,11 +74,19 @@ export function openProcessQuotas({ db, kind, clock, log }: QuotaParts): Quotas 
   };
 }
 
-/** Counters in Redis. Rejects when it does not answer at start: a wrong address must not look like an outage. */
-export async function openRedisQuotas({ db, kind, clock, log }: QuotaParts, redisUrl: string): Promise<Quotas> {
+/**
+ * Counters in Redis. Rejects when it does not answer at start: a wrong address must not look like an outage.
+ * @param servesRequests whether this process hands out limits: it then counts as one of the nodes that share them.
+ */
+export async function openRedisQuotas(
+  { db, kind, clock, log }: QuotaParts,
+  redisUrl: string,
+  servesRequests = true,
+): Promise<Quotas> {
   const client = connectRedis(redisUrl, 'counters', log);
   const ledger = new MonthLedger(db, clock);
-  const local = new ProcessCounters(clock, ledger, 'local');
+  const nodes = new NodeCount(client, servesRequests);
+  const local = new LocalShare(new ProcessCounters(clock, ledger, 'local'), ledger, () => nodes.place, clock);
   const counters: RedisCounters = new RedisCounters(client, clock, ledger, (answered) => loss.storeAnswered(answered), {
     made: (subject, decision) => storage.made(subject, decision),
     failed: (subject, cost, error) => storage.failed(subject, cost, error),
@@ -85,6 +95,7 @@ export async function openRedisQuotas({ db, kind, clock, log }: QuotaParts, redi
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
     await counters.synchronise();
+    await nodes.beat();
     await warnOfRisks(client, log);
   } catch (error) {
     client.disconnect();
@@ -98,7 +109,10 @@ export async function openRedisQuotas({ db, kind, clock, log }: QuotaParts, redi
   const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared });
   METRICS.quotaStoreUp.series('redis').set(1);
   // Requests probe a lost Redis by themselves; where none come, this does.
-  const probe = setInterval(() => void loss.probe(), PROBE_INTERVAL_MS);
+  const probe = setInterval(() => {
+    void loss.probe();
+    if (loss.isOver) void nodes.beat();
+  }, PROBE_INTERVAL_MS);
   probe.unref();
   return {
     storage,
@@ -110,6 +124,7 @@ export async function openRedisQuotas({ db, kind, clock, log }: QuotaParts, redi
       try {
         await flush.stop();
       } finally {
+        await nodes.leave();
         client.disconnect();
       }
     },

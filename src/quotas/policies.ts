@@ -150,6 +150,8 @@ export interface QuotaDecision {
   readonly accountMinuteResetMs: number;
   /** Policies that refused, as bits; 0 when admitted. */
   readonly violated: number;
+  /** Refused because this node's share of what is left is used up, while the shared counters are away. */
+  readonly ofShare?: boolean;
   /** The earliest instant (store's time, ms) at which the same request can be admitted; 0 when admitted. */
   readonly retryAtMs: number;
   /** What became of it under the shadow limits, where the plan has any: a decision, undefined where none could be had. */

@@ -137,6 +137,11 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     return this.loss === undefined || this.loss.isOver;
   }
 
+  /** When the counters were lost, ms; undefined while they answer. */
+  get lostSinceMs(): number | undefined {
+    return this.loss?.sinceMs;
+  }
+
   /** `ThrottlerStorage`: one window of any length; times in seconds. */
   async increment(
     key: string,

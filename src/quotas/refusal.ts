@@ -19,6 +19,14 @@ export function quotaProblem(subject: QuotaSubject, decision: QuotaDecision): Pr
   const wait = monthUsedUp
     ? `It resets at ${formatWithOffset(decision.period.endMs, subject.calendar.timeZone)}.`
     : `Try again in ${retryAfter} seconds.`;
+  if (decision.ofShare === true) {
+    return new Problem('rate_limited', {
+      detail: `Each gateway counts by itself at the moment, and this one's share of what is left to ${who} is used up. Try again in ${retryAfter} seconds.`,
+      violatedPolicies: violated,
+      headers: ['Retry-After', String(retryAfter), 'X-Should-Retry', 'true'],
+      extensions: { retry_after: retryAfter },
+    });
+  }
   const used = Math.min(window?.used ?? 0, window?.limit ?? 0);
   return new Problem(monthUsedUp ? 'quota_exceeded' : 'rate_limited', {
     detail: `${who} has used ${COUNT.format(used)} of ${COUNT.format(window?.limit ?? 0)} requests ${span}. ${wait}`,

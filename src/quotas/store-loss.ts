@@ -8,11 +8,11 @@ import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
 import type { Breaker } from './breaker.js';
 import type { LosableStore } from './counter-store.js';
+import type { LocalShare } from './local-share.js';
 import type { MonthLedger } from './month-ledger.js';
 import type { MonthPeriod } from './month-period.js';
 import { OutageLog, type OutageEntry } from './outage-log.js';
 import type { QuotaCounts, QuotaDecision, QuotaSubject } from './policies.js';
-import type { ProcessCounters } from './process-counters.js';
 
 /** How much of a log is handed in side by side. */
 const REPLAYS_AT_ONCE = 200;
@@ -33,7 +33,7 @@ export class StoreLoss {
     private readonly counters: LosableStore,
     private readonly breaker: Breaker,
     /** What this node counts on with while the counters are away. */
-    private readonly local: ProcessCounters,
+    private readonly local: LocalShare,
     private readonly ledger: MonthLedger,
     /** Whether the store answers at all; rejects where it does not. */
     private readonly ask: () => Promise<unknown>,
@@ -50,6 +50,11 @@ export class StoreLoss {
     return false;
   }
 
+  /** When the store was lost, ms by this node's clock; undefined while it answers. */
+  get sinceMs(): number | undefined {
+    return this.breaker.openSinceMs;
+  }
+
   /** Whether the counters answer. */
   get isOver(): boolean {
     return this.breaker.openSinceMs === undefined;
@@ -63,7 +68,7 @@ export class StoreLoss {
     const { source, cost, nowMs, period } = decision;
     if (this.isOver && (source !== 'local' || !this.outage.holds(subject, period))) return undefined;
     this.outage.note(subject, -cost, source === 'local' ? nowMs : nowMs - this.counters.aheadMs, period);
-    if (source === 'local') void this.local.giveBack(subject, decision);
+    if (source === 'local') this.local.giveBack(subject, decision);
     return subject.calendar.at(this.clock.now()).label === period.label ? cost : 0;
   }
 
@@ -176,23 +181,8 @@ export class StoreLoss {
           retryAtMs: 0,
         };
       case 'local':
-        return this.logged(subject, this.decideLocally(subject, cost, period));
+        return this.logged(subject, this.local.decide(subject, cost, period));
     }
-  }
-
-  /** From what was last seen of the subject this month; where that is nothing, from the database; where that is away, from 0. */
-  private decideLocally(
-    subject: QuotaSubject,
-    cost: number,
-    period: MonthPeriod,
-  ): QuotaDecision | Promise<QuotaDecision> {
-    const goOnFromSeen = (): QuotaDecision | Promise<QuotaDecision> => {
-      this.local.seedFrom(subject, lastSeen(subject, period), subject.lastSeenAtMs, period);
-      return this.local.decide(subject, cost);
-    };
-    if (subject.lastSeenMonth === period.label) return goOnFromSeen();
-    const decision = this.local.decide(subject, cost);
-    return decision instanceof Promise ? decision.catch(goOnFromSeen) : decision;
   }
 
   /** What is admitted here is counted in the store when it is back; at once, where it came back while this was decided. */

@@ -59,5 +59,9 @@ export function throttleKey(name: string, key: string): string {
   return `${PREFIX}:t:${name}:${key}`;
 }
 
+/** Sorted set: processes that serve requests, by when they were last heard (ms). Lives for `NODES_MS`. */
+export const NODES_KEY = `${PREFIX}:nodes`;
+export const NODES_MS = 60_000;
+
 /** Pub/sub channel: changes to keys and accounts. */
 export const INVALIDATION_CHANNEL = `${PREFIX}:invalidations`;

@@ -13,6 +13,7 @@ import type { CreateQuotaAdjustment } from '../../src/keys/quota-adjustment-fiel
 import { QuotaAdjustmentStore } from '../../src/keys/quota-adjustments.js';
 import { Breaker } from '../../src/quotas/breaker.js';
 import type { CounterStore } from '../../src/quotas/counter-store.js';
+import { LocalShare } from '../../src/quotas/local-share.js';
 import { MonthLedger } from '../../src/quotas/month-ledger.js';
 import { monthPeriodAt } from '../../src/quotas/month-period.js';
 import type { QuotaSubject } from '../../src/quotas/policies.js';
@@ -60,7 +61,8 @@ async function redisNodes(database: DatabaseHandle): Promise<{ nodes: Node[]; cl
   const client = await emptyRedis();
   const nodes = [1, 2].map((): Node => {
     const ledger = new MonthLedger(database.db, systemClock);
-    const local = new ProcessCounters(systemClock, ledger, 'local');
+    const alone = { count: 1, rank: 0 };
+    const local = new LocalShare(new ProcessCounters(systemClock, ledger, 'local'), ledger, () => alone, systemClock);
     const counters: RedisCounters = new RedisCounters(client, systemClock, ledger, () => {}, {
       made: (subject, decision) => storage.made(subject, decision),
       failed: (subject, cost, error) => loss.decide(subject, cost, error),

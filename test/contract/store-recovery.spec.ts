@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { systemClock } from '../../src/clock.js';
 import { Breaker } from '../../src/quotas/breaker.js';
+import { LocalShare } from '../../src/quotas/local-share.js';
 import { MonthLedger } from '../../src/quotas/month-ledger.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
 import { QuotaStorage } from '../../src/quotas/quota-storage.js';
@@ -30,7 +31,12 @@ describeWithRedis('requests that were admitted without the store', () => {
       made: (subject, decision) => storage.made(subject, decision),
       failed: (subject, cost, error) => storage.failed(subject, cost, error),
     });
-    const local = new ProcessCounters(systemClock, months, 'local');
+    const local = new LocalShare(
+      new ProcessCounters(systemClock, months, 'local'),
+      months,
+      () => ({ count: 1, rank: 0 }),
+      systemClock,
+    );
     const ledger = new MonthLedger(database.db, systemClock);
     const windows = new ProcessThrottleWindows(systemClock);
     loss = new StoreLoss(counters, new Breaker(systemClock), local, ledger, () => client.ping(), systemClock, log);

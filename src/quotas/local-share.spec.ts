@@ -1,0 +1,118 @@
+/** Nodes that cannot hear each other hand out together what was left, not each of them. */
+import { describe, expect, it } from '@jest/globals';
+import { FixedMonths, subjectWith, UTC_MONTHS } from '../../test/support/quotas.js';
+import { TestClock } from '../../test/support/stores.js';
+import { LocalShare, shareOf } from './local-share.js';
+import type { QuotaCounts, QuotaDecision, QuotaLimits, QuotaSubject } from './policies.js';
+import { ProcessCounters } from './process-counters.js';
+
+const START_MS = Date.parse('2026-11-20T10:00:00Z');
+const NONE: QuotaCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
+
+describe('the share of a node', () => {
+  const clock = new TestClock(START_MS);
+  const months = new FixedMonths();
+
+  function nodes(count: number): LocalShare[] {
+    return Array.from(
+      { length: count },
+      (_, rank) => new LocalShare(new ProcessCounters(clock, months, 'local'), months, () => ({ count, rank }), clock),
+    );
+  }
+  function seen(limits: Partial<QuotaLimits>, counts: Partial<QuotaCounts>): QuotaSubject {
+    const subject = subjectWith(limits);
+    subject.lastSeen = { ...NONE, ...counts };
+    subject.lastSeenAtMs = clock.now();
+    subject.lastSeenMonth = UTC_MONTHS.at(clock.now()).label;
+    return subject;
+  }
+  const decide = async (node: LocalShare, subject: QuotaSubject, cost = 1): Promise<QuotaDecision> =>
+    node.decide(subject, cost, subject.calendar.at(clock.now()));
+  async function admittedBy(node: LocalShare, subject: QuotaSubject): Promise<number> {
+    let admitted = 0;
+    for (;;) {
+      if (!(await decide(node, subject)).admitted) return admitted;
+      admitted += 1;
+    }
+  }
+
+  it.each([1, 2, 3, 7])('of what is left adds up to it over %d nodes', (count) => {
+    for (let left = 0; left < 30; left++) {
+      const parts = Array.from({ length: count }, (_, rank) => shareOf(left, { count, rank }));
+      expect(parts.reduce((sum, part) => sum + part, 0)).toBe(left);
+      expect(Math.max(...parts) - Math.min(...parts)).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it('of a month is what was left when the store was last seen, divided', async () => {
+    const admitted = await Promise.all(
+      nodes(3).map((node) => admittedBy(node, seen({ accountMonth: 100 }, { accountMonth: 60 }))),
+    );
+    expect(admitted).toEqual([14, 13, 13]);
+  });
+
+  it('of a minute leaves room for what was counted before, and is the divided limit once that has left', async () => {
+    const all = nodes(2);
+    const subjects = all.map(() => seen({ keyMinute: 10 }, { keyMinute: 6 }));
+    const burst = () => Promise.all(all.map((node, index) => admittedBy(node, subjects[index]!)));
+    expect(await burst()).toEqual([2, 2]);
+    clock.advance(30_000);
+    expect(await burst()).toEqual([0, 0]);
+    clock.advance(32_000);
+    expect(await burst()).toEqual([5, 5]);
+    clock.advance(59_000);
+    expect(await burst()).toEqual([0, 0]);
+    clock.advance(2_000);
+    expect(await burst()).toEqual([5, 5]);
+  });
+
+  it('is what the fields say is left, by the limit of the plan', async () => {
+    const [node] = nodes(2);
+    const subject = seen({ accountMonth: 100 }, { accountMonth: 60 });
+    expect((await decide(node!, subject)).used.accountMonth).toBe(100 - 19);
+    await admittedBy(node!, subject);
+    const refused = await decide(node!, subject);
+    expect([refused.used.accountMonth, refused.ofShare]).toEqual([100, true]);
+    expect(refused.retryAtMs).toBe(clock.now() + 2_000);
+  });
+
+  it('is none where nothing is left, and says that the month is used up', async () => {
+    const [node] = nodes(2);
+    const refused = await decide(node!, seen({ accountMonth: 100 }, { accountMonth: 120 }));
+    expect([refused.admitted, refused.ofShare, refused.retryAtMs]).toEqual([false, undefined, refused.period.endMs]);
+    expect(refused.used.accountMonth).toBeGreaterThanOrEqual(100);
+  });
+
+  it('of an account that was last seen long ago shrinks to what the database knows', async () => {
+    const [node] = nodes(2);
+    const subject = seen({ accountMonth: 100 }, { accountMonth: 10 });
+    subject.lastSeenAtMs -= 60_000;
+    months.used = { account: 80, key: 80 };
+    expect((await decide(node!, subject)).admitted).toBe(true);
+    await new Promise(setImmediate);
+    expect(await admittedBy(node!, subject)).toBe(9);
+    months.used = { account: 0, key: 0 };
+  });
+
+  it('of an account that was never seen begins at what the database knows', async () => {
+    const [node] = nodes(2);
+    months.used = { account: 80, key: 0 };
+    expect(await admittedBy(node!, subjectWith({ accountMonth: 100 }))).toBe(10);
+    months.used = { account: 0, key: 0 };
+  });
+
+  it('begins anew with a new month', async () => {
+    const [node] = nodes(2);
+    const subject = seen({ accountMonth: 100 }, { accountMonth: 90 });
+    expect(await admittedBy(node!, subject)).toBe(5);
+    clock.advance(UTC_MONTHS.at(clock.now()).endMs - clock.now());
+    expect(await admittedBy(node!, subject)).toBe(50);
+  });
+
+  it('is everything on a node that is alone', async () => {
+    const [node] = nodes(1);
+    const subject = seen({ accountMonth: 100 }, { accountMonth: 60 });
+    expect(await admittedBy(node!, subject)).toBe(40);
+    expect((await decide(node!, subject)).ofShare).toBeUndefined();
+  });
+});

@@ -1,0 +1,187 @@
+/**
+ * What this node hands out by itself while the shared counters are away: its share of what was left when it last knew, so that all nodes
+ * together stay within the limit. With one node that is all of it.
+ */
+import type { Clock } from '../clock.js';
+import type { MonthSource } from './counter-store.js';
+import type { MonthPeriod } from './month-period.js';
+import {
+  ACCOUNT_MONTH,
+  KEY_MONTH,
+  MINUTE_BUCKETS,
+  type QuotaCounts,
+  type QuotaDecision,
+  type QuotaLimits,
+  type QuotaSubject,
+} from './policies.js';
+import type { ProcessCounters } from './process-counters.js';
+import { SingleFlight } from './single-flight.js';
+
+/** What was last seen is believed for this long; when it is older, the database may know more. */
+const SEEN_LATELY_MS = 5_000;
+/** Most questions to the database at once that no request waits for. */
+const MOST_REFRESHES = 50;
+/** A share that is used up says nothing of when there is more: when the store is back, or at another node at once. */
+const SHARE_RETRY_MS = 2_000;
+
+/** This node among those that hand out the same limits. */
+export interface NodePlace {
+  readonly count: number;
+  /** From 0: the first ones get what does not divide. */
+  readonly rank: number;
+}
+
+/** Where a counter stood when this node began to go on by itself. */
+interface Base {
+  /** Of the month that `month` and `counted` belong to. */
+  readonly label: number;
+  /** What the counter here began with. */
+  readonly counted: number;
+  /** The most that is known to have been used. */
+  month: number;
+  readonly minute: number;
+  /** When those have left the window. */
+  readonly minuteUntilMs: number;
+}
+
+export class LocalShare {
+  private readonly accounts = new Map<string, Base>();
+  private readonly keys = new Map<string, Base>();
+  private readonly asking = new SingleFlight();
+  private refreshes = 0;
+
+  constructor(
+    private readonly counters: ProcessCounters,
+    private readonly source: MonthSource,
+    private readonly place: () => NodePlace,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Judges a request by this node's share. Waits for the database where the subject was not seen this month. Never rejects. */
+  decide(subject: QuotaSubject, cost: number, period: MonthPeriod): QuotaDecision | Promise<QuotaDecision> {
+    const account = this.accounts.get(subject.accountId);
+    const key = this.keys.get(subject.keyId);
+    if (account !== undefined && key !== undefined) return this.judge(subject, cost, account, key);
+    if (subject.lastSeenMonth === period.label && subject.lastSeen !== undefined) {
+      this.begin(subject, subject.lastSeen, subject.lastSeenAtMs, period);
+      if (this.clock.now() - subject.lastSeenAtMs > SEEN_LATELY_MS) this.refresh(subject, period);
+      return this.decide(subject, cost, period);
+    }
+    return this.asking
+      .run(subject.keyId, async () => {
+        const used = await this.source
+          .usedInMonth(subject.accountId, subject.keyId, period)
+          .catch(() => ({ account: 0, key: 0 }));
+        const counts = { keyMinute: 0, accountMinute: 0, accountMonth: used.account, keyMonth: used.key };
+        this.begin(subject, counts, this.clock.now(), period);
+      })
+      .then(() => this.decide(subject, cost, period));
+  }
+
+  giveBack(subject: QuotaSubject, decision: QuotaDecision): void {
+    void this.counters.giveBack(subject, decision);
+  }
+
+  /** Forgets everything: the store is back, or lost anew. */
+  clear(): void {
+    this.accounts.clear();
+    this.keys.clear();
+    this.counters.clear();
+  }
+
+  private begin(subject: QuotaSubject, seen: QuotaCounts, seenAtMs: number, { label, ...rest }: MonthPeriod): void {
+    this.counters.seedFrom(subject, seen, seenAtMs, { label, ...rest });
+    const minuteUntilMs = (Math.floor(seenAtMs / 1_000) + MINUTE_BUCKETS) * 1_000;
+    const base = (month: number, minute: number): Base => ({ label, counted: month, month, minute, minuteUntilMs });
+    if (!this.accounts.has(subject.accountId))
+      this.accounts.set(subject.accountId, base(seen.accountMonth, seen.accountMinute));
+    if (!this.keys.has(subject.keyId)) this.keys.set(subject.keyId, base(seen.keyMonth, seen.keyMinute));
+  }
+
+  /** Other nodes may have used more since: the database knows up to its last flush. No request waits for it. */
+  private refresh(subject: QuotaSubject, period: MonthPeriod): void {
+    const isAlone = this.place().count === 1;
+    const hasMonth = subject.limits.accountMonth !== Infinity || subject.limits.keyMonth !== Infinity;
+    if (isAlone || !hasMonth || this.refreshes >= MOST_REFRESHES) return;
+    this.refreshes += 1;
+    this.source
+      .usedInMonth(subject.accountId, subject.keyId, period)
+      .then(
+        (used) => {
+          raise(this.accounts.get(subject.accountId), period, used.account);
+          raise(this.keys.get(subject.keyId), period, used.key);
+        },
+        () => undefined,
+      )
+      .finally(() => (this.refreshes -= 1));
+  }
+
+  private judge(subject: QuotaSubject, cost: number, account: Base, key: Base): QuotaDecision | Promise<QuotaDecision> {
+    const place = this.place();
+    if (place.count === 1) return this.counters.decide(subject, cost);
+    const { limits } = subject;
+    const share = this.shareOf(limits, account, key, subject.calendar.at(this.clock.now()).label, place);
+    const ofShare = Object.create(subject, { limits: { value: share } }) as QuotaSubject;
+    const decision = this.counters.decide(ofShare, cost);
+    if (decision instanceof Promise) return decision.then((made) => told(made, limits, share, account, key));
+    return told(decision, limits, share, account, key);
+  }
+
+  /** The limits by which the counters here, which began at the bases, hand out no more than the share. */
+  private shareOf(limits: QuotaLimits, account: Base, key: Base, label: number, place: NodePlace): QuotaLimits {
+    const nowMs = this.clock.now();
+    const month = (limit: number, base: Base): number =>
+      base.label === label ? base.counted + shareOf(limit - base.month, place) : shareOf(limit, place);
+    const minute = (limit: number, base: Base): number =>
+      nowMs < base.minuteUntilMs ? base.minute + shareOf(limit - base.minute, place) : shareOf(limit, place);
+    return {
+      keyMinute: minute(limits.keyMinute, key),
+      accountMinute: minute(limits.accountMinute, account),
+      accountMonth: month(limits.accountMonth, account),
+      keyMonth: month(limits.keyMonth, key),
+    };
+  }
+}
+
+/** A node's part of what is left: the parts of all of them add up to it. */
+export function shareOf(left: number, { count, rank }: NodePlace): number {
+  if (left === Infinity) return Infinity;
+  if (left <= 0) return 0;
+  return Math.floor(left / count) + (rank < left % count ? 1 : 0);
+}
+
+function raise(base: Base | undefined, period: MonthPeriod, used: number): void {
+  if (base?.label === period.label) base.month = Math.max(base.month, used);
+}
+
+/** The decision by the plan's numbers: what is left of a limit is what this node has left to give. */
+function told(
+  decision: QuotaDecision,
+  limits: QuotaLimits,
+  share: QuotaLimits,
+  account: Base,
+  key: Base,
+): QuotaDecision {
+  const by = (name: keyof QuotaLimits): number =>
+    decision.used[name] + (limits[name] === Infinity ? 0 : limits[name] - share[name]);
+  const told: QuotaDecision = {
+    ...decision,
+    used: {
+      keyMinute: by('keyMinute'),
+      accountMinute: by('accountMinute'),
+      accountMonth: by('accountMonth'),
+      keyMonth: by('keyMonth'),
+    },
+  };
+  if (decision.admitted) return told;
+  const { violated, cost, period, used } = decision;
+  // How much of the month is used as far as this node knows.
+  const known = (base: Base, here: number): number =>
+    base.label === period.label ? here - base.counted + base.month : here;
+  const isUsedUp =
+    ((violated & ACCOUNT_MONTH) !== 0 && known(account, used.accountMonth) + cost > limits.accountMonth) ||
+    ((violated & KEY_MONTH) !== 0 && known(key, used.keyMonth) + cost > limits.keyMonth);
+  if (isUsedUp) return told;
+  const ofMonth = (violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0;
+  return { ...told, ofShare: true, retryAtMs: ofMonth ? decision.nowMs + SHARE_RETRY_MS : decision.retryAtMs };
+}

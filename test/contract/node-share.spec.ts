@@ -1,0 +1,53 @@
+/** Several nodes on a real Redis that goes away: together they hand out what was left, and it is counted when it is back. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { systemClock } from '../../src/clock.js';
+import { openRedisQuotas, type Quotas } from '../../src/quotas/open-quotas.js';
+import { testDatabase } from '../support/database.js';
+import { describeWithOwnRedis } from '../support/describe-with.js';
+import { eventually, sleep } from '../support/processes.js';
+import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+
+const NODES = 3;
+/** Each node says every second that it is there. */
+const ALL_HEARD_MS = 1_200;
+
+describeWithOwnRedis('three nodes without their Redis', () => {
+  let redis: RedisServer;
+  let database: Awaited<ReturnType<typeof testDatabase>>;
+  let nodes: Quotas[];
+  beforeEach(async () => {
+    redis = await startRedis({ appendonly: true, extraArgs: ['--appendfsync', 'always'] });
+    database = await testDatabase('sqlite');
+    const parts = { db: database.db, kind: database.kind, clock: systemClock, log: pino({ level: 'silent' }) };
+    nodes = [];
+    for (let node = 0; node < NODES; node++) nodes.push(await openRedisQuotas(parts, redis.url));
+    // A process that serves no requests takes no share.
+    nodes.push(await openRedisQuotas(parts, redis.url, false));
+    await sleep(ALL_HEARD_MS);
+  });
+  afterEach(async () => {
+    await Promise.all(nodes.map((node) => node.stop()));
+    await redis.stop();
+    await database.close();
+  });
+
+  it('admit together exactly what was left of a month, and no more once it is back', async () => {
+    const subjects = nodes.map(() => subjectWith({ accountMonth: 100 }));
+    const decide = async (node: number) => nodes[node]!.storage.decide(subjects[node]!, 1);
+    for (let request = 0; request < 40; request++) expect((await decide(request % NODES)).admitted).toBe(true);
+    // Each knows where the account stands.
+    for (let node = 0; node < NODES; node++) await nodes[node]!.storage.decide(subjects[node]!, 0);
+    await redis.kill9();
+    const admitted = [0, 0, 0];
+    for (let request = 0; request < 50 * NODES; request++) {
+      if ((await decide(request % NODES)).admitted) admitted[request % NODES]! += 1;
+    }
+    expect(admitted).toEqual([20, 20, 20]);
+    await redis.restart();
+    await eventually('all share again', async () => nodes.slice(0, NODES).every(({ storage }) => storage.storeUp));
+    expect((await nodes[0]!.storage.read('acc_1', undefined, UTC_MONTHS)).used.accountMonth).toBe(100);
+    for (let node = 0; node < NODES; node++) expect((await decide(node)).admitted).toBe(false);
+  });
+});
