@@ -13,7 +13,8 @@ import type { Config } from './config/schema.js';
 import type { DatabaseHandle } from './database/connect.js';
 import type { AccountStore } from './keys/accounts.js';
 import type { Log } from './log.js';
-import { ROLES, start, type Running } from './start.js';
+import { ROLES } from './roles.js';
+import { start, type Running } from './start.js';
 import { StartError } from './start-error.js';
 
 const DEMO_ACCOUNT = 'demo_account';

@@ -284,6 +284,15 @@ export const METRICS = {
     'operation',
     'account_id',
   ),
+  configReloads: counter(
+    'trailgate_config_reloads_total',
+    'Changes of the configuration, by result: applied, or refused while the one in force stays.',
+    'result',
+  ),
+  configReloadTime: gauge(
+    'trailgate_config_last_change_timestamp_seconds',
+    'When the configuration in force was taken over, seconds since the Unix epoch.',
+  ),
   workerRestarts: counter(
     'trailgate_worker_restarts_total',
     'Worker processes that ended by themselves and were replaced.',

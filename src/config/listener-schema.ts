@@ -14,6 +14,18 @@ export const failedAuthentication = z
   .prefault({})
   .describe('The throttle of addresses that try keys.');
 
+export const shutdown = z
+  .strictObject({
+    delay: duration
+      .optional()
+      .describe(
+        'How long requests are still taken after /readyz says 503: as long as the load balancer needs to see it.',
+      ),
+    drain: duration.prefault('20s').describe('How long answers that are under way may take when nothing new is taken.'),
+  })
+  .prefault({})
+  .describe('The end of the process.');
+
 const ORIGIN_MESSAGE =
   'must be "*" or an origin such as https://app.example.com, in lower case and without a slash behind it';
 const FIELD_MESSAGE = 'must be the name of a header';

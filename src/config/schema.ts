@@ -3,7 +3,7 @@
  * for editors, `trailgate check` and `docs/configuration.md` come from it.
  */
 import { z } from 'zod';
-import { connectionLimits, cors, failedAuthentication } from './listener-schema.js';
+import { connectionLimits, cors, failedAuthentication, shutdown } from './listener-schema.js';
 import { days, duration, size } from './values.js';
 
 const INSTANT_MESSAGE = 'must be an instant such as 2027-01-31T10:00:00Z';
@@ -208,6 +208,7 @@ export const configSchema = z.strictObject({
         ),
       trustedProxies: z.array(address).default([]).describe('Load balancers whose X-Forwarded-For is believed.'),
       failedAuthentication,
+      shutdown,
       limits: connectionLimits,
       cors,
     })

@@ -7,17 +7,22 @@ import type { Exchange } from './exchange.js';
 import type { Routes } from './routes.js';
 
 export class Cors {
-  readonly enabled: boolean;
-  private readonly anyOrigin: boolean;
-  private readonly origins: ReadonlySet<string>;
+  enabled = false;
+  private anyOrigin = false;
+  private origins: ReadonlySet<string> = new Set();
   /** What follows the origin in an answer to a page that is allowed. */
-  private readonly answerFields: readonly string[];
-  private readonly preflightFields: readonly string[];
+  private answerFields: readonly string[] = [];
+  private preflightFields: readonly string[] = [];
 
   constructor(
     config: CorsConfig,
     private readonly routes: Routes,
   ) {
+    this.use(config);
+  }
+
+  /** Goes by this configuration from now on. */
+  use(config: CorsConfig): void {
     this.enabled = config !== undefined;
     this.origins = new Set(config?.origins);
     this.anyOrigin = this.origins.has('*');

@@ -70,7 +70,7 @@ export async function createGatewayApplication(
   );
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   passBodiesThrough(fastify);
-  installRequestHooks(fastify, requestLog, filter, deps.cors);
+  installRequestHooks(fastify, requestLog, filter, deps.cors, deps.draining);
   const application = await NestFactory.create<NestFastifyApplication>(GatewayModule.forRoot(deps, more), adapter, {
     bodyParser: false,
     logger: false,

@@ -11,6 +11,7 @@ import { UsageRecorder } from '../quotas/usage-recorder.js';
 import { UsageReader } from '../quotas/usage.js';
 import { Backend } from './backend.js';
 import { Cors } from './cors.js';
+import type { Draining } from './draining.js';
 import { GatewayController } from './gateway.controller.js';
 import { LifeCycle } from './life-cycle.js';
 import { QuotaReport } from './quota-report.js';
@@ -29,6 +30,7 @@ export interface GatewayDependencies {
   readonly recorder: UsageRecorder;
   readonly usage: UsageReader;
   readonly forwarder: Forwarder;
+  readonly draining: Draining;
 }
 
 @Module({})

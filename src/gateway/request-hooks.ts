@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../errors.js';
 import { plainAddress } from '../keys/address-list.js';
 import type { Cors } from './cors.js';
+import type { Draining } from './draining.js';
 import type { ErrorFilter } from './error.filter.js';
 import { Exchange, type GatewayRequest } from './exchange.js';
 import { framingProblem, isHttp2, originForm } from './framing.js';
@@ -20,6 +21,7 @@ export function installRequestHooks(
   requestLog: RequestLog,
   filter: ErrorFilter,
   cors: Cors,
+  draining: Draining,
 ): void {
   fastify.decorateRequest('exchange', null);
   fastify.addHook('onRequest', (request, reply, done) => {
@@ -28,6 +30,7 @@ export function installRequestHooks(
       return;
     }
     endWithLastAnswer(reply.raw);
+    if (draining.hasBegun) reply.raw.shouldKeepAlive = false;
     const broken = framingProblem(request.raw);
     const exchange = beginExchange(request, reply, requestLog);
     (request as GatewayRequest).exchange = exchange;

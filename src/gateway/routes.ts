@@ -7,7 +7,7 @@ import type { Exchange } from './exchange.js';
 const NOT_FOUND: RouteMatch = { kind: 'not_found' };
 
 export class Routes {
-  private readonly table: OperationTable;
+  private table: OperationTable;
   readonly basePath: string;
   private readonly prefix: string;
 
@@ -15,6 +15,11 @@ export class Routes {
     this.basePath = config.file.api.basePath;
     this.prefix = `${this.basePath}/`;
     this.table = new OperationTable(config.operations, BUILT_IN_PATHS);
+  }
+
+  /** Finds these operations from now on; the base path stays. */
+  use({ operations }: Pick<Config, 'operations'>): void {
+    this.table = new OperationTable(operations, BUILT_IN_PATHS);
   }
 
   match({ path, message }: Pick<Exchange, 'path' | 'message'>): RouteMatch {

@@ -92,10 +92,12 @@ export class ApiKeyCache {
     return this.load(hash);
   }
 
-  /** What is in memory, with the limits of now: a grant ends with its month, also while the database is away. */
+  /** What is in memory, with the limits of now: a grant ends with its month, also while the database is away; plans change. */
   private current(hash: string): KnownKey | undefined {
     const key = this.known.get(hash);
-    if (key === undefined || key.limitsUntilMs === Infinity || this.clock.now() < key.limitsUntilMs) return key;
+    if (key === undefined) return undefined;
+    const isCurrent = key.limitsUntilMs === Infinity || this.clock.now() < key.limitsUntilMs;
+    if (isCurrent && key.rules === this.factory.rules) return key;
     const renewed = this.factory.build(key.record, key.checkedAtMs, key, this.clock.now());
     renewed.recheckFailed = key.recheckFailed;
     renewed.useNotedAtMs = key.useNotedAtMs;

@@ -31,11 +31,16 @@ export class FailedAttempts {
 
   /** @param perMinute failures of one address before it is throttled; 0: never. */
   constructor(
-    private readonly perMinute: number,
+    private perMinute: number,
     private readonly clock: Clock,
     private readonly log: Logger,
   ) {
     METRICS.failedAttemptAddresses.collect = () => METRICS.failedAttemptAddresses.series().set(this.windows.size);
+  }
+
+  /** So many from now on; what has been counted stays. */
+  use(perMinute: number): void {
+    this.perMinute = perMinute;
   }
 
   /** @throws Problem `too_many_failed_attempts` with `Retry-After` while the address has no attempt left. */

@@ -6,7 +6,7 @@ import { areSameLimits, effectiveLimits, hasGrantIn } from '../quotas/effective-
 import { QuotaSubject, ShadowSubject, type QuotaLimits } from '../quotas/policies.js';
 import { addressList } from './address-list.js';
 import type { ApiKeyRecord } from './api-key.js';
-import type { ScopeSet, ScopeSets } from './scopes.js';
+import { ScopeSets, type ScopeSet } from './scopes.js';
 
 export class KnownKey {
   /** When the database last confirmed the record, ms. */
@@ -24,18 +24,38 @@ export class KnownKey {
     readonly subject: QuotaSubject | undefined,
     checkedAtMs: number,
     /** When its limits change by themselves, because a grant ends; most never do. */
-    readonly limitsUntilMs = Infinity,
+    readonly limitsUntilMs: number,
+    /** The rules that it was built by. */
+    readonly rules: KeyRules,
   ) {
     this.checkedAtMs = checkedAtMs;
   }
 }
 
+/** What the running configuration says of keys; another object after each change of it. */
+export interface KeyRules {
+  readonly plans: GatewayFile['plans'];
+  readonly scopeSets: ScopeSets;
+}
+
 /** Builds known keys from records, by the plans of the running configuration. */
 export class KnownKeyFactory {
-  constructor(
-    private readonly plans: GatewayFile['plans'],
-    private readonly scopeSets: ScopeSets,
-  ) {}
+  private inForce: KeyRules;
+
+  constructor(plans: GatewayFile['plans'], scopeSets: ScopeSets) {
+    this.inForce = { plans, scopeSets };
+  }
+
+  /** Known keys that were built by other rules have to be built anew. */
+  get rules(): KeyRules {
+    return this.inForce;
+  }
+
+  /** Builds by these plans from now on. */
+  use(plans: GatewayFile['plans']): void {
+    // What an operation asks for may have changed as well.
+    this.inForce = { plans, scopeSets: new ScopeSets() };
+  }
 
   /**
    * @param checkedAtMs when the record was read.
@@ -51,16 +71,17 @@ export class KnownKeyFactory {
     const { label, endMs } = calendarOf(record.timeZone, record.billingDay).at(nowMs);
     return new KnownKey(
       record,
-      this.scopeSets.of(record.scopes),
+      this.inForce.scopeSets.of(record.scopes),
       addressList(record.allowedIps),
       this.subject(record, label, previous),
       checkedAtMs,
       hasGrantIn(record.limitChanges, label) ? endMs : Infinity,
+      this.inForce,
     );
   }
 
   private subject(record: ApiKeyRecord, label: number, previous: KnownKey | undefined): QuotaSubject | undefined {
-    const plan = this.plans[record.plan];
+    const plan = this.inForce.plans[record.plan];
     if (plan === undefined) return undefined;
     const calendar = calendarOf(record.timeZone, record.billingDay);
     const { shadow } = plan;
@@ -71,6 +92,8 @@ export class KnownKeyFactory {
       before !== undefined &&
       previous?.record.plan === record.plan &&
       before.calendar === calendar &&
+      before.onStoreLoss === plan.onRedisLoss &&
+      before.charge === plan.charge &&
       areSameLimits(before.limits, limits) &&
       isSameShadow(before.shadow, shadowLimits)
     ) {

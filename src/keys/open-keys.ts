@@ -18,6 +18,8 @@ import { ScopeSets } from './scopes.js';
 export interface Keys {
   readonly authenticator: Authenticator;
   readonly bus: InvalidationBus;
+  /** Goes by these plans from now on. */
+  use(plans: GatewayFile['plans']): void;
   /** Writes the times of use that wait, and closes connections. Never rejects. */
   stop(): Promise<void>;
 }
@@ -36,12 +38,14 @@ export interface KeyParts {
 export function openKeys({ db, clock, log, plans, redisUrl, alone }: KeyParts): Keys {
   const { bus, close } = redisUrl === undefined ? processBus(alone) : redisBus(redisUrl, clock, log);
   const lookup = new DatabaseKeyLookup(db);
-  const cache = new ApiKeyCache(lookup, new KnownKeyFactory(plans, new ScopeSets()), bus, clock);
+  const factory = new KnownKeyFactory(plans, new ScopeSets());
+  const cache = new ApiKeyCache(lookup, factory, bus, clock);
   const lastUsed = new LastUsed(lookup, log);
   lastUsed.start();
   return {
     authenticator: new Authenticator(cache, lastUsed, clock),
     bus,
+    use: (changed) => factory.use(changed),
     stop: async () => {
       await lastUsed.stop();
       close();

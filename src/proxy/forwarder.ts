@@ -3,6 +3,7 @@
  * errors; what undici would refuse is refused before it gets there, because each refusal would cost its pool a connection.
  */
 import type { IncomingMessage } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import type { GatewayFile } from '../config/schema.js';
 import { Problem } from '../errors.js';
 import { Deadlines } from './deadlines.js';
@@ -17,14 +18,43 @@ import { Upstream, type UpstreamOptions } from './upstream.js';
 const SAFE_PATH = /^\/[\x21-\xff]*$/;
 const SAFE_METHOD = /^[A-Z][A-Z-]*$/;
 
-export class Forwarder {
-  private readonly upstreams: ReadonlyMap<string, Upstream>;
-  private readonly deadlines = new Deadlines();
+/** How long calls may go on to targets that the configuration has replaced. */
+const REPLACED_TIMEOUT_MS = 3_600_000;
 
-  constructor(services: GatewayFile['services'], options: UpstreamOptions = {}) {
+export class Forwarder {
+  private upstreams: ReadonlyMap<string, Upstream>;
+  private readonly deadlines = new Deadlines();
+  /** Finish what they have. */
+  private readonly retired = new Set<Upstream>();
+
+  constructor(
+    services: GatewayFile['services'],
+    private readonly options: UpstreamOptions = {},
+  ) {
     this.upstreams = new Map(
       Object.entries(services).map(([name, config]) => [name, new Upstream(name, config, this.deadlines, options)]),
     );
+  }
+
+  /**
+   * Forwards to these services from now on. Those that have not changed keep their connections and what is known of their
+   * targets; calls to the others are finished by what they were begun with.
+   */
+  use(services: GatewayFile['services']): void {
+    const before = this.upstreams;
+    const unchanged = new Map([...before].filter(([name, { config }]) => isDeepStrictEqual(services[name], config)));
+    for (const [name, upstream] of before) if (!unchanged.has(name)) this.retire(upstream);
+    this.upstreams = new Map(
+      Object.entries(services).map(([name, config]) => [
+        name,
+        unchanged.get(name) ?? new Upstream(name, config, this.deadlines, this.options),
+      ]),
+    );
+  }
+
+  private retire(upstream: Upstream): void {
+    this.retired.add(upstream);
+    void upstream.retire(REPLACED_TIMEOUT_MS).finally(() => this.retired.delete(upstream));
   }
 
   /**
@@ -64,7 +94,7 @@ export class Forwarder {
 
   /** Every call that is under way now, WebSockets among them. */
   calls(): PendingCall[] {
-    return [...this.upstreams.values()].flatMap((upstream) => upstream.calls());
+    return [...this.upstreams.values(), ...this.retired].flatMap((upstream) => upstream.calls());
   }
 
   /** Names of the services that have no target in service. */
@@ -74,7 +104,8 @@ export class Forwarder {
 
   /** Lets calls under way finish, at most `timeoutMs`, and closes every connection. */
   async close(timeoutMs: number): Promise<void> {
-    await Promise.all([...this.upstreams.values()].map((upstream) => upstream.close(timeoutMs)));
+    const all = [...this.upstreams.values(), ...this.retired];
+    await Promise.all(all.map((upstream) => upstream.close(timeoutMs)));
     this.deadlines.stop();
   }
 }

@@ -55,6 +55,13 @@ export class UpstreamMetrics {
     METRICS.upstreamRefusals.series(this.service, reason).inc();
   }
 
+  /** Targets that are no longer there. */
+  hideTargets(targets: readonly CountedTarget[]): void {
+    for (const { label } of targets) {
+      for (const state of STATES) METRICS.upstreamTargets.series(this.service, label, state).set(0);
+    }
+  }
+
   /** How many addresses of each target are in which state. */
   showTargets(targets: readonly CountedTarget[]): void {
     for (const { label, endpoints } of targets) {

@@ -24,6 +24,9 @@ export interface UpstreamOptions {
   readonly resolveIntervalMs?: number;
 }
 
+/** How often a retired service is asked whether its last call is over. */
+const RETIRED_CHECK_INTERVAL_MS = 250;
+
 export class Upstream {
   readonly targets: readonly Target[];
   readonly metrics: UpstreamMetrics;
@@ -37,6 +40,7 @@ export class Upstream {
   /** Calls that one account may have under way; below it nobody has to be counted. */
   private accountCalls = 1;
   private readonly accountWaiting: number;
+  private isRetired = false;
 
   constructor(
     readonly name: string,
@@ -142,6 +146,18 @@ export class Upstream {
     return calls;
   }
 
+  /** Gets no new calls, and is closed when those that it has are over; cut off after `timeoutMs`. */
+  async retire(timeoutMs: number): Promise<void> {
+    this.isRetired = true;
+    for (const target of this.targets) target.stop();
+    this.metrics.hideTargets(this.targets);
+    const untilMs = performance.now() + timeoutMs;
+    while (this.calls().length > 0 && performance.now() < untilMs) {
+      await new Promise((resolve) => setTimeout(resolve, RETIRED_CHECK_INTERVAL_MS).unref());
+    }
+    await this.close(0);
+  }
+
   /** Closes idle connections and waits for the others, at most `timeoutMs`. */
   async close(timeoutMs: number): Promise<void> {
     for (const target of this.targets) target.stop();
@@ -237,7 +253,7 @@ export class Upstream {
     const { connections, accountShare } = config;
     this.accountCalls =
       accountShare === 1 ? Infinity : Math.max(1, Math.ceil(balancer.available.length * connections * accountShare));
-    this.metrics.showTargets(this.targets);
+    if (!this.isRetired) this.metrics.showTargets(this.targets);
     while (!this.isAvailable && waiting.first !== undefined) {
       const call = waiting.first;
       this.leave(call);

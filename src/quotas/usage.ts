@@ -49,11 +49,16 @@ export interface UsageRowsReport extends UsageReport {
 
 export class UsageReader {
   constructor(
-    private readonly plans: GatewayFile['plans'],
+    private plans: GatewayFile['plans'],
     private readonly storage: QuotaStorage,
     readonly rows: UsageRows,
     private readonly clock: Clock,
   ) {}
+
+  /** Reads by these plans from now on. */
+  use(plans: GatewayFile['plans']): void {
+    this.plans = plans;
+  }
 
   /**
    * The rows that parameters ask for, in the calendar of an account; undefined where they ask for none.

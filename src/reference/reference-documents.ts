@@ -16,10 +16,16 @@ export class ReferenceDocuments {
 
   /** @param publicUrl Asked at each request: with port 0 it is known only once the server listens. */
   constructor(
-    private readonly config: Config,
+    private config: Config,
     readonly publicUrl: () => string,
     private readonly clock: Clock,
   ) {}
+
+  /** Describes this configuration from now on. */
+  use(config: Config): void {
+    this.config = config;
+    this.cached = undefined;
+  }
 
   get title(): string {
     return this.config.file.api.title;

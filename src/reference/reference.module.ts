@@ -14,12 +14,20 @@ export interface ReferenceOptions {
 
 export class ReferenceModule {
   static forRoot(config: Config, options: ReferenceOptions = {}): DynamicModule {
-    const publicUrl = options.publicUrl ?? (() => config.publicUrl);
-    const documents = new ReferenceDocuments(config, publicUrl, options.clock ?? systemClock);
+    return ReferenceModule.of(referenceDocuments(config, options), config.file.api.basePath);
+  }
+
+  /** @param documents what is shown; whoever holds them may give them another configuration later. */
+  static of(documents: ReferenceDocuments, basePath: string): DynamicModule {
     return {
       module: ReferenceModule,
-      controllers: [ReferenceController, createOpenApiController(config.file.api.basePath)],
+      controllers: [ReferenceController, createOpenApiController(basePath)],
       providers: [{ provide: ReferenceDocuments, useValue: documents }],
     };
   }
+}
+
+/** The documents of a configuration. */
+export function referenceDocuments(config: Config, options: ReferenceOptions = {}): ReferenceDocuments {
+  return new ReferenceDocuments(config, options.publicUrl ?? (() => config.publicUrl), options.clock ?? systemClock);
 }

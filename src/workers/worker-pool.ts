@@ -76,6 +76,11 @@ export class WorkerPool {
     return mergeMetrics([own, ...texts, this.departed]);
   }
 
+  /** Passes a signal on, such as SIGHUP. */
+  signal(name: NodeJS.Signals): void {
+    for (const { worker } of this.members.values()) worker.process.kill(name);
+  }
+
   /** Ends every worker in order; kills what is left after `timeoutMs`. */
   async stop(timeoutMs: number): Promise<void> {
     this.stopping = true;

@@ -13,6 +13,7 @@ import { KnownKeyFactory, type KnownKey } from '../../keys/known-key.js';
 import { scopeProblem } from '../../keys/scope-problem.js';
 import { ScopeSets } from '../../keys/scopes.js';
 import { BUILT_IN_PATHS } from '../../proxy/built-in-paths.js';
+import { endingOf, endProblem } from '../../proxy/ending.js';
 import { OperationTable } from '../../proxy/operation-table.js';
 import { routeProblem } from '../../proxy/route-problem.js';
 import { preview, type Preview } from '../../quotas/preview.js';
@@ -48,14 +49,21 @@ interface Found {
 }
 
 export class Explainer {
-  private readonly table: OperationTable;
-  private readonly factory: KnownKeyFactory;
+  private table!: OperationTable;
+  private factory!: KnownKeyFactory;
+  private config!: Pick<Config, 'file' | 'operations'>;
 
   constructor(
-    private readonly config: Pick<Config, 'file' | 'operations'>,
+    config: Pick<Config, 'file' | 'operations'>,
     private readonly quotas: Pick<QuotaStorage, 'read' | 'readShadow'>,
     private readonly clock: Clock,
   ) {
+    this.use(config);
+  }
+
+  /** Explains by this configuration from now on. */
+  use(config: Pick<Config, 'file' | 'operations'>): void {
+    this.config = config;
     this.table = new OperationTable(config.operations);
     this.factory = new KnownKeyFactory(config.file.plans, new ScopeSets());
   }
@@ -103,14 +111,10 @@ export class Explainer {
     return match.kind === 'operation' ? this.living(match.operation, nowMs) : { problem: routeProblem(match, whole) };
   }
 
-  /** RFC 8594: after its sunset the version answers nothing. */
   private living(operation: Operation, nowMs: number): Found {
-    const { sunset } = this.config.file.api;
-    if (sunset === null || nowMs < Date.parse(sunset)) return { operation };
-    return {
-      operation,
-      problem: new Problem('operation_sunset', { detail: 'This version of the API has been retired.' }),
-    };
+    const ending = endingOf(operation, this.config.file.api, () => '');
+    const problem = ending === undefined ? undefined : endProblem(ending, nowMs);
+    return problem === undefined ? { operation } : { operation, problem };
   }
 
   private async counts({ subject }: KnownKey, cost: number): Promise<{ live?: Preview; shadow?: Preview }> {

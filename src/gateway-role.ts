@@ -1,0 +1,131 @@
+/** The gateway role: the public listener in this process, or in as many workers as were asked for; and its end without a lost request. */
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { systemClock } from './clock.js';
+import { publicUrlOf } from './config/load.js';
+import { setErrorsUrl } from './errors.js';
+import { Cors } from './gateway/cors.js';
+import type { Draining } from './gateway/draining.js';
+import { createGatewayApplication } from './gateway/gateway.application.js';
+import { LifeCycle } from './gateway/life-cycle.js';
+import { LiveStreams } from './gateway/live-streams.js';
+import { Routes } from './gateway/routes.js';
+import { FailedAttempts } from './keys/failed-attempts.js';
+import { announce, listenQuietly, refuseTakenPort } from './listen.js';
+import type { Log } from './log.js';
+import type { Domain } from './open-domain.js';
+import { ReferenceModule, referenceDocuments } from './reference/reference.module.js';
+import type { Processes } from './roles.js';
+import type { Shutdown } from './shutdown.js';
+import { StartError } from './start-error.js';
+import { WorkerPool } from './workers/worker-pool.js';
+
+/** A worker takes down the rest of what it has when it has drained. */
+const WORKER_STOP_MARGIN_MS = 10_000;
+const PHASE_MARGIN_MS = 1_000;
+const IDLE_SWEEP_INTERVAL_MS = 100;
+
+/** The pool starts after the admin listener, which shows it. */
+export interface PoolHolder {
+  current: WorkerPool | undefined;
+}
+
+/** In this process, or in as many workers as were asked for. */
+export async function startGatewayRole(
+  domain: Domain,
+  { workers, workerArgs, isWorker }: Processes,
+  holder: PoolHolder,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<string> {
+  if (isWorker) return startGateway(domain, true, log, shutdown);
+  if (workers === 1) {
+    const url = await startGateway(domain, false, log, shutdown);
+    announce('gateway', url, log);
+    return url;
+  }
+  await refuseTakenPort('gateway', domain.config.current.file.gateway);
+  try {
+    const { pool, gatewayUrl } = await WorkerPool.start(workers, workerArgs, log.logger);
+    holder.current = pool;
+    process.on('SIGHUP', () => pool.signal('SIGHUP'));
+    const { delay = 0, drain } = domain.config.current.file.gateway.shutdown;
+    const timeoutMs = delay + drain + WORKER_STOP_MARGIN_MS;
+    shutdown.add('stop workers', () => pool.stop(timeoutMs), timeoutMs + PHASE_MARGIN_MS);
+    announce('gateway', gatewayUrl, log);
+    return gatewayUrl;
+  } catch (error) {
+    throw new StartError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function startGateway(
+  { config, keys, quotas, usage, forwarder }: Domain,
+  isWorker: boolean,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<string> {
+  if (forwarder === undefined) throw new Error('a process without backends cannot be a gateway');
+  const { file } = config.current;
+  let boundPort = file.gateway.port;
+  const publicUrl = (): string => publicUrlOf(config.current.file, boundPort);
+  const routes = new Routes(config.current);
+  const cors = new Cors(file.gateway.cors, routes);
+  const lifeCycle = new LifeCycle(config.current, publicUrl, systemClock);
+  const failedAttempts = new FailedAttempts(file.gateway.failedAuthentication.perMinute, systemClock, log.logger);
+  const documents = referenceDocuments(config.current, { publicUrl });
+  const deps = {
+    config: config.current,
+    routes,
+    cors,
+    lifeCycle,
+    authenticator: keys.authenticator,
+    failedAttempts,
+    quotas: quotas.storage,
+    recorder: quotas.recorder,
+    usage,
+    forwarder,
+    draining: { hasBegun: false },
+  };
+  config.onChange((changed) => {
+    routes.use(changed);
+    cors.use(changed.file.gateway.cors);
+    lifeCycle.use(changed);
+    failedAttempts.use(changed.file.gateway.failedAuthentication.perMinute);
+    documents.use(changed);
+    setErrorsUrl(`${publicUrl()}/docs/errors/`);
+  });
+  const gateway = await createGatewayApplication(deps, log, [ReferenceModule.of(documents, routes.basePath)]);
+  const live = new LiveStreams(() => forwarder.calls(), keys.authenticator);
+  live.follow(keys.bus);
+  shutdown.add('let go of streams', async () => live.stop());
+  const { delay = 0, drain } = file.gateway.shutdown;
+  shutdown.add('drain gateway', () => drainGateway(gateway), drain);
+  shutdown.add('readiness off', () => announceEnd(deps.draining, delay), delay + PHASE_MARGIN_MS);
+  const scheme = file.gateway.tls === undefined ? 'http' : 'https';
+  // Elsewhere node:cluster hands the connections out.
+  const shared = isWorker && process.platform === 'linux';
+  const { url, port } = await listenQuietly(gateway, 'gateway', file.gateway, scheme, shared);
+  boundPort = port;
+  setErrorsUrl(`${publicUrl()}/docs/errors/`);
+  return url;
+}
+
+/**
+ * `/readyz` says 503 already. Until the load balancer has seen it, requests that still come are served, and each answer asks its
+ * client not to use the connection again: when the listener closes, nobody is about to send on one.
+ */
+async function announceEnd(draining: Draining, delayMs: number): Promise<void> {
+  draining.hasBegun = true;
+  if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+/** Ends with the last answer. Node closes the connections that are idle now; those that become so would be kept alive. */
+async function drainGateway(gateway: NestFastifyApplication): Promise<void> {
+  const server = gateway.getHttpServer();
+  const timer = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_INTERVAL_MS);
+  try {
+    await gateway.close();
+  } finally {
+    clearInterval(timer);
+  }
+}
