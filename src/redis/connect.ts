@@ -84,8 +84,7 @@ function connectOne(address: Exclude<RedisAddress, { mode: 'cluster' }>, options
     name: masterName,
     role: 'master',
     db,
-    // A Sentinel that says of a failover is believed at once; the old master may still answer to somebody.
-    failoverDetector: true,
+    // Not ioredis's failoverDetector: what it hears while a connection is being made ends the client for good.
     sentinelRetryStrategy: (attempt) => Math.min(attempt * 50, 500),
     sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
     enableTLSForSentinelMode: tls,
