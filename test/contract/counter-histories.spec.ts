@@ -71,6 +71,13 @@ function seenOf(decision: QuotaDecision): Expected {
   return { admitted, used, violated, keyMinuteResetMs, accountMinuteResetMs, retryAtMs };
 }
 
+/** Equal requests as the store has decided them one after the other: while there is room they are admitted. */
+function inOrder(decisions: readonly QuotaDecision[]): QuotaDecision[] {
+  return decisions.toSorted(
+    (one, other) => Number(other.admitted) - Number(one.admitted) || one.used.accountMonth - other.used.accountMonth,
+  );
+}
+
 let account = 0;
 
 /** Plays a history on a store and on the model; throws at the first answer that differs. */
@@ -93,7 +100,8 @@ async function play(store: CounterStore, clock: TestClock, { beginMs, limits: fi
       case 'request': {
         const subject = subjects[each.key]!;
         const asked = Array.from({ length: each.count }, () => store.decide(subject, each.cost));
-        for (const decision of await Promise.all(asked)) {
+        // Those of one moment have no order: the first ones may wait for the database that the next ones no longer need.
+        for (const decision of inOrder(await Promise.all(asked))) {
           const { entry, expected } = model.decide(subject.keyId, subject.limits, each.cost, clock.now());
           deepStrictEqual(seenOf(decision), expected);
           if (entry !== undefined) givable.push({ entry, subject, decision });
