@@ -117,6 +117,10 @@ function missing(count: CounterRow, row: Sums): number {
   return Math.max(0, count.used - (row.recorded - row.derived));
 }
 
+/**
+ * What stands beside counters. Where a billing day was moved back, a count goes on under its label while the calendar says an earlier
+ * one: what it counts is recorded under that, and belongs to it all the same.
+ */
 async function sumsOf(
   db: Kysely<Tables>,
   kind: DatabaseHandle['kind'],
@@ -126,7 +130,8 @@ async function sumsOf(
   const { rows } = await sql<Sums>`
     select name.account_id, name.api_key_id, name.period, account.time_zone, counter.set_at,
       cast(coalesce(sum(usage.cost), 0) as bigint) as recorded,
-      cast(coalesce(sum(case when usage.operation = '' and usage.outcome = ${UNRECORDED} then usage.cost else 0 end), 0)
+      cast(coalesce(sum(case when usage.period = name.period and usage.operation = ''
+        and usage.outcome = ${UNRECORDED} then usage.cost else 0 end), 0)
         as bigint) as derived
     from ${jsonRows(kind, COLUMNS, names, 'name')}
     join account on account.id = name.account_id
@@ -137,7 +142,7 @@ async function sumsOf(
       union all
       select account_id, api_key_id, period, day, operation, '', cost from usage_in_flight
     ) as usage on usage.account_id = name.account_id and usage.api_key_id = name.api_key_id
-      and usage.period = name.period and usage.day >= name.period
+      and usage.period <= name.period and usage.day >= name.period
     group by name.account_id, name.api_key_id, name.period, account.time_zone, counter.set_at
   `.execute(db);
   return rows;

@@ -143,4 +143,26 @@ describeWithRedis.each(DATABASE_KINDS)('a sweep of usage on %s', (kind) => {
     await sweeper().reconcile(0, FLUSH_MS);
     expect(await costs()).toMatchObject({ unrecorded: 4 });
   });
+
+  it('charges nothing twice where the billing day was moved back', async () => {
+    const living = await openNode();
+    living.start(FLUSH_MS);
+    const today = new Date(systemClock.now()).getUTCDate();
+    const before = subjectWith({}, { billingDay: today });
+    const after = subjectWith({}, { billingDay: today === 1 ? 15 : 1 });
+    await serve(living, 3, before);
+    await isWritten();
+    await database.db.updateTable('account').set({ billing_day: after.calendar.billingDay }).execute();
+    // The running count goes on under the label that it has; what is served is of the month that the calendar says.
+    await serve(living, 4, after);
+    await sweeper().reconcile(0, FLUSH_MS);
+    await sweeper().reconcile(0, FLUSH_MS);
+    expect(await costs()).toEqual({ success: 7 });
+    // What nobody recorded is found all the same, also where the day is moved to and fro.
+    await serve(await openNode(), 5, after);
+    await database.db.updateTable('account').set({ billing_day: before.calendar.billingDay }).execute();
+    await serve(living, 1, before);
+    await sweeper().reconcile(0, FLUSH_MS);
+    expect(await costs()).toEqual({ success: 8, unrecorded: 5 });
+  });
 });
