@@ -13,6 +13,7 @@ import { quantile, SteadyLoad, type Sample } from '../support/steady-load.js';
 const PER_SECOND = 500;
 const BEFORE_MS = 2_000;
 const FROZEN_MS = 3_000;
+const FLUSH_MS = 200;
 /** The stated deadline of a decision (docs/failure-modes.md), and when the breaker is open for certain on a busy machine. */
 const DEADLINE_MS = 50;
 const OPEN_AFTER_MS = 300;
@@ -41,7 +42,7 @@ describeWithOwnRedis('Redis stopped under load', () => {
     [backend, redis] = await Promise.all([startBackend(json({ ok: true })), startRedis()]);
     const shared = {
       backend: backend.url,
-      config: { plans: PLANS, usage: { flushInterval: '200ms' } },
+      config: { plans: PLANS, usage: { flushInterval: `${FLUSH_MS}ms` } },
       env: { REDIS_URL: redis.url },
     };
     const first = await startTrailgate(shared);
@@ -73,7 +74,6 @@ describeWithOwnRedis('Redis stopped under load', () => {
   });
 
   const countOf = ({ logs }: RunningTrailgate, name: string) => logs().filter(({ event }) => event === name).length;
-  const isLoss = ({ event }: Record<string, unknown>) => event === 'quota_store_lost';
   // More than once where the machine was too busy for Redis's deadline.
   const isBack = (gateway: RunningTrailgate) =>
     countOf(gateway, 'quota_store_back') === countOf(gateway, 'quota_store_lost');
@@ -112,17 +112,16 @@ describeWithOwnRedis('Redis stopped under load', () => {
     expect(statusesOf(whileOpen('closed'))).toEqual([503]);
   });
 
-  it('a limit that is used up in between is exceeded by no more than what was left, once for each other node', () => {
-    // The first loss, also where the machine was too busy for the deadline before Redis was stopped.
-    const lostAtMs = Math.min(...gateways.map(({ logs }) => Date.parse(String(logs().find(isLoss)?.['time']))));
-    const answeredBefore = ({ atMs, tookMs }: Sample) => atMs + tookMs < lostAtMs - performance.timeOrigin;
-    const before = load
-      .between(0, Infinity, 'tight')
-      .filter((sample) => sample.status === 200 && answeredBefore(sample));
-    expect(admitted('tight')).toBeGreaterThanOrEqual(TIGHT_LIMIT);
-    expect(admitted('tight')).toBeLessThanOrEqual(
-      TIGHT_LIMIT + (gateways.length - 1) * (TIGHT_LIMIT - before.length + 10),
+  it('a limit that is used up in between is exceeded by no more than one flush interval holds', () => {
+    // For each loss of a node; there is more than one where the machine was too busy for the deadline.
+    const losses = gateways.reduce((sum, gateway) => sum + countOf(gateway, 'quota_store_lost'), 0);
+    const inAnInterval = ((PER_SECOND / (NAMES.length + 1)) * FLUSH_MS) / 1_000;
+    const over = admitted('tight') - TIGHT_LIMIT;
+    process.stderr.write(
+      `Redis stopped: ${over} over a limit of ${TIGHT_LIMIT}, stated are ${inAnInterval} for each loss\n`,
     );
+    expect(over).toBeGreaterThanOrEqual(0);
+    expect(over).toBeLessThanOrEqual(losses * inAnInterval);
     expect(load.samples.findLast(({ name }) => name === 'tight')?.status).toBe(429);
   });
 
