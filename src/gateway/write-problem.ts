@@ -30,7 +30,8 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
   ];
   // In HTTP/2 a body has a stream of its own.
   if (!message.complete && hasUnreadBody(message) && !isHttp2(message)) {
-    if (isSmall(message)) {
+    // What has not come in time will not come now.
+    if (problem.status !== 408 && isSmall(message)) {
       discardRest(message);
     } else {
       head.push('Connection', 'close');

@@ -45,6 +45,9 @@ interface Unanswered {
 
 export class DecideQueue {
   private pending: Group[] = [];
+  /** Accounts whose counters are being created, with how many groups wait for that; and what waits behind those. */
+  private readonly seeding = new Map<string, number>();
+  private held: Group[] = [];
   private inFlight = false;
   private unanswered: Unanswered[] = [];
   private readonly nodeId = randomBytes(9).toString('base64url');
@@ -101,7 +104,8 @@ export class DecideQueue {
   private async send(): Promise<void> {
     this.inFlight = true;
     while (this.pending.length > 0) {
-      const batch = this.takeBatch();
+      const batch = this.seeding.size === 0 ? this.takeBatch() : this.takeBatch().filter((group) => !this.holds(group));
+      if (batch.length === 0) continue;
       if (this.isCluster) await Promise.all(bySlot(batch).map((part) => this.decideBatch(part)));
       else await this.decideBatch(batch);
     }
@@ -116,6 +120,13 @@ export class DecideQueue {
       // Whoever gathered meanwhile would wait for the same deadline again.
       for (const group of [...batch, ...this.takeAll()]) group.fail(error, this.settling);
     }
+  }
+
+  /** Puts a group aside whose account is being seeded, for as long as that takes. */
+  private holds(group: Group): boolean {
+    if (!this.seeding.has(group.subject.accountId)) return false;
+    this.held.push(group);
+    return true;
   }
 
   private takeAll(): Group[] {
@@ -190,15 +201,22 @@ export class DecideQueue {
 
   /** A counter was missing: a new account or an emptied Redis. Its month comes from the database before anything counts. */
   private async seedAndAskAgain(group: Group): Promise<void> {
+    const { accountId } = group.subject;
+    this.seeding.set(accountId, (this.seeding.get(accountId) ?? 0) + 1);
     try {
       if (group.seeded >= SEED_ATTEMPTS) throw new Error('counters vanish right after they are created');
       await this.seed(group);
+      group.seeded += 1;
+      this.held.push(group);
     } catch (error) {
       group.fail(error, this.settling);
-      return;
     }
-    group.seeded += 1;
-    this.pending.push(group);
+    const others = (this.seeding.get(accountId) ?? 1) - 1;
+    if (others > 0) this.seeding.set(accountId, others);
+    else this.seeding.delete(accountId);
+    // Those that came first are decided first: what a burst finds must not depend on when its counters were created.
+    this.pending.unshift(...this.held.toSorted((one, other) => one.order - other.order));
+    this.held = [];
     if (!this.inFlight) void this.send();
   }
 }

@@ -17,11 +17,15 @@ export const PLAIN_SETTLING: Settling = {
   },
 };
 
+let groups = 0;
+
 /** Equal requests that wait for one decision. */
 export class Group {
   /** Resolve and reject of each, in turn. */
   readonly waiting: ((answer: never) => void)[] = [];
   seeded = 0;
+  /** Grows from group to group. */
+  readonly order = ++groups;
   /** The month that it is asked about; set when it is sent. */
   period: MonthPeriod = { label: 0, startMs: 0, endMs: 0 };
   /** Before the first of them: the subject's own moves on while they wait. */

@@ -217,7 +217,11 @@ async function dumpRedis(url: string): Promise<string> {
   const client = new Redis(url);
   const found: string[] = [];
   for (const name of await client.keys('*')) {
-    const read = { string: () => client.get(name), hash: () => client.hgetall(name) }[await client.type(name)];
+    const read = {
+      string: () => client.get(name),
+      hash: () => client.hgetall(name),
+      zset: () => client.zrange(name, '0', '-1'),
+    }[await client.type(name)];
     if (read === undefined) throw new Error(`a kind of key that this test does not read: ${name}`);
     found.push(name, JSON.stringify(await read()));
   }

@@ -13,7 +13,7 @@ export const usageQuerySchema = z.strictObject({
     .optional()
     .meta({ description: 'A key of the account; adds its own windows, and only its rows are in `data`.' }),
   group_by: text.meta({
-    description: `Adds \`data\`: sums by some of ${ALL_GROUPS.join(', ')}, with commas between them.`,
+    description: `Adds \`data\`, sums by some of ${ALL_GROUPS.join(', ')}, with commas between them.`,
   }),
   from: text.meta({
     description: `First day of \`data\`, 2026-11-01; without it the first day of the period. At most ${LONGEST_SPAN_DAYS} days before \`to\`.`,
@@ -26,7 +26,7 @@ export const usageQuerySchema = z.strictObject({
   shadow: z
     .enum(['true', 'false'], 'must be true or false')
     .optional()
-    .meta({ description: '`true`: `data` counts the requests that shadow limits of the plan would have refused.' }),
+    .meta({ description: 'With `true`, `data` counts the requests that shadow limits of the plan would have refused.' }),
   format: z
     .enum(['json', 'csv'], 'must be json or csv')
     .optional()
