@@ -1,6 +1,6 @@
 /** Nodes that cannot hear each other hand out together what was left, not each of them. */
 import { describe, expect, it } from '@jest/globals';
-import { FixedMonths, subjectWith, UTC_MONTHS } from '../../test/support/quotas.js';
+import { FixedMonths, subjectWith, UTC_MONTHS, type SubjectOptions } from '../../test/support/quotas.js';
 import { TestClock } from '../../test/support/stores.js';
 import { LocalShare, shareOf } from './local-share.js';
 import type { QuotaCounts, QuotaDecision, QuotaLimits, QuotaSubject } from './policies.js';
@@ -13,14 +13,20 @@ describe('the share of a node', () => {
   const clock = new TestClock(START_MS);
   const months = new FixedMonths();
 
-  function nodes(count: number): LocalShare[] {
-    return Array.from(
-      { length: count },
-      (_, rank) => new LocalShare(new ProcessCounters(clock, months, 'local'), months, () => ({ count, rank }), clock),
-    );
+  function nodes(count: number, last?: QuotaSubject): LocalShare[] {
+    return Array.from({ length: count }, (_, rank) => {
+      const counters = new ProcessCounters(clock, months, 'local');
+      return new LocalShare(
+        counters,
+        months,
+        () => ({ count, rank }),
+        clock,
+        () => last,
+      );
+    });
   }
-  function seen(limits: Partial<QuotaLimits>, counts: Partial<QuotaCounts>): QuotaSubject {
-    const subject = subjectWith(limits);
+  function seen(limits: Partial<QuotaLimits>, counts: Partial<QuotaCounts>, of: SubjectOptions = {}): QuotaSubject {
+    const subject = subjectWith(limits, of);
     subject.lastSeen = { ...NONE, ...counts };
     subject.lastSeenAtMs = clock.now();
     subject.lastSeenMonth = UTC_MONTHS.at(clock.now()).label;
@@ -114,5 +120,53 @@ describe('the share of a node', () => {
     const subject = seen({ accountMonth: 100 }, { accountMonth: 60 });
     expect(await admittedBy(node!, subject)).toBe(40);
     expect((await decide(node!, subject)).ofShare).toBeUndefined();
+  });
+
+  it.each([1, 2])(
+    'of an account begins where the key left it that was used last, on one of %d nodes',
+    async (count) => {
+      const limits = { accountMonth: 100 };
+      const quiet = seen(limits, { accountMonth: 10 });
+      clock.advance(600_000);
+      const busy = seen(limits, { accountMonth: 90 }, { keyId: 'key_2' });
+      const [node] = nodes(count);
+      expect((await decide(node!, quiet)).admitted).toBe(true);
+      expect(1 + (await admittedBy(node!, busy)) + (await admittedBy(node!, quiet))).toBe(10 / count);
+      // Also where that key is not used any more, but its counts have not been written yet.
+      const [other] = nodes(count, busy);
+      expect((await admittedBy(other!, quiet)) + (await admittedBy(other!, busy))).toBe(10 / count);
+      const [third] = nodes(count, busy);
+      expect(await admittedBy(third!, subjectWith(limits, { keyId: 'key_3' }))).toBe(10 / count);
+    },
+  );
+
+  it('of an account that another key used meanwhile shrinks to what the database knows, also on a node that is alone', async () => {
+    const [node] = nodes(1);
+    const subject = seen({ accountMonth: 100 }, { accountMonth: 10 });
+    clock.advance(60_000);
+    months.used = { account: 80, key: 10 };
+    expect((await decide(node!, subject)).admitted).toBe(true);
+    await new Promise(setImmediate);
+    expect(await admittedBy(node!, subject)).toBe(19);
+    const refused = await decide(node!, subject);
+    expect([refused.used.accountMonth, refused.ofShare, refused.retryAtMs]).toEqual([
+      100,
+      undefined,
+      refused.period.endMs,
+    ]);
+    months.used = { account: 0, key: 0 };
+  });
+
+  it('shrinks so for each of very many that come back at once', async () => {
+    const [node] = nodes(1);
+    const all = Array.from({ length: 200 }, (_, index) =>
+      seen({ accountMonth: 100 }, { accountMonth: 10 }, { accountId: `acc_${index}`, keyId: `key_${index}` }),
+    );
+    clock.advance(60_000);
+    months.used = { account: 80, key: 10 };
+    await Promise.all(all.map((subject) => decide(node!, subject)));
+    const admitted = await Promise.all(all.map((subject) => admittedBy(node!, subject)));
+    expect(new Set(admitted)).toEqual(new Set([19]));
+    months.used = { account: 0, key: 0 };
   });
 });

@@ -42,6 +42,14 @@ interface Base {
   readonly minute: number;
   /** When those have left the window. */
   readonly minuteUntilMs: number;
+  /** Whether it was seen so long ago that the database may know more, and has not been asked. */
+  isStale: boolean;
+}
+
+/** What a node last knew of a key and its account, and when, ms. */
+interface Seen {
+  readonly counts: QuotaCounts;
+  readonly atMs: number;
 }
 
 export class LocalShare {
@@ -55,16 +63,20 @@ export class LocalShare {
     private readonly source: MonthSource,
     private readonly place: () => NodePlace,
     private readonly clock: Clock,
+    /** Of the keys of an account whose counts the database does not have yet, the one that saw the account last. */
+    private readonly lastOf: (accountId: string) => QuotaSubject | undefined = () => undefined,
   ) {}
 
   /** Judges a request by this node's share. Waits for the database where the subject was not seen this month. Never rejects. */
   decide(subject: QuotaSubject, cost: number, period: MonthPeriod): QuotaDecision | Promise<QuotaDecision> {
     const account = this.accounts.get(subject.accountId);
     const key = this.keys.get(subject.keyId);
-    if (account !== undefined && key !== undefined) return this.judge(subject, cost, account, key);
+    if (account !== undefined && key !== undefined) {
+      if (key.isStale) this.refresh(subject, period, key);
+      return this.judge(subject, cost, account, key);
+    }
     if (subject.lastSeenMonth === period.label && subject.lastSeen !== undefined) {
-      this.begin(subject, subject.lastSeen, subject.lastSeenAtMs, period);
-      if (this.clock.now() - subject.lastSeenAtMs > SEEN_LATELY_MS) this.refresh(subject, period);
+      this.begin(subject, { counts: subject.lastSeen, atMs: subject.lastSeenAtMs }, period);
       return this.decide(subject, cost, period);
     }
     return this.asking
@@ -73,7 +85,8 @@ export class LocalShare {
           .usedInMonth(subject.accountId, subject.keyId, period)
           .catch(() => ({ account: 0, key: 0 }));
         const counts = { keyMinute: 0, accountMinute: 0, accountMonth: used.account, keyMonth: used.key };
-        this.begin(subject, counts, this.clock.now(), period);
+        // As old as it may be: another key of the account may know more.
+        this.begin(subject, { counts, atMs: this.clock.now() - SEEN_LATELY_MS }, period);
       })
       .then(() => this.decide(subject, cost, period));
   }
@@ -89,20 +102,36 @@ export class LocalShare {
     this.counters.clear();
   }
 
-  private begin(subject: QuotaSubject, seen: QuotaCounts, seenAtMs: number, { label, ...rest }: MonthPeriod): void {
-    this.counters.seedFrom(subject, seen, seenAtMs, { label, ...rest });
-    const minuteUntilMs = (Math.floor(seenAtMs / 1_000) + MINUTE_BUCKETS) * 1_000;
-    const base = (month: number, minute: number): Base => ({ label, counted: month, month, minute, minuteUntilMs });
-    if (!this.accounts.has(subject.accountId))
-      this.accounts.set(subject.accountId, base(seen.accountMonth, seen.accountMinute));
-    if (!this.keys.has(subject.keyId)) this.keys.set(subject.keyId, base(seen.keyMonth, seen.keyMinute));
+  private begin(subject: QuotaSubject, seen: Seen, period: MonthPeriod): void {
+    const { accountId, keyId } = subject;
+    const known = this.accounts.get(accountId);
+    // Each key saw the account with its own last request; whichever was last is right.
+    const ofAccount = known === undefined ? this.latest(accountId, seen, period) : seen;
+    this.counters.seedFrom(subject, ofAccount, seen, period);
+    if (known === undefined) {
+      const { accountMonth, accountMinute } = ofAccount.counts;
+      this.accounts.set(accountId, baseOf(period, accountMonth, accountMinute, ofAccount.atMs));
+    } else {
+      raise(known, period, seen.counts.accountMonth);
+    }
+    if (!this.keys.has(keyId)) {
+      const base = baseOf(period, seen.counts.keyMonth, seen.counts.keyMinute, seen.atMs);
+      base.isStale = this.clock.now() - seen.atMs > SEEN_LATELY_MS;
+      this.keys.set(keyId, base);
+    }
   }
 
-  /** Other nodes may have used more since: the database knows up to its last flush. No request waits for it. */
-  private refresh(subject: QuotaSubject, period: MonthPeriod): void {
-    const isAlone = this.place().count === 1;
+  private latest(accountId: string, seen: Seen, { label }: MonthPeriod): Seen {
+    const last = this.lastOf(accountId);
+    if (last?.lastSeen === undefined || last.lastSeenMonth !== label || last.lastSeenAtMs <= seen.atMs) return seen;
+    return { counts: last.lastSeen, atMs: last.lastSeenAtMs };
+  }
+
+  /** Other nodes, or other keys, may have used more since: the database knows up to its last flush. No request waits for it. */
+  private refresh(subject: QuotaSubject, period: MonthPeriod, key: Base): void {
     const hasMonth = subject.limits.accountMonth !== Infinity || subject.limits.keyMonth !== Infinity;
-    if (isAlone || !hasMonth || this.refreshes >= MOST_REFRESHES) return;
+    if (!hasMonth || this.refreshes >= MOST_REFRESHES) return;
+    key.isStale = false;
     this.refreshes += 1;
     this.source
       .usedInMonth(subject.accountId, subject.keyId, period)
@@ -118,7 +147,8 @@ export class LocalShare {
 
   private judge(subject: QuotaSubject, cost: number, account: Base, key: Base): QuotaDecision | Promise<QuotaDecision> {
     const place = this.place();
-    if (place.count === 1) return this.counters.decide(subject, cost);
+    const isAll = place.count === 1 && account.month === account.counted && key.month === key.counted;
+    if (isAll) return this.counters.decide(subject, cost);
     const { limits } = subject;
     const share = this.shareOf(limits, account, key, subject.calendar.at(this.clock.now()).label, place);
     const ofShare = Object.create(subject, { limits: { value: share } }) as QuotaSubject;
@@ -141,6 +171,11 @@ export class LocalShare {
       keyMonth: month(limits.keyMonth, key),
     };
   }
+}
+
+function baseOf({ label }: MonthPeriod, month: number, minute: number, seenAtMs: number): Base {
+  const minuteUntilMs = (Math.floor(seenAtMs / 1_000) + MINUTE_BUCKETS) * 1_000;
+  return { label, counted: month, month, minute, minuteUntilMs, isStale: false };
 }
 
 /** A node's part of what is left: the parts of all of them add up to it. */

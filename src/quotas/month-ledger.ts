@@ -78,6 +78,15 @@ export class MonthLedger implements MonthSource {
     this.accountOf(subject.accountId).ended.push(...lastSeen(subject));
   }
 
+  /** Of the keys of an account whose counts wait, the one that saw the account last; undefined where none waits. */
+  lastOf(accountId: string): QuotaSubject | undefined {
+    let last: QuotaSubject | undefined;
+    for (const subject of this.waiting.get(accountId)?.subjects.keys() ?? []) {
+      if (last === undefined || subject.lastSeenAtMs > last.lastSeenAtMs) last = subject;
+    }
+    return last;
+  }
+
   /** Accounts with counts that wait. */
   accounts(): string[] {
     return [...this.waiting.keys()];

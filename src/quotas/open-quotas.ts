@@ -86,7 +86,14 @@ export async function openRedisQuotas(
   const client = connectRedis(redisUrl, 'counters', log);
   const ledger = new MonthLedger(db, clock);
   const nodes = new NodeCount(client, servesRequests);
-  const local = new LocalShare(new ProcessCounters(clock, ledger, 'local'), ledger, () => nodes.place, clock);
+  const alone = new ProcessCounters(clock, ledger, 'local');
+  const local = new LocalShare(
+    alone,
+    ledger,
+    () => nodes.place,
+    clock,
+    (accountId) => ledger.lastOf(accountId),
+  );
   const counters: RedisCounters = new RedisCounters(client, clock, ledger, (answered) => loss.storeAnswered(answered), {
     made: (subject, decision) => storage.made(subject, decision),
     failed: (subject, cost, error) => storage.failed(subject, cost, error),

@@ -191,17 +191,19 @@ export class ProcessCounters implements CounterStore {
     return { period, before, used, observedAtMs: this.latestMs };
   }
 
-  /** Puts a subject's counters where they were last seen, unless they exist. */
-  seedFrom(subject: QuotaSubject, seen: QuotaCounts, seenAtMs: number, period: MonthPeriod): void {
-    const bucket = Math.floor(seenAtMs / 1_000);
-    if (!this.accounts.has(subject.accountCounterKey)) {
-      this.accounts.set(
-        subject.accountCounterKey,
-        this.counterFrom(period, seen.accountMonth, bucket, seen.accountMinute),
-      );
+  /** Puts a subject's counters where its account and its key were last seen, unless they exist. */
+  seedFrom(
+    { accountCounterKey: account, keyCounterKey: key }: QuotaSubject,
+    ofAccount: { readonly counts: QuotaCounts; readonly atMs: number },
+    ofKey: { readonly counts: QuotaCounts; readonly atMs: number },
+    period: MonthPeriod,
+  ): void {
+    if (!this.accounts.has(account)) {
+      const { accountMonth, accountMinute } = ofAccount.counts;
+      this.accounts.set(account, this.counterFrom(period, accountMonth, ofAccount.atMs, accountMinute));
     }
-    if (!this.keys.has(subject.keyCounterKey)) {
-      this.keys.set(subject.keyCounterKey, this.counterFrom(period, seen.keyMonth, bucket, seen.keyMinute));
+    if (!this.keys.has(key)) {
+      this.keys.set(key, this.counterFrom(period, ofKey.counts.keyMonth, ofKey.atMs, ofKey.counts.keyMinute));
     }
   }
 
@@ -311,9 +313,9 @@ export class ProcessCounters implements CounterStore {
     return counter;
   }
 
-  private counterFrom(period: MonthPeriod, used: number, bucket: number, minuteUsed: number): Counter {
+  private counterFrom(period: MonthPeriod, used: number, seenAtMs: number, minuteUsed: number): Counter {
     const counter = this.counter(period, used);
-    counter.slideTo(bucket);
+    counter.slideTo(Math.floor(seenAtMs / 1_000));
     if (minuteUsed > 0) counter.add(minuteUsed);
     return counter;
   }
