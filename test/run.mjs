@@ -12,6 +12,15 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const JEST = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules', 'node_modules/jest/bin/jest.js'];
+/**
+ * Test files that put the machine under load, or measure how long something takes, run one after the other when the rest is done:
+ * beside each other they would measure each other.
+ */
+const LOAD = '\\.load\\.spec\\.ts$';
+const PASSES = [
+  ['--maxWorkers=2', `--testPathIgnorePatterns=${LOAD}`],
+  ['--runInBand', `--testPathPatterns=${LOAD}`],
+];
 /** How long Jest may take to end once its results are written; what lasts longer is something that a test left open. */
 const EXIT_GRACE_MS = 15_000;
 
@@ -49,8 +58,8 @@ async function startServers() {
 
 /** Runs Jest to its end; returns its exit code and its results, null where it did not come so far. */
 async function runJest(args, environment, folder) {
-  const resultFile = join(folder, 'results.json');
-  const report = ['--json', `--outputFile=${resultFile}`, '--maxWorkers=2'];
+  const resultFile = join(mkdtempSync(join(folder, 'results-')), 'results.json');
+  const report = ['--json', `--outputFile=${resultFile}`];
   // With --json Jest writes its readable report to stderr; stdout would only name the file.
   const jest = spawn(process.execPath, [...JEST, ...report, ...args], {
     cwd: ROOT,
@@ -72,13 +81,22 @@ async function runJest(args, environment, folder) {
   return { code, leaked, results: existsSync(resultFile) ? JSON.parse(readFileSync(resultFile, 'utf8')) : null };
 }
 
+/** Both passes, or one where Jest's arguments say what to run. */
+async function runAll(args, environment, folder) {
+  if (args.length > 0) return [await runJest(['--maxWorkers=2', ...args], environment, folder)];
+  const runs = [];
+  for (const pass of PASSES) runs.push(await runJest(pass, environment, folder));
+  return runs;
+}
+
 /** The last line and the exit code. A file that could not run counts as a failure, and so does a run without tests. */
-function summarise({ code, leaked, results }) {
-  const passed = results?.numPassedTests ?? 0;
-  const skipped = (results?.numPendingTests ?? 0) + (results?.numTodoTests ?? 0);
-  let failed = (results?.numFailedTests ?? 0) + (results?.numRuntimeErrorTestSuites ?? 0);
+function summarise(runs) {
+  const sum = (name) => runs.reduce((total, { results }) => total + (results?.[name] ?? 0), 0);
+  const passed = sum('numPassedTests');
+  const skipped = sum('numPendingTests') + sum('numTodoTests');
+  let failed = sum('numFailedTests') + sum('numRuntimeErrorTestSuites');
   if (passed + failed === 0) console.error('No test ran.');
-  const isGood = code === 0 && !leaked && passed > 0 && failed === 0;
+  const isGood = runs.every(({ code, leaked }) => code === 0 && !leaked) && passed > 0 && failed === 0;
   if (!isGood && failed === 0) failed = 1;
   return {
     line: `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`,
@@ -95,7 +113,7 @@ try {
   installWhatIsMissing();
   const { servers, environment } = await startServers();
   try {
-    outcome = summarise(await runJest(process.argv.slice(2), environment, folder));
+    outcome = summarise(await runAll(process.argv.slice(2), environment, folder));
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
   }

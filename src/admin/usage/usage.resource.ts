@@ -26,7 +26,9 @@ export const usageQuerySchema = z.strictObject({
   shadow: z
     .enum(['true', 'false'], 'must be true or false')
     .optional()
-    .meta({ description: 'With `true`, `data` counts the requests that shadow limits of the plan would have refused.' }),
+    .meta({
+      description: 'With `true`, `data` counts the requests that shadow limits of the plan would have refused.',
+    }),
   format: z
     .enum(['json', 'csv'], 'must be json or csv')
     .optional()
