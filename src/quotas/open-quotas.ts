@@ -94,10 +94,16 @@ export async function openRedisQuotas(
     clock,
     (accountId) => ledger.lastOf(accountId),
   );
-  const counters: RedisCounters = new RedisCounters(client, clock, ledger, (answered) => loss.storeAnswered(answered), {
-    made: (subject, decision) => storage.made(subject, decision),
-    failed: (subject, cost, error) => storage.failed(subject, cost, error),
-  });
+  const counters: RedisCounters = new RedisCounters(
+    client,
+    clock,
+    ledger,
+    (answered, cause) => loss.storeAnswered(answered, cause),
+    {
+      made: (subject, decision) => storage.made(subject, decision),
+      failed: (subject, cost, error) => storage.failed(subject, cost, error),
+    },
+  );
   const loss = new StoreLoss(counters, new Breaker(clock), local, ledger, () => client.ping(), clock, log);
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);

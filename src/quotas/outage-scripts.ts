@@ -1,4 +1,5 @@
 /** The way back from an outage, as Redis runs it: each of these changes counts once, however often it is sent. */
+import { SLOT_MARKER_MS } from '../redis/keys.js';
 import { BACK_LUA } from './scripts.js';
 
 /**
@@ -12,7 +13,11 @@ local now = tonumber(time[1])
 if now * 1000 + math.floor(tonumber(time[2]) / 1000) <= tonumber(ARGV[2]) then return -1 end
 local marker = {}
 for word in string.gmatch(redis.call('HGET', KEYS[#KEYS], 'b') or '', '%S+') do marker[#marker + 1] = word end
-if marker[1] ~= ARGV[1] then return 0 end
+if marker[1] ~= ARGV[1] then
+  -- Says nothing of that call, and shows that Redis takes writes again: one without memory answers, and counts nothing.
+  if redis.call('HSET', KEYS[#KEYS], 'b', '') == 1 then redis.call('PEXPIRE', KEYS[#KEYS], ${SLOT_MARKER_MS}) end
+  return 0
+end
 for g = 1, (#KEYS - 1) / 2 do
   local cost, period = tonumber(ARGV[g * 2 + 1]) * tonumber(marker[g + 2]), tonumber(ARGV[g * 2 + 2])
   if cost > 0 then

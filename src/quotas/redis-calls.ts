@@ -3,13 +3,15 @@ import { METRICS } from '../metrics.js';
 import type { RedisClient } from '../redis/connect.js';
 import type { Script } from './redis-script.js';
 
+/** Told of every call that went out: true when it was answered, else why it was not. */
+export type OnCall = (answered: boolean, cause?: unknown) => void;
+
 export class RedisCalls {
   private readonly duration = METRICS.quotaStoreCallDuration.series();
 
   constructor(
     private readonly client: RedisClient,
-    /** Told of every call that went out: true when it was answered. */
-    private readonly onCall: (answered: boolean) => void,
+    private readonly onCall: OnCall,
     private readonly deadlineMs: number,
   ) {}
 
@@ -26,7 +28,7 @@ export class RedisCalls {
       this.onCall(true);
       return answer;
     } catch (error) {
-      this.onCall(false);
+      this.onCall(false, error);
       throw error;
     } finally {
       this.duration.observe((performance.now() - startedMs) / 1_000);

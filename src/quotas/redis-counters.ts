@@ -27,7 +27,7 @@ import type { OutageEntry } from './outage-log.js';
 import { type MonthStart, type QuotaCounts, type QuotaDecision, type QuotaSubject } from './policies.js';
 import { REPLAY_LUA } from './outage-scripts.js';
 import { NOTHING_USED, readingOf } from './read-answer.js';
-import { RedisCalls } from './redis-calls.js';
+import { RedisCalls, type OnCall } from './redis-calls.js';
 import { RedisClock } from './redis-clock.js';
 import { Script } from './redis-script.js';
 import { GIVE_BACK_LUA, READ_ANSWERS, READ_LUA, SEED_LUA } from './scripts.js';
@@ -55,8 +55,7 @@ export class RedisCounters implements LosableStore {
     private readonly client: RedisClient,
     private readonly clock: Clock,
     private readonly source: MonthSource,
-    /** Told of every call that went out: true when it was answered. */
-    onCall: (answered: boolean) => void,
+    onCall: OnCall,
     /** What is done with every decision, and in the place of one that failed; here, because a promise less per request counts. */
     settling: Settling = PLAIN_SETTLING,
     /** How long a call may take; a reading may take longer. */

@@ -78,19 +78,20 @@ export class StoreLoss {
     if (this.isOver || !this.breaker.allows()) return;
     await this.ask().then(
       () => this.startRecovery(),
-      () => this.storeAnswered(false),
+      (error: unknown) => this.storeAnswered(false, error),
     );
   }
 
-  /** Told by the counters of every call. */
-  storeAnswered(answered: boolean): void {
+  /** Told by the counters of every call; `cause` says why one was not answered. */
+  storeAnswered(answered: boolean, cause?: unknown): void {
     if (answered) return;
     this.storeErrors.inc();
     if (this.breaker.failed()) {
       this.local.clear();
       this.degradedCountedMs = this.clock.now();
       METRICS.quotaStoreUp.series('redis').set(0);
-      this.log.error({ event: 'quota_store_lost' }, 'Redis does not answer: plans decide by onRedisLoss');
+      const why = cause instanceof Error ? cause.message : undefined;
+      this.log.error({ event: 'quota_store_lost', cause: why }, 'Redis does not count: plans decide by onRedisLoss');
     }
   }
 
