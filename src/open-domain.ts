@@ -1,4 +1,5 @@
 /** What every role stands on: the database, the counters, the keys, the backends; opened once, and told of a changed configuration. */
+import { dirname } from 'node:path';
 import { systemClock } from './clock.js';
 import type { RunningConfig } from './config/running-config.js';
 import type { Config } from './config/schema.js';
@@ -62,7 +63,7 @@ export async function openDomain(
   const catalogue = new Catalogue(() => running.current);
   const storeDeps = { database, clock: systemClock, bus: keys.bus, catalogue };
   const usage = new UsageReader(file.plans, quotas.storage, new UsageRows(database.db), systemClock);
-  const forwarder = forwards ? openForwarder(file, log, shutdown) : undefined;
+  const forwarder = forwards ? openForwarder(config, log, shutdown) : undefined;
   running.onChange((changed) => {
     keys.use(changed.file.plans);
     usage.use(changed.file.plans);
@@ -90,8 +91,8 @@ export async function openDomain(
 }
 
 /** Resolves and checks the targets from now on. */
-function openForwarder({ services }: Config['file'], log: Log, shutdown: Shutdown): Forwarder {
-  const forwarder = new Forwarder(services, { log: log.logger });
+function openForwarder({ file: { services }, path }: Config, log: Log, shutdown: Shutdown): Forwarder {
+  const forwarder = new Forwarder(services, { log: log.logger, folder: dirname(path) });
   shutdown.add('close backends', () => forwarder.close(CLOSE_BACKENDS_TIMEOUT_MS));
   return forwarder;
 }

@@ -1,7 +1,7 @@
 /** Reads `gateway.yaml` and the OpenAPI documents that it names, and checks the whole: every problem at once. */
-import { access, constants } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { crossProblems } from './cross-checks.js';
+import { fileProblems, isReadable } from './file-checks.js';
 import type { Variables } from './environment.js';
 import { readOpenApi } from './openapi-document.js';
 import type { OperationDraft } from './openapi-operations.js';
@@ -66,7 +66,7 @@ export async function loadConfig(
   problems.push(
     ...merged.problems,
     ...crossProblems(source, value, environment),
-    ...(await tlsProblems(source, value)),
+    ...(await fileProblems(source, value)),
   );
   if (problems.length > 0 || !parsed.success) return { problems: sortProblems(problems) };
 
@@ -131,29 +131,6 @@ async function readServices(source: SourceDocument, value: unknown): Promise<Des
     problems.push(...read.problems);
   }
   return { documents, drafts, problems, isComplete };
-}
-
-async function tlsProblems(source: SourceDocument, value: unknown): Promise<ConfigProblem[]> {
-  const problems: ConfigProblem[] = [];
-  for (const [key, what] of [
-    ['cert', 'certificate'],
-    ['key', 'private key'],
-  ] as const) {
-    const path = ['gateway', 'tls', key];
-    const name = valueAt(value, path);
-    if (typeof name !== 'string') continue;
-    const file = resolve(dirname(source.file), name);
-    if (await isReadable(file)) continue;
-    problems.push(source.problem(path, `the ${what} ${name} cannot be read`, `looked for ${file}`));
-  }
-  return problems;
-}
-
-async function isReadable(file: string): Promise<boolean> {
-  return access(file, constants.R_OK).then(
-    () => true,
-    () => false,
-  );
 }
 
 function withPorts(file: GatewayFile, environment: Environment): GatewayFile {

@@ -76,6 +76,24 @@ const errorMap = z
     'Where errors of this service keep what they say. What is not named is found where the usual frameworks put it.',
   );
 
+const backendTls = z
+  .strictObject({
+    ca: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("Authorities that its certificate may be from, PEM; instead of the system's."),
+    cert: z.string().min(1).optional().describe('Certificate that we show, with its chain, PEM.'),
+    key: z.string().min(1).optional().describe('Private key of that certificate, PEM.'),
+    serverName: z
+      .string()
+      .regex(/^[A-Za-z0-9.-]+$/, 'must be a host name')
+      .optional()
+      .describe("Name that its certificate must have and that we ask for (SNI), where it is not the target's host."),
+  })
+  .refine(({ cert, key }) => (cert === undefined) === (key === undefined), 'cert and key belong together')
+  .describe('How https:// targets are verified, and who we are to them; files are relative to this file.');
+
 export const serviceSchema = z.strictObject({
   targets: z.array(target).min(1).describe('Origins that speak HTTP; a path is kept as a prefix.'),
   openapi: z.string().min(1).optional().describe('OpenAPI 3.0 or 3.1 document of the service, relative to this file.'),
@@ -147,6 +165,7 @@ export const serviceSchema = z.strictObject({
     .prefault({})
     .describe('What is sent again when a target fails.'),
   errors: errorMap.optional(),
+  tls: backendTls.optional(),
   authenticates: z
     .boolean()
     .default(false)

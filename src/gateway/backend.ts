@@ -58,6 +58,7 @@ export class Backend {
         message,
         response,
         path,
+        basePath: this.routes.basePath,
         headers,
         answerHeaders,
         ownCors: this.cors.enabled,

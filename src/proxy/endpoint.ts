@@ -1,8 +1,9 @@
 /** One address that a service is served from: its connections, what is under way there, and how it has been doing. */
 import type { LookupAddress } from 'node:dns';
-import type { LookupFunction } from 'node:net';
-import { Pool } from 'undici';
+import { Pool, type buildConnector } from 'undici';
 import type { ServiceConfig } from '../config/schema.js';
+import type { BackendTls } from './backend-tls.js';
+import { backendConnector } from './connector.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 import type { TargetSeries } from './upstream-metrics.js';
 
@@ -55,11 +56,13 @@ export class Endpoint {
     readonly prefix: string,
     readonly address: LookupAddress | undefined,
     readonly config: ServiceConfig,
+    /** For connections over TLS; undefined: the system's authorities and no certificate of our own. */
+    readonly tls?: BackendTls,
   ) {
     this.pool = new Pool(origin, {
       connections: config.connections,
       pipelining: 1,
-      connect: { timeout: config.timeouts.connect, ...this.lookup() },
+      connect: this.connector(config.timeouts.connect),
       keepAliveTimeout: KEEP_ALIVE_MS,
       // Deadlines are ours (`Deadlines`): undici's run from the start of a request, also while a large body is sent.
       headersTimeout: 0,
@@ -98,15 +101,8 @@ export class Endpoint {
     this.returnedMs = nowMs;
   }
 
-  /** Options of a connection: goes to the address, while Host and server name stay those of the target. */
-  lookup(): { lookup?: LookupFunction } {
-    const { address } = this;
-    if (address === undefined) return {};
-    return {
-      lookup: (_host, options, callback) => {
-        if (options.all === true) callback(null, [address]);
-        else callback(null, address.address, address.family);
-      },
-    };
+  /** Makes connections: to the address, while Host and server name stay those of the target. */
+  connector(timeoutMs: number): buildConnector.connector {
+    return backendConnector(this.address, timeoutMs, this.tls);
   }
 }

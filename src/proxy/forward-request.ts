@@ -13,6 +13,8 @@ export interface ForwardRequest {
   readonly path: string;
   /** Fields for the backend, see `backendRequestHeaders`. */
   readonly headers: string[];
+  /** `/api/v1`: what was taken off the path. */
+  readonly basePath: string;
   /** Fields that every answer to this request carries: request id, usage. */
   readonly answerHeaders: readonly string[];
   /** Whether a backend's own fields of CORS are dropped. */

@@ -51,7 +51,7 @@ export class HealthCheck {
 
 /** One check. Never rejects. */
 async function ask(endpoint: Endpoint, { path, timeout }: HealthSettings): Promise<boolean> {
-  const client = new Client(endpoint.origin, { connect: { timeout, ...endpoint.lookup() } });
+  const client = new Client(endpoint.origin, { connect: endpoint.connector(timeout) });
   try {
     const { statusCode, body } = await client.request({
       path,

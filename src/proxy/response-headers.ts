@@ -4,7 +4,12 @@ import { QUOTA_FIELDS } from '../quotas/headers.js';
 import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
 
 /** Hop-by-hop fields (RFC 9110 section 7.6.1) and our own. */
-const NEVER_PASSED: ReadonlySet<string> = new Set([...HOP_BY_HOP_FIELDS, ...IDENTITY_FIELDS, 'via', ...QUOTA_FIELDS]);
+export const NEVER_PASSED: ReadonlySet<string> = new Set([
+  ...HOP_BY_HOP_FIELDS,
+  ...IDENTITY_FIELDS,
+  'via',
+  ...QUOTA_FIELDS,
+]);
 
 /** Where the gateway answers for cross-origin requests, what a backend says of them would contradict it. */
 const NEVER_PASSED_WITH_CORS: ReadonlySet<string> = new Set([

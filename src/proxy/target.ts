@@ -2,6 +2,7 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import type { ServiceConfig } from '../config/schema.js';
+import type { BackendTls } from './backend-tls.js';
 import { Endpoint } from './endpoint.js';
 import { HealthCheck } from './health-check.js';
 import { NameWatch, type Resolve } from './name-watch.js';
@@ -34,6 +35,7 @@ export class Target {
     private readonly listener: TargetListener,
     resolve: Resolve,
     resolveIntervalMs?: number,
+    private readonly tls?: BackendTls,
   ) {
     const { origin, pathname, hostname } = new URL(url);
     this.origin = origin;
@@ -69,7 +71,7 @@ export class Target {
   }
 
   private endpoint(address: LookupAddress | undefined): Endpoint {
-    return new Endpoint(this.label, this.series, this.origin, this.prefix, address, this.config);
+    return new Endpoint(this.label, this.series, this.origin, this.prefix, address, this.config, this.tls);
   }
 
   /** Keeps what stays, with its connections and its state. */

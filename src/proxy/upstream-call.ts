@@ -5,14 +5,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Problem } from '../errors.js';
+import { answerHead } from './answer-head.js';
 import type { Deadlines, Expiring } from './deadlines.js';
 import type { Endpoint } from './endpoint.js';
 import { ErrorAnswer } from './error-answer.js';
 import type { CloseListener, ForwardRequest } from './forward-request.js';
+import { MOST_INTERIM_ANSWERS, passInterimAnswer } from './interim-answers.js';
 import type { PendingCall } from './pending-call.js';
 import { expectsContinue, hasBody, peerError, RequestBody } from './request-body.js';
-import { appendBackendResponseHeaders } from './response-headers.js';
 import { isRepeatable, mayRetry } from './retry-rules.js';
+import { passableTrailers, takesTrailers } from './trailers.js';
 import { failureDetail, upstreamFailure, type UpstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
 import type { Upstream } from './upstream.js';
 
@@ -44,6 +46,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
   private head: (string | string[])[] | undefined;
   private expectedBytes = -1;
   private errorAnswer: ErrorAnswer | undefined;
+  private interimAnswers = 0;
   private settled = false;
   private answerEnded = false;
   private waitingForClient = false;
@@ -151,8 +154,10 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
 
   onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {
     this.answerBegun = true;
-    // 1xx is between the backend and us (RFC 9110 section 15.2).
-    if (status < 200) return;
+    if (status < 200) {
+      if (this.interimAnswers++ < MOST_INTERIM_ANSWERS) passInterimAnswer(this.request, status, headers);
+      return;
+    }
     this.status = status;
     this.deadlineIn(this.upstream.config.timeouts.idle);
     if (this.endpoint?.probe === this) this.upstream.probeAnswered(this, this.endpoint, status);
@@ -160,13 +165,10 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
       this.errorAnswer = new ErrorAnswer(status, headers);
       return;
     }
-    const head: (string | string[])[] = [];
-    appendBackendResponseHeaders(head, headers, this.request.ownCors);
-    head.push(...this.request.answerHeaders);
-    this.head = head;
     const length = headers['content-length'];
     this.expectedBytes = length === undefined ? -1 : Number(length);
     const bodyless = status === 204 || status === 304 || this.request.message.method === 'HEAD';
+    this.head = answerHead(this.request, headers, this.endpoint, !bodyless && this.expectedBytes < 0);
     if (!bodyless && (this.expectedBytes < 0 || this.expectedBytes > LARGEST_SINGLE_WRITE_BYTES)) {
       if (this.barred !== undefined) {
         this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
@@ -196,13 +198,14 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     if (!response.write(chunk)) this.waitForClient(controller);
   }
 
-  onResponseEnd(): void {
+  onResponseEnd(_controller: unknown, trailers: IncomingHttpHeaders): void {
     if (this.errorAnswer !== undefined) {
       this.answerWithProblem(this.errorAnswer);
       return;
     }
     // Before the call counts as over: whatever this throws comes back as `onResponseError`.
     if (this.head !== undefined) this.writeHead();
+    this.addTrailers(trailers);
     this.finish('answered');
     if (!this.answerEnded) this.endAnswer();
     this.resolve();
@@ -255,6 +258,14 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     const { head } = this;
     this.head = undefined;
     if (head !== undefined) this.request.response.writeHead(this.status, head as string[]);
+  }
+
+  private addTrailers(trailers: IncomingHttpHeaders): void {
+    const { message, response } = this.request;
+    // Only behind a body whose length nobody knew before.
+    if (this.expectedBytes >= 0 || this.answerEnded) return;
+    const passed = passableTrailers(trailers);
+    if (passed !== undefined && takesTrailers(message)) response.addTrailers(passed);
   }
 
   private endAnswer(chunk?: Buffer): void {

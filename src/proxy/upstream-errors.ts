@@ -42,6 +42,8 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   UND_ERR_CLOSED: UNREACHABLE,
   UND_ERR_DESTROYED: UNREACHABLE,
   ECONNRESET: RESET,
+  // The same, named by `connector.ts`.
+  TRAILGATE_BACKEND_RESET: RESET,
   EPIPE: RESET,
   UND_ERR_SOCKET: RESET,
   ETIMEDOUT: { code: 'backend_timeout', outcome: 'connect_timeout' },

@@ -5,6 +5,7 @@
 import type { ServiceConfig } from '../config/schema.js';
 import { Problem } from '../errors.js';
 import type { Logger } from '../log.js';
+import { BackendTls } from './backend-tls.js';
 import { Balancer, verdictOf } from './balancer.js';
 import type { Deadlines } from './deadlines.js';
 import type { Endpoint } from './endpoint.js';
@@ -22,6 +23,8 @@ export interface UpstreamOptions {
   /** Instead of the system's. */
   readonly resolve?: Resolve;
   readonly resolveIntervalMs?: number;
+  /** What the files of `tls` are relative to. */
+  readonly folder?: string;
 }
 
 /** How often a retired service is asked whether its last call is over. */
@@ -30,6 +33,7 @@ const RETIRED_CHECK_INTERVAL_MS = 250;
 export class Upstream {
   readonly targets: readonly Target[];
   readonly metrics: UpstreamMetrics;
+  private readonly tls: BackendTls | undefined;
   private readonly balancer: Balancer;
   private readonly budget: RetryBudget;
   private readonly waiting = new WaitingLine();
@@ -48,18 +52,22 @@ export class Upstream {
     private readonly deadlines: Deadlines,
     private readonly options: UpstreamOptions = {},
   ) {
-    const { resolve = systemResolve, resolveIntervalMs } = options;
+    const { resolve = systemResolve, resolveIntervalMs, folder = '.', log } = options;
+    this.tls = config.tls === undefined ? undefined : new BackendTls(name, config.tls, folder, log);
     const listener = {
       onAddresses: () => this.useAddresses(),
       onCheck: (endpoint: Endpoint, passes: boolean) => this.balancer.check(endpoint, passes, performance.now()),
     };
-    this.targets = config.targets.map((url) => new Target(name, url, config, listener, resolve, resolveIntervalMs));
+    this.targets = config.targets.map(
+      (url) => new Target(name, url, config, listener, resolve, resolveIntervalMs, this.tls),
+    );
     this.metrics = new UpstreamMetrics(name);
     this.budget = new RetryBudget(config.retries.most === 0 ? 0 : config.retries.budget);
     this.accountWaiting = Math.ceil(config.queue * config.accountShare);
     this.balancer = new Balancer(config.ejection, (endpoint) => this.onEndpointChange(endpoint));
     this.useAddresses();
     for (const target of this.targets) target.start();
+    this.tls?.follow();
   }
 
   /** Whether there is anything that calls go to. */
@@ -161,6 +169,7 @@ export class Upstream {
   /** Closes idle connections and waits for the others, at most `timeoutMs`. */
   async close(timeoutMs: number): Promise<void> {
     for (const target of this.targets) target.stop();
+    this.tls?.stop();
     const closed = Promise.all(this.targets.map((target) => target.close()));
     const timeout = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
     await Promise.race([closed, timeout]);

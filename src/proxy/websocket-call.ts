@@ -76,7 +76,7 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
     if (endpoint !== undefined) this.send(endpoint);
   }
 
-  send({ origin, prefix, address }: Endpoint): void {
+  send({ origin, prefix, address, tls }: Endpoint): void {
     const { request } = this;
     request.client.wasSent = true;
     const { protocol, host, hostname, port } = new URL(origin);
@@ -92,8 +92,14 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
       headers: { ...grouped(request.headers), host, connection: 'Upgrade', upgrade: 'websocket' },
       call: this,
     };
-    const target = { protocol, host: address?.address ?? hostname, hostname: address?.address ?? hostname, port };
-    const options = { target, connectTimeout: this.upstream.config.timeouts.connect };
+    const target = {
+      protocol,
+      host: address?.address ?? hostname,
+      hostname: address?.address ?? hostname,
+      port,
+      ...tls?.current,
+    };
+    const options = { target, ssl: { ...tls?.serverName }, connectTimeout: this.upstream.config.timeouts.connect };
     proxy.ws(handshake as unknown as IncomingMessage, socket as Socket, this.head, options as object, (error: Error) =>
       this.onFailure(error),
     );

@@ -203,6 +203,7 @@ describe('an answer that breaks off aborts the connection of the client, which n
     ['closed inside a chunk', chunked, chunk.subarray(0, 10_000), (socket) => socket.end()],
     ['garbage after a chunk', chunked, Buffer.concat([chunk, Buffer.from('garbage\r\n')]), () => {}],
     ['silent, chunked', chunked, chunk, () => {}],
+    ['reset, without a length', 'HTTP/1.1 200 OK', half, (socket) => setTimeout(() => socket.resetAndDestroy(), 50)],
   ])('%s', async (_what, head, body, then) => {
     answers(head, body, then);
     const [text, durationMs] = await timed(
@@ -215,7 +216,6 @@ describe('an answer that breaks off aborts the connection of the client, which n
     await expect(gateway.send('/open')).rejects.toThrow(/aborted|ECONNRESET|socket hang up/);
   });
 
-  // undici takes a reset for the end as well, where an answer has no length of its own; RFC 9112 section 8 allows no more.
   it('an answer that goes on until the connection is closed is whole', async () => {
     answers('HTTP/1.1 200 OK', half);
     expect((await gateway.send('/open')).body).toEqual(half);
@@ -330,12 +330,17 @@ describe('answers without a body', () => {
     expect(second).toContain('route_not_found');
   });
 
-  it('interim answers are not passed on', async () => {
-    answers('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2', 'ok');
-    const text = await gateway.raw(
-      `GET /api/v1/open HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\nConnection: close\r\n\r\n`,
-    );
-    expect(text).toMatch(/^HTTP\/1\.1 200 /);
-    expect(text).not.toContain('Early');
+  it('interim answers are passed on to HTTP/1.1, at most eight of them, and not to HTTP/1.0 (RFC 9110 section 15.2)', async () => {
+    const hint = 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\nLink: </y>\r\nX-Account-Id: evil\r\n\r\n';
+    answers(`${hint.repeat(20)}HTTP/1.1 200 OK\r\nContent-Length: 2`, 'ok');
+    const ask = (version: string): Promise<string> =>
+      gateway.raw(
+        `GET /api/v1/open HTTP/${version}\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\nConnection: close\r\n\r\n`,
+      );
+    const text = await ask('1.1');
+    const passed = 'HTTP/1.1 103 Early Hints\r\nlink: </x>, </y>\r\n\r\n';
+    expect(text.slice(0, passed.length * 8 + 17)).toBe(`${passed.repeat(8)}HTTP/1.1 200 OK\r\n`);
+    expect(text).toMatch(/\r\n\r\nok$/);
+    expect(await ask('1.0')).toMatch(/^HTTP\/1\.1 200 /);
   });
 });

@@ -79,6 +79,7 @@ beforeEach(async () => {
         message,
         response,
         path: '/x',
+        basePath: '/api/v1',
         headers: [],
         answerHeaders: [],
         ownCors: false,

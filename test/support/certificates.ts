@@ -29,3 +29,35 @@ export function makeCertificate(folder: string, name = 'tls'): CertificateFiles 
   execFileSync('openssl', ['req', '-x509', ...kind, ...subject, '-keyout', key, '-out', cert], { stdio: 'ignore' });
   return { cert, key, fingerprint: () => new X509Certificate(readFileSync(cert)).fingerprint256 };
 }
+
+export interface Authority extends CertificateFiles {
+  /** Writes `<name>.crt` and `<name>.key`, signed by this authority, for `localhost` and 127.0.0.1 or the host that is named. */
+  issue(name: string, host?: string): CertificateFiles;
+}
+
+/** An authority of its own in the folder. */
+export function makeAuthority(folder: string, name = 'ca'): Authority {
+  const authority = makeCertificate(folder, name);
+  return {
+    ...authority,
+    issue(issued, host = 'localhost') {
+      const cert = `${folder}/${issued}.crt`;
+      const key = `${folder}/${issued}.key`;
+      const alternative = host === 'localhost' ? 'DNS:localhost,IP:127.0.0.1' : `DNS:${host}`;
+      const subject = [
+        '-subj',
+        `/CN=${issued}`,
+        '-addext',
+        `subjectAltName=${alternative}`,
+        '-addext',
+        'basicConstraints=CA:FALSE',
+      ];
+      const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+      const signed = ['-CA', authority.cert, '-CAkey', authority.key];
+      execFileSync('openssl', ['req', '-x509', ...kind, ...subject, ...signed, '-keyout', key, '-out', cert], {
+        stdio: 'ignore',
+      });
+      return { cert, key, fingerprint: () => new X509Certificate(readFileSync(cert)).fingerprint256 };
+    },
+  };
+}

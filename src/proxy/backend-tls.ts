@@ -1,0 +1,95 @@
+/**
+ * What a service's connections over TLS are verified by and show of us: authorities and a client certificate from files, read at
+ * start and again when they change. Connections that stand are not touched.
+ */
+import { X509Certificate } from 'node:crypto';
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { resolve } from 'node:path';
+import { createSecureContext } from 'node:tls';
+import type { ServiceConfig } from '../config/schema.js';
+import type { Logger } from '../log.js';
+
+export type BackendTlsConfig = NonNullable<ServiceConfig['tls']>;
+
+/** The contents of the files, PEM. */
+export interface BackendTlsFiles {
+  readonly ca?: Buffer;
+  readonly cert?: Buffer;
+  readonly key?: Buffer;
+}
+
+const CHECK_INTERVAL_MS = 1_000;
+/** Certificate and key are seldom written at the same instant. */
+const SETTLE_MS = 250;
+
+export class BackendTls {
+  /** Another object once the files have changed. */
+  current: BackendTlsFiles;
+  /** The name that certificates are checked against, where it is not the target's host. */
+  readonly serverName: { readonly servername?: string };
+  private readonly paths: readonly string[];
+  private timer: NodeJS.Timeout | undefined;
+
+  /**
+   * @param folder what the files are relative to.
+   * @throws where a file cannot be read or is none of its kind.
+   */
+  constructor(
+    private readonly service: string,
+    private readonly config: BackendTlsConfig,
+    private readonly folder: string,
+    private readonly log?: Logger,
+  ) {
+    this.serverName = config.serverName === undefined ? {} : { servername: config.serverName };
+    const { ca, cert, key } = config;
+    this.paths = [ca, cert, key].filter((file) => file !== undefined).map((file) => resolve(folder, file));
+    try {
+      this.current = readBackendTls(config, folder);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Error(`The files of services.${service}.tls cannot be used: ${reason}`, { cause: error });
+    }
+  }
+
+  /** Begins to look whether the files have changed. */
+  follow(): void {
+    for (const path of this.paths) watchFile(path, { interval: CHECK_INTERVAL_MS, persistent: false }, this.changed);
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    for (const path of this.paths) unwatchFile(path, this.changed);
+  }
+
+  private readonly changed = (): void => {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.read(), SETTLE_MS);
+    this.timer.unref();
+  };
+
+  private read(): void {
+    const { service } = this;
+    try {
+      this.current = readBackendTls(this.config, this.folder);
+      this.log?.info({ event: 'backend_tls_changed', service }, 'New connections to the service use the new files');
+    } catch (error) {
+      this.log?.error(
+        { event: 'backend_tls_refused', service, err: error },
+        'The changed TLS files of a service cannot be used; those in use stay',
+      );
+    }
+  }
+}
+
+/** Reads the files. @throws where one cannot be read, is none of its kind, or certificate and key do not fit together. */
+export function readBackendTls({ ca, cert, key }: BackendTlsConfig, folder: string): BackendTlsFiles {
+  const files = {
+    ...(ca === undefined ? {} : { ca: readFileSync(resolve(folder, ca)) }),
+    ...(cert === undefined ? {} : { cert: readFileSync(resolve(folder, cert)) }),
+    ...(key === undefined ? {} : { key: readFileSync(resolve(folder, key)) }),
+  };
+  createSecureContext(files);
+  // What is no certificate would be passed over without a word.
+  if (files.ca !== undefined) new X509Certificate(files.ca);
+  return files;
+}

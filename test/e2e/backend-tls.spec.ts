@@ -1,0 +1,160 @@
+/** Backends over TLS: verified always, by the authorities that are named; shown a certificate where they ask for one. */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { createServer, type Server, type ServerOptions } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { WebSocket } from 'undici';
+import { hasOpenssl, makeAuthority, type Authority } from '../support/certificates.js';
+import { eventually, temporaryFolder } from '../support/processes.js';
+import { runTrailgate } from '../support/program.js';
+import { writeConfig, type Json } from '../support/program-config.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+(hasOpenssl ? describe : describe.skip)('a backend over TLS', () => {
+  let folder: string;
+  let authority: Authority;
+  let server: Server;
+  let proxied: Proxied | undefined;
+  const peers: (string | undefined)[] = [];
+
+  async function listen(options: ServerOptions): Promise<string> {
+    server = createServer(options, (request, response) => {
+      peers.push((request.socket as TLSSocket).getPeerCertificate().subject?.CN?.toString());
+      response.end('{"ok":true}');
+    });
+    server.on('tlsClientError', () => undefined);
+    server.on('upgrade', (request: IncomingMessage, socket: Socket) => {
+      peers.push((request.socket as TLSSocket).getPeerCertificate().subject?.CN?.toString());
+      const text = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
+      const accept = createHash('sha1').update(text).digest('base64');
+      socket.end(
+        `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+      );
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return `https://localhost:${(server.address() as AddressInfo).port}`;
+  }
+
+  async function start(targets: string, tls: Json | undefined): Promise<Proxied> {
+    const service = {
+      ...(tls === undefined ? {} : { tls }),
+      health: { path: '/', interval: '200ms', unhealthyAfter: 100 },
+    };
+    const operations = [{ match: 'GET /live', service: 'backend', scopes: [], websocket: true }];
+    proxied = await startProxied({ targets, config: { services: { backend: service }, operations } });
+    return proxied;
+  }
+
+  const files = (name: string): { cert: Buffer; key: Buffer } => ({
+    cert: readFileSync(`${folder}/${name}.crt`),
+    key: readFileSync(`${folder}/${name}.key`),
+  });
+
+  beforeAll(() => {
+    folder = temporaryFolder('backend-tls');
+    authority = makeAuthority(folder);
+    authority.issue('server');
+    authority.issue('elsewhere', 'backend.internal');
+    authority.issue('gateway', 'gateway.internal');
+    makeAuthority(folder, 'other').issue('stranger', 'gateway.internal');
+  });
+  afterEach(async () => {
+    await proxied?.stop();
+    proxied = undefined;
+    server.closeAllConnections();
+    server.close();
+    peers.length = 0;
+  });
+
+  it('is verified by the authority that is named', async () => {
+    const { send } = await start(await listen(files('server')), { ca: authority.cert });
+    expect((await send('/open')).status).toBe(200);
+  });
+
+  it.each<[string, string, () => Json | undefined]>([
+    ["is not in the system's authorities", 'server', () => undefined],
+    ['is from another authority', 'server', () => ({ ca: `${folder}/other.crt` })],
+    ['is for another name', 'elsewhere', () => ({ ca: authority.cert })],
+    [
+      'is not for the name that is configured',
+      'server',
+      () => ({ ca: authority.cert, serverName: 'backend.internal' }),
+    ],
+  ])('whose certificate %s is never spoken to: 502', async (_what, name, tls) => {
+    const { send } = await start(await listen(files(name)), tls());
+    const answer = await send('/open');
+    expect(answer.json()).toMatchObject({ status: 502, code: 'backend_unreachable' });
+    expect(answer.text).not.toMatch(/certificate|localhost:\d+\/open/i);
+    expect(peers).toEqual([]);
+  });
+
+  it('may have another name than its address, where that is configured', async () => {
+    const { send } = await start(await listen(files('elsewhere')), {
+      ca: authority.cert,
+      serverName: 'backend.internal',
+    });
+    expect((await send('/open')).status).toBe(200);
+  });
+
+  it('that asks who we are is shown our certificate: by requests, health checks and WebSockets', async () => {
+    const asking = { ...files('server'), ca: readFileSync(authority.cert), requestCert: true };
+    const tls = { ca: authority.cert, cert: `${folder}/gateway.crt`, key: `${folder}/gateway.key` };
+    const { send, trailgate, authorization } = await start(await listen(asking), tls);
+    expect((await send('/open')).status).toBe(200);
+    await eventually('a health check came', () => peers.length > 1);
+    const socket = new WebSocket(`${trailgate.gatewayUrl.replace('http', 'ws')}/api/v1/live`, {
+      headers: { authorization },
+    });
+    let opened = false;
+    socket.addEventListener('open', () => (opened = true));
+    await eventually('the WebSocket is open', () => opened);
+    expect(new Set(peers)).toEqual(new Set(['gateway']));
+  });
+
+  it.each([
+    ['nothing', undefined],
+    ['the certificate of a stranger', 'stranger'],
+  ])('that asks who we are and is shown %s: 502', async (_what, name) => {
+    const asking = {
+      ...files('server'),
+      ca: readFileSync(authority.cert),
+      requestCert: true,
+      rejectUnauthorized: true,
+    };
+    const shown = name === undefined ? {} : { cert: `${folder}/${name}.crt`, key: `${folder}/${name}.key` };
+    const { send } = await start(await listen(asking), { ca: authority.cert, ...shown });
+    expect((await send('/open')).json()).toMatchObject({ status: 502 });
+    expect(peers).toEqual([]);
+  });
+
+  it('is verified by another authority once the file has changed', async () => {
+    const ca = `${folder}/changing.crt`;
+    copyFileSync(`${folder}/other.crt`, ca);
+    const { send, trailgate } = await start(await listen(files('server')), { ca });
+    expect((await send('/open')).status).toBe(502);
+    writeFileSync(ca, 'no certificate');
+    const events = (): unknown[] => trailgate.logs().map(({ event }) => event);
+    await eventually('it is refused', () => events().includes('backend_tls_refused'));
+    copyFileSync(authority.cert, ca);
+    await eventually('it is taken over', () => events().includes('backend_tls_changed'));
+    expect((await send('/open')).status).toBe(200);
+  });
+
+  it('has files that check names when they are missing or belong together', async () => {
+    const config = (tls: Json): string =>
+      writeConfig(temporaryFolder('check'), {
+        targets: ['https://localhost:1'],
+        config: { services: { backend: { tls } } },
+      });
+    const missing = await runTrailgate(['check', '--config', config({ ca: 'nothing.crt' })]);
+    expect(missing.code).toBe(1);
+    expect(missing.stdout + missing.stderr).toContain('the file of authorities nothing.crt cannot be read');
+    const half = await runTrailgate(['check', '--config', config({ cert: authority.cert })]);
+    expect(half.stdout + half.stderr).toContain('cert and key belong together');
+  });
+});
