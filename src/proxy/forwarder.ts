@@ -24,6 +24,7 @@ const REPLACED_TIMEOUT_MS = 3_600_000;
 export class Forwarder {
   private upstreams: ReadonlyMap<string, Upstream>;
   private readonly deadlines = new Deadlines();
+  private readonly openSockets = new Set<PendingCall>();
   /** Finish what they have. */
   private readonly retired = new Set<Upstream>();
 
@@ -83,7 +84,7 @@ export class Forwarder {
     if (upstream === undefined) throw new Problem('internal_error', { cause: 'an operation without a service' });
     refuseUnsafe('GET', request.path);
     return new Promise((resolve, reject) => {
-      new WebSocketCall(upstream, request, head, this.deadlines, resolve, reject).start();
+      new WebSocketCall(upstream, request, head, this.deadlines, this.openSockets, resolve, reject).start();
     });
   }
 
@@ -94,7 +95,8 @@ export class Forwarder {
 
   /** Every call that is under way now, WebSockets among them. */
   calls(): PendingCall[] {
-    return [...this.upstreams.values(), ...this.retired].flatMap((upstream) => upstream.calls());
+    const services = [...this.upstreams.values(), ...this.retired];
+    return [...services.flatMap((upstream) => upstream.calls()), ...this.openSockets];
   }
 
   /** Names of the services that have no target in service. */

@@ -39,8 +39,6 @@ export class Upstream {
   private readonly waiting = new WaitingLine();
   /** Calls that hold a connection; gaps are filled from the end. */
   private readonly active: PendingCall[] = [];
-  /** WebSockets that are open: they hold no connection of a pool. */
-  readonly sockets = new Set<PendingCall>();
   /** Calls that one account may have under way; below it nobody has to be counted. */
   private accountCalls = 1;
   private readonly accountWaiting: number;
@@ -147,9 +145,9 @@ export class Upstream {
     return this.refusal('queue_timeout');
   }
 
-  /** Whatever is under way: what waits, what has been sent, open WebSockets. A copy, because whoever looks may end some. */
+  /** Whatever is under way: what waits, and what has been sent. A copy, because whoever looks may end some. */
   calls(): PendingCall[] {
-    const calls = [...this.active, ...this.sockets];
+    const calls = [...this.active];
     for (let call = this.waiting.first; call !== undefined; call = call.nextWaiting) calls.push(call);
     return calls;
   }

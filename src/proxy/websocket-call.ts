@@ -58,6 +58,8 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
     /** What has arrived behind the head of the handshake. */
     private readonly head: Buffer,
     private readonly deadlines: Deadlines,
+    /** Those that are open, of every service: they hold no connection of a pool, and outlive a change of its targets. */
+    private readonly openSockets: Set<PendingCall>,
     private readonly resolve: () => void,
     private readonly reject: (problem: Problem) => void,
   ) {}
@@ -141,7 +143,7 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
   /** The client's connection has ended: so does the backend's, by the library; or the handshake, by us. */
   onClose(): void {
     if (this.status === 101) {
-      this.upstream.sockets.delete(this);
+      this.openSockets.delete(this);
       this.resolve();
     } else if (this.isWaiting) this.onFailure(peerError('TRAILGATE_CLIENT_GONE'));
     else this.outgoing?.destroy(peerError('TRAILGATE_CLIENT_GONE'));
@@ -164,7 +166,7 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
     // Answered already; the exchange ends with the connection.
     this.request.client.closeListener = this;
     this.opened = new OpenWebSocket(request.message.socket, backend);
-    this.upstream.sockets.add(this);
+    this.openSockets.add(this);
   }
 
   /** The backend answers with something else than an upgrade. */
