@@ -31,7 +31,8 @@ export function decodeCursor(list: string, cursor: string): string {
   }
   if (Array.isArray(parts) && parts.length === 3) {
     const [version, name, id] = parts as readonly unknown[];
-    if (version === VERSION && name === list && typeof id === 'string') return id;
+    // PostgreSQL takes no text with a NUL in it.
+    if (version === VERSION && name === list && typeof id === 'string' && !id.includes('\0')) return id;
   }
   throw invalidCursor();
 }

@@ -35,6 +35,14 @@ describe('a query for usage', () => {
     expect(daysOf({ from: '2026-10-05' })).toEqual(['2026-10-05', '2026-11-20']);
   });
 
+  it('is of the last days that there are, and of the first', () => {
+    for (const zone of ['Pacific/Apia', 'Pacific/Kiritimati', 'America/New_York']) {
+      const months = calendarOf(zone, 31);
+      expect(daysOf({ to: '9999-12-31' }, months)).toEqual(['9999-12-31', '9999-12-31']);
+      expect(daysOf({ to: '1970-01-01' }, months)).toEqual(['1969-12-31', '1970-01-01']);
+    }
+  });
+
   it('takes one day, and 400 days over a leap year', () => {
     expect(daysOf({ from: '2026-11-20', to: '2026-11-20' })).toEqual(['2026-11-20', '2026-11-20']);
     expect(daysOf({ from: '2024-01-15', to: '2025-02-17' })).toEqual(['2024-01-15', '2025-02-17']);
@@ -56,6 +64,10 @@ describe('a query for usage', () => {
     [{ group_by: 'day', to: '20261120' }, 'to', /date such as/],
     [{ group_by: 'day', to: '2026-11-20T00:00:00Z' }, 'to', /date such as/],
     [{ group_by: 'day', to: '' }, 'to', /date such as/],
+    [{ group_by: 'day', to: '0000-01-01' }, 'to', /date such as/],
+    [{ group_by: 'day', to: '1969-12-31' }, 'to', /date such as/],
+    [{ group_by: 'day', from: '9999-12-31', to: '0000-02-30' }, 'to', /date such as/],
+    [{ group_by: 'day', to: '9999-12-31', from: '2026-11-20' }, 'from', /400 days/],
     [{ group_by: 'plan' }, 'group_by', /month, day, api_key, operation, outcome/],
     [{ group_by: 'constructor' }, 'group_by', /some of/],
     [{ group_by: '' }, 'group_by', /some of/],

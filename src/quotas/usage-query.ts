@@ -112,7 +112,9 @@ function daysOf(
 
 function dayOf(parameter: 'from' | 'to', text: string, errors: FieldError[]): Temporal.PlainDate {
   try {
-    if (/^\d{4}-\d\d-\d\d$/.test(text)) return Temporal.PlainDate.from(text, { overflow: 'reject' });
+    // Nothing was counted before 1970, and before the year 0 there are no labels.
+    if (/^(?!0|1[0-8]|19[0-6])\d{4}-\d\d-\d\d$/.test(text))
+      return Temporal.PlainDate.from(text, { overflow: 'reject' });
   } catch {
     // Such as February 30th.
   }

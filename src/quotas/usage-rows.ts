@@ -90,10 +90,19 @@ function positionOf(list: string, cursor: string, groups: readonly UsageGroup[])
     Array.isArray(values) &&
     values.length === groups.length &&
     groups.every((group, index) =>
-      group === 'month' || group === 'day' ? Number.isSafeInteger(values[index]) : typeof values[index] === 'string',
+      group === 'month' || group === 'day' ? isDay(values[index]) : isText(values[index]),
     );
   if (!isPosition) throw invalidCursor();
   return values as (string | number)[];
+}
+
+/** What the columns hold; PostgreSQL refuses a statement with any other value. */
+function isDay(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Math.abs(value as number) <= 99_991_231;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && !value.includes('\0');
 }
 
 function parsed(json: string): unknown {

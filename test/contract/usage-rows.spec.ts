@@ -103,9 +103,16 @@ describe.each(DATABASE_KINDS)('usage rows on %s', (kind) => {
     ['with another number of values', encodeCursor('usage:acc_1::day', '[1,2]')],
     ['with a value of another kind', encodeCursor('usage:acc_1::day', '["x"]')],
     ['with no values', encodeCursor('usage:acc_1::day', 'x')],
+    ['with a day that no column holds', encodeCursor('usage:acc_1::day', '[9007199254740991]')],
   ])('refuse a cursor %s', async (_what, cursor) => {
     const page = rows.page(ACCOUNT, query(['day'], { cursor }));
     await expect(page).rejects.toThrow(Problem);
+    await expect(page).rejects.toMatchObject({ code: 'invalid_cursor' });
+  });
+
+  it.each(['\u0000', 'a\u0000b'])('refuse a cursor with the text %j, which no column holds', async (text) => {
+    const cursor = encodeCursor('usage:acc_1::operation', JSON.stringify([text]));
+    const page = rows.page(ACCOUNT, query(['operation'], { cursor }));
     await expect(page).rejects.toMatchObject({ code: 'invalid_cursor' });
   });
 });
