@@ -3,6 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { systemClock } from './clock.js';
 import { publicUrlOf } from './config/load.js';
 import { setErrorsUrl } from './errors.js';
+import { Connections } from './gateway/connections.js';
 import { Cors } from './gateway/cors.js';
 import type { Draining } from './gateway/draining.js';
 import { createGatewayApplication } from './gateway/gateway.application.js';
@@ -13,6 +14,7 @@ import { FailedAttempts } from './keys/failed-attempts.js';
 import { announce, listenQuietly, refuseTakenPort } from './listen.js';
 import type { Log } from './log.js';
 import type { Domain } from './open-domain.js';
+import type { Forwarder } from './proxy/forwarder.js';
 import { ReferenceModule, referenceDocuments } from './reference/reference.module.js';
 import type { Processes } from './roles.js';
 import type { Shutdown } from './shutdown.js';
@@ -85,6 +87,7 @@ async function startGateway(
     usage,
     forwarder,
     draining: { hasBegun: false },
+    connections: new Connections(file.gateway.limits, file.services),
   };
   config.onChange((changed) => {
     routes.use(changed);
@@ -92,6 +95,7 @@ async function startGateway(
     lifeCycle.use(changed);
     failedAttempts.use(changed.file.gateway.failedAuthentication.perMinute);
     documents.use(changed);
+    deps.connections.use(changed.file.services);
     setErrorsUrl(`${publicUrl()}/docs/errors/`);
   });
   const gateway = await createGatewayApplication(deps, log, [ReferenceModule.of(documents, routes.basePath)]);
@@ -99,7 +103,7 @@ async function startGateway(
   live.follow(keys.bus);
   shutdown.add('let go of streams', async () => live.stop());
   const { delay = 0, drain } = file.gateway.shutdown;
-  shutdown.add('drain gateway', () => drainGateway(gateway), drain);
+  shutdown.add('drain gateway', () => drainGateway(gateway, forwarder), drain);
   shutdown.add('readiness off', () => announceEnd(deps.draining, delay), delay + PHASE_MARGIN_MS);
   const scheme = file.gateway.tls === undefined ? 'http' : 'https';
   // Elsewhere node:cluster hands the connections out.
@@ -120,7 +124,8 @@ async function announceEnd(draining: Draining, delayMs: number): Promise<void> {
 }
 
 /** Ends with the last answer. Node closes the connections that are idle now; those that become so would be kept alive. */
-async function drainGateway(gateway: NestFastifyApplication): Promise<void> {
+async function drainGateway(gateway: NestFastifyApplication, forwarder: Forwarder): Promise<void> {
+  forwarder.endWebSockets();
   const server = gateway.getHttpServer();
   const timer = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_INTERVAL_MS);
   try {

@@ -12,25 +12,36 @@ export class Reload {
   private readonly watch = new ConfigWatch(() => this.run());
   private underWay: Promise<void> | undefined;
   private again = false;
+  private state: 'starting' | 'started' | 'stopped' = 'starting';
 
+  /** Listens for SIGHUP at once and to the end: where nobody does, it ends the process. */
   constructor(
     private readonly config: RunningConfig,
     private readonly log: Logger,
-  ) {}
+  ) {
+    process.on('SIGHUP', () => this.onSignal());
+  }
 
-  /** Follows the files and SIGHUP from now on. */
+  /** Follows the files and SIGHUP from now on, also one that came meanwhile. */
   start(): void {
     METRICS.configReloadTime.series().set(nowSeconds());
     this.watch.follow(this.config.current);
-    process.on('SIGHUP', this.onSignal);
+    this.state = 'started';
+    if (!this.again) return;
+    this.again = false;
+    this.run();
   }
 
+  /** Takes nothing over any more. */
   stop(): void {
-    process.off('SIGHUP', this.onSignal);
+    this.state = 'stopped';
     this.watch.stop();
   }
 
-  private readonly onSignal = (): void => this.run();
+  private onSignal(): void {
+    if (this.state === 'started') this.run();
+    else this.again = true;
+  }
 
   /** Loads and takes over; what comes in meanwhile is one more time. */
   private run(): void {
@@ -40,7 +51,7 @@ export class Reload {
     }
     this.underWay = this.load().finally(() => {
       this.underWay = undefined;
-      if (!this.again) return;
+      if (!this.again || this.state === 'stopped') return;
       this.again = false;
       this.run();
     });
@@ -50,7 +61,10 @@ export class Reload {
     const { path, environment } = this.config.current;
     try {
       const result = await loadConfig(path, environment);
+      // What is being taken down takes nothing over.
+      if (this.state === 'stopped') return;
       if ('problems' in result) {
+        this.watch.follow(this.config.current, result.files);
         this.refused(formatProblems(result.problems));
         return;
       }

@@ -77,6 +77,7 @@ async function open(
   // With workers, each of them forwards, and this process does not.
   const forwards = roles.includes('gateway') && (processes.isWorker || processes.workers === 1);
   const running = new RunningConfig(config);
+  const reload = new Reload(running, log.logger);
   const domain = await openDomain(running, roles, forwards, log, shutdown);
   const { dataDir, adminToken } = config.environment;
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
@@ -86,7 +87,6 @@ async function open(
   const gatewayUrl = roles.includes('gateway')
     ? await startGatewayRole(domain, processes, pool, log, shutdown)
     : undefined;
-  const reload = new Reload(running, log.logger);
   reload.start();
   shutdown.add('stop watching', async () => reload.stop());
   const { database, accounts, keyStore } = domain;

@@ -21,7 +21,11 @@ import { substituteVariables } from './substitute.js';
 /** A configuration that can be run, with what is hardly meant in it; or what keeps it from being run. */
 export type LoadResult =
   | { readonly config: Config; readonly warnings: readonly ConfigProblem[] }
-  | { readonly problems: readonly ConfigProblem[] };
+  | {
+      readonly problems: readonly ConfigProblem[];
+      /** OpenAPI documents that it names, absolute, as far as it could be read: whoever mends one of them changes it. */
+      readonly files: readonly string[];
+    };
 
 /**
  * Loads the configuration. Never throws for what a person wrote: faults come back together, sorted by file and line.
@@ -36,7 +40,7 @@ export async function loadConfig(
 ): Promise<LoadResult> {
   const file = resolve(path);
   const { source, problems } = await SourceDocument.read(file);
-  if (source === undefined) return { problems: sortProblems(problems) };
+  if (source === undefined) return { problems: sortProblems(problems), files: [] };
 
   const substitution = substituteVariables(source, variables);
   problems.push(...substitution.problems);
@@ -44,7 +48,7 @@ export async function loadConfig(
   try {
     value = source.toJS() ?? {};
   } catch (error) {
-    return { problems: [source.problem([], `is not valid YAML: ${(error as Error).message}`)] };
+    return { problems: [source.problem([], `is not valid YAML: ${(error as Error).message}`)], files: [] };
   }
   const parsed = parse(value, substitution.paths);
   const unset = new Set(substitution.problems.map((problem) => problem.path));
@@ -68,7 +72,7 @@ export async function loadConfig(
     ...crossProblems(source, value, environment),
     ...(await fileProblems(source, value)),
   );
-  if (problems.length > 0 || !parsed.success) return { problems: sortProblems(problems) };
+  if (problems.length > 0 || !parsed.success) return { problems: sortProblems(problems), files: described.files };
 
   const fileWithPorts = withPorts(parsed.data, environment);
   const config: Config = {
@@ -99,6 +103,8 @@ interface DescribedServices {
   readonly documents: Map<string, JsonObject>;
   readonly drafts: OperationDraft[];
   readonly problems: ConfigProblem[];
+  /** The documents' files, absolute. */
+  readonly files: string[];
   /** False where a document that is named could not be used. */
   readonly isComplete: boolean;
 }
@@ -107,6 +113,7 @@ async function readServices(source: SourceDocument, value: unknown): Promise<Des
   const documents = new Map<string, JsonObject>();
   const drafts: OperationDraft[] = [];
   const problems: ConfigProblem[] = [];
+  const files: string[] = [];
   let isComplete = true;
   const services = valueAt(value, ['services']);
   for (const name of isObject(services) ? Object.keys(services) : []) {
@@ -114,6 +121,7 @@ async function readServices(source: SourceDocument, value: unknown): Promise<Des
     const openapi = valueAt(value, path);
     if (typeof openapi !== 'string' || openapi === '') continue;
     const file = resolve(dirname(source.file), openapi);
+    files.push(file);
     if (!(await isReadable(file))) {
       problems.push(source.problem(path, `the OpenAPI document ${openapi} cannot be read`, `looked for ${file}`));
       isComplete = false;
@@ -130,7 +138,7 @@ async function readServices(source: SourceDocument, value: unknown): Promise<Des
     drafts.push(...read.drafts);
     problems.push(...read.problems);
   }
-  return { documents, drafts, problems, isComplete };
+  return { documents, drafts, problems, files, isComplete };
 }
 
 function withPorts(file: GatewayFile, environment: Environment): GatewayFile {

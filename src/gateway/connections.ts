@@ -5,6 +5,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionLimits } from '../config/listener-schema.js';
+import type { GatewayFile } from '../config/schema.js';
 import { clientNetwork } from '../keys/client-network.js';
 import { METRICS } from '../metrics.js';
 
@@ -24,11 +25,20 @@ export class Connections {
   private readonly open = new Map<SystemSocket, Progress>();
   private readonly byNetwork = new Map<string, number>();
 
-  /** @param longestIdleMs how long the most patient service waits for a client; those that wait for nothing are cut after it. */
+  /** How long the most patient service waits for a client; those that wait for nothing are cut after it. */
+  private longestIdleMs = 0;
+
   constructor(
     private readonly limits: ConnectionLimits,
-    private readonly longestIdleMs: number,
-  ) {}
+    services: GatewayFile['services'],
+  ) {
+    this.use(services);
+  }
+
+  /** Waits for clients as long as these services do from now on. */
+  use(services: GatewayFile['services']): void {
+    this.longestIdleMs = Math.max(0, ...Object.values(services).map(({ timeouts }) => timeouts.idle));
+  }
 
   /** Begins to hold a server to the limits; returns what ends it. */
   watch(server: Server): () => void {

@@ -6,10 +6,9 @@ import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
-import type { GatewayFile } from '../config/schema.js';
 import type { Log } from '../log.js';
 import { Certificate } from './certificate.js';
-import { Connections } from './connections.js';
+import type { Connections } from './connections.js';
 import type { Cors } from './cors.js';
 import { ErrorFilter } from './error.filter.js';
 import type { GatewayRequest } from './exchange.js';
@@ -23,8 +22,11 @@ import { Upgrades } from './upgrades.js';
 const LARGEST_HEAD_BYTES = 16 * 1024;
 /** Until the head of a request has arrived. */
 const HEAD_TIMEOUT_MS = 10_000;
-/** Until a whole request has arrived; idle bodies end sooner, by the service's own deadline. */
-const REQUEST_TIMEOUT_MS = 3_600_000;
+/**
+ * Node's deadline for a whole request would cut a large upload in the middle of its progress: none. A body that stands still ends by
+ * its service's `timeouts.idle`, one that nobody wants by `discard-body.ts`.
+ */
+const NO_REQUEST_TIMEOUT = 0;
 /** Longer than the idle time of the usual load balancers (60 s), so that they close first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
@@ -55,13 +57,8 @@ export async function createGatewayApplication(
     beginExchange(request, reply, requestLog),
   );
   const { trustedProxies, tls } = deps.config.file.gateway;
-  // Without an operation that may become a WebSocket, asking for one is asking for nothing.
-  const mayUpgrade = deps.config.operations.some(({ isWebSocket }) => isWebSocket);
-  const upgrades = mayUpgrade ? new Upgrades(deps.routes) : undefined;
-  const parser = {
-    ...PARSER,
-    shouldUpgradeCallback: (message: IncomingMessage) => upgrades?.accepts(message) ?? false,
-  };
+  const upgrades = new Upgrades(deps.routes);
+  const parser = { ...PARSER, shouldUpgradeCallback: (message: IncomingMessage) => upgrades.accepts(message) };
   const options = serverOptions(trustedProxies, parser, filter, requestLog, deps.cors);
   const certificate = tls === undefined ? undefined : new Certificate(tls, deps.config.path, log.logger);
   const adapter = new FastifyAdapter(
@@ -80,13 +77,13 @@ export async function createGatewayApplication(
   const server = application.getHttpServer() as Server;
   delayContinue(server);
   refuseConnect(server);
-  upgrades?.install(server);
+  upgrades.install(server);
   fastify.addHook('preClose', (done) => {
-    upgrades?.end();
+    upgrades.end();
     done();
   });
   if (certificate !== undefined) serveTls(server as TlsServer, certificate, fastify);
-  boundConnections(server, deps.config.file, fastify);
+  boundConnections(server, deps.connections, fastify);
   return application;
 }
 
@@ -105,7 +102,7 @@ function serverOptions(
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: NO_REQUEST_TIMEOUT,
     http: parser,
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => answerParserError(error, socket),
     // What the router refuses before a hook runs, such as %ff in a path.
@@ -135,9 +132,8 @@ function serveTls(server: TlsServer, certificate: Certificate, fastify: FastifyI
 }
 
 /** Limits of connections, and the end of those that nobody reads. */
-function boundConnections(server: Server, { gateway, services }: GatewayFile, fastify: FastifyInstance): void {
-  const longestIdleMs = Math.max(0, ...Object.values(services).map(({ timeouts }) => timeouts.idle));
-  const stop = new Connections(gateway.limits, longestIdleMs).watch(server);
+function boundConnections(server: Server, connections: Connections, fastify: FastifyInstance): void {
+  const stop = connections.watch(server);
   fastify.addHook('onClose', (_instance, done) => {
     stop();
     done();

@@ -10,6 +10,7 @@ import { QuotaStorage } from '../quotas/quota-storage.js';
 import { UsageRecorder } from '../quotas/usage-recorder.js';
 import { UsageReader } from '../quotas/usage.js';
 import { Backend } from './backend.js';
+import type { Connections } from './connections.js';
 import { Cors } from './cors.js';
 import type { Draining } from './draining.js';
 import { GatewayController } from './gateway.controller.js';
@@ -31,6 +32,7 @@ export interface GatewayDependencies {
   readonly usage: UsageReader;
   readonly forwarder: Forwarder;
   readonly draining: Draining;
+  readonly connections: Connections;
 }
 
 @Module({})

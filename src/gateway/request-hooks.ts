@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../errors.js';
 import { plainAddress } from '../keys/address-list.js';
+import { discardRest } from '../proxy/discard-body.js';
 import type { Cors } from './cors.js';
 import type { Draining } from './draining.js';
 import type { ErrorFilter } from './error.filter.js';
@@ -73,6 +74,8 @@ export function beginExchange(request: FastifyRequest, reply: FastifyReply, requ
   const exchange = new Exchange(request.raw, reply.raw, originForm(request.raw), clientAddress(request));
   reply.raw.once('close', () => {
     exchange.closeListener?.onClose();
+    // Answered without a look at the body: it must not trickle in for ever.
+    if (!request.raw.complete) discardRest(request.raw);
     requestLog.record(exchange);
   });
   return exchange;

@@ -24,7 +24,7 @@ const REPLACED_TIMEOUT_MS = 3_600_000;
 export class Forwarder {
   private upstreams: ReadonlyMap<string, Upstream>;
   private readonly deadlines = new Deadlines();
-  private readonly openSockets = new Set<PendingCall>();
+  private readonly openSockets = new Set<WebSocketCall>();
   /** Finish what they have. */
   private readonly retired = new Set<Upstream>();
 
@@ -64,8 +64,7 @@ export class Forwarder {
    *   error in our shape. Once the head is out, a failure aborts the client's connection and resolves.
    */
   forward(request: ForwardRequest): Promise<void> {
-    const upstream = this.upstreams.get(request.operation.service);
-    if (upstream === undefined) throw new Problem('internal_error', { cause: 'an operation without a service' });
+    const upstream = this.upstreamOf(request);
     const { message } = request;
     refuseUnsafe(message.method ?? '', request.path);
     refuseTooLarge(message, upstream.config.maxBodyBytes);
@@ -80,12 +79,23 @@ export class Forwarder {
    * @throws Problem as `forward`, while it is not open.
    */
   upgrade(request: ForwardRequest, head: Buffer): Promise<void> {
-    const upstream = this.upstreams.get(request.operation.service);
-    if (upstream === undefined) throw new Problem('internal_error', { cause: 'an operation without a service' });
+    const upstream = this.upstreamOf(request);
     refuseUnsafe('GET', request.path);
     return new Promise((resolve, reject) => {
       new WebSocketCall(upstream, request, head, this.deadlines, this.openSockets, resolve, reject).start();
     });
+  }
+
+  /**
+   * The service of a request. One that was let in before the service left the configuration is served as it was when it came;
+   * should its guards have taken so long that the service is closed, there is no such route any more.
+   */
+  private upstreamOf({ operation: { service } }: ForwardRequest): Upstream {
+    let upstream = this.upstreams.get(service);
+    if (upstream !== undefined) return upstream;
+    for (const retired of this.retired) if (retired.name === service) upstream = retired;
+    if (upstream === undefined) throw new Problem('route_not_found');
+    return upstream;
   }
 
   /** Every address of every target as it is now, times by the clock that says it is `nowMs`. */
@@ -97,6 +107,11 @@ export class Forwarder {
   calls(): PendingCall[] {
     const services = [...this.upstreams.values(), ...this.retired];
     return [...services.flatMap((upstream) => upstream.calls()), ...this.openSockets];
+  }
+
+  /** Ends every open WebSocket: none of them would end by itself. */
+  endWebSockets(): void {
+    for (const call of this.openSockets) call.goAway();
   }
 
   /** Names of the services that have no target in service. */

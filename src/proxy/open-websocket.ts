@@ -2,9 +2,11 @@
 import type { Socket } from 'node:net';
 import { closeFrame, FrameTracker } from './websocket-frames.js';
 
-/** RFC 6455 section 7.4.1: closed because of a policy. */
-const POLICY_VIOLATION = 1008;
-const REASON = 'The API key may no longer be used for this.';
+/** Why it ends: code and reason of the frame that closes it (RFC 6455 section 7.4.1). */
+const ENDS = {
+  access_ended: { code: 1008, reason: 'The API key may no longer be used for this.' },
+  going_away: { code: 1001, reason: 'This server is going away: connect again.' },
+} as const;
 /** For the client to take the frame that closes, and to close its side. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
@@ -21,14 +23,14 @@ export class OpenWebSocket {
   }
 
   /** Ends both sides; the client is told why where no frame is under way to it. Whether it was open. */
-  cut(): boolean {
+  cut(why: keyof typeof ENDS): boolean {
     if (this.isCut || this.client.destroyed) return false;
     this.isCut = true;
     const { client, backend, frames } = this;
     backend.unpipe(client);
     client.unpipe(backend);
     backend.destroy();
-    if (frames.mayClose) client.write(closeFrame(POLICY_VIOLATION, REASON));
+    if (frames.mayClose) client.write(closeFrame(ENDS[why].code, ENDS[why].reason));
     client.end();
     // What still comes is thrown away: unread, it would make the system reset the connection and lose our last frame.
     client.resume();

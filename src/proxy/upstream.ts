@@ -29,6 +29,8 @@ export interface UpstreamOptions {
 
 /** How often a retired service is asked whether its last call is over. */
 const RETIRED_CHECK_INTERVAL_MS = 250;
+/** How long a retired service waits for requests that were let in before and are still with their guards. */
+const RETIRED_GRACE_MS = 5_000;
 
 export class Upstream {
   readonly targets: readonly Target[];
@@ -152,13 +154,14 @@ export class Upstream {
     return calls;
   }
 
-  /** Gets no new calls, and is closed when those that it has are over; cut off after `timeoutMs`. */
+  /** Gets no calls but of requests that are on their way here, and is closed when all are over; cut off after `timeoutMs`. */
   async retire(timeoutMs: number): Promise<void> {
     this.isRetired = true;
     for (const target of this.targets) target.stop();
     this.metrics.hideTargets(this.targets);
-    const untilMs = performance.now() + timeoutMs;
-    while (this.calls().length > 0 && performance.now() < untilMs) {
+    const nowMs = performance.now();
+    const [fromMs, untilMs] = [nowMs + RETIRED_GRACE_MS, nowMs + timeoutMs];
+    while (performance.now() < fromMs || (this.calls().length > 0 && performance.now() < untilMs)) {
       await new Promise((resolve) => setTimeout(resolve, RETIRED_CHECK_INTERVAL_MS).unref());
     }
     await this.close(0);

@@ -59,7 +59,7 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
     private readonly head: Buffer,
     private readonly deadlines: Deadlines,
     /** Those that are open, of every service: they hold no connection of a pool, and outlive a change of its targets. */
-    private readonly openSockets: Set<PendingCall>,
+    private readonly openSockets: Set<WebSocketCall>,
     private readonly resolve: () => void,
     private readonly reject: (problem: Problem) => void,
   ) {}
@@ -116,11 +116,16 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
   }
 
   bar(problem: Problem): boolean {
-    if (this.opened !== undefined) return this.opened.cut();
+    if (this.opened !== undefined) return this.opened.cut('access_ended');
     this.barred = problem;
     if (this.isWaiting) this.refuse(problem);
     else this.outgoing?.destroy(peerError('TRAILGATE_ACCESS_ENDED'));
     return false;
+  }
+
+  /** Tells the client of an open one to connect elsewhere, and ends it. */
+  goAway(): void {
+    this.opened?.cut('going_away');
   }
 
   /** The request to the backend exists and has not been sent. */

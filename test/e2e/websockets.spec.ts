@@ -228,13 +228,15 @@ describe('a WebSocket through the gateway', () => {
     expect(JSON.parse(received().toString())).toMatchObject({ code: 'quota_exceeded' });
   });
 
-  it('ends when the program does, and keeps it from nothing', async () => {
+  it('ends with a close frame when the program does, and keeps it from nothing', async () => {
     const { key } = await trailgate.admin.newKey('few', { scopes: ['*'] });
-    const { head, ended } = await open('/live/a', [`Authorization: Bearer ${key.secret}`]);
+    const { head, ended, received } = await open('/live/a', [`Authorization: Bearer ${key.secret}`]);
     expect(head).toMatch(/^HTTP\/1\.1 101 /);
     const begun = performance.now();
     const stopped = trailgate.stop();
     await ended;
+    // A frame that closes, with the code for a server that goes away (RFC 6455 section 7.4.1).
+    expect([...received().subarray(0, 1), received().readUInt16BE(2)]).toEqual([0x88, 1001]);
     expect((await stopped).code).toBe(0);
     expect(performance.now() - begun).toBeLessThan(5_000);
   });

@@ -1,0 +1,213 @@
+/** A configuration that is changed again and again, in pieces, behind links and while the program ends: nothing is lost, nothing grows. */
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, it } from '@jest/globals';
+import { parse, stringify } from 'yaml';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { residentBytes, seriesOf } from '../support/metrics-text.js';
+import { eventually, sleep } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate, type TrailgateOptions } from '../support/program.js';
+import { Caller } from '../support/rate-limit.js';
+import { sharedRedisUrl } from '../support/redis.js';
+
+interface File {
+  services: Record<string, Record<string, unknown>>;
+  operations?: unknown[];
+}
+
+const running: { stop(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const each of running.splice(0).toReversed()) await each.stop();
+});
+
+const backendOf = async (...args: Parameters<typeof startBackend>): Promise<Backend> => {
+  const backend = await startBackend(...args);
+  running.push(backend);
+  return backend;
+};
+const start = async (options: TrailgateOptions): Promise<RunningTrailgate> => {
+  const trailgate = await startTrailgate(options);
+  running.push(trailgate);
+  return trailgate;
+};
+const text = ({ configPath }: RunningTrailgate): string => readFileSync(configPath, 'utf8');
+const edited = (before: string, edit: (file: File) => void): string => {
+  const file = parse(before) as File;
+  edit(file);
+  return stringify(file);
+};
+const events = (trailgate: RunningTrailgate, name: string): number =>
+  trailgate.stdout.filter((line) => line.includes(`"event":"${name}"`)).length;
+const metrics = async ({ adminUrl }: RunningTrailgate): Promise<Map<string, number>> =>
+  seriesOf(await (await fetch(`${adminUrl}/metrics`)).text());
+/** Writes, asks for it by SIGHUP and waits until it is in force. */
+const reload = async (trailgate: RunningTrailgate, content: string): Promise<void> => {
+  const before = events(trailgate, 'config_changed');
+  writeFileSync(trailgate.configPath, content);
+  trailgate.signal('SIGHUP');
+  await eventually('it is in force', () => events(trailgate, 'config_changed') > before);
+};
+
+describeWithRedis('services that come, go and are renamed under load', () => {
+  it('lose no request, thirty times in a row', async () => {
+    const backend = await backendOf((_request, response) => void setTimeout(() => response.end('{}'), 2));
+    const trailgate = await start({ backend: backend.url, env: { REDIS_URL: await sharedRedisUrl() } });
+    const { key } = await trailgate.admin.newKey('pro', { scopes: ['*'] });
+    const first = text(trailgate);
+    const second = edited(first, ({ services }) => {
+      services['renamed'] = { ...services['backend'], connections: 9 };
+      delete services['backend'];
+    });
+    const caller = new Caller(trailgate.gatewayUrl, key.secret, 30);
+    let going = true;
+    const seen: Record<string, number> = {};
+    const load = (async () => {
+      while (going) {
+        for (const [status, count] of Object.entries(await caller.burst(100)))
+          seen[status] = (seen[status] ?? 0) + count;
+      }
+    })();
+    for (let round = 0; round < 15; round++) for (const content of [second, first]) await reload(trailgate, content);
+    going = false;
+    await load;
+    caller.close();
+    expect(Object.keys(seen).filter((status) => status !== '200' && status !== '429')).toEqual([]);
+    expect(backend.requests.length).toBe(seen['200']);
+  });
+});
+
+it('leaves nothing behind after a hundred changes: no connection, no check, no memory, no target in the metrics', async () => {
+  const [first, second] = [await backendOf(json({ n: 1 })), await backendOf(json({ n: 2 }))];
+  const health = { path: '/health', interval: '1s' };
+  const trailgate = await start({ backend: first.url, config: { services: { backend: { health } } } });
+  const { secret } = (await trailgate.admin.newKey()).key;
+  const ask = () => send(`${trailgate.gatewayUrl}/api/v1/open`, { headers: { authorization: `Bearer ${secret}` } });
+  const one = text(trailgate);
+  const two = edited(
+    one,
+    ({ services }) => void (services['backend']!['targets'] = [second.url, `${second.url}/more`]),
+  );
+  const round = async (): Promise<void> => {
+    for (const content of [two, one]) {
+      await reload(trailgate, content);
+      expect((await ask()).status).toBe(200);
+    }
+  };
+  const openFiles = (): number => readdirSync(`/proc/${trailgate.pid}/fd`).length;
+  for (let warm = 0; warm < 10; warm++) await round();
+  const before = { files: openFiles(), bytes: residentBytes(trailgate.pid) };
+  for (let index = 0; index < 40; index++) await round();
+  await eventually('the connections of those that are gone are closed', () => openFiles() <= before.files + 5, 12_000);
+  expect(residentBytes(trailgate.pid) - before.bytes).toBeLessThan(50 * 1024 * 1024);
+  const series = await metrics(trailgate);
+  const gone = [...series].filter(
+    ([name]) => name.startsWith('trailgate_upstream_targets{') && name.includes(second.url),
+  );
+  expect(gone.map(([, value]) => value)).toEqual(gone.map(() => 0));
+  expect(gone.length).toBeGreaterThan(0);
+  const checks = { first: first.requests.length, second: second.requests.length };
+  await sleep(2_500);
+  expect(second.requests.length).toBe(checks.second);
+  expect(first.requests.length - checks.first).toBeLessThan(5);
+}, 60_000);
+
+it('waits for the end of a file that is written in pieces, whatever the pieces would mean', async () => {
+  const backend = await backendOf(json({ ok: true }));
+  const trailgate = await start({ backend: backend.url });
+  const { secret } = (await trailgate.admin.newKey()).key;
+  const lines = `${text(trailgate).trimEnd()}\n`.split('\n');
+  writeFileSync(trailgate.configPath, '');
+  for (const line of lines) {
+    appendFileSync(trailgate.configPath, `${line}\n`);
+    await sleep(2_500 / lines.length);
+  }
+  await eventually('it is in force', () => events(trailgate, 'config_changed') > 0);
+  expect([events(trailgate, 'config_changed'), events(trailgate, 'config_refused')]).toEqual([1, 0]);
+  const headers = { authorization: `Bearer ${secret}` };
+  expect((await send(`${trailgate.gatewayUrl}/api/v1/open`, { headers })).status).toBe(200);
+});
+
+it('takes a document that was missing when it comes, and stays with what it has while one is gone', async () => {
+  const backend = await backendOf(json({ ok: true }));
+  const trailgate = await start({ backend: backend.url });
+  const folder = dirname(trailgate.configPath);
+  const refused = () => events(trailgate, 'config_refused');
+  const { secret } = (await trailgate.admin.newKey()).key;
+  const headers = { authorization: `Bearer ${secret}` };
+  const status = async (path: string) => (await send(`${trailgate.gatewayUrl}/api/v1${path}`, { headers })).status;
+
+  const document = readFileSync(join(folder, 'backend.openapi.yaml'), 'utf8');
+  writeFileSync(
+    trailgate.configPath,
+    edited(text(trailgate), ({ services }) => void (services['backend']!['openapi'] = './next.openapi.yaml')),
+  );
+  await eventually('it is refused', () => refused() === 1, 5_000);
+  expect(await status('/open')).toBe(200);
+  writeFileSync(join(folder, 'next.openapi.yaml'), document.replaceAll('/open', '/opened'));
+  writeFileSync(trailgate.configPath, text(trailgate).replace('GET /open', 'GET /opened'));
+  await eventually('the document came', () => events(trailgate, 'config_changed') === 1, 5_000);
+  expect([await status('/open'), await status('/opened')]).toEqual([404, 200]);
+
+  rmSync(join(folder, 'next.openapi.yaml'));
+  await eventually('it is refused again', () => refused() >= 2, 5_000);
+  expect([await status('/open'), await status('/opened')]).toEqual([404, 200]);
+});
+
+it('follows links that are swapped, as Kubernetes does it', async () => {
+  const backend = await backendOf(json({ ok: true }));
+  const trailgate = await start({ backend: backend.url });
+  const folder = dirname(trailgate.configPath);
+  const versions = [
+    text(trailgate),
+    edited(
+      text(trailgate),
+      (file) => void file.operations?.push({ match: 'GET /new', service: 'backend', scopes: [] }),
+    ),
+  ];
+  versions.forEach((content, index) => {
+    mkdirSync(join(folder, `..v${index}`));
+    writeFileSync(join(folder, `..v${index}`, 'gateway.yaml'), content);
+  });
+  symlinkSync('..v0', join(folder, '..data'));
+  symlinkSync('..data/gateway.yaml', join(folder, 'linked'));
+  renameSync(join(folder, 'linked'), trailgate.configPath);
+  await eventually('the link is followed', () => events(trailgate, 'config_changed') === 1, 5_000);
+  symlinkSync('..v1', join(folder, '..next'));
+  renameSync(join(folder, '..next'), join(folder, '..data'));
+  await eventually('the swap is seen', () => events(trailgate, 'config_changed') === 2, 5_000);
+  const { secret } = (await trailgate.admin.newKey()).key;
+  const headers = { authorization: `Bearer ${secret}` };
+  expect((await send(`${trailgate.gatewayUrl}/api/v1/new`, { headers })).status).toBe(200);
+});
+
+it('a storm of SIGHUP, in the middle of the end too, does no harm', async () => {
+  const backend = await backendOf((_request, response) => void setTimeout(() => response.end('{}'), 700));
+  const trailgate = await start({ backend: backend.url });
+  const { secret } = (await trailgate.admin.newKey()).key;
+  for (let index = 0; index < 300; index++) trailgate.signal('SIGHUP');
+  await eventually('it is in force', () => events(trailgate, 'config_changed') > 0);
+  const slow = send(`${trailgate.gatewayUrl}/api/v1/open`, { headers: { authorization: `Bearer ${secret}` } });
+  await eventually('it is under way', () => backend.requests.length === 1);
+  const begun = events(trailgate, 'config_changed');
+  trailgate.signal('SIGHUP');
+  const stopped = trailgate.stop();
+  for (let index = 0; index < 20; index++) {
+    trailgate.signal('SIGHUP');
+    await sleep(10);
+  }
+  expect((await slow).status).toBe(200);
+  expect(await stopped).toEqual({ code: 0, signal: null });
+  expect(events(trailgate, 'config_changed') - begun).toBeLessThanOrEqual(1);
+  expect(trailgate.stderr).toEqual([]);
+});

@@ -1,0 +1,61 @@
+/** An upload may take as long as it likes while it goes on; what stands still, and a body that nobody reads, ends soon. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { parseAnswer } from '../support/problem.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+let gateway: Proxied;
+
+beforeAll(async () => {
+  const timeouts = { connect: '300ms', firstByte: '500ms', idle: '600ms' };
+  gateway = await startProxied({ config: { services: { backend: { timeouts } } } });
+});
+afterAll(() => gateway.stop());
+
+/** Sends the head, then a byte every `everyMs`; what came back and how long the connection lived. */
+async function trickle(
+  head: string,
+  bytes: number,
+  everyMs: number,
+): Promise<{ text: string; durationMs: number; sent: number }> {
+  const startedMs = performance.now();
+  const socket: Socket = connect(gateway.port, '127.0.0.1').setEncoding('latin1');
+  socket.on('error', () => {});
+  socket.write(`${head}\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\nContent-Length: ${bytes}\r\n\r\n`);
+  let text = '';
+  let sent = 0;
+  socket.on('data', (data: string) => {
+    text += data;
+    if (sent === bytes) socket.end();
+  });
+  const timer = setInterval(() => {
+    if (sent < bytes && socket.writable) socket.write('x', () => sent++);
+  }, everyMs);
+  await once(socket, 'close');
+  clearInterval(timer);
+  return { text, durationMs: performance.now() - startedMs, sent };
+}
+
+it('a byte now and then is progress: an upload that takes many times any deadline arrives whole', async () => {
+  const { text, durationMs } = await trickle('PUT /api/v1/files/a HTTP/1.1', 20, 200);
+  expect(parseAnswer(text).status).toBe(200);
+  expect(durationMs).toBeGreaterThan(3_500);
+  expect(gateway.backend.requests.at(-1)).toMatchObject({ bodyBytes: 20 });
+});
+
+it('one that stands still is ended by the deadline of its service', async () => {
+  const { text, durationMs } = await trickle('PUT /api/v1/files/a HTTP/1.1', 20, 5_000);
+  expect(parseAnswer(text).status).toBe(408);
+  expect(durationMs).toBeLessThan(4_500);
+});
+
+it.each([
+  ['of an answer of our own', 'GET /api/v1/usage HTTP/1.1', 200],
+  ['of a refused request', 'GET /api/v1/nowhere HTTP/1.1', 404],
+])('a body that nobody reads, %s, does not hold its connection by trickling in', async (_what, head, status) => {
+  const { text, durationMs, sent } = await trickle(head, 1_000, 200);
+  expect(parseAnswer(text).status).toBe(status);
+  expect(durationMs).toBeLessThan(4_500);
+  expect(sent).toBeLessThan(30);
+});
