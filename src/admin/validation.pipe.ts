@@ -23,6 +23,9 @@ export class RefusedBody {
 /** More would help nobody and let a caller choose the size of our answer. */
 const MAX_ERRORS = 50;
 
+/** PostgreSQL has no text with it, and no name or id of ours either. */
+const NUL_DETAIL = 'The request must not contain the character U+0000.';
+
 @Injectable()
 export class ValidationPipe extends StandardSchemaValidationPipe {
   constructor() {
@@ -32,12 +35,19 @@ export class ValidationPipe extends StandardSchemaValidationPipe {
   override async transform<T = unknown>(value: T, metadata: ArgumentMetadata): Promise<T> {
     if (value instanceof RefusedBody) throw value.problem;
     try {
-      return (await super.transform(value, metadata)) as T;
+      const valid = (await super.transform(value, metadata)) as T;
+      if (metadata.type !== 'custom' && holdsNul(valid)) throw new Problem('bad_request', { detail: NUL_DETAIL });
+      return valid;
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
       throw metadata.type === 'body' ? bodyProblem(error.issues) : parameterProblem(error.issues);
     }
   }
+}
+
+function holdsNul(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('\0');
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsNul);
 }
 
 function bodyProblem(issues: readonly Issue[]): Problem {

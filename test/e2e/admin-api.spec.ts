@@ -325,6 +325,25 @@ describe.each(DATABASE_KINDS)('the admin API on %s', (kind) => {
       },
     );
 
+    it('of text that no database takes are 400, wherever it stands', async () => {
+      for (const answer of [
+        await request('GET', '/accounts/%00'),
+        await request('GET', `/accounts/a%00b/usage`),
+        await request('GET', `/accounts/${accountId}/usage?api_key_id=%00`),
+        await request('POST', '/explain', { api_key_id: '\0', operation: 'listCustomers' }),
+        await request('POST', `/accounts/${accountId}/quota-adjustments`, {
+          window: 'month',
+          type: 'reset',
+          reason: 'x',
+          api_key_id: 'key\0',
+        }),
+      ]) {
+        expectProblem(answer, 400, 'bad_request');
+      }
+      const cursor = Buffer.from(JSON.stringify([1, 'accounts', '\0'])).toString('base64url');
+      expectProblem(await request('GET', `/accounts?cursor=${cursor}`), 400, 'invalid_cursor');
+    });
+
     it('of a cursor that this list never gave are 400', async () => {
       expectProblem(await request('GET', '/accounts?cursor=junk'), 400, 'invalid_cursor');
       await running.admin.createAccount({ plan: 'pro' });
