@@ -15,6 +15,7 @@ import { announce, listenQuietly, refuseTakenPort } from './listen.js';
 import type { Log } from './log.js';
 import type { Domain } from './open-domain.js';
 import type { Forwarder } from './proxy/forwarder.js';
+import { ProxyStatus } from './proxy/proxy-status.js';
 import { ReferenceModule, referenceDocuments } from './reference/reference.module.js';
 import type { Processes } from './roles.js';
 import type { Shutdown } from './shutdown.js';
@@ -74,6 +75,8 @@ async function startGateway(
   const cors = new Cors(file.gateway.cors, routes);
   const lifeCycle = new LifeCycle(config.current, publicUrl, systemClock);
   const failedAttempts = new FailedAttempts(file.gateway.failedAuthentication.perMinute, systemClock, log.logger);
+  const proxyStatus = new ProxyStatus();
+  proxyStatus.use(file.gateway.proxyStatus);
   const documents = referenceDocuments(config.current, { publicUrl });
   const deps = {
     config: config.current,
@@ -86,6 +89,7 @@ async function startGateway(
     recorder: quotas.recorder,
     usage,
     forwarder,
+    proxyStatus,
     draining: { hasBegun: false },
     connections: new Connections(file.gateway.limits, file.services),
   };
@@ -93,6 +97,7 @@ async function startGateway(
     routes.use(changed);
     cors.use(changed.file.gateway.cors);
     lifeCycle.use(changed);
+    proxyStatus.use(changed.file.gateway.proxyStatus);
     failedAttempts.use(changed.file.gateway.failedAuthentication.perMinute);
     documents.use(changed);
     deps.connections.use(changed.file.services);

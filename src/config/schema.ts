@@ -227,6 +227,10 @@ export const configSchema = z.strictObject({
         ),
       trustedProxies: z.array(address).default([]).describe('Load balancers whose X-Forwarded-For is believed.'),
       failedAuthentication,
+      proxyStatus: z
+        .boolean()
+        .default(false)
+        .describe('For finding faults: answers to failed calls of backends say why and name the target (RFC 9209).'),
       shutdown,
       limits: connectionLimits,
       cors,

@@ -2,6 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { Problem } from '../errors.js';
 import { Forwarder } from '../proxy/forwarder.js';
+import { ProxyStatus, proxyStatusOf } from '../proxy/proxy-status.js';
 import { backendRequestHeaders } from '../proxy/request-headers.js';
 import { withoutCost } from '../quotas/decision.js';
 import { appendQuotaFields } from '../quotas/headers.js';
@@ -20,6 +21,7 @@ export class Backend {
     private readonly quotas: QuotaStorage,
     private readonly recorder: UsageRecorder,
     private readonly cors: Cors,
+    private readonly proxyStatus: ProxyStatus,
   ) {}
 
   /**
@@ -69,6 +71,9 @@ export class Backend {
     } catch (error) {
       const isFree = error instanceof Problem && !isCharged(exchange, error.status);
       if (!exchange.wasSent || isFree) this.giveBack(exchange);
+      if (this.proxyStatus.isOn && error instanceof Problem) {
+        exchange.answerHeaders.push('Proxy-Status', proxyStatusOf(error, exchange));
+      }
       throw error;
     }
   }

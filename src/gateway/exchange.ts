@@ -33,6 +33,8 @@ export class Exchange implements ForwardClient, CountedRequest {
   usageTakenBack = false;
   wasSent = false;
   isUpgraded = false;
+  failedTarget = '';
+  failedStatus = 0;
   closeListener: CloseListener | undefined;
   private readonly names = randomNames();
 

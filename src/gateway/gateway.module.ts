@@ -6,6 +6,7 @@ import type { Config } from '../config/schema.js';
 import { Authenticator } from '../keys/authenticator.js';
 import { FailedAttempts } from '../keys/failed-attempts.js';
 import { Forwarder } from '../proxy/forwarder.js';
+import { ProxyStatus } from '../proxy/proxy-status.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
 import { UsageRecorder } from '../quotas/usage-recorder.js';
 import { UsageReader } from '../quotas/usage.js';
@@ -31,6 +32,7 @@ export interface GatewayDependencies {
   readonly recorder: UsageRecorder;
   readonly usage: UsageReader;
   readonly forwarder: Forwarder;
+  readonly proxyStatus: ProxyStatus;
   readonly draining: Draining;
   readonly connections: Connections;
 }
@@ -72,6 +74,7 @@ function domainModule(deps: GatewayDependencies): DynamicModule {
     { provide: UsageRecorder, useValue: deps.recorder },
     { provide: UsageReader, useValue: deps.usage },
     { provide: Forwarder, useValue: deps.forwarder },
+    { provide: ProxyStatus, useValue: deps.proxyStatus },
     QuotaReport,
   ];
   return { module: DomainModule, global: true, providers, exports: providers };

@@ -131,7 +131,18 @@ describe('the message, the code and the wrong fields are found where each framew
     [
       'NestJS, class-validator',
       { statusCode: 400, message: ['email must be an email', 'name should not be empty'], error: 'Bad Request' },
-      { detail: 'Bad Request', errors: [{ detail: 'email must be an email' }, { detail: 'name should not be empty' }] },
+      {
+        detail: 'Bad Request',
+        errors: [
+          { detail: 'email must be an email', pointer: '#/email' },
+          { detail: 'name should not be empty', pointer: '#/name' },
+        ],
+      },
+    ],
+    [
+      'NestJS, sentences of its own',
+      { statusCode: 400, message: ['We cannot book this', 'You must be 18'], error: 'Bad Request' },
+      { detail: 'Bad Request', errors: [{ detail: 'We cannot book this' }, { detail: 'You must be 18' }] },
     ],
     [
       'NestJS, validation errors as they are',

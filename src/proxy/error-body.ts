@@ -6,6 +6,7 @@
 import type { ErrorMap } from '../config/schema.js';
 import type { FieldError } from '../errors.js';
 import { mappedError } from './error-map.js';
+import { isFieldTree, propertyOfSentence } from './field-shapes.js';
 
 export interface ErrorMeaning {
   readonly detail?: string;
@@ -66,7 +67,10 @@ function usualMeaning(parsed: unknown): ErrorMeaning {
   return compact({
     detail: messageOf(inner) ?? (inner === parsed ? undefined : messageOf(parsed)),
     reason: reasonOf(inner) ?? (inner === parsed ? undefined : reasonOf(parsed)),
-    errors: findFieldErrors(inner) ?? (inner === parsed ? djangoFields(parsed) : findFieldErrors(parsed)),
+    errors:
+      nestFields(parsed) ??
+      findFieldErrors(inner) ??
+      (inner === parsed ? djangoFields(parsed) : findFieldErrors(parsed)),
   });
 }
 
@@ -138,14 +142,26 @@ function djangoFields(object: Json): FieldError[] | undefined {
   const usual = findFieldErrors(object);
   if (usual !== undefined) return usual;
   const entries = Object.entries(object);
-  const allFields = entries.length > 0 && entries.every(([, value]) => Array.isArray(value) && value.every(isText));
+  const allFields = entries.length > 0 && entries.every(([, value]) => isFieldTree(value));
   return allFields ? fieldErrors(object, '') : undefined;
+}
+
+/** NestJS puts sentences of class-validator into `message`; the first words of each are the property. */
+function nestFields(object: Json): FieldError[] | undefined {
+  const { message, statusCode } = object;
+  if (!Array.isArray(message) || typeof statusCode !== 'number') return undefined;
+  return fieldErrors(message, '').map((error) => {
+    const property = propertyOfSentence(error.detail);
+    return property === undefined || error.pointer !== undefined
+      ? error
+      : { ...error, pointer: `#${pointerTo(pathParts(property))}` };
+  });
 }
 
 function fieldErrors(value: unknown, pointer: string, level = 0): FieldError[] {
   if (level > MOST_LEVELS) return [];
   const found = Array.isArray(value)
-    ? value.flatMap((entry) => listEntry(entry, pointer))
+    ? value.flatMap((entry, index) => listEntry(entry, pointer, index, level + 1))
     : isObject(value)
       ? Object.entries(value).flatMap(([name, entry]) =>
           mapEntry(WHOLE_BODY.has(name) ? pointer : `${pointer}${pointerTo(pathParts(name))}`, entry, level + 1),
@@ -155,7 +171,7 @@ function fieldErrors(value: unknown, pointer: string, level = 0): FieldError[] {
 }
 
 /** One of a list: a text, or an object that names its field in one of the usual ways. */
-function listEntry(entry: unknown, pointer: string): FieldError[] {
+function listEntry(entry: unknown, pointer: string, index: number, level: number): FieldError[] {
   const text = clientText(entry);
   if (text !== undefined) return [{ detail: text, ...(pointer === '' ? {} : { pointer: `#${pointer}` }) }];
   if (!isObject(entry)) return [];
@@ -165,7 +181,10 @@ function listEntry(entry: unknown, pointer: string): FieldError[] {
   const constraints = isObject(entry['constraints']) ? Object.values(entry['constraints']).filter(isText) : [];
   const where = pointerOf(entry);
   const words = detail ?? constraints.join('; ');
-  if (words === '') return [];
+  if (words === '') {
+    // A list of serializers in a field; a list of its own names fields of the whole.
+    return isFieldTree(entry) ? fieldErrors(entry, pointer === '' ? '' : `${pointer}/${index}`, level) : [];
+  }
   const code = reasonText(entry['code']);
   return [
     {
@@ -185,6 +204,8 @@ function mapEntry(pointer: string, entry: unknown, level: number): FieldError[] 
 
 /** Where an entry says it belongs, as a JSON Pointer in fragment form; a place outside the body as `parameter`. */
 function pointerOf(entry: Json): { pointer?: string; parameter?: string } {
+  // FastAPI: the place is a character of a text that could not be parsed.
+  if (entry['type'] === 'json_invalid') return {};
   const source = entry['source'];
   if (isObject(source)) {
     if (typeof source['pointer'] === 'string') return { pointer: `#${source['pointer'].replace(/^#/, '')}` };

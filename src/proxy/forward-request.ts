@@ -28,6 +28,9 @@ export interface ForwardClient {
   upstreamMs: number;
   /** Whether the backend may have seen anything of the request; set before it does. */
   wasSent: boolean;
+  /** The target that failed, or answered with an error, and its status (0: none); only then set. */
+  failedTarget: string;
+  failedStatus: number;
   /** Whether the connection has become a WebSocket. */
   isUpgraded: boolean;
   /** Set while a call is under way; to be told when the client's connection is done or gone. */

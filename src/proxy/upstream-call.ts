@@ -224,7 +224,9 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     }
     // The bytes that undici could not parse are the backend's; they belong in no log.
     Reflect.deleteProperty(error, 'data');
+    const target = this.endpoint?.target ?? '';
     if (this.retry(failure)) return;
+    this.request.client.failedTarget = target;
     this.finish(failure.outcome);
     if (this.barred !== undefined && failure.outcome === 'access_ended') this.reject(this.barred);
     else this.reject(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
@@ -291,6 +293,9 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     if (this.settled) return;
     const { authenticates, errors } = this.upstream.config;
     const problem = answer.problem(authenticates, errors);
+    const { client } = this.request;
+    client.failedTarget = this.endpoint?.target ?? '';
+    client.failedStatus = this.status;
     this.finish('answered');
     // Whatever is left of the body is of no use; the connection goes with it.
     if (answer.isTooLarge) this.controller?.abort(peerError('TRAILGATE_ENOUGH'));

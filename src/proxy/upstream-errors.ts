@@ -100,7 +100,7 @@ interface ErrorLike {
 }
 
 /** The first code along the chain of causes: `AggregateError` of several addresses carries it one level down. */
-function errorCode(error: unknown): string | undefined {
+export function errorCode(error: unknown): string | undefined {
   let current = error;
   for (let depth = 0; depth < 4 && typeof current === 'object' && current !== null; depth++) {
     const { code, cause, errors } = current as ErrorLike;

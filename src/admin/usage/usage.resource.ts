@@ -23,12 +23,9 @@ export const usageQuerySchema = z.strictObject({
     description: `Most rows of \`data\`, 1 to ${LARGEST_USAGE_PAGE}; ${USUAL_USAGE_PAGE} unless said.`,
   }),
   cursor: text.meta({ description: '`next_cursor` of the page before.' }),
-  shadow: z
-    .enum(['true', 'false'], 'must be true or false')
-    .optional()
-    .meta({
-      description: 'With `true`, `data` counts the requests that shadow limits of the plan would have refused.',
-    }),
+  shadow: z.enum(['true', 'false'], 'must be true or false').optional().meta({
+    description: 'With `true`, `data` counts the requests that shadow limits of the plan would have refused.',
+  }),
   format: z
     .enum(['json', 'csv'], 'must be json or csv')
     .optional()

@@ -1,0 +1,79 @@
+/** What backends answer when they refuse, as callers see it; and what whoever sets a gateway up may see beside. */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startRawBackend } from '../support/backend.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+  readonly problem: object;
+}
+
+describe("a framework's refusal", () => {
+  let gateway: Proxied;
+
+  beforeAll(async () => {
+    gateway = await startProxied();
+  });
+  afterAll(() => gateway.stop());
+
+  it.each(['rails', 'spring-boot', 'django-rest-framework', 'laravel', 'nestjs', 'fastapi'])(
+    'of %s keeps its status, and its wrong fields have pointers',
+    async (name) => {
+      const { answers } = JSON.parse(readFileSync(`test/support/backend-errors/${name}.json`, 'utf8')) as {
+        answers: Answer[];
+      };
+      for (const { status, contentType, body, problem } of answers) {
+        gateway.answerWith((_request, response) => {
+          response.writeHead(status, { 'content-type': contentType });
+          response.end(body);
+        });
+        const answer = await gateway.send('/customers', { method: 'POST', body: {} });
+        expect(answer.status).toBe(status);
+        expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/);
+        expect(answer.headers['proxy-status']).toBeUndefined();
+        expect(answer.json()).toMatchObject({ status, ...problem });
+      }
+    },
+  );
+});
+
+describe('Proxy-Status (RFC 9209), where it is turned on', () => {
+  const config = {
+    gateway: { proxyStatus: true },
+    services: { backend: { timeouts: { firstByte: '200ms' }, retries: { most: 0 } } },
+  };
+
+  it('names the status that was received, and nothing on an answer that is passed on', async () => {
+    const gateway = await startProxied({ config });
+    const host = new URL(gateway.backend.url).host;
+    const statusFor = async (status: number): Promise<unknown> => {
+      gateway.answerWith((_request, response) => response.writeHead(status).end());
+      return (await gateway.send('/open')).headers['proxy-status'];
+    };
+    expect(await statusFor(507)).toBe(`trailgate; next-hop="${host}"; received-status=507`);
+    expect(await statusFor(401)).toBe(`trailgate; next-hop="${host}"; received-status=401`);
+    expect(await statusFor(200)).toBeUndefined();
+    gateway.answerWith(() => undefined);
+    expect((await gateway.send('/open')).headers['proxy-status']).toBe(
+      `trailgate; error=http_response_timeout; next-hop="${host}"; details="TRAILGATE_FIRST_BYTE_TIMEOUT"`,
+    );
+    await gateway.stop();
+  });
+
+  it.each([
+    ['http_protocol_error', (port: number) => `http://127.0.0.1:${port}`, /next-hop="127\.0\.0\.1:\d+"/],
+    ['dns_error', () => 'http://nothing.invalid', /next-hop="nothing\.invalid"/],
+    ['connection_refused', () => 'http://127.0.0.1:9', /next-hop="127\.0\.0\.1:9"; details="ECONNREFUSED"$/],
+  ])('%s', async (type, target, more) => {
+    const backend = await startRawBackend((socket) => socket.once('data', () => socket.end('nonsense\r\n\r\n')));
+    const gateway = await startProxied({ targets: target(backend.port), config });
+    const field = String((await gateway.send('/open')).headers['proxy-status']);
+    expect(field).toMatch(new RegExp(`^trailgate; error=${type}; `));
+    expect(field).toMatch(more);
+    await gateway.stop();
+    await backend.stop();
+  });
+});
