@@ -2,7 +2,7 @@
  * What the counters hold and nobody recorded: the requests of a process that died before it wrote them down. Worked out as counter
  * minus record, and written as an absolute value, so that doing it again, or in several workers at once, changes nothing.
  */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { DatabaseHandle } from '../database/connect.js';
 import { jsonRows, type JsonColumn } from '../database/json-rows.js';
 import type { Tables } from '../database/schema.js';
@@ -121,13 +121,13 @@ function missing(count: CounterRow, row: Sums): number {
  * What stands beside counters. Where a billing day was moved back, a count goes on under its label while the calendar says an earlier
  * one: what it counts is recorded under that, and belongs to it all the same.
  */
-async function sumsOf(
-  db: Kysely<Tables>,
-  kind: DatabaseHandle['kind'],
-  counters: readonly CounterRow[],
-): Promise<Sums[]> {
+export function sumsQuery(kind: DatabaseHandle['kind'], counters: readonly CounterName[]): RawBuilder<Sums> {
   const names = counters.map(({ accountId, keyId, month }) => [accountId, keyId, month]);
-  const { rows } = await sql<Sums>`
+  // SQLite would go through all of usage for every page: it does not look for the outer rows inside of `union all`.
+  const accounts = sql.join([...new Set(counters.map(({ accountId }) => accountId))]);
+  const since = Math.min(...counters.map(({ month }) => month));
+  const ofThese = sql`account_id in (${accounts}) and day >= ${since}`;
+  return sql<Sums>`
     select name.account_id, name.api_key_id, name.period, account.time_zone, counter.set_at,
       cast(coalesce(sum(usage.cost), 0) as bigint) as recorded,
       cast(coalesce(sum(case when usage.period = name.period and usage.operation = ''
@@ -138,14 +138,21 @@ async function sumsOf(
     join quota_counter as counter on counter.account_id = name.account_id
       and counter.api_key_id = name.api_key_id and counter.period = name.period
     left join (
-      select account_id, api_key_id, period, day, operation, outcome, cost from usage_daily
+      select account_id, api_key_id, period, day, operation, outcome, cost from usage_daily where ${ofThese}
       union all
-      select account_id, api_key_id, period, day, operation, '', cost from usage_in_flight
+      select account_id, api_key_id, period, day, operation, '', cost from usage_in_flight where ${ofThese}
     ) as usage on usage.account_id = name.account_id and usage.api_key_id = name.api_key_id
       and usage.period <= name.period and usage.day >= name.period
     group by name.account_id, name.api_key_id, name.period, account.time_zone, counter.set_at
-  `.execute(db);
-  return rows;
+  `;
+}
+
+async function sumsOf(
+  db: Kysely<Tables>,
+  kind: DatabaseHandle['kind'],
+  counters: readonly CounterName[],
+): Promise<Sums[]> {
+  return (await sumsQuery(kind, counters).execute(db)).rows;
 }
 
 function nameOf({ account_id: accountId, api_key_id: keyId, period }: Sums): string {

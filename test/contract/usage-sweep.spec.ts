@@ -1,5 +1,5 @@
 /** What a process that died has counted and not recorded is found, written once, and taken back when it turns up. */
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import type { Redis } from 'ioredis';
@@ -8,6 +8,7 @@ import { systemClock } from '../../src/clock.js';
 import { openRedisQuotas, type Quotas } from '../../src/quotas/open-quotas.js';
 import type { QuotaSubject } from '../../src/quotas/policies.js';
 import { IN_FLIGHT, SUCCESS, type CountedRequest } from '../../src/quotas/usage-cell.js';
+import { sumsQuery } from '../../src/quotas/usage-reconcile.js';
 import { UsageSweep } from '../../src/quotas/usage-sweep.js';
 import { UsageTable } from '../../src/quotas/usage-table.js';
 import { DATABASE_KINDS, testDatabase } from '../support/database.js';
@@ -164,5 +165,19 @@ describeWithRedis.each(DATABASE_KINDS)('a sweep of usage on %s', (kind) => {
     await serve(living, 1, before);
     await sweeper().reconcile(0, FLUSH_MS);
     expect(await costs()).toEqual({ success: 8, unrecorded: 5 });
+  });
+});
+
+describe('what is recorded beside a counter', () => {
+  it('is looked for among the usage of its account only', async () => {
+    const { db, close } = await testDatabase('sqlite');
+    const query = sumsQuery('sqlite', [{ accountId: 'acc_1', keyId: 'key_1', month: 20_261_101 }]);
+    const plan = (await sql<{ detail: string }>`explain query plan ${query}`.execute(db)).rows;
+    const ofUsage = plan.map(({ detail }) => detail).filter((detail) => /usage_(daily|in_flight)/.test(detail));
+    expect(ofUsage).toEqual([
+      expect.stringMatching(/^SEARCH usage_daily .*\(account_id=\? AND day>\?\)$/),
+      expect.stringMatching(/^SEARCH usage_in_flight .*account_id=\?/),
+    ]);
+    await close();
   });
 });
