@@ -92,7 +92,8 @@ async function runStart({ config: path, roles, workers }: StartOptions): Promise
   const processes = { workers: isWorker ? 1 : workers, workerArgs, isWorker };
   const running = await start(config, roles, log, processes).catch((error: unknown) => exitWith(error, log));
   const end = endWithSignals(log, () => running.stop(), isWorker);
-  if (isWorker) reportToPool(running.gatewayUrl ?? '', metricsText, () => end(0));
+  if (isWorker)
+    reportToPool(running.gatewayUrl ?? '', { metrics: metricsText, state: () => running.state() }, () => end(0));
 }
 
 async function runDemo(path: string): Promise<void> {

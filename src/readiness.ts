@@ -1,26 +1,27 @@
-/** What `/readyz` says of this process and of what it stands on. */
+/** What `/readyz` says of this process, of its workers and of what they stand on. */
 import type { Readiness, ReadinessCheck } from './admin/admin-dependencies.js';
 import type { DatabaseHandle } from './database/connect.js';
-import type { Forwarder } from './proxy/forwarder.js';
-import type { Quotas } from './quotas/open-quotas.js';
+import { servicesWithoutTarget } from './proxy/target-status.js';
 import { formatWithOffset } from './rfc3339.js';
 import type { Shutdown } from './shutdown.js';
-import type { WorkerPool } from './workers/worker-pool.js';
+import type { WorkerState } from './workers/messages.js';
+import type { PoolState, WorkerPool } from './workers/worker-pool.js';
 
 /**
  * Ready until the shutdown begins, or while workers are asked for and none is there; whatever else is wrong is a warning.
+ * @param own how this process sees what it stands on.
  * @param pool undefined: the gateway runs in this process, or not at all.
- * @param forwarder undefined: this process forwards nothing.
+ * @param forwards whether this process or its workers have backends.
  */
 export async function readiness(
   shutdown: Shutdown,
   database: DatabaseHandle,
-  quotas: Quotas,
+  own: WorkerState,
   pool: WorkerPool | undefined,
-  forwarder: Forwarder | undefined,
+  forwards: boolean,
 ): Promise<Readiness> {
-  const databaseUp = await database.healthy();
-  const workers = pool?.state;
+  const [databaseUp, workers] = await Promise.all([database.healthy(), pool?.state()]);
+  const states = [own, ...(workers?.states ?? [])];
   return {
     ready: !shutdown.hasBegun && workers?.ready !== 0,
     checks: {
@@ -28,25 +29,39 @@ export async function readiness(
       database: databaseUp
         ? { status: 'pass' }
         : { status: 'warn', detail: 'unreachable: known keys go on, unknown keys and the admin API get 503' },
-      quota_store: quotaStoreCheck(quotas.storage.lostSinceMs),
+      quota_store: quotaStoreCheck(states),
       ...(workers === undefined ? {} : { workers: workersCheck(workers) }),
-      ...(forwarder === undefined ? {} : { backends: backendsCheck(forwarder.unavailable()) }),
+      ...(forwards ? { backends: backendsCheck(workers?.states ?? [own]) } : {}),
     },
   };
 }
 
-function quotaStoreCheck(lostSinceMs: number | undefined): ReadinessCheck {
-  if (lostSinceMs === undefined) return { status: 'pass' };
-  const since = formatWithOffset(lostSinceMs, 'UTC');
-  return { status: 'warn', detail: `Redis is lost since ${since}: plans decide by onRedisLoss` };
+function quotaStoreCheck(states: readonly WorkerState[]): ReadinessCheck {
+  const lost = states.flatMap(({ quotaStoreLostSinceMs }) => quotaStoreLostSinceMs ?? []);
+  if (lost.length === 0) return { status: 'pass' };
+  const since = formatWithOffset(Math.min(...lost), 'UTC');
+  const where = lost.length === states.length ? '' : ` in ${lost.length} of ${states.length} processes`;
+  return { status: 'warn', detail: `Redis is lost since ${since}${where}: plans decide by onRedisLoss` };
 }
 
-function workersCheck({ ready, count }: WorkerPool['state']): ReadinessCheck {
-  if (ready === count) return { status: 'pass' };
-  return { status: ready === 0 ? 'fail' : 'warn', detail: `${ready} of ${count} worker processes accept connections` };
+function workersCheck({ ready, count, silent }: PoolState): ReadinessCheck {
+  if (ready === count && silent === 0) return { status: 'pass' };
+  const unanswered = silent === 0 ? '' : `, ${silent} of them did not answer in time`;
+  return {
+    status: ready === 0 ? 'fail' : 'warn',
+    detail: `${ready} of ${count} worker processes accept connections${unanswered}`,
+  };
 }
 
-function backendsCheck(unavailable: readonly string[]): ReadinessCheck {
-  if (unavailable.length === 0) return { status: 'pass' };
-  return { status: 'warn', detail: `no target is in service: ${unavailable.join(', ')}` };
+/** One process that has no target refuses what it is asked, whatever the others see. */
+function backendsCheck(states: readonly WorkerState[]): ReadinessCheck {
+  const processes = new Map<string, number>();
+  for (const name of states.flatMap(({ targets }) => servicesWithoutTarget(targets))) {
+    processes.set(name, (processes.get(name) ?? 0) + 1);
+  }
+  if (processes.size === 0) return { status: 'pass' };
+  const names = [...processes].map(([name, lost]) =>
+    lost === states.length ? name : `${name} (${lost} of ${states.length} processes)`,
+  );
+  return { status: 'warn', detail: `no target is in service: ${names.join(', ')}` };
 }

@@ -17,6 +17,7 @@ import { listen } from './listen.js';
 import type { Log } from './log.js';
 import { METRICS, metricsText } from './metrics.js';
 import { openDomain, type Domain } from './open-domain.js';
+import { mergeTargets } from './proxy/target-status.js';
 import { UsageRetention } from './quotas/usage-retention.js';
 import { readiness } from './readiness.js';
 import { Reload } from './reload.js';
@@ -24,6 +25,7 @@ import { ONE_PROCESS, type Processes, type Role } from './roles.js';
 import { Shutdown } from './shutdown.js';
 import { StartError } from './start-error.js';
 import { VERSION } from './version.js';
+import type { WorkerState } from './workers/messages.js';
 
 /** The program while it runs. */
 export interface Running {
@@ -34,6 +36,8 @@ export interface Running {
   readonly database: DatabaseHandle;
   readonly accounts: AccountStore;
   readonly keyStore: ApiKeyStore;
+  /** How this process sees what it stands on. */
+  state(): WorkerState;
   /** Ends everything; resolves when nothing is left. Later calls wait for the first. */
   stop(): Promise<void>;
 }
@@ -83,14 +87,32 @@ async function open(
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
   if (roles.includes('worker')) startWorker(domain, log, shutdown);
   const pool: PoolHolder = { current: undefined };
-  const adminUrl = processes.isWorker ? undefined : await startAdmin(domain, token, pool, log, shutdown);
+  const adminUrl = processes.isWorker
+    ? undefined
+    : await startAdmin(domain, token, pool, roles.includes('gateway'), log, shutdown);
   const gatewayUrl = roles.includes('gateway')
     ? await startGatewayRole(domain, processes, pool, log, shutdown)
     : undefined;
   reload.start();
   shutdown.add('stop watching', async () => reload.stop());
   const { database, accounts, keyStore } = domain;
-  return { gatewayUrl, adminUrl, operatorToken: token, database, accounts, keyStore, stop: () => shutdown.run() };
+  return {
+    gatewayUrl,
+    adminUrl,
+    operatorToken: token,
+    database,
+    accounts,
+    keyStore,
+    state: () => stateOf(domain),
+    stop: () => shutdown.run(),
+  };
+}
+
+function stateOf({ forwarder, quotas }: Domain): WorkerState {
+  return {
+    targets: forwarder?.targets(systemClock.now()) ?? [],
+    quotaStoreLostSinceMs: quotas.storage.lostSinceMs ?? null,
+  };
 }
 
 async function tokenOf(dataDir: string, given: string | undefined): Promise<string> {
@@ -130,12 +152,14 @@ function startWorker({ config, database, quotas, keyStore, events }: Domain, log
 
 /** Without the admin role the listener has health and metrics alone; every process has those. */
 async function startAdmin(
-  { config, database, quotas, catalogue, accounts, keyStore, quotaAdjustments, events, usage, forwarder }: Domain,
+  domain: Domain,
   token: string | undefined,
   pool: PoolHolder,
+  servesRequests: boolean,
   log: Log,
   shutdown: Shutdown,
 ): Promise<string> {
+  const { config, database, quotas, catalogue, accounts, keyStore, quotaAdjustments, events, usage } = domain;
   const explainer = new Explainer(config.current, quotas.storage, systemClock);
   config.onChange((changed) => explainer.use(changed));
   const api: AdminApiDependencies | null =
@@ -155,8 +179,11 @@ async function startAdmin(
         };
   const admin = await createAdminApplication({
     api,
-    readiness: () => readiness(shutdown, database, quotas, pool.current, forwarder),
-    targets: (nowMs) => forwarder?.targets(nowMs) ?? [],
+    readiness: () => readiness(shutdown, database, stateOf(domain), pool.current, servesRequests),
+    targets: async () => {
+      const workers = await pool.current?.state();
+      return mergeTargets((workers?.states ?? [stateOf(domain)]).map(({ targets }) => targets));
+    },
     metricsText: async () =>
       pool.current === undefined ? metricsText() : pool.current.metricsText(await metricsText()),
     clock: systemClock,

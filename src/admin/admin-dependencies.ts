@@ -9,7 +9,7 @@ import type { AuditLog } from '../keys/audit-log.js';
 import type { Catalogue } from '../keys/catalogue.js';
 import type { QuotaAdjustmentStore } from '../keys/quota-adjustments.js';
 import type { Logger } from '../log.js';
-import type { TargetStatus } from '../proxy/target-status.js';
+import type { MergedTargetStatus } from '../proxy/target-status.js';
 import type { UsageReader } from '../quotas/usage.js';
 
 /** One thing that the process needs to be of use. */
@@ -42,8 +42,8 @@ export interface AdminDependencies {
   /** Null: health and metrics alone. */
   readonly api: AdminApiDependencies | null;
   readonly readiness: () => Readiness | Promise<Readiness>;
-  /** The targets of the gateway in this process, none without one; times by the clock that says it is `nowMs`. */
-  readonly targets: (nowMs: number) => readonly TargetStatus[];
+  /** The targets as the gateway in this process or its workers see them; none without one. */
+  readonly targets: () => Promise<readonly MergedTargetStatus[]>;
   readonly metricsText: () => Promise<string>;
   readonly clock: Clock;
   readonly log: Logger;

@@ -7,7 +7,7 @@ import { addKeyCommands } from './key-commands.js';
 import { addQuotaAdjustmentCommands } from './quota-adjustment-commands.js';
 import { clientAction, processTerminal, showRows, type Terminal } from './terminal.js';
 
-/** Adds `accounts`, `keys`, `usage`, `quota-adjustments`, `plans`, `scopes` and `audit` to the program. */
+/** Adds `accounts`, `keys`, `usage`, `quota-adjustments`, `plans`, `scopes`, `targets` and `audit` to the program. */
 export function addClientCommands(program: Command, terminal: Terminal = processTerminal): void {
   addAccountCommands(program, terminal);
   addKeyCommands(program, terminal);
@@ -24,6 +24,17 @@ export function addClientCommands(program: Command, terminal: Terminal = process
     'charge',
   ]);
   addCatalogueCommand(program, terminal, 'scopes', 'the scopes that a key may be given', ['scope', 'operations']);
+  addCatalogueCommand(program, terminal, 'targets', 'the targets of the services with their state', [
+    'service',
+    'target',
+    'address',
+    'state',
+    'in_flight',
+    'ejected_until',
+    'last_failure.at',
+    'last_failure.outcome',
+    'last_failure.backend_status',
+  ]);
   addAuditCommands(program, terminal);
 }
 
@@ -34,7 +45,7 @@ function addCatalogueCommand(
   what: string,
   columns: readonly string[],
 ): void {
-  const list = program.command(name).description(what).command('list').description(`list ${what}`);
+  const list = program.command(name).description(what).command('list', { isDefault: true }).description(`list ${what}`);
   clientAction(list, terminal, async (client, _args, options) => {
     const { data } = await client.call(path(name));
     return showRows(columns, { data: data as [], has_more: false }, options);

@@ -114,11 +114,6 @@ export class Forwarder {
     for (const call of this.openSockets) call.goAway();
   }
 
-  /** Names of the services that have no target in service. */
-  unavailable(): string[] {
-    return [...this.upstreams.values()].filter(({ isAvailable }) => !isAvailable).map(({ name }) => name);
-  }
-
   /** Lets calls under way finish, at most `timeoutMs`, and closes every connection. */
   async close(timeoutMs: number): Promise<void> {
     const all = [...this.upstreams.values(), ...this.retired];

@@ -16,6 +16,45 @@ export interface TargetStatus {
   readonly lastFailure: (Pick<LastFailure, 'outcome' | 'status'> & { readonly atMs: number }) | null;
 }
 
+/** A row as all processes of a gateway see it: its state is the worst of them. */
+export interface MergedTargetStatus extends TargetStatus {
+  /** How many processes see it in which state. */
+  readonly processes: Readonly<Record<EndpointState, number>>;
+}
+
+/** From good to bad. */
+const STATES: readonly EndpointState[] = ['healthy', 'ejected', 'unhealthy'];
+
+/** The rows of several processes, one an address, in the order of the first. */
+export function mergeTargets(views: readonly (readonly TargetStatus[])[]): MergedTargetStatus[] {
+  const merged = new Map<string, MergedTargetStatus>();
+  for (const row of views.flat()) {
+    const key = JSON.stringify([row.service, row.target, row.address]);
+    const before = merged.get(key) ?? {
+      ...row,
+      inFlight: 0,
+      lastFailure: null,
+      processes: { healthy: 0, ejected: 0, unhealthy: 0 },
+    };
+    merged.set(key, {
+      ...before,
+      state: STATES.indexOf(row.state) > STATES.indexOf(before.state) ? row.state : before.state,
+      inFlight: before.inFlight + row.inFlight,
+      ejectedUntilMs: Math.max(before.ejectedUntilMs ?? 0, row.ejectedUntilMs ?? 0) || null,
+      lastFailure:
+        (row.lastFailure?.atMs ?? 0) > (before.lastFailure?.atMs ?? 0) ? row.lastFailure : before.lastFailure,
+      processes: { ...before.processes, [row.state]: before.processes[row.state] + 1 },
+    });
+  }
+  return [...merged.values()];
+}
+
+/** Names of the services that have no target in service, as one process sees them. */
+export function servicesWithoutTarget(rows: readonly TargetStatus[]): string[] {
+  const names = [...new Set(rows.map(({ service }) => service))];
+  return names.filter((name) => !rows.some(({ service, state }) => service === name && state === 'healthy'));
+}
+
 /** The rows of one service. */
 export function targetStates(
   { name, targets }: { readonly name: string; readonly targets: readonly Target[] },

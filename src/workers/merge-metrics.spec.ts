@@ -40,6 +40,37 @@ describe('the metrics of several processes', () => {
     expect(merged).toContain('store_up 1\n');
   });
 
+  it('show the worst that one of them sees, not a sum that no one does', () => {
+    const see = (
+      healthy: number,
+      started: number,
+      expiry: number,
+      mean: string,
+    ): string => `# HELP trailgate_upstream_targets T.
+# TYPE trailgate_upstream_targets gauge
+trailgate_upstream_targets{service="a",target="state=\\"healthy\\"",state="healthy"} ${healthy}
+trailgate_upstream_targets{service="a",target="state=\\"healthy\\"",state="ejected"} ${3 - healthy}
+# HELP process_start_time_seconds T.
+# TYPE process_start_time_seconds gauge
+process_start_time_seconds ${started}
+# HELP trailgate_certificate_expiry_timestamp_seconds T.
+# TYPE trailgate_certificate_expiry_timestamp_seconds gauge
+trailgate_certificate_expiry_timestamp_seconds ${expiry}
+# HELP nodejs_eventloop_lag_mean_seconds T.
+# TYPE nodejs_eventloop_lag_mean_seconds gauge
+nodejs_eventloop_lag_mean_seconds ${mean}
+`;
+    const lines = mergeMetrics([see(3, 100, 900, 'Nan'), see(1, 200, 800, '0.5'), see(2, 150, 850, 'Nan')]).split('\n');
+    expect(lines.filter((line) => !line.startsWith('#'))).toEqual([
+      'trailgate_upstream_targets{service="a",target="state=\\"healthy\\"",state="healthy"} 1',
+      'trailgate_upstream_targets{service="a",target="state=\\"healthy\\"",state="ejected"} 2',
+      'process_start_time_seconds 200',
+      'trailgate_certificate_expiry_timestamp_seconds 800',
+      'nodejs_eventloop_lag_mean_seconds 0.5',
+      '',
+    ]);
+  });
+
   it('are nothing where there are none', () => {
     expect(mergeMetrics(['', ''])).toBe('\n');
     expect(lastingMetrics('')).toBe('');

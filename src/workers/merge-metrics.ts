@@ -10,11 +10,14 @@ interface Family {
   readonly values: Map<string, number>;
 }
 
-/** Gauges of which the highest says it: what is the same everywhere, and what the slowest process decides. */
+/**
+ * Gauges, by name and labels, of which the highest says it: what is the same everywhere, what the slowest process decides, and how
+ * many addresses of a target the worst-off process sees out of service.
+ */
 const HIGHEST =
-  /^(trailgate_build_info|trailgate_quota_nodes|nodejs_eventloop|\w*_timestamp_seconds|\w*_lag_seconds|\w*_version_info)/;
-/** Gauges of which the lowest says it: up only where all are up. */
-const LOWEST = /_up$/;
+  /^(trailgate_build_info|trailgate_quota_nodes|nodejs_eventloop|process_start_time_seconds|\w*_lag_seconds|\w*_version_info|trailgate_upstream_targets\{.*state="(ejected|unhealthy)")/;
+/** Gauges of which the lowest says it: up, in force and in service only as far as it is so everywhere. */
+const LOWEST = /^(\w*_up|\w*_timestamp_seconds|trailgate_upstream_targets)(\{|$)/;
 
 /** Adds texts in Prometheus's format 0.0.4 up, family by family. */
 export function mergeMetrics(texts: readonly string[]): string {
@@ -62,7 +65,9 @@ function readInto(families: Map<string, Family>, text: string): void {
 
 function combined(series: string, kind: string, a: number, b: number): number {
   if (kind !== 'gauge') return a + b;
-  const name = series.includes('{') ? series.slice(0, series.indexOf('{')) : series;
-  if (LOWEST.test(name)) return Math.min(a, b);
-  return HIGHEST.test(name) ? Math.max(a, b) : a + b;
+  // A mean of nothing says nothing.
+  if (Number.isNaN(a)) return b;
+  if (Number.isNaN(b)) return a;
+  if (HIGHEST.test(series)) return Math.max(a, b);
+  return LOWEST.test(series) ? Math.min(a, b) : a + b;
 }

@@ -1,4 +1,5 @@
 /** What the processes of one gateway tell each other over Node's channel between parent and child. */
+import type { TargetStatus } from '../proxy/target-status.js';
 
 /** A worker accepts connections. */
 export interface Ready {
@@ -6,18 +7,30 @@ export interface Ready {
   readonly gatewayUrl: string;
 }
 
-/** The pool asks a worker for its metrics. */
-export interface AskMetrics {
-  readonly type: 'ask_metrics';
-  readonly id: number;
+/** How a worker sees what it stands on. */
+export interface WorkerState {
+  readonly targets: readonly TargetStatus[];
+  /** Milliseconds since the epoch; null: it reaches the counters. */
+  readonly quotaStoreLostSinceMs: number | null;
 }
 
-export interface Metrics {
-  readonly type: 'metrics';
-  readonly id: number;
-  /** Prometheus's text format. */
-  readonly text: string;
+/** What a worker can be asked for, and what it answers: its metrics in Prometheus's text format, or its state. */
+export interface Answers {
+  readonly metrics: string;
+  readonly state: WorkerState;
 }
 
-export type FromWorker = Ready | Metrics;
-export type ToWorker = AskMetrics;
+export interface Ask {
+  readonly type: 'ask';
+  readonly id: number;
+  readonly what: keyof Answers;
+}
+
+export interface Answer {
+  readonly type: 'answer';
+  readonly id: number;
+  readonly value: Answers[keyof Answers];
+}
+
+export type FromWorker = Ready | Answer;
+export type ToWorker = Ask;

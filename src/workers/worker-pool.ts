@@ -6,7 +6,7 @@ import cluster, { type Worker } from 'node:cluster';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
 import { lastingMetrics, mergeMetrics } from './merge-metrics.js';
-import type { FromWorker, ToWorker } from './messages.js';
+import type { Answers, FromWorker, ToWorker, WorkerState } from './messages.js';
 
 /** Before a worker that has ended is replaced; doubles while they go on ending young. */
 const SHORTEST_PAUSE_MS = 100;
@@ -15,17 +15,33 @@ const LONGEST_PAUSE_MS = 5_000;
 const GROWN_UP_MS = 60_000;
 /** Nobody's scrape waits for a worker that is busy: its last numbers stand in. */
 const METRICS_TIMEOUT_MS = 1_000;
+/** Nor does a probe, which seldom has more than a second itself. */
+const STATE_TIMEOUT_MS = 400;
 
 interface Member {
   readonly worker: Worker;
   readonly startedMs: number;
   ready: boolean;
   metrics: string;
+  /** As it said last. */
+  state: WorkerState | undefined;
+  /** A signal that came while it started. */
+  missed: NodeJS.Signals | undefined;
+}
+
+/** What the workers say of what they stand on. */
+export interface PoolState {
+  /** How many accept connections, of how many. */
+  readonly ready: number;
+  readonly count: number;
+  /** How many of those did not answer in time; what they said last stands in. */
+  readonly silent: number;
+  readonly states: readonly WorkerState[];
 }
 
 export class WorkerPool {
   private readonly members = new Map<number, Member>();
-  private readonly asked = new Map<number, (text: string) => void>();
+  private readonly asked = new Map<number, (value: Answers[keyof Answers] | undefined) => void>();
   private askedSoFar = 0;
   /** Counters and histograms of workers that have ended. */
   private departed = '';
@@ -50,7 +66,7 @@ export class WorkerPool {
   ): Promise<{ readonly pool: WorkerPool; readonly gatewayUrl: string }> {
     cluster.setupPrimary({ args: [...args] });
     const pool = new WorkerPool(count, log);
-    cluster.on('message', (worker, message: FromWorker) => pool.hear(worker, message));
+    cluster.on('message', (_worker, message: FromWorker) => pool.hear(message));
     try {
       // The first one finds the port where any will do.
       const gatewayUrl = await pool.startOne();
@@ -64,9 +80,20 @@ export class WorkerPool {
     }
   }
 
-  /** How many accept connections, of how many. */
-  get state(): { readonly ready: number; readonly count: number } {
-    return { ready: [...this.members.values()].filter(({ ready }) => ready).length, count: this.count };
+  /** Asks every worker how it does. Never rejects, and takes no longer than `STATE_TIMEOUT_MS`. */
+  async state(): Promise<PoolState> {
+    const ready = [...this.members.values()].filter((member) => member.ready);
+    const answers = await Promise.all(ready.map((member) => this.ask(member, 'state', STATE_TIMEOUT_MS)));
+    answers.forEach((state, index) => {
+      const member = ready[index];
+      if (member !== undefined && state !== undefined) member.state = state;
+    });
+    return {
+      ready: ready.length,
+      count: this.count,
+      silent: answers.filter((state) => state === undefined).length,
+      states: ready.flatMap(({ state }) => state ?? []),
+    };
   }
 
   /** The metrics of all workers and of this process as one text. Never rejects. */
@@ -76,9 +103,12 @@ export class WorkerPool {
     return mergeMetrics([own, ...texts, this.departed]);
   }
 
-  /** Passes a signal on, such as SIGHUP. */
+  /** Passes a signal on, such as SIGHUP; to a worker that starts as soon as it has. */
   signal(name: NodeJS.Signals): void {
-    for (const { worker } of this.members.values()) worker.process.kill(name);
+    for (const member of this.members.values()) {
+      if (member.ready) member.worker.process.kill(name);
+      else member.missed = name;
+    }
   }
 
   /** Ends every worker in order; kills what is left after `timeoutMs`. */
@@ -97,7 +127,14 @@ export class WorkerPool {
   /** Resolves with the address when the worker accepts connections; rejects when it ends first. */
   private startOne(): Promise<string> {
     const worker = cluster.fork(this.environment);
-    const member: Member = { worker, startedMs: performance.now(), ready: false, metrics: '' };
+    const member: Member = {
+      worker,
+      startedMs: performance.now(),
+      ready: false,
+      metrics: '',
+      state: undefined,
+      missed: undefined,
+    };
     this.members.set(worker.id, member);
     return new Promise((resolve, reject) => {
       const ended = (code: number | null, signal: string | null): void => {
@@ -108,6 +145,7 @@ export class WorkerPool {
       worker.on('message', (message: FromWorker) => {
         if (message.type !== 'ready') return;
         member.ready = true;
+        if (member.missed !== undefined) worker.process.kill(member.missed);
         worker.off('exit', ended);
         resolve(message.gatewayUrl);
       });
@@ -142,23 +180,36 @@ export class WorkerPool {
   }
 
   private async refreshMetrics(member: Member): Promise<void> {
-    if (!member.ready || !member.worker.isConnected()) return;
-    const id = ++this.askedSoFar;
-    const answer = new Promise<string | undefined>((resolve) => {
-      this.asked.set(id, resolve);
-      setTimeout(() => resolve(undefined), METRICS_TIMEOUT_MS).unref();
-    });
-    const question: ToWorker = { type: 'ask_metrics', id };
-    member.worker.send(question, (error) => {
-      if (error !== null) this.asked.get(id)?.('');
-    });
-    const text = await answer;
-    this.asked.delete(id);
+    if (!member.ready) return;
+    const text = await this.ask(member, 'metrics', METRICS_TIMEOUT_MS);
     if (text !== undefined && text !== '') member.metrics = text;
   }
 
-  private hear(_worker: Worker, message: FromWorker): void {
-    if (message.type === 'metrics') this.asked.get(message.id)?.(message.text);
+  /** Undefined: it did not answer in time. */
+  private async ask<What extends keyof Answers>(
+    { worker }: Member,
+    what: What,
+    timeoutMs: number,
+  ): Promise<Answers[What] | undefined> {
+    if (!worker.isConnected()) return undefined;
+    const id = ++this.askedSoFar;
+    let timer: NodeJS.Timeout | undefined;
+    const answer = new Promise<Answers[keyof Answers] | undefined>((resolve) => {
+      this.asked.set(id, resolve);
+      timer = setTimeout(() => resolve(undefined), timeoutMs);
+    });
+    const question: ToWorker = { type: 'ask', id, what };
+    worker.send(question, (error) => {
+      if (error !== null) this.asked.get(id)?.(undefined);
+    });
+    const value = await answer;
+    clearTimeout(timer);
+    this.asked.delete(id);
+    return value as Answers[What] | undefined;
+  }
+
+  private hear(message: FromWorker): void {
+    if (message.type === 'answer') this.asked.get(message.id)?.(message.value);
   }
 }
 

@@ -1,21 +1,27 @@
-/** The worker's end of the channel to the pool: says when it accepts connections, and hands out its metrics. */
+/** The worker's end of the channel to the pool: says when it accepts connections, and answers what the pool asks. */
 import process from 'node:process';
-import type { Metrics, Ready, ToWorker } from './messages.js';
+import type { Answers, FromWorker, ToWorker } from './messages.js';
+
+/** Where the answers come from. */
+export type AnswerSources = { readonly [What in keyof Answers]: () => Answers[What] | Promise<Answers[What]> };
 
 /**
  * Reports to the pool from now on.
  * @param onOrphaned called when the pool is gone, and with it the listener.
  */
-export function reportToPool(gatewayUrl: string, metricsText: () => Promise<string>, onOrphaned: () => void): void {
+export function reportToPool(gatewayUrl: string, sources: AnswerSources, onOrphaned: () => void): void {
   process.on('message', (message: ToWorker) => {
-    if (message.type !== 'ask_metrics') return;
-    void metricsText().then((text) => tell({ type: 'metrics', id: message.id, text }));
+    if (message.type === 'ask') void answer(message, sources);
   });
   process.on('disconnect', onOrphaned);
   tell({ type: 'ready', gatewayUrl });
 }
 
-function tell(message: Ready | Metrics): void {
+async function answer({ id, what }: ToWorker, sources: AnswerSources): Promise<void> {
+  tell({ type: 'answer', id, value: await sources[what]() });
+}
+
+function tell(message: FromWorker): void {
   // A pool that is gone is noticed by `disconnect`.
   process.send?.(message, undefined, undefined, () => undefined);
 }

@@ -1,4 +1,4 @@
-/** What `trailgate accounts`, `keys`, `usage`, `quota-adjustments`, `plans`, `scopes` and `audit` promise to people and scripts. */
+/** What `trailgate accounts`, `keys`, `usage`, `quota-adjustments`, `plans`, `scopes`, `targets` and `audit` promise to people and scripts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -10,6 +10,7 @@ import { Command } from 'commander';
 import { addClientCommands } from '../../src/cli/client-commands.js';
 import { readClientEnvironment } from '../../src/config/client-environment.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { MergedTargetStatus } from '../../src/proxy/target-status.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { freePort } from '../support/processes.js';
@@ -36,6 +37,19 @@ async function run(line: readonly string[], variables: Record<string, string>): 
   return result;
 }
 
+const TARGETS: readonly MergedTargetStatus[] = [
+  {
+    service: 'customers',
+    target: 'http://backend:4001',
+    address: '10.0.0.7',
+    state: 'ejected',
+    inFlight: 3,
+    ejectedUntilMs: Date.UTC(2026, 10, 20, 12, 0, 30),
+    lastFailure: { outcome: 'unreachable', status: 0, atMs: Date.UTC(2026, 10, 20, 12) },
+    processes: { healthy: 2, ejected: 1, unhealthy: 0 },
+  },
+];
+
 describe('the client commands', () => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
@@ -43,7 +57,7 @@ describe('the client commands', () => {
 
   beforeAll(async () => {
     database = await testDatabase('sqlite');
-    running = await startAdmin(database);
+    running = await startAdmin(database, { targets: TARGETS });
     accountId = (await running.admin.createAccount({ plan: 'starter', time_zone: 'Europe/Vienna' })).id;
   });
   afterAll(async () => {
@@ -58,6 +72,17 @@ describe('the client commands', () => {
     expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
     return JSON.parse(out) as Record<string, unknown>;
   };
+
+  it('list the targets with their state', async () => {
+    const { out } = await cli('targets');
+    expect(out).toMatch(/^SERVICE +TARGET +ADDRESS +STATE +IN FLIGHT +EJECTED UNTIL/);
+    expect(out).toMatch(
+      /customers +http:\/\/backend:4001 +10\.0\.0\.7 +ejected +3 +2026-11-20T12:00:30\S+ +2026-11-20T12:00:00\S+ +unreachable +-\n$/,
+    );
+    expect(await json('targets', 'list')).toMatchObject({
+      data: [{ state: 'ejected', processes: { healthy: 2, ejected: 1, unhealthy: 0 } }],
+    });
+  });
 
   it('create, change, suspend and activate an account', async () => {
     const account = await json('accounts', 'create', '--name', 'Isar', '--plan', 'pro', '--time-zone', 'Europe/Berlin');

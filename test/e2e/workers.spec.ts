@@ -1,7 +1,9 @@
 /** `--workers`: several processes share one listener, one limit and one scrape; one that dies takes nothing down with it. */
 import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { parse, stringify } from 'yaml';
 import { startBackend, type Backend } from '../support/backend.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';
@@ -93,6 +95,50 @@ describeWithRedis('a gateway of three workers', () => {
     });
     expect(await requestsCounted()).toBeGreaterThan(before);
     expect(trailgate.logs().some(({ event, pid }) => event === 'worker_ended' && pid === victim)).toBe(true);
+  });
+
+  it('shows the targets as all of them see them, and one process that does not answer', async () => {
+    const list = async () =>
+      (await trailgate.admin.call<{ data: { processes: object; state: string; target: string }[] }>('GET', '/targets'))
+        .data;
+    const all = { target: backend.url, state: 'healthy', processes: { healthy: WORKERS, ejected: 0, unhealthy: 0 } };
+    expect(await list()).toMatchObject([all]);
+    const checks = async () =>
+      ((await (await fetch(`${trailgate.adminUrl}/readyz`)).json()) as { checks: Record<string, unknown> }).checks;
+    expect(await checks()).toMatchObject({ backends: { status: 'pass' }, quota_store: { status: 'pass' } });
+    const metrics = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
+    expect(metrics).toContain(
+      `trailgate_upstream_targets{service="backend",target="${backend.url}",state="healthy"} 1\n`,
+    );
+    const [frozen = 0] = workerPids();
+    process.kill(frozen, 'SIGSTOP');
+    const begun = performance.now();
+    expect(await checks()).toMatchObject({ workers: { status: 'warn' }, backends: { status: 'pass' } });
+    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(await list()).toMatchObject([all]);
+    process.kill(frozen, 'SIGCONT');
+    await eventually(
+      'it answers again',
+      async () =>
+        (await checks())['workers'] !== undefined &&
+        JSON.stringify((await checks())['workers']) === '{"status":"pass"}',
+    );
+  });
+
+  it('takes a new configuration over in every process', async () => {
+    const { key } = await trailgate.admin.newKey('unlimited');
+    const headers = { authorization: `Bearer ${key.secret}` };
+    const statuses = async () =>
+      Promise.all(
+        Array.from({ length: 40 }, async () => (await send(`${trailgate.gatewayUrl}/api/v1/new`, { headers })).status),
+      );
+    expect(new Set(await statuses())).toEqual(new Set([404]));
+    const config = parse(readFileSync(trailgate.configPath, 'utf8')) as { operations: unknown[] };
+    config.operations.push({ match: 'GET /new', service: 'backend', scopes: [] });
+    writeFileSync(trailgate.configPath, stringify(config));
+    for (let index = 0; index < 20; index++) trailgate.signal('SIGHUP');
+    await eventually('all of them have it', async () => (await statuses()).every((status) => status === 200), 8_000);
+    expect(workerPids()).toHaveLength(WORKERS);
   });
 
   it('writes log lines that are whole, whichever process they come from', async () => {

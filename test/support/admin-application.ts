@@ -9,6 +9,7 @@ import type { DatabaseHandle } from '../../src/database/connect.js';
 import { EventOutbox } from '../../src/events/outbox.js';
 import { QuotaAdjustmentStore } from '../../src/keys/quota-adjustments.js';
 import { metricsText } from '../../src/metrics.js';
+import type { MergedTargetStatus } from '../../src/proxy/target-status.js';
 import { MonthLedger } from '../../src/quotas/month-ledger.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
 import { QuotaStorage } from '../../src/quotas/quota-storage.js';
@@ -34,7 +35,11 @@ export interface RunningAdmin {
 /** Starts it on a free port. `api: false` is a process without the admin role. */
 export async function startAdmin(
   database: DatabaseHandle,
-  options: { readonly api?: boolean; readonly readiness?: () => Readiness } = {},
+  options: {
+    readonly api?: boolean;
+    readonly readiness?: () => Readiness;
+    readonly targets?: readonly MergedTargetStatus[];
+  } = {},
 ): Promise<RunningAdmin> {
   const log: string[] = [];
   const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(line) });
@@ -59,7 +64,7 @@ export async function startAdmin(
   const dependencies: AdminDependencies = {
     api: options.api === false ? null : api,
     readiness: options.readiness ?? (() => ({ ready: true, checks: { database: { status: 'ok' } } })),
-    targets: () => [],
+    targets: async () => options.targets ?? [],
     metricsText,
     clock,
     log: logger,

@@ -1,8 +1,8 @@
-/** Where requests go, as this process sees it: every target of every service with its state. */
+/** Where requests go, as this process or its workers see it: every target of every service with its state. */
 import { Controller, Get, Inject } from '@nestjs/common';
 import { z } from 'zod';
 import { formatWithOffset } from '../../rfc3339.js';
-import type { TargetStatus } from '../../proxy/target-status.js';
+import type { MergedTargetStatus } from '../../proxy/target-status.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../admin-dependencies.js';
 import { listSchema, type ListBody } from '../list.js';
 import { Documented } from '../openapi/documented.js';
@@ -16,8 +16,12 @@ const targetSchema = z
       .nullable()
       .meta({ description: 'Where its name leads to; null: it is no name, or has not been resolved yet.' }),
     state: z.enum(['healthy', 'ejected', 'unhealthy']).meta({
-      description: '`ejected`: calls to it failed in a row. `unhealthy`: its health check fails.',
+      description:
+        '`ejected`: calls to it failed in a row. `unhealthy`: its health check fails. With `--workers` the worst of what they see.',
     }),
+    processes: z
+      .object({ healthy: z.int(), ejected: z.int(), unhealthy: z.int() })
+      .meta({ description: 'How many processes of this gateway see it in which state: with `--workers` each for itself.' }),
     in_flight: z.int().meta({ description: 'Requests that are under way there.' }),
     ejected_until: z.string().nullable(),
     last_failure: z
@@ -41,23 +45,24 @@ export class TargetsController {
   @Get()
   @Documented({
     id: 'listTargets',
-    summary: 'List the targets of the services with their state, as the gateway in this process sees them',
+    summary: 'List the targets of the services with their state, as the gateway in this process or its workers see them',
     response: targetListSchema,
   })
-  list(): ListBody<TargetResource> {
-    const { clock, targets } = this.deps;
-    return { data: targets(clock.now()).map(targetResource), has_more: false, next_cursor: null };
+  async list(): Promise<ListBody<TargetResource>> {
+    const targets = await this.deps.targets();
+    return { data: targets.map(targetResource), has_more: false, next_cursor: null };
   }
 }
 
-function targetResource(status: TargetStatus): TargetResource {
-  const { service, target, address, state, inFlight, ejectedUntilMs, lastFailure } = status;
+function targetResource(status: MergedTargetStatus): TargetResource {
+  const { service, target, address, state, processes, inFlight, ejectedUntilMs, lastFailure } = status;
   const time = (ms: number): string => formatWithOffset(ms, 'UTC');
   return {
     service,
     target,
     address,
     state,
+    processes,
     in_flight: inFlight,
     ejected_until: ejectedUntilMs === null ? null : time(ejectedUntilMs),
     last_failure:
