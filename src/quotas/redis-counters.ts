@@ -95,12 +95,20 @@ export class RedisCounters implements LosableStore {
     return this.redisClock.offsetMs;
   }
 
+  /** From a second of our clock to that of the ring, which is Redis's. */
+  private get secondsAhead(): number {
+    return Math.round(this.aheadMs / 1_000);
+  }
+
   async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack> {
-    const bucket = Math.floor(decision.nowMs / 1_000);
+    // What was admitted here while Redis was away has the time of our clock, and stands in the ring where it was handed in.
+    const isOurTime = decision.source === 'local';
+    const bucket = Math.floor(decision.nowMs / 1_000) + (isOurTime ? this.secondsAhead : 0);
+    const atMs = decision.nowMs + (isOurTime ? Math.round(this.aheadMs) : 0);
     const answer = (await this.calls.run(
       GIVE_BACK,
       [subject.accountCounterKey, subject.keyCounterKey],
-      [decision.cost, bucket, decision.period.label, decision.nowMs],
+      [decision.cost, bucket, decision.period.label, atMs],
     )) as number[];
     const [nowMs = 0, , accountMonth = 0, fromMonth = 0, keyMonth = 0] = answer;
     return { fromMonth, accountMonth, keyMonth, nowMs };
@@ -109,9 +117,7 @@ export class RedisCounters implements LosableStore {
   async replay(entry: OutageEntry): Promise<{ accountMonth: number; keyMonth: number }> {
     const { subject, period, used, seconds, id } = entry;
     const keys = [subject.accountCounterKey, subject.keyCounterKey, replayMarkerKey(subject.accountId, id)];
-    // The seconds are of our clock, the ring is Redis's.
-    const shift = Math.round(this.redisClock.offsetMs / 1_000);
-    const buckets = [...seconds].flatMap(([second, cost]) => [second + shift, cost]);
+    const buckets = [...seconds].flatMap(([second, cost]) => [second + this.secondsAhead, cost]);
     const args = [REPLAY_MARKER_MS, period.label, period.endMs + COUNTER_GRACE_MS, used, ...buckets];
     for (let attempt = 0; attempt < SEED_ATTEMPTS; attempt++) {
       const [done = -1, accountMonth = 0, keyMonth = 0] = (await this.calls.run(REPLAY, keys, args)) as number[];

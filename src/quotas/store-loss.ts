@@ -145,6 +145,8 @@ export class StoreLoss {
       if (subject.lastSeenMonth !== period.label) this.ledger.monthEnded(subject);
       subject.lastSeen = { ...lastSeen(subject, period), ...counted };
       subject.lastSeenMonth = period.label;
+      // Now: else a set of the count since the last decision would pass for newer.
+      subject.lastSeenAtMs = this.clock.now() + this.counters.aheadMs;
       this.ledger.note(subject, { period });
     } catch (error) {
       METRICS.quotaReplays.series('failed').inc();

@@ -204,4 +204,15 @@ describe('the usage recorder', () => {
     taken();
     expect(recorder.oldestMs).toBe(0);
   });
+
+  it('records on a day of the month that was counted in, also where the clock that chose it was ahead', () => {
+    const period = subject.calendar.at(NOW_MS + 20 * 86_400_000);
+    recorder.end(begin({ nowMs: period.startMs - 3_000, period }), SUCCESS);
+    begin({ nowMs: period.endMs + 3_000, period });
+    const days = taken().map(({ month, day }) => [month, day]);
+    expect(days).toEqual([
+      [20_261_201, 20_261_201],
+      [20_261_201, 20_261_231],
+    ]);
+  });
 });

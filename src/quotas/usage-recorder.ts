@@ -42,9 +42,10 @@ export class UsageRecorder {
 
   /** A decision was made. What was admitted is in flight until `end`; a refusal has ended and cost nothing. */
   begin(request: CountedRequest, subject: QuotaSubject, operation: Operation, decision: QuotaDecision): void {
-    const { period } = decision;
+    const { period, nowMs } = decision;
     // At the turn of a month the clock that chose the period can be a moment apart from the one that decided.
-    const cell = this.cellOf(subject, operation, period.label, Math.min(decision.nowMs, period.endMs - 1));
+    const atMs = Math.max(period.startMs, Math.min(nowMs, period.endMs - 1));
+    const cell = this.cellOf(subject, operation, period.label, atMs);
     if (!decision.admitted) {
       const month = (decision.violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0;
       this.add(cell, month ? QUOTA_EXCEEDED : RATE_LIMITED, 1, 0);

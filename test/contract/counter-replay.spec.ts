@@ -2,9 +2,11 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quotas/month-period.js';
 import { OutageLog, type OutageEntry } from '../../src/quotas/outage-log.js';
+import { ProcessCounters } from '../../src/quotas/process-counters.js';
+import { RedisCounters } from '../../src/quotas/redis-counters.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
-import { timedRedisCounters, type TimedCounters } from '../support/timed-redis.js';
+import { timedClient, timedRedisCounters, type TimedCounters } from '../support/timed-redis.js';
 
 const START_MS = Date.parse('2099-11-20T10:00:00Z');
 
@@ -79,5 +81,22 @@ describeWithRedis('requests of an outage', () => {
   it('of several nodes add up', async () => {
     await Promise.all([[3], [4], [5]].map(([cost]) => replay(entryOf([[2_000, cost!]]))));
     expect(await used()).toEqual({ accountMonth: 12, keyMonth: 12, accountMinute: 12, keyMinute: 12 });
+  });
+
+  it('give back what is given back of them later, by the clock that they were admitted by', async () => {
+    const ahead = { now: () => nowMs + 7_400 };
+    const node = await timedRedisCounters({ now: () => nowMs }, months);
+    const skewed = new RedisCounters(timedClient(node.client, { now: () => nowMs }), ahead, months, () => {});
+    await skewed.decide(subject, 2);
+    const local = new ProcessCounters(ahead, months, 'local');
+    const decision = await local.decide(subject, 5);
+    const log = new OutageLog();
+    log.note(subject, 5, decision.nowMs, decision.period);
+    await skewed.replay(log.take()[0]!);
+    expect(await used()).toEqual({ accountMonth: 7, keyMonth: 7, accountMinute: 7, keyMinute: 7 });
+    nowMs += 2_000;
+    await skewed.giveBack(subject, decision);
+    expect(await used()).toEqual({ accountMonth: 2, keyMonth: 2, accountMinute: 2, keyMinute: 2 });
+    node.close();
   });
 });

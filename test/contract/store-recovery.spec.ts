@@ -93,4 +93,20 @@ describeWithRedis('requests that were admitted without the store', () => {
     storage.giveBack(subject, returned);
     await eventually('it is given back', async () => (await usedOf('acc_1')) === 2);
   });
+
+  it('are seen when they are counted, so that no set of the count meanwhile passes for newer', async () => {
+    const subject = subjectWith({ accountMonth: 10 });
+    await storage.decide(subject, 1);
+    const { lastSeenAtMs } = subject;
+    loss.storeAnswered(false);
+    await storage.decide(subject, 1);
+    const set = await storage.setMonthUsed('acc_1', undefined, UTC_MONTHS, 5);
+    await eventually('the store is back', async () => {
+      await loss.probe();
+      return storage.storeUp;
+    });
+    expect(subject.lastSeen?.accountMonth).toBe(6);
+    expect(subject.lastSeenAtMs).toBeGreaterThan(lastSeenAtMs);
+    expect(subject.lastSeenAtMs).toBeGreaterThanOrEqual(set.observedAtMs);
+  });
 });
