@@ -1,0 +1,144 @@
+/** What is measured: idle connections, streams of events, slow readers. Each ends with rows of the table, or with an error. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Connections that are opened at the same time. */
+const BATCH = 200;
+const SETTLE_MS = 3_000;
+const EVENTS_SECONDS = 10;
+const READING_MS = 10_000;
+/** Each slow reader takes this much, this often. */
+const SIP_BYTES = 16 * 1024;
+const SIP_INTERVAL_MS = 500;
+
+const megabytes = (value) => `${value.toFixed(value < 10 ? 2 : 0)} MB`;
+
+/** Opens connections in batches; `begin` gets each and resolves when it is in place. */
+async function openMany({ port }, count, begin) {
+  const sockets = [];
+  for (let made = 0; made < count; made += BATCH) {
+    const some = Array.from({ length: Math.min(BATCH, count - made) }, async () => {
+      const socket = connect(port, '127.0.0.1');
+      sockets.push(socket);
+      await once(socket, 'connect');
+      await begin(socket);
+    });
+    await Promise.all(some);
+  }
+  return sockets;
+}
+
+const request = ({ secret }, name) =>
+  `GET /api/v1/${name} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${secret}\r\n\r\n`;
+
+/** Sends a request on a connection and waits for an answer of 200. */
+async function ask(gateway, socket) {
+  socket.write(request(gateway, 'hello'));
+  const [data] = await once(socket, 'data');
+  if (!data.toString('latin1').startsWith('HTTP/1.1 200')) throw new Error(`an answer that is none: ${data}`);
+}
+
+/** Connections that have had one answer and keep quiet; each tenth is asked once more in the end. */
+export async function measureIdle(gateway, count) {
+  await openMany(gateway, 1, (socket) => ask(gateway, socket));
+  const before = gateway.residentMegabytes();
+  const startedMs = performance.now();
+  const sockets = await openMany(gateway, count, (socket) => ask(gateway, socket));
+  const seconds = (performance.now() - startedMs) / 1_000;
+  await sleep(SETTLE_MS);
+  const held = gateway.residentMegabytes();
+  for (let index = 0; index < sockets.length; index += 10) await ask(gateway, sockets[index]);
+  for (const socket of sockets) socket.destroy();
+  const each = (((held - before) * 1e6) / count / 1_000).toFixed(1);
+  return [
+    { what: 'the gateway after its first request', figure: megabytes(before) },
+    {
+      what: `the same with ${count.toLocaleString('en')} idle keep-alive connections, each after one request`,
+      figure: megabytes(held),
+      aim: '< 250 MB',
+    },
+    { what: 'of that for each connection', figure: `${each} kB` },
+    { what: 'to open them and answer each once', figure: `${seconds.toFixed(1)} s` },
+  ];
+}
+
+/** The same of a server that does nothing. */
+export async function measureBare(bare, count) {
+  const [before, held, each] = await measureIdle(bare, count);
+  return [
+    {
+      what: `for comparison: bare \`node:http\`, ${before.figure} at first, with as many idle connections; for each`,
+      figure: `${held.figure}; ${each.figure}`,
+    },
+  ];
+}
+
+/** Streams that get an event a second for ten seconds: none may be missing, and each knows when it was sent. */
+export async function measureEvents(gateway, count) {
+  await openMany(gateway, 1, (socket) => ask(gateway, socket));
+  const before = gateway.residentMegabytes();
+  const delays = [];
+  const received = new Map();
+  const sockets = await openMany(gateway, count, async (socket) => {
+    socket.setEncoding('latin1');
+    socket.write(request(gateway, 'events'));
+    const [head] = await once(socket, 'data');
+    if (!head.startsWith('HTTP/1.1 200')) throw new Error(`a stream that is none: ${head}`);
+    received.set(socket, 0);
+    socket.on('data', (text) => {
+      for (const [, sentMs] of text.matchAll(/data: ([\d.]+)\n/g)) {
+        delays.push(performance.now() - Number(sentMs));
+        received.set(socket, received.get(socket) + 1);
+      }
+    });
+  });
+  delays.length = 0;
+  for (const socket of sockets) received.set(socket, 0);
+  const { most } = await gateway.mostWhile(() => sleep(EVENTS_SECONDS * 1_000));
+  const fewest = Math.min(...received.values());
+  if (fewest < EVENTS_SECONDS - 1) throw new Error(`a stream got ${fewest} events in ${EVENTS_SECONDS} s`);
+  for (const socket of sockets) socket.destroy();
+  delays.sort((a, b) => a - b);
+  const at = (share) => `${delays[Math.floor(delays.length * share)].toFixed(0)} ms`;
+  return [
+    {
+      what: `${count.toLocaleString('en')} streams of server-sent events, an event a second on each: the gateway holds`,
+      figure: megabytes(most),
+    },
+    { what: 'of that for each stream', figure: `${(((most - before) * 1e6) / count / 1_000).toFixed(0)} kB` },
+    {
+      what: 'from the backend to the client, all events at the same instant: median, 99th percentile',
+      figure: `${at(0.5)}, ${at(0.99)}`,
+    },
+  ];
+}
+
+/** Clients that sip at 1 GiB: the growth of many, divided by their number, because that of one is lost in the noise of the heap. */
+export async function measureSlowReaders(gateway, count) {
+  await openMany(gateway, 10, (socket) => ask(gateway, socket));
+  const before = gateway.residentMegabytes();
+  let took = 0;
+  const { most, result: sockets } = await gateway.mostWhile(async () => {
+    const opened = await openMany(gateway, count, async (socket) => {
+      socket.pause();
+      socket.write(request(gateway, 'large'));
+    });
+    const untilMs = performance.now() + READING_MS;
+    while (performance.now() < untilMs) {
+      for (const socket of opened) took += socket.read(Math.min(SIP_BYTES, socket.readableLength))?.length ?? 0;
+      await sleep(SIP_INTERVAL_MS);
+    }
+    return opened;
+  });
+  const cut = sockets.filter(({ destroyed }) => destroyed).length;
+  for (const socket of sockets) socket.destroy();
+  if (cut > 0 || took < count * SIP_BYTES) throw new Error(`${cut} readers were cut, ${took} bytes were read`);
+  return [
+    {
+      what: `a slow reader of a 1 GiB body holds (growth with ${count} of them, divided)`,
+      figure: megabytes((most - before) / count),
+      aim: '< 1 MB',
+    },
+  ];
+}
