@@ -279,7 +279,8 @@ describe('for whatever is sent', () => {
       }),
       { numRuns: 3_000 },
     );
-    expect(found).toBeGreaterThan(100);
+    // Some three in a hundred are let through; the seed varies.
+    expect(found).toBeGreaterThan(40);
   });
 
   it('no backend that tidies paths up makes another operation of one that was let through', () => {
@@ -305,6 +306,7 @@ describe('for whatever is sent', () => {
       }),
       { numRuns: 3_000 },
     );
-    expect(found).toBeGreaterThan(100);
+    // Some three in a hundred are let through; the seed varies.
+    expect(found).toBeGreaterThan(40);
   });
 });

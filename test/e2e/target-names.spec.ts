@@ -83,7 +83,14 @@ beforeEach(async () => {
         headers: [],
         answerHeaders: [],
         ownCors: false,
-        client: { failedTarget: '', failedStatus: 0, isUpgraded: false, upstreamMs: 0, wasSent: false, closeListener: undefined },
+        client: {
+          failedTarget: '',
+          failedStatus: 0,
+          isUpgraded: false,
+          upstreamMs: 0,
+          wasSent: false,
+          closeListener: undefined,
+        },
       })
       .catch((error: Error & { status?: number }) => response.writeHead(error.status ?? 500).end());
   });

@@ -21,7 +21,9 @@ const targetSchema = z
     }),
     processes: z
       .object({ healthy: z.int(), ejected: z.int(), unhealthy: z.int() })
-      .meta({ description: 'How many processes of this gateway see it in which state: with `--workers` each for itself.' }),
+      .meta({
+        description: 'How many processes of this gateway see it in which state: with `--workers` each for itself.',
+      }),
     in_flight: z.int().meta({ description: 'Requests that are under way there.' }),
     ejected_until: z.string().nullable(),
     last_failure: z
@@ -45,7 +47,8 @@ export class TargetsController {
   @Get()
   @Documented({
     id: 'listTargets',
-    summary: 'List the targets of the services with their state, as the gateway in this process or its workers see them',
+    summary:
+      'List the targets of the services with their state, as the gateway in this process or its workers see them',
     response: targetListSchema,
   })
   async list(): Promise<ListBody<TargetResource>> {
