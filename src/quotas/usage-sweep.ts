@@ -20,6 +20,7 @@ const MARGIN_MS = 300_000;
 const RECONCILE_INTERVAL_MS = 3_600_000;
 /** After so many rounds of every process, what it had noted before stands in the database. */
 const ROUNDS = 3;
+/** Nobody waits for them longer than this, and twice as many flush intervals. */
 const LONGEST_WAIT_MS = 120_000;
 const ACCOUNTS_AT_ONCE = 20;
 const ROWS_PER_WRITE = 1_000;
@@ -39,6 +40,7 @@ export class UsageSweep {
     private readonly node: string,
     private readonly clock: Clock,
     private readonly log: Logger,
+    private readonly longestWaitMs = LONGEST_WAIT_MS,
   ) {}
 
   /** Sweeps every flush interval. */
@@ -70,11 +72,14 @@ export class UsageSweep {
     if (!this.hasDeaths && !isDue) return;
     this.hasDeaths = false;
     const spanMs = isDue ? 2 * RECONCILE_INTERVAL_MS : silenceOf(flushIntervalMs) + MARGIN_MS;
-    await this.reconcile(now - spanMs, flushIntervalMs).catch((error: unknown) => {
-      this.hasDeaths = true;
-      throw error;
-    });
-    if (isDue) this.reconciledAtMs = now;
+    let isDone = false;
+    try {
+      isDone = await this.reconcile(now - spanMs, flushIntervalMs);
+    } finally {
+      // What was found dead meanwhile, too.
+      this.hasDeaths ||= !isDone;
+    }
+    if (isDue && isDone) this.reconciledAtMs = now;
   }
 
   /** Ends the requests in flight of processes that have fallen silent. */
@@ -86,22 +91,27 @@ export class UsageSweep {
     this.log.warn({ event: 'usage_process_gone', processes: gone.length }, 'A process ended without a last write');
   }
 
-  /** Brings counts and usage to what Redis says of everything that was counted since. */
-  async reconcile(sinceMs: number, flushIntervalMs: number): Promise<void> {
+  /**
+   * Brings counts and usage to what Redis says of everything that was counted since. False where a process that lives did not write for
+   * too long: ask again.
+   */
+  async reconcile(sinceMs: number, flushIntervalMs: number): Promise<boolean> {
     const counts = await this.countsIn(await countersSince(this.table.db, sinceMs));
     const now = this.clock.now();
     for (let at = 0; at < counts.length; at += ROWS_PER_WRITE) {
       await this.table.putCounters(this.table.db, counts.slice(at, at + ROWS_PER_WRITE), now);
     }
-    if (counts.length === 0 || !(await this.everyoneHasWritten(flushIntervalMs))) return;
+    if (counts.length === 0) return true;
+    if (!(await this.everyoneHasWritten(flushIntervalMs))) return false;
     const { db, kind } = this.table;
     const differing = await countersThatDiffer(db, kind, counts);
-    if (differing.length === 0) return;
+    if (differing.length === 0) return true;
     // Looked at once more: a call to Redis that got no answer in time has been taken back there by now.
     const again = await this.countsIn(differing);
-    if (!(await this.everyoneHasWritten(flushIntervalMs))) return;
+    if (!(await this.everyoneHasWritten(flushIntervalMs))) return false;
     const corrected = await writeUnrecorded(db, kind, again, this.clock.now());
     if (corrected > 0) METRICS.usageReconciled.series().inc(corrected);
+    return true;
   }
 
   /** The counts in Redis, of the months that Redis is in. */
@@ -128,7 +138,7 @@ export class UsageSweep {
    */
   private async everyoneHasWritten(flushIntervalMs: number): Promise<boolean> {
     const before = await this.table.rounds();
-    const giveUpAtMs = performance.now() + LONGEST_WAIT_MS;
+    const giveUpAtMs = performance.now() + this.longestWaitMs + 2 * ROUNDS * flushIntervalMs;
     while (performance.now() < giveUpAtMs && !this.isStopped) {
       await new Promise((resolve) => setTimeout(resolve, flushIntervalMs / 2).unref());
       // Nobody waits for one that dies meanwhile.

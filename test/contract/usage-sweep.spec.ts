@@ -145,6 +145,18 @@ describeWithRedis.each(DATABASE_KINDS)('a sweep of usage on %s', (kind) => {
     expect(await costs()).toMatchObject({ unrecorded: 4 });
   });
 
+  it('waits for processes that write seldom', async () => {
+    const seldomMs = 400;
+    const living = await openNode();
+    living.start(seldomMs);
+    await serve(living, 1, subjectWith({}));
+    await isWritten();
+    await serve(await openNode(), 2, subjectWith({}));
+    const impatient = new UsageSweep(new UsageTable(database.db, kind, true), client, 'w', systemClock, LOG, 100);
+    expect(await impatient.reconcile(0, seldomMs)).toBe(true);
+    expect(await costs()).toEqual({ success: 1, unrecorded: 2 });
+  });
+
   it('charges nothing twice where the billing day was moved back', async () => {
     const living = await openNode();
     living.start(FLUSH_MS);
