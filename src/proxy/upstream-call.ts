@@ -23,6 +23,13 @@ const LARGEST_SINGLE_WRITE_BYTES = 16 * 1024;
 /** How long a target that was ejected may take for its first answer, when another one could give it. */
 const PROBE_TIMEOUT_MS = 2_000;
 
+/** An answer to HTTP/1.0 ends with its connection: only a reset tells it from one that is whole. */
+function cutAnswer({ message, response }: ForwardRequest): void {
+  const { socket } = message;
+  if (message.httpVersion === '1.0' && !('encrypted' in socket)) socket.resetAndDestroy();
+  response.destroy();
+}
+
 export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, CloseListener, PendingCall {
   deadlineMs = Infinity;
   deadlineSlot = -1;
@@ -218,7 +225,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     if (response.headersSent) {
       // What went out so far must not look complete: no last chunk, no matching length, the connection is cut.
       this.finish(this.abortReason === undefined ? 'body_broken_off' : failure.outcome);
-      response.destroy();
+      cutAnswer(this.request);
       this.resolve();
       return;
     }

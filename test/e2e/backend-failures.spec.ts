@@ -216,6 +216,16 @@ describe('an answer that breaks off aborts the connection of the client, which n
     await expect(gateway.send('/open')).rejects.toThrow(/aborted|ECONNRESET|socket hang up/);
   });
 
+  it('to HTTP/1.0, where the end of the connection is the end of the answer: it is reset', async () => {
+    answers(chunked, chunk, (socket) => setTimeout(() => socket.resetAndDestroy(), 50));
+    const socket = connect(gateway.port, '127.0.0.1');
+    let received = 0;
+    socket.on('data', (data) => (received += data.length));
+    socket.write(`GET /api/v1/open HTTP/1.0\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\n\r\n`);
+    await expect(once(socket, 'end')).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect(received).toBeGreaterThan(0);
+  });
+
   it('an answer that goes on until the connection is closed is whole', async () => {
     answers('HTTP/1.1 200 OK', half);
     expect((await gateway.send('/open')).body).toEqual(half);
