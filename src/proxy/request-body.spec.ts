@@ -44,6 +44,14 @@ describe('a body on its way to the backend', () => {
     expect(progress).toBeGreaterThan(0);
   });
 
+  it('whose client goes when nobody listens any more ends, and the program does not', async () => {
+    const source = message();
+    const body = forwarded(source);
+    source.emit('aborted');
+    await new Promise((resolve) => body.once('close', resolve));
+    expect(body.errored).toMatchObject({ code: 'TRAILGATE_CLIENT_GONE' });
+  });
+
   it('of just the limit passes, one byte more ends the stream with an error and lets nothing of that chunk through', async () => {
     const exact = message();
     exact.push('x'.repeat(10));

@@ -1,0 +1,184 @@
+/**
+ * Attack: thousands of requests that are nearly right, on raw connections. A request that undici's pool refused would cost it one
+ * connection for good; a field of ours that a client could write would make it somebody else. TRAILGATE_TEST_HISTORIES times fifteen are
+ * sent; TRAILGATE_TEST_SEED sends the same again.
+ */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { ServerResponse } from 'node:http';
+import { json } from '../support/backend.js';
+import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { eventually } from '../support/processes.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+const CONNECTIONS = 4;
+const AT_ONCE = 48;
+const REQUESTS = 15 * RUNS.numRuns;
+/** Stands in every forged value, and nowhere else. */
+const FORGED = 'f0rged';
+
+/** What only the gateway may say; `X-Request-Id`, `traceparent` and `Via` carry on what a client says. */
+const RESERVED =
+  /^(authorization|forwarded|x-(account-id|api-key-id|api-scopes|real-ip|client-ip|cluster-client-ip|trailgate-.*|forwarded-.*|original-url|rewrite-url|http-method.*|method-override)|true-client-ip|cf-connecting-ip|fastly-client-ip)$/;
+
+const RESERVED_NAMES = (
+  'X-Account-Id X-Api-Key-Id X-Api-Scopes X-Forwarded-For X-Forwarded-Anything Forwarded X-Real-Ip X-Trailgate-Admin ' +
+  'X-Original-Url X-Http-Method-Override Cf-Connecting-Ip'
+).split(' ');
+
+const pick = <T>(...values: T[]) => fc.constantFrom(...values);
+const weighted = <T>(...choices: [number, fc.Arbitrary<T>][]) =>
+  fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+const bytes = (most: number, least = 0, until = 0xff) =>
+  fc.array(fc.integer({ min: least, max: until }), { maxLength: most }).map((codes) => String.fromCharCode(...codes));
+const token = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/);
+
+const method = weighted(
+  [12, pick('GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'PATCH')],
+  [2, pick('OPTIONS', 'CONNECT', 'TRACE', 'get', 'Get', 'M-SEARCH', 'PROPFIND', 'PRI', 'QUERY', 'SOURCE')],
+  [1, token],
+  [1, bytes(8)],
+);
+const path = weighted(
+  [10, pick('/api/v1/open', '/api/v1/customers', '/api/v1/customers/7', '/api/v1/files/a')],
+  [4, bytes(30, 0x21, 0x7e).map((rest) => `/api/v1/files/${rest}`)],
+  [2, bytes(30).map((rest) => `/api/v1/files/${rest}`)],
+  [
+    2,
+    pick('*', 'a:80', 'http://h/api/v1/open', 'http://h:x/', '//', '', '/api/v1/files/%00', '/api/v1/../x', '/\\', '?'),
+  ],
+  [1, bytes(40)],
+);
+const query = weighted(
+  [4, fc.constant('')],
+  [2, bytes(30, 0x21, 0x7e).map((rest) => `?${rest}`)],
+  [1, bytes(30).map((rest) => `?${rest}`)],
+);
+const reservedName = fc
+  .tuple(
+    fc.constantFrom(...RESERVED_NAMES),
+    pick(
+      (name: string) => name,
+      (name: string) => name.toLowerCase(),
+      (name: string) => name.toUpperCase(),
+      (name: string) => name.replaceAll('-', '_'),
+      (name: string) => name.replace('-', '_').toLowerCase(),
+      (name: string) => `${name} `,
+    ),
+  )
+  .map(([name, spelt]) => spelt(name));
+const value = weighted([6, bytes(40, 0x20, 0x7e)], [2, bytes(40, 0x80)], [1, bytes(40)], [1, fc.constant('')]);
+const field = weighted(
+  [5, fc.tuple(token, value)],
+  [4, reservedName.map((name): [string, string] => [name, FORGED])],
+  [
+    3,
+    fc.tuple(
+      pick('Connection', 'connection', 'Proxy-Connection', 'Keep-Alive', 'TE', 'Trailer'),
+      pick('close', 'X-Account-Id, authorization', 'host, content-length', 'traceparent', ', ,,', 'x_account_id', '"'),
+    ),
+  ],
+  [
+    3,
+    fc.tuple(
+      pick('Transfer-Encoding', 'Transfer_Encoding', 'Content-Length', 'Expect', 'Upgrade', 'HTTP2-Settings', 'Host'),
+      pick('chunked', 'gzip, chunked', '0', '00', '5', '+5', '-1', '5, 5', '100-continue', 'websocket', 'h2c', '', 'x'),
+    ),
+  ],
+  [
+    2,
+    fc.tuple(pick('__proto__', 'constructor', 'Via', 'traceparent', 'X-Request-Id', 'Content-Type', 'Cookie'), value),
+  ],
+  [1, fc.tuple(bytes(12), bytes(20))],
+);
+const body = weighted(
+  [6, fc.constant({ fields: '', bytes: '' })],
+  [3, bytes(60).map((text) => ({ fields: `Content-Length: ${text.length}\r\n`, bytes: text }))],
+  [
+    3,
+    fc.array(bytes(20), { maxLength: 3 }).map((chunks) => ({
+      fields: 'Transfer-Encoding: chunked\r\n',
+      bytes: `${chunks
+        .filter((chunk) => chunk !== '')
+        .map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`)
+        .join('')}0\r\nX-Account-Id: ${FORGED}\r\n\r\n`,
+    })),
+  ],
+  [1, bytes(30).map((text) => ({ fields: 'Transfer-Encoding: chunked\r\n', bytes: `${text}\r\n0\r\n\r\n` }))],
+  [1, bytes(30).map((text) => ({ fields: '', bytes: text }))],
+);
+const version = weighted([14, fc.constant('HTTP/1.1')], [1, pick('HTTP/1.0', 'HTTP/2.0', 'HTTP/0.9', 'http/1.1', '')]);
+const lineEnd = weighted([14, fc.constant('\r\n')], [1, pick('\n', '\r', '\r\n ', '\r\r\n')]);
+
+/** What a connection is sent; the key is put in later. */
+const attack = fc
+  .tuple(method, path, query, version, fc.array(fc.tuple(field, lineEnd), { maxLength: 5 }), body)
+  .map(([verb, where, what, spoken, fields, sent]) => (authorization: string) => {
+    const lines = fields.map(([[name, text], end]) => `${name}: ${text}${end}`).join('');
+    const head = `${verb} ${where}${what} ${spoken}\r\nHost: a\r\nAuthorization: ${authorization}\r\n`;
+    return `${head}Connection: close\r\n${lines}${sent.fields}\r\n${sent.bytes}`;
+  });
+
+let gateway: Proxied;
+
+beforeAll(async () => {
+  const timeouts = { connect: '1s', firstByte: '3s', idle: '500ms' };
+  gateway = await startProxied({
+    config: { services: { backend: { connections: CONNECTIONS, accountShare: 1, timeouts } } },
+  });
+  announce('requests that undici might refuse');
+});
+afterAll(() => gateway.stop());
+
+/** Sends them, so many at a time; returns what was answered with 5xx or with no HTTP at all. */
+async function sendAll(attacks: readonly string[]): Promise<string[]> {
+  const strange: string[] = [];
+  let next = 0;
+  let served = 0;
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let text = attacks[next++]; text !== undefined; text = attacks[next++]) {
+        const answer = await gateway
+          .raw(text, 2_000)
+          .catch(() => `the program is gone: ${gateway.trailgate.stdout.slice(-3).join()}`);
+        if (answer.startsWith('HTTP/1.1 200 ')) served++;
+        if (answer !== '' && !/^HTTP\/1\.1 [1-4]\d\d /.test(answer)) {
+          strange.push(`${JSON.stringify(text.replace(gateway.authorization, 'KEY'))} got ${answer.slice(0, 300)}`);
+        }
+      }
+    }),
+  );
+  // Else they would all be refused early, and try nothing.
+  expect(served).toBeGreaterThan(attacks.length / 10);
+  return strange;
+}
+
+it(
+  'costs no connection to the backend, brings no field of ours there, and ends nothing',
+  async () => {
+    gateway.answerWith(json({ ok: true }));
+    const attacks = fc.sample(attack, { numRuns: REQUESTS, seed: RUNS.seed });
+    expect(await sendAll(attacks.map((each) => each(gateway.authorization)))).toEqual([]);
+    const { requests } = gateway.backend;
+    const forged = requests.filter(({ rawHeaders, trailers, url }) => {
+      const pairs = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? ''] as const] : []));
+      const isForged = pairs.some(
+        ([name, text]) => RESERVED.test(name.toLowerCase().replaceAll('_', '-').trim()) && text.includes(FORGED),
+      );
+      const accounts = pairs.filter(([name]) => name.toLowerCase().replaceAll('_', '-') === 'x-account-id');
+      const isKeySeen = pairs.some(([, text]) => text.includes(gateway.key.secret)) || url.includes(gateway.key.secret);
+      return isForged || accounts.length !== 1 || isKeySeen || JSON.stringify(trailers).includes(FORGED);
+    });
+    expect(forged.map(({ method: verb, url, rawHeaders }) => [verb, url, rawHeaders])).toEqual([]);
+
+    const held: ServerResponse[] = [];
+    gateway.answerWith((_request, response) => void held.push(response));
+    const slow = Array.from({ length: CONNECTIONS }, () => gateway.send('/open'));
+    await eventually('every connection of the pool works', () => held.length === CONNECTIONS, 5_000);
+    for (const response of held) response.end('{}');
+    expect((await Promise.all(slow)).map(({ status }) => status)).toEqual(slow.map(() => 200));
+    const faults = gateway.trailgate.logs().filter(({ event }) => event === 'internal_error' || event === 'crash');
+    expect([faults, gateway.trailgate.stderr]).toEqual([[], []]);
+  },
+  HISTORIES_TIMEOUT_MS,
+);
