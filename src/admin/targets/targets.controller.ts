@@ -19,11 +19,9 @@ const targetSchema = z
       description:
         '`ejected`: calls to it failed in a row. `unhealthy`: its health check fails. With `--workers` the worst of what they see.',
     }),
-    processes: z
-      .object({ healthy: z.int(), ejected: z.int(), unhealthy: z.int() })
-      .meta({
-        description: 'How many processes of this gateway see it in which state: with `--workers` each for itself.',
-      }),
+    processes: z.object({ healthy: z.int(), ejected: z.int(), unhealthy: z.int() }).meta({
+      description: 'How many processes of this gateway see it in which state: with `--workers` each for itself.',
+    }),
     in_flight: z.int().meta({ description: 'Requests that are under way there.' }),
     ejected_until: z.string().nullable(),
     last_failure: z
