@@ -114,7 +114,7 @@ describeWithRedis('a gateway of three workers', () => {
     process.kill(frozen, 'SIGSTOP');
     const begun = performance.now();
     expect(await checks()).toMatchObject({ workers: { status: 'warn' }, backends: { status: 'pass' } });
-    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(performance.now() - begun).toBeLessThan(3_000);
     expect(await list()).toMatchObject([all]);
     process.kill(frozen, 'SIGCONT');
     await eventually(
