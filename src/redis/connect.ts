@@ -148,6 +148,8 @@ export async function redisReady(client: RedisClient, timeoutMs: number): Promis
     while (performance.now() < deadline && !REFUSED_FOR_GOOD.test(reason)) {
       try {
         await client.ping();
+        // Every master: the first call to one that is being connected to would fail.
+        if (client.isCluster) await Promise.all((client as Cluster).nodes('master').map((node) => node.ping()));
         return;
       } catch (error) {
         if (reason === 'no answer' && client.status === 'ready')

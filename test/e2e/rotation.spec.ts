@@ -7,6 +7,7 @@ import type { ApiKeyWithSecret } from '../support/admin.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { send, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/problem.js';
+import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
 const HOUR_S = 3_600;
@@ -118,11 +119,20 @@ describe('rotation without an overlap', () => {
     const { key } = await gateway.admin.newKey();
     let { secret } = key;
     let rotations = 0;
+    let used = '';
     const statuses = new Set<number>();
     const client = (async () => {
-      while (rotations < 5) statuses.add((await call(secret)).status);
+      while (rotations < 5) {
+        const taken = secret;
+        statuses.add((await call(taken)).status);
+        used = taken;
+      }
     })();
-    for (; rotations < 5; rotations++) ({ secret } = await gateway.admin.rotateKey(key.id, HOUR_S));
+    for (; rotations < 5; rotations++) {
+      ({ secret } = await gateway.admin.rotateKey(key.id, HOUR_S));
+      // The next rotation ends the overlap of this one at once.
+      if (rotations < 4) await eventually('the client has taken it', () => used === secret);
+    }
     await client;
     expect([...statuses]).toEqual([200]);
   });
