@@ -19,7 +19,8 @@ const JEST = ['--disable-warning=ExperimentalWarning', '--experimental-vm-module
 const LOAD = '\\.load\\.spec\\.ts$';
 const PASSES = [
   ['--maxWorkers=2', `--testPathIgnorePatterns=${LOAD}`],
-  ['--runInBand', `--testPathPatterns=${LOAD}`],
+  // In one process, what the files left to their time-outs would keep it; the first pass finds what is left open.
+  ['--runInBand', '--forceExit', `--testPathPatterns=${LOAD}`],
 ];
 /** How long Jest may take to end once its results are written; what lasts longer is something that a test left open. */
 const EXIT_GRACE_MS = 15_000;
