@@ -3,24 +3,18 @@
  * refused and the one in use stays; connections that stand are not touched.
  */
 import { X509Certificate } from 'node:crypto';
-import { unwatchFile, watchFile } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:https';
 import { dirname, resolve } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { FileWatch } from '../config/file-watch.js';
 import type { Config } from '../config/schema.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
 
-/** How often the files are looked at. Looking by name finds new files behind a link as well, as Kubernetes mounts them. */
-const CHECK_INTERVAL_MS = 1_000;
-/** The two files are seldom written at the same instant. */
-const SETTLE_MS = 250;
-
 export class Certificate {
   private readonly certFile: string;
   private readonly keyFile: string;
-  private timer: NodeJS.Timeout | undefined;
 
   /** @param tls `gateway.tls` with paths relative to the configuration file `configPath`. */
   constructor(
@@ -43,17 +37,9 @@ export class Certificate {
 
   /** Gives the server new files from now on. @returns ends it. */
   follow(server: Server): () => void {
-    const changed = (): void => {
-      clearTimeout(this.timer);
-      this.timer = setTimeout(() => void this.apply(server), SETTLE_MS);
-      this.timer.unref();
-    };
-    const files = [this.certFile, this.keyFile];
-    for (const file of files) watchFile(file, { interval: CHECK_INTERVAL_MS, persistent: false }, changed);
-    return () => {
-      clearTimeout(this.timer);
-      for (const file of files) unwatchFile(file, changed);
-    };
+    const files = new FileWatch(() => void this.apply(server));
+    files.follow([this.certFile, this.keyFile]);
+    return () => files.stop();
   }
 
   private async apply(server: Server): Promise<void> {

@@ -3,9 +3,10 @@
  * start and again when they change. Connections that stand are not touched.
  */
 import { X509Certificate } from 'node:crypto';
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { FileWatch } from '../config/file-watch.js';
 import type { ServiceConfig } from '../config/schema.js';
 import type { Logger } from '../log.js';
 
@@ -18,17 +19,13 @@ export interface BackendTlsFiles {
   readonly key?: Buffer;
 }
 
-const CHECK_INTERVAL_MS = 1_000;
-/** Certificate and key are seldom written at the same instant. */
-const SETTLE_MS = 250;
-
 export class BackendTls {
   /** Another object once the files have changed. */
   current: BackendTlsFiles;
   /** The name that certificates are checked against, where it is not the target's host. */
   readonly serverName: { readonly servername?: string };
   private readonly paths: readonly string[];
-  private timer: NodeJS.Timeout | undefined;
+  private readonly files = new FileWatch(() => this.read());
 
   /**
    * @param folder what the files are relative to.
@@ -53,19 +50,12 @@ export class BackendTls {
 
   /** Begins to look whether the files have changed. */
   follow(): void {
-    for (const path of this.paths) watchFile(path, { interval: CHECK_INTERVAL_MS, persistent: false }, this.changed);
+    this.files.follow(this.paths);
   }
 
   stop(): void {
-    clearTimeout(this.timer);
-    for (const path of this.paths) unwatchFile(path, this.changed);
+    this.files.stop();
   }
-
-  private readonly changed = (): void => {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.read(), SETTLE_MS);
-    this.timer.unref();
-  };
 
   private read(): void {
     const { service } = this;
