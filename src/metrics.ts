@@ -265,7 +265,7 @@ export const METRICS = {
   ),
   streamsCut: counter(
     'trailgate_streams_cut_total',
-    'Answers and WebSockets that were cut because their key may not be used any more, by kind and error code.',
+    'Answers, uploads and WebSockets that were cut because their key may not be used any more, by kind and error code.',
     'kind',
     'code',
   ),

@@ -1,6 +1,6 @@
 /**
- * A key that may not be used any more ends what it has open: answers that stream and WebSockets are asked about again when the
- * message bus says that their key or account has changed, and every ten seconds, for what no message tells: an expiry, or a
+ * A key that may not be used any more ends what it has open: answers that stream, uploads and WebSockets are asked about again when
+ * the message bus says that their key or account has changed, and every ten seconds, for what no message tells: an expiry, or a
  * message that was missed. Looks at the calls that are under way; a request that ends soon costs nothing.
  */
 import type { Invalidation, InvalidationBus } from '../keys/api-key.js';
@@ -72,7 +72,8 @@ export class LiveStreams {
     // For the log line, which is written as soon as the connection has ended.
     const { problemCode } = exchange;
     exchange.problemCode = problem.code;
-    if (call.bar(problem)) METRICS.streamsCut.series(exchange.isUpgraded ? 'websocket' : 'answer', problem.code).inc();
-    else exchange.problemCode = problemCode;
+    const kind = call.bar(problem);
+    if (kind === undefined) exchange.problemCode = problemCode;
+    else METRICS.streamsCut.series(kind, problem.code).inc();
   }
 }

@@ -24,8 +24,11 @@ export interface PendingCall {
   refuse(problem: Problem): void;
   readonly request: ForwardRequest;
   /**
-   * Whoever asked may not any more: a stream or WebSocket is cut at once, and the call does not become one later. An answer that is
-   * none is still given. Whether something was cut.
+   * Whoever asked may not any more: a stream or WebSocket is cut at once, and the call does not become one later; one that waits, or
+   * whose body is still arriving, is refused with the problem. Any other answer is still given. What was cut; undefined: nothing.
    */
-  bar(problem: Problem): boolean;
+  bar(problem: Problem): CutKind | undefined;
 }
+
+/** What ends with its key; a value of a metric. */
+export type CutKind = 'answer' | 'upload' | 'websocket';

@@ -11,7 +11,7 @@ import type { Endpoint } from './endpoint.js';
 import { ErrorAnswer } from './error-answer.js';
 import type { CloseListener, ForwardRequest } from './forward-request.js';
 import { MOST_INTERIM_ANSWERS, passInterimAnswer } from './interim-answers.js';
-import type { PendingCall } from './pending-call.js';
+import type { CutKind, PendingCall } from './pending-call.js';
 import { expectsContinue, hasBody, peerError, RequestBody } from './request-body.js';
 import { isRepeatable, mayRetry } from './retry-rules.js';
 import { passableTrailers, takesTrailers } from './trailers.js';
@@ -118,11 +118,18 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     this.reject(problem);
   }
 
-  bar(problem: Problem): boolean {
+  bar(problem: Problem): CutKind | undefined {
     this.barred = problem;
-    if (this.settled || this.answerEnded || !this.request.response.headersSent) return false;
+    const { message, response } = this.request;
+    if (this.isWaiting) {
+      this.refuse(problem);
+      return undefined;
+    }
+    if (this.settled || this.answerEnded) return undefined;
+    const isUpload = !response.headersSent && this.body !== null && !message.complete;
+    if (!response.headersSent && !isUpload) return undefined;
     this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
-    return true;
+    return isUpload ? 'upload' : 'answer';
   }
 
   /** A piece of the request body has arrived. */

@@ -12,7 +12,7 @@ import type { Endpoint } from './endpoint.js';
 import { ErrorAnswer } from './error-answer.js';
 import type { CloseListener, ForwardRequest } from './forward-request.js';
 import { OpenWebSocket } from './open-websocket.js';
-import type { PendingCall } from './pending-call.js';
+import type { CutKind, PendingCall } from './pending-call.js';
 import { peerError } from './request-body.js';
 import { appendBackendResponseHeaders } from './response-headers.js';
 import { failureDetail, upstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
@@ -115,12 +115,12 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
     this.reject(problem);
   }
 
-  bar(problem: Problem): boolean {
-    if (this.opened !== undefined) return this.opened.cut('access_ended');
+  bar(problem: Problem): CutKind | undefined {
+    if (this.opened !== undefined) return this.opened.cut('access_ended') ? 'websocket' : undefined;
     this.barred = problem;
     if (this.isWaiting) this.refuse(problem);
     else this.outgoing?.destroy(peerError('TRAILGATE_ACCESS_ENDED'));
-    return false;
+    return undefined;
   }
 
   /** Tells the client of an open one to connect elsewhere, and ends it. */

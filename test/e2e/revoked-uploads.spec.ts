@@ -1,0 +1,209 @@
+/**
+ * An upload ends with its key, within a second: the client is told, the backend's call is aborted. What the backend has been sent
+ * whole is answered as if nothing had happened; what still waits for a connection is never sent.
+ */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { connect } from 'node:http2';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Account, ApiKeyWithSecret } from '../support/admin.js';
+import { hasOpenssl, makeCertificate } from '../support/certificates.js';
+import { open, send } from '../support/http.js';
+import { eventually, sleep, temporaryFolder } from '../support/processes.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+const SOON_MS = 1_000;
+/** What is left of the body is read for two more; and one for a busy machine. */
+const CLOSED_MS = 3_000;
+
+let gateway: Proxied;
+let account: Account;
+let key: ApiKeyWithSecret;
+const timers: NodeJS.Timeout[] = [];
+const requests: ClientRequest[] = [];
+
+afterEach(() => {
+  for (const timer of timers.splice(0)) clearInterval(timer);
+  for (const request of requests.splice(0)) request.destroy();
+});
+
+/** Sends a piece of the body every 20 ms, for ever. */
+function uploadForEver(secret: string, path = '/files/a', pieceBytes = 1_000): ClientRequest {
+  const request = open(`${gateway.url}${path}`, {
+    method: 'PUT',
+    headers: ['Authorization', `Bearer ${secret}`, 'Transfer-Encoding', 'chunked'],
+  });
+  request.on('error', () => undefined);
+  requests.push(request);
+  const piece = Buffer.alloc(pieceBytes, 'x');
+  timers.push(setInterval(() => request.writable && request.write(piece), 20));
+  return request;
+}
+
+async function problemOf(request: ClientRequest): Promise<Record<string, unknown>> {
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
+}
+
+const cuts = async (code: string): Promise<string | undefined> =>
+  (await send(`${gateway.trailgate.adminUrl}/metrics`)).text
+    .split('\n')
+    .find((line) => line.startsWith(`trailgate_streams_cut_total{kind="upload",code="${code}"}`));
+
+const arrived = (index = 0): number => gateway.backend.requests[index]?.bodyBytes ?? 0;
+
+describe('over HTTP/1.1', () => {
+  beforeAll(async () => {
+    gateway = await startProxied({ backendOptions: { atOnce: true } });
+  });
+  afterAll(() => gateway.stop());
+
+  async function newKey(): Promise<void> {
+    ({ account, key } = await gateway.trailgate.admin.newKey());
+  }
+
+  it('of a revoked key: 401 at once, the backend sees its end, the connection closes; another key goes on', async () => {
+    gateway.answerWith(async (request, response) => {
+      request.resume();
+      await once(request, 'end');
+      response.end('kept');
+    });
+    await newKey();
+    const request = uploadForEver(key.secret);
+    const other = await gateway.trailgate.admin.createKey(account.id);
+    const lasting = uploadForEver(other.secret);
+    await eventually('both flow', () => arrived(0) > 10_000 && arrived(1) > 10_000);
+    const [closed, answer] = [once(request, 'close'), problemOf(request)];
+    const startedMs = performance.now();
+    await gateway.trailgate.admin.revokeKey(key.id);
+    expect(await answer).toMatchObject({ status: 401, code: 'revoked_api_key' });
+    expect(performance.now() - startedMs).toBeLessThan(SOON_MS);
+    await eventually('the backend sees it', () => gateway.backend.requests.some(({ aborted }) => aborted), SOON_MS);
+    await closed;
+    expect(performance.now() - startedMs).toBeLessThan(CLOSED_MS + SOON_MS);
+
+    const index = gateway.backend.requests.findIndex(({ aborted }) => !aborted);
+    const before = arrived(index);
+    await eventually('the other flows', () => arrived(index) > before + 10_000);
+    const answered = once(lasting, 'response') as Promise<[IncomingMessage]>;
+    clearInterval(timers.pop());
+    lasting.end();
+    expect((await answered)[0].statusCode).toBe(200);
+
+    expect(await cuts('revoked_api_key')).toMatch(/ 1$/);
+    const line = gateway.trailgate.logs().find(({ api_key_id, event }) => event === 'request' && api_key_id === key.id);
+    expect(line).toMatchObject({ status: 401, code: 'revoked_api_key' });
+  });
+
+  it('of a suspended account, while the backend takes nothing: 403 at once', async () => {
+    let read = (): unknown => undefined;
+    gateway.answerWith((request) => (read = () => request.pause().resume()));
+    await newKey();
+    const request = uploadForEver(key.secret, '/files/a', 200_000);
+    const sent = () => (request.socket?.bytesWritten ?? 0) - request.writableLength;
+    let before = -1;
+    await eventually('nothing more is taken', async () => {
+      const stands = sent() === before && before > 100_000;
+      before = sent();
+      await sleep(150);
+      return stands;
+    });
+    const answer = problemOf(request);
+    await gateway.trailgate.admin.updateAccount(account.id, { status: 'suspended' });
+    expect(await answer).toMatchObject({ status: 403, code: 'account_suspended' });
+    // Its connection is cut; it sees that when it reads.
+    read();
+    await eventually('the backend sees it', () => gateway.backend.requests[0]?.aborted === true, SOON_MS);
+    expect(await cuts('account_suspended')).toMatch(/ 1$/);
+  });
+
+  it('one that has been sent whole is answered', async () => {
+    gateway.answerWith(async (request, response) => {
+      request.resume();
+      await once(request, 'end');
+      await sleep(700);
+      response.end('kept');
+    });
+    await newKey();
+    const answer = send(`${gateway.url}/files/a`, {
+      method: 'PUT',
+      headers: { Authorization: `Bearer ${key.secret}` },
+      body: Buffer.alloc(100_000),
+    });
+    await eventually('it has arrived', () => gateway.backend.requests[0]?.bodySha256 !== undefined);
+    await gateway.trailgate.admin.revokeKey(key.id);
+    const { status, text } = await answer;
+    expect([status, text]).toEqual([200, 'kept']);
+  });
+});
+
+describe('with one connection to the backend', () => {
+  beforeAll(async () => {
+    gateway = await startProxied({ config: { services: { backend: { connections: 1 } } } });
+  });
+  afterAll(() => gateway.stop());
+
+  it('what waits for it is refused, is never sent and costs nothing', async () => {
+    let finish = (): void => undefined;
+    gateway.answerWith((_request, response) => (finish = () => void response.end('done')));
+    const first = gateway.send('/customers');
+    await eventually('it is under way', () => gateway.backend.requests.length === 1);
+    ({ account, key } = await gateway.trailgate.admin.newKey('pro'));
+    const headers = { Authorization: `Bearer ${key.secret}` };
+    const waiting = [
+      send(`${gateway.url}/customers`, { headers }),
+      send(`${gateway.url}/files/a`, { method: 'PUT', headers, body: 'x'.repeat(1_000) }),
+    ];
+    await sleep(200);
+    await gateway.trailgate.admin.revokeKey(key.id);
+    for (const answer of await Promise.all(waiting)) {
+      expect(answer.json()).toMatchObject({ status: 401, code: 'revoked_api_key' });
+    }
+    finish();
+    expect((await first).text).toBe('done');
+    expect(gateway.backend.requests).toHaveLength(1);
+    const other = await gateway.trailgate.admin.createKey(account.id);
+    const usage = await send(`${gateway.url}/usage`, { headers: { Authorization: `Bearer ${other.secret}` } });
+    const windows = usage.json<{ windows: { used: number }[] }>().windows;
+    expect(windows.map(({ used }) => used)).toEqual(windows.map(() => 0));
+    expect(windows).not.toEqual([]);
+  });
+});
+
+(hasOpenssl ? describe : describe.skip)('over HTTP/2', () => {
+  it('the upload of the revoked key is answered with 401, the others of the connection go on', async () => {
+    const files = makeCertificate(temporaryFolder('upload-http2'));
+    gateway = await startProxied({
+      config: { gateway: { tls: { cert: files.cert, key: files.key } } },
+      backendOptions: { atOnce: true },
+    });
+    const session = connect(gateway.trailgate.gatewayUrl, { ca: readFileSync(files.cert) });
+    try {
+      gateway.answerWith((request) => request.resume());
+      const keys = [(await gateway.trailgate.admin.newKey()).key, (await gateway.trailgate.admin.newKey()).key];
+      const uploads = keys.map(({ secret }) => {
+        const headers = { ':method': 'PUT', ':path': '/api/v1/files/a', authorization: `Bearer ${secret}` };
+        const request = session.request(headers).resume();
+        request.on('error', () => undefined);
+        timers.push(setInterval(() => request.writable && request.write('x'.repeat(1_000)), 20));
+        return request;
+      });
+      await eventually('both flow', () => arrived(0) > 10_000 && arrived(1) > 10_000);
+      const answered = once(uploads[0] ?? session, 'response') as Promise<[Record<string, unknown>]>;
+      await gateway.trailgate.admin.revokeKey(keys[0]?.id ?? '');
+      expect((await answered)[0][':status']).toBe(401);
+      await eventually('its stream ends', () => uploads[0]?.closed === true, CLOSED_MS);
+      await eventually('the backend sees it', () => gateway.backend.requests.some(({ aborted }) => aborted), SOON_MS);
+      const index = gateway.backend.requests.findIndex(({ aborted }) => !aborted);
+      const before = arrived(index);
+      await eventually('the other flows', () => arrived(index) > before + 10_000);
+      expect([uploads[1]?.closed, session.destroyed]).toEqual([false, false]);
+    } finally {
+      session.destroy();
+      await gateway.stop();
+    }
+  });
+});
