@@ -6,7 +6,7 @@ import { setErrorsUrl } from './errors.js';
 import { Connections } from './gateway/connections.js';
 import { Cors } from './gateway/cors.js';
 import type { Draining } from './gateway/draining.js';
-import { createGatewayApplication } from './gateway/gateway.application.js';
+import { createGatewayApplication, HEAD_TIMEOUT_MS } from './gateway/gateway.application.js';
 import { LifeCycle } from './gateway/life-cycle.js';
 import { LiveStreams } from './gateway/live-streams.js';
 import { Routes } from './gateway/routes.js';
@@ -108,7 +108,7 @@ async function startGateway(
   live.follow(keys.bus);
   shutdown.add('let go of streams', async () => live.stop());
   const { delay = 0, drain } = file.gateway.shutdown;
-  shutdown.add('drain gateway', () => drainGateway(gateway, forwarder), drain);
+  shutdown.add('drain gateway', () => drainGateway(gateway, forwarder, deps.connections), drain);
   shutdown.add('readiness off', () => announceEnd(deps.draining, delay), delay + PHASE_MARGIN_MS);
   const scheme = file.gateway.tls === undefined ? 'http' : 'https';
   // Elsewhere node:cluster hands the connections out.
@@ -128,14 +128,23 @@ async function announceEnd(draining: Draining, delayMs: number): Promise<void> {
   if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
-/** Ends with the last answer. Node closes the connections that are idle now; those that become so would be kept alive. */
-async function drainGateway(gateway: NestFastifyApplication, forwarder: Forwarder): Promise<void> {
+/**
+ * Ends with the last answer. Node closes the connections that are idle now; those that become so would be kept alive, and one whose
+ * head never ends would be waited for: Node holds nobody to that any more once a server closes.
+ */
+async function drainGateway(
+  gateway: NestFastifyApplication,
+  forwarder: Forwarder,
+  connections: Connections,
+): Promise<void> {
   forwarder.endWebSockets();
   const server = gateway.getHttpServer();
   const timer = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_INTERVAL_MS);
+  const heads = setTimeout(() => connections.endWithoutRequest(), HEAD_TIMEOUT_MS);
   try {
     await gateway.close();
   } finally {
     clearInterval(timer);
+    clearTimeout(heads);
   }
 }

@@ -12,7 +12,12 @@ import { METRICS } from '../metrics.js';
 const SWEEP_INTERVAL_MS = 2_000;
 
 /** A connection as Node has it: what has been handed to the system and not been taken is known to its handle alone. */
-type SystemSocket = Socket & { readonly _handle?: { readonly writeQueueSize?: number } | null };
+type SystemSocket = Socket & {
+  readonly _handle?: { readonly writeQueueSize?: number } | null;
+  /** The answer whose turn it is. */
+  readonly _httpMessage?: object | null;
+  readonly alpnProtocol?: string | false | null;
+};
 
 /** What a connection had written at the last sweep, and since when nothing of what waits has moved. */
 interface Progress {
@@ -57,6 +62,13 @@ export class Connections {
     const timer = setInterval(() => this.sweep(performance.now()), SWEEP_INTERVAL_MS);
     timer.unref();
     return () => clearInterval(timer);
+  }
+
+  /** Cuts those on which no request is under way. Node's own way passes over what has begun to send a head. */
+  endWithoutRequest(): void {
+    for (const socket of this.open.keys()) {
+      if (socket.alpnProtocol !== 'h2' && (socket._httpMessage ?? null) === null) socket.destroy();
+    }
   }
 
   private follow(socket: SystemSocket): void {

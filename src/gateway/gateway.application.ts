@@ -21,7 +21,7 @@ import { Upgrades } from './upgrades.js';
 
 const LARGEST_HEAD_BYTES = 16 * 1024;
 /** Until the head of a request has arrived. */
-const HEAD_TIMEOUT_MS = 10_000;
+export const HEAD_TIMEOUT_MS = 10_000;
 /**
  * Node's deadline for a whole request would cut a large upload in the middle of its progress: none. A body that stands still ends by
  * its service's `timeouts.idle`, one that nobody wants by `discard-body.ts`.
@@ -78,10 +78,6 @@ export async function createGatewayApplication(
   delayContinue(server);
   refuseConnect(server);
   upgrades.install(server);
-  fastify.addHook('preClose', (done) => {
-    upgrades.end();
-    done();
-  });
   if (certificate !== undefined) serveTls(server as TlsServer, certificate, fastify);
   boundConnections(server, deps.connections, fastify);
   return application;

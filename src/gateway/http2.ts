@@ -22,6 +22,8 @@ const MOST_CONCURRENT_STREAMS = 100;
 const LARGEST_HEAD_BYTES = 16 * 1024;
 /** What a client may send ahead of a backend that reads slowly: by each request, and by all of a connection together. */
 const WINDOW_BYTES = 1024 * 1024;
+/** How long a connection takes requests that came to be while the listener was closed. */
+const LATE_SESSION_MS = 500;
 
 /** A request of HTTP/2 as HTTP/1.1 would have brought it: with `Host`, without pseudo-fields, its cookies in one field. */
 class GatewayHttp2Request extends Http2ServerRequest {
@@ -77,6 +79,7 @@ const OPTIONS: ServerOptions = {
  */
 export function speakHttp2(server: Server, idleTimeoutMs: number): () => void {
   const sessions = new Map<ServerHttp2Session, { streams: number }>();
+  let isEnding = false;
   const http2 = createServer(OPTIONS);
   http2.setTimeout(idleTimeoutMs);
   http2.on('timeout', (session: ServerHttp2Session) => {
@@ -91,6 +94,8 @@ export function speakHttp2(server: Server, idleTimeoutMs: number): () => void {
       stream.once('close', () => (open.streams -= 1));
     });
     session.once('close', () => sessions.delete(session));
+    // Its handshake was under way when the others were ended.
+    if (isEnding) setTimeout(() => session.close(), LATE_SESSION_MS).unref();
   });
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
     http2.on(event, (message: unknown, response: unknown) => void server.emit(event, message, response));
@@ -102,6 +107,7 @@ export function speakHttp2(server: Server, idleTimeoutMs: number): () => void {
     else for (const listener of speakHttp1) listener.call(server, socket);
   });
   return () => {
+    isEnding = true;
     for (const session of sessions.keys()) session.close();
   };
 }

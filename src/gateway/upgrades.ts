@@ -14,10 +14,10 @@ export function upgradeHead(message: IncomingMessage): Buffer | undefined {
   return heads.get(message);
 }
 
-export class Upgrades {
-  /** Connections that have been upgraded, or are about to be. */
-  private readonly open = new Set<Socket>();
+/** For a client to close its side behind an answer that refused its handshake. */
+const LONGEST_END_MS = 2_000;
 
+export class Upgrades {
   constructor(private readonly routes: Routes) {}
 
   /** Whether a request is to be taken out of HTTP: one that an operation with `websocket` is asked for. */
@@ -33,21 +33,23 @@ export class Upgrades {
   install(server: Server): void {
     server.on('upgrade', (message: IncomingMessage, socket: Socket, head: Buffer) => {
       heads.set(message, head);
-      this.open.add(socket);
       // Node has let go of the connection: without a listener its error would end the process.
       socket.on('error', () => socket.destroy());
-      socket.once('close', () => this.open.delete(socket));
       const response = new ServerResponse(message);
       response.shouldKeepAlive = false;
       response.assignSocket(socket);
       // An answer other than 101 is the last one.
-      response.once('finish', () => socket.end());
+      response.once('finish', () => endConnection(socket));
       server.emit('request', message, response);
     });
   }
+}
 
-  /** Ends them all: they would outlive every drain, and clients connect again elsewhere. */
-  end(): void {
-    for (const socket of this.open) socket.end();
-  }
+/** Node has let go of the connection and looks at no deadline of it any more: a client that does not close its side is cut. */
+function endConnection(socket: Socket): void {
+  socket.end();
+  // What still comes is thrown away: unread, it would make the system reset the connection and lose the answer.
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), LONGEST_END_MS).unref();
+  socket.once('close', () => clearTimeout(timer));
 }

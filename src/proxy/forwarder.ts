@@ -8,6 +8,7 @@ import type { GatewayFile } from '../config/schema.js';
 import { Problem } from '../errors.js';
 import { Deadlines } from './deadlines.js';
 import type { ForwardRequest } from './forward-request.js';
+import { OpenWebSockets } from './open-websockets.js';
 import type { PendingCall } from './pending-call.js';
 import { targetStates, type TargetStatus } from './target-status.js';
 import { UpstreamCall } from './upstream-call.js';
@@ -24,7 +25,7 @@ const REPLACED_TIMEOUT_MS = 3_600_000;
 export class Forwarder {
   private upstreams: ReadonlyMap<string, Upstream>;
   private readonly deadlines = new Deadlines();
-  private readonly openSockets = new Set<WebSocketCall>();
+  private readonly openSockets = new OpenWebSockets<WebSocketCall>();
   /** Finish what they have. */
   private readonly retired = new Set<Upstream>();
 
@@ -109,9 +110,9 @@ export class Forwarder {
     return [...services.flatMap((upstream) => upstream.calls()), ...this.openSockets];
   }
 
-  /** Ends every open WebSocket: none of them would end by itself. */
+  /** Ends every open WebSocket, and each that still opens. */
   endWebSockets(): void {
-    for (const call of this.openSockets) call.goAway();
+    this.openSockets.end();
   }
 
   /** Lets calls under way finish, at most `timeoutMs`, and closes every connection. */

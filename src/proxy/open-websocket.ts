@@ -19,7 +19,19 @@ export class OpenWebSocket {
     private readonly client: Socket,
     private readonly backend: Socket,
   ) {
-    backend.on('data', (chunk: Buffer) => this.frames.feed(chunk));
+    // When it is piped: what came right behind the handshake would reach this listener and nobody else.
+    process.nextTick(() => backend.on('data', (chunk: Buffer) => this.frames.feed(chunk)));
+    backend.once('close', () => this.expectEnd());
+  }
+
+  /** The backend has gone, and the client has been told: it has to close its side, or whoever leaves it open fills the listener. */
+  private expectEnd(): void {
+    const { client } = this;
+    const wait = (): void => void setTimeout(() => client.destroy(), CLOSE_TIMEOUT_MS).unref();
+    client.resume();
+    // Not before it has taken what it was sent.
+    if (client.writableFinished) wait();
+    else client.once('finish', wait);
   }
 
   /** Ends both sides; the client is told why where no frame is under way to it. Whether it was open. */

@@ -12,6 +12,7 @@ import type { Endpoint } from './endpoint.js';
 import { ErrorAnswer } from './error-answer.js';
 import type { CloseListener, ForwardRequest } from './forward-request.js';
 import { OpenWebSocket } from './open-websocket.js';
+import type { OpenWebSockets } from './open-websockets.js';
 import type { CutKind, PendingCall } from './pending-call.js';
 import { peerError } from './request-body.js';
 import { appendBackendResponseHeaders } from './response-headers.js';
@@ -58,8 +59,7 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
     /** What has arrived behind the head of the handshake. */
     private readonly head: Buffer,
     private readonly deadlines: Deadlines,
-    /** Those that are open, of every service: they hold no connection of a pool, and outlive a change of its targets. */
-    private readonly openSockets: Set<WebSocketCall>,
+    private readonly openSockets: OpenWebSockets<WebSocketCall>,
     private readonly resolve: () => void,
     private readonly reject: (problem: Problem) => void,
   ) {}

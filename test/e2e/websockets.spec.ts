@@ -41,7 +41,8 @@ class EchoBackend {
       socket.on('error', () => undefined);
       socket.write(
         'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
-          `Sec-WebSocket-Accept: ${ACCEPT}\r\nSec-WebSocket-Protocol: echo\r\nX-RateLimit-Limit: 1\r\nX-Backend: yes\r\n\r\n`,
+          `Sec-WebSocket-Accept: ${ACCEPT}\r\nSec-WebSocket-Protocol: echo\r\nX-RateLimit-Limit: 1\r\nX-Backend: yes\r\n\r\n` +
+          (request.url?.includes('greet') === true ? 'welcome' : ''),
       );
       socket.write(head);
       socket.pipe(socket);
@@ -172,6 +173,12 @@ describe('a WebSocket through the gateway', () => {
     const isLogged = ({ path, status, quota }: Record<string, unknown>): boolean =>
       path === '/api/v1/live/kitchen' && status === 101 && quota === 'admitted';
     await eventually('it is logged', () => trailgate.logs().some(isLogged));
+  });
+
+  it('passes on what the backend sends together with its agreement', async () => {
+    const { received, socket } = await open('/live/greet', [authorised()]);
+    await eventually('the greeting', () => received().toString() === 'welcome');
+    socket.destroy();
   });
 
   it('is refused in the one shape without a key, without the scope, and where the route is none', async () => {

@@ -1,0 +1,66 @@
+/** Attack: WebSockets that are refused, or that have ended, by clients that never close their side, to fill up the connections. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startRawBackend, type RawBackend } from '../support/backend.js';
+import { send } from '../support/http.js';
+import { seriesOf } from '../support/metrics-text.js';
+import { eventually } from '../support/processes.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+const ATTACKERS = 50;
+/** Two seconds to close their side, and as much for a busy machine. */
+const LONGEST_MS = 4_000;
+const AGREED =
+  'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+  'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\nbye';
+
+let backend: RawBackend;
+let gateway: Proxied;
+const sockets: Socket[] = [];
+
+beforeAll(async () => {
+  // Agrees to handshakes, and is gone.
+  backend = await startRawBackend((socket) => {
+    socket.once('data', (data: Buffer) => {
+      const isHandshake = /upgrade: websocket/i.test(data.toString('latin1'));
+      socket.end(isHandshake ? AGREED : 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+    });
+  });
+  const live = { match: 'GET /live/{room}', service: 'backend', scopes: ['customers:read'], websocket: true };
+  gateway = await startProxied({ targets: backend.url, config: { operations: [live] } });
+});
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await gateway.stop();
+  await backend.stop();
+});
+
+const connections = async (): Promise<number> =>
+  seriesOf((await send(`${gateway.trailgate.adminUrl}/metrics`)).text).get('trailgate_connections') ?? -1;
+
+/** What came until the other side had said all it has to say; nothing is closed. */
+async function handshake(fields: string): Promise<string> {
+  const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
+  sockets.push(socket);
+  socket.on('error', () => undefined);
+  let text = '';
+  socket.setEncoding('latin1').on('data', (data: string) => (text += data));
+  socket.write(
+    'GET /api/v1/live/a HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+      `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${fields}\r\n`,
+  );
+  await once(socket, 'end');
+  return text;
+}
+
+it.each([
+  ['was refused', () => '', /^HTTP\/1\.1 401 [^]*missing_api_key/],
+  ['has ended', () => `Authorization: ${gateway.authorization}\r\n`, /^HTTP\/1\.1 101 [^]*bye$/],
+])('the connection of a WebSocket that %s is gone soon', async (_what, fields, expected) => {
+  const answers = Array.from({ length: ATTACKERS }, () => handshake(fields()));
+  for (const text of await Promise.all(answers)) expect(text).toMatch(expected);
+  await eventually('they are gone', async () => (await connections()) === 0, LONGEST_MS);
+  expect(sockets.every((socket) => socket.writable)).toBe(true);
+  expect((await gateway.send('/customers')).status).toBe(200);
+});
