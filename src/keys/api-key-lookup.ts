@@ -24,8 +24,8 @@ export class DatabaseKeyLookup implements ApiKeyLookup {
       const rows = sql.join(some.map(([id, ms]) => sql`(${id}, cast(${ms} as bigint))`));
       await sql`
         with seen(id, at) as (values ${rows})
-        update api_key set last_used_at = (select at from seen where seen.id = api_key.id)
-        where id in (select id from seen where api_key.last_used_at is null or api_key.last_used_at < seen.at)
+        update api_key set last_used_at = seen.at from seen
+        where api_key.id = seen.id and (api_key.last_used_at is null or api_key.last_used_at < seen.at)
       `.execute(this.db);
     }
   }

@@ -254,6 +254,20 @@ describe.each(DATABASE_KINDS)('accounts and keys on %s', (kind) => {
     expect((await stores.keys.get(b.key.id)).lastUsedAt).toBe(3_000);
   });
 
+  it('notes uses among very many keys within the deadline of a statement', async () => {
+    const { key } = await create();
+    const row = await database.db.selectFrom('api_key').selectAll().where('id', '=', key.id).executeTakeFirstOrThrow();
+    const ids = Array.from({ length: 20_000 }, (_, index) => `key_many${String(index).padStart(20, '0')}`);
+    for (let at = 0; at < ids.length; at += 500) {
+      const rows = ids.slice(at, at + 500).map((id) => ({ ...row, id }));
+      await database.db.insertInto('api_key').values(rows).execute();
+    }
+    const used = ids.slice(0, 2_000);
+    await stores.keys.touchLastUsed(new Map(used.map((id) => [id, 5_000])));
+    const noted = database.db.selectFrom('api_key').select('id').where('last_used_at', '=', 5_000);
+    expect((await noted.orderBy('id').execute()).map(({ id }) => id)).toEqual(used);
+  });
+
   it('forgets a rotated secret a month after its overlap, never a live one', async () => {
     const { key, secret } = await create();
     const { secret: current } = await stores.keys.rotate(key.id, 3_600, OPERATOR);
