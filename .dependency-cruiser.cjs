@@ -4,10 +4,10 @@
  * the source to these rules.
  */
 const TOP =
-  '^src/((main|program|start|start-error|open-domain|gateway-role|roles|reload|readiness|listen|demo|shutdown)\\.ts$|cli/|workers/)';
+  '^src/((main|program|program-end|start|start-error|open-domain|gateway-role|roles|reload|readiness|listen|demo|shutdown)\\.ts$|cli/|workers/)';
 const PLANE = '^src/(gateway|reference|admin|mcp|webhooks)/';
 const DOMAIN = '^src/(keys|quotas|proxy|events|config)/';
-const GROUND = '^src/((database|redis)/|(errors|metrics|clock|log|rfc3339|version)\\.ts$)';
+const GROUND = '^src/((database|redis)/|(errors|metrics|clock|log|rfc3339|signals|version)\\.ts$)';
 const CUSTOMERS = '^src/customers/';
 const SPEC = '\\.spec\\.ts$';
 

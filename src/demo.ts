@@ -14,6 +14,7 @@ import type { DatabaseHandle } from './database/connect.js';
 import type { AccountStore } from './keys/accounts.js';
 import type { Log } from './log.js';
 import { ROLES } from './roles.js';
+import { ShutdownBegun, type Shutdown } from './shutdown.js';
 import { start, type Running } from './start.js';
 import { StartError } from './start-error.js';
 
@@ -23,37 +24,39 @@ const BACKEND_START_TIMEOUT_MS = 60_000;
 const CONTEXT = { actor: 'npm start', ip: '127.0.0.1', requestId: 'npm-start' };
 
 /** Starts everything and prints where it is. Rejects as `start` does. */
-export async function startDemo(config: Config, log: Log): Promise<{ stop(): Promise<void> }> {
-  const running = await start(config, ROLES, log);
+export async function startDemo(config: Config, log: Log, shutdown: Shutdown): Promise<void> {
   let backend: ChildProcess | undefined;
+  // First in, last out: the gateway's last requests need it.
+  shutdown.add('stop customers', async () => {
+    if (backend !== undefined) await stopCustomers(backend);
+  });
+  const running = await start(config, ROLES, log, shutdown);
   try {
     const accountId = await demoAccount(running.database, running.accounts, config);
-    backend = await startCustomers(config, accountId);
+    if (shutdown.hasBegun) throw new ShutdownBegun();
+    backend = spawnCustomers(config, accountId);
+    await listening(backend);
     const secret = await demoKey(running, accountId, config);
     await log.flush(1_000);
     printWelcome(config, running, secret);
   } catch (error) {
-    backend?.kill();
-    await running.stop();
+    await shutdown.run();
     throw error;
   }
-  const child = backend;
-  child.once('exit', (code) => {
+  backend.once('exit', (code) => {
+    // Ctrl-C in a terminal reaches the backend too.
+    if (shutdown.hasBegun) return;
     log.logger.error(
       { event: 'customers_backend_ended', code },
       'The customers backend has ended; requests to it get 502',
     );
   });
-  return {
-    stop: async () => {
-      // Ctrl-C in a terminal reaches the backend too: from here on its end is no error.
-      child.removeAllListeners('exit');
-      await running.stop();
-      if (child.exitCode !== null) return;
-      child.kill('SIGTERM');
-      await once(child, 'exit');
-    },
-  };
+}
+
+async function stopCustomers(backend: ChildProcess): Promise<void> {
+  if (backend.exitCode !== null || backend.signalCode !== null) return;
+  backend.kill('SIGTERM');
+  await once(backend, 'exit');
 }
 
 /** The account that the seeded customers belong to; made at the first start, found again later. */
@@ -88,9 +91,9 @@ async function demoKey(running: Running, accountId: string, config: Config): Pro
   return secret;
 }
 
-async function startCustomers({ environment }: Config, accountId: string): Promise<ChildProcess> {
+function spawnCustomers({ environment }: Config, accountId: string): ChildProcess {
   const main = fileURLToPath(new URL('customers/main.js', import.meta.url));
-  const child = spawn(process.execPath, ['--enable-source-maps', main], {
+  return spawn(process.execPath, ['--enable-source-maps', main], {
     // The channel tells the backend when this process is gone, whatever ended it.
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: childEnvironment({
@@ -99,7 +102,11 @@ async function startCustomers({ environment }: Config, accountId: string): Promi
       CUSTOMERS_SEED_ACCOUNTS: accountId,
     }),
   });
-  const listening = new Promise<void>((resolve) => {
+}
+
+/** Rejects with `StartError` when the backend ends, or takes too long, before it listens. */
+async function listening(child: ChildProcess): Promise<void> {
+  const said = new Promise<void>((resolve) => {
     createInterface({ input: child.stdout ?? process.stdin }).on('line', (line) => {
       if (line.includes('"listening"')) resolve();
     });
@@ -115,15 +122,11 @@ async function startCustomers({ environment }: Config, accountId: string): Promi
     );
   });
   try {
-    await Promise.race([listening, ended, late]);
-  } catch (error) {
-    child.kill();
-    throw error;
+    await Promise.race([said, ended, late]);
   } finally {
     clearTimeout(timer);
     ended.catch(() => undefined);
   }
-  return child;
 }
 
 function printWelcome(config: Config, running: Running, secret: string): void {

@@ -19,6 +19,7 @@ import { ProxyStatus } from './proxy/proxy-status.js';
 import { ReferenceModule, referenceDocuments } from './reference/reference.module.js';
 import type { Processes } from './roles.js';
 import type { Shutdown } from './shutdown.js';
+import { onSignal } from './signals.js';
 import { StartError } from './start-error.js';
 import { WorkerPool } from './workers/worker-pool.js';
 
@@ -47,13 +48,15 @@ export async function startGatewayRole(
     return url;
   }
   await refuseTakenPort('gateway', domain.config.current.file.gateway);
+  // Before the first of them is there: signals may come while they start.
+  const pool = new WorkerPool(workers, log.logger);
+  holder.current = pool;
+  onSignal('SIGHUP', () => pool.signal('SIGHUP'));
+  const { delay = 0, drain } = domain.config.current.file.gateway.shutdown;
+  const timeoutMs = delay + drain + WORKER_STOP_MARGIN_MS;
+  shutdown.add('stop workers', () => pool.stop(timeoutMs), timeoutMs + PHASE_MARGIN_MS);
   try {
-    const { pool, gatewayUrl } = await WorkerPool.start(workers, workerArgs, log.logger);
-    holder.current = pool;
-    process.on('SIGHUP', () => pool.signal('SIGHUP'));
-    const { delay = 0, drain } = domain.config.current.file.gateway.shutdown;
-    const timeoutMs = delay + drain + WORKER_STOP_MARGIN_MS;
-    shutdown.add('stop workers', () => pool.stop(timeoutMs), timeoutMs + PHASE_MARGIN_MS);
+    const gatewayUrl = await pool.start(workerArgs);
     announce('gateway', gatewayUrl, log);
     return gatewayUrl;
   } catch (error) {

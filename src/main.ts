@@ -1,9 +1,12 @@
 #!/usr/bin/env node
 /** The program's first line: checks the runtime before anything is loaded that an older one could not even read. */
 import { createRequire } from 'node:module';
+import { holdSignals } from './signals.js';
 
 /** The first with `Temporal`. */
 const OLDEST_MAJOR = 26;
+/** Commands that run until they are told to end; the others end with a signal as every program does. */
+const LASTING = new Set(['start', 'demo']);
 
 const [major = 0] = process.versions.node.split('.').map(Number);
 if (major < OLDEST_MAJOR) {
@@ -14,6 +17,8 @@ if (major < OLDEST_MAJOR) {
   );
   process.exit(1);
 }
+
+if (LASTING.has(process.argv[2] ?? '')) holdSignals();
 
 // Decorators read this before the first class is defined.
 await import('reflect-metadata');

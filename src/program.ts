@@ -1,4 +1,4 @@
-/** Commands of `trailgate`, and what ends a process: signals, and errors that nobody caught. */
+/** Commands of `trailgate`. */
 import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
@@ -14,7 +14,9 @@ import { DatabaseOpenError } from './database/database-errors.js';
 import { startDemo } from './demo.js';
 import { openLog, type Log } from './log.js';
 import { metricsText } from './metrics.js';
+import { ProgramEnd } from './program-end.js';
 import { ROLES, type Role } from './roles.js';
+import { Shutdown } from './shutdown.js';
 import { start } from './start.js';
 import { StartError } from './start-error.js';
 import { VERSION } from './version.js';
@@ -84,24 +86,32 @@ function parseWorkers(text: string): number {
 }
 
 async function runStart({ config: path, roles, workers }: StartOptions): Promise<void> {
-  const { config, warnings } = await configOrExit(path);
   const { isWorker } = cluster;
+  const end = new ProgramEnd(isWorker);
+  const { config, warnings } = await configOrExit(path);
   const log = openLog(config.environment.logLevel, STANDARD_OUTPUT, isWorker || workers > 1);
   if (!isWorker) logWarnings(warnings, log);
   const workerArgs = ['start', '--config', path, '--roles', 'gateway'];
   const processes = { workers: isWorker ? 1 : workers, workerArgs, isWorker };
-  const running = await start(config, roles, log, processes).catch((error: unknown) => exitWith(error, log));
-  const end = endWithSignals(log, () => running.stop(), isWorker);
-  if (isWorker)
-    reportToPool(running.gatewayUrl ?? '', { metrics: metricsText, state: () => running.state() }, () => end(0));
+  const shutdown = new Shutdown(log);
+  end.takeDown(shutdown, log);
+  const running = await start(config, roles, log, shutdown, processes).catch((error: unknown) =>
+    exitWith(error, log, end),
+  );
+  if (isWorker) {
+    const sources = { metrics: metricsText, state: () => running.state() };
+    reportToPool(running.gatewayUrl ?? '', sources, () => end.begin(0));
+  }
 }
 
 async function runDemo(path: string): Promise<void> {
+  const end = new ProgramEnd();
   const { config, warnings } = await configOrExit(path);
   const log = openLog(config.environment.logLevel);
   logWarnings(warnings, log);
-  const demo = await startDemo(config, log).catch((error: unknown) => exitWith(error, log));
-  endWithSignals(log, () => demo.stop());
+  const shutdown = new Shutdown(log);
+  end.takeDown(shutdown, log);
+  await startDemo(config, log, shutdown).catch((error: unknown) => exitWith(error, log, end));
 }
 
 function logWarnings(warnings: readonly ConfigProblem[], log: Log): void {
@@ -123,34 +133,12 @@ async function configOrExit(path: string): Promise<{ config: Config; warnings: r
 }
 
 /** Says why there is no start: one line where a person can mend it, the whole error where the fault is ours. */
-async function exitWith(error: unknown, log: Log): Promise<never> {
+async function exitWith(error: unknown, log: Log, end: ProgramEnd): Promise<never> {
+  // It was told to end while it started: whatever broke off did so because of that.
+  if (end.hasBegun) return new Promise(() => undefined);
   await log.flush(LOG_FLUSH_TIMEOUT_MS);
   const mendable = error instanceof StartError || error instanceof DatabaseOpenError;
   const text = error instanceof Error ? (mendable ? error.message : (error.stack ?? error.message)) : String(error);
   process.stderr.write(`trailgate: ${text}\n`);
   process.exit(1);
-}
-
-/**
- * SIGTERM and SIGINT end in order; a second one at once. What nobody caught ends in order too, with exit code 1.
- * @returns ends in order as well.
- */
-function endWithSignals(log: Log, stop: () => Promise<void>, isWorker = false): (code: number) => void {
-  let ending = false;
-  const end = (code: number): void => {
-    // A worker hears of the same end several times: from the terminal, from the pool, from the pool's own end.
-    if (ending && isWorker) return;
-    if (ending) process.exit(1);
-    ending = true;
-    void stop().then(() => process.exit(code));
-  };
-  process.on('SIGTERM', () => end(0));
-  process.on('SIGINT', () => end(0));
-  const crash = (error: unknown): void => {
-    log.logger.fatal({ event: 'crash', err: error }, 'An error that nobody caught: the process ends');
-    if (!ending) end(1);
-  };
-  process.on('uncaughtException', crash);
-  process.on('unhandledRejection', crash);
-  return end;
 }

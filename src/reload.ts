@@ -7,25 +7,26 @@ import type { RunningConfig } from './config/running-config.js';
 import { configSummary } from './config/summary.js';
 import type { Logger } from './log.js';
 import { METRICS } from './metrics.js';
+import { onSignal } from './signals.js';
 
 export class Reload {
-  private readonly watch = new ConfigWatch(() => this.run());
+  private readonly watch = new ConfigWatch(() => this.asked());
   private underWay: Promise<void> | undefined;
   private again = false;
   private state: 'starting' | 'started' | 'stopped' = 'starting';
 
-  /** Listens for SIGHUP at once and to the end: where nobody does, it ends the process. */
+  /** Listens at once and to the end, to SIGHUP, which ends a process where nobody does, and for changed files. */
   constructor(
     private readonly config: RunningConfig,
     private readonly log: Logger,
   ) {
-    process.on('SIGHUP', () => this.onSignal());
+    this.watch.follow(config.current);
+    onSignal('SIGHUP', () => this.asked());
   }
 
-  /** Follows the files and SIGHUP from now on, also one that came meanwhile. */
+  /** Takes changes over from now on, also one that came meanwhile. */
   start(): void {
     METRICS.configReloadTime.series().set(nowSeconds());
-    this.watch.follow(this.config.current);
     this.state = 'started';
     if (!this.again) return;
     this.again = false;
@@ -38,7 +39,7 @@ export class Reload {
     this.watch.stop();
   }
 
-  private onSignal(): void {
+  private asked(): void {
     if (this.state === 'started') this.run();
     else this.again = true;
   }

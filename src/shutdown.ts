@@ -7,6 +7,9 @@ interface Phase {
   readonly timeoutMs: number;
 }
 
+/** Whoever starts something learns that the program ends. */
+export class ShutdownBegun extends Error {}
+
 const PHASE_TIMEOUT_MS = 5_000;
 const LOG_FLUSH_TIMEOUT_MS = 1_000;
 
@@ -20,9 +23,13 @@ export class Shutdown {
     return this.done !== undefined;
   }
 
-  /** Adds what must be taken down; what is added last goes first. */
+  /**
+   * Adds what must be taken down; what is added last goes first.
+   * @throws ShutdownBegun once the end has begun: what was opened meanwhile is taken down as well, and nothing more may be opened.
+   */
   add(name: string, run: () => Promise<void>, timeoutMs = PHASE_TIMEOUT_MS): void {
     this.phases.push({ name, run, timeoutMs });
+    if (this.hasBegun) throw new ShutdownBegun();
   }
 
   /** Runs every phase once; later calls wait for the first. Never rejects. */
@@ -32,9 +39,9 @@ export class Shutdown {
   }
 
   private async runPhases(): Promise<void> {
-    for (const phase of this.phases.toReversed()) {
+    for (let phase = this.phases.pop(); phase !== undefined; phase = this.phases.pop()) {
       const startedMs = performance.now();
-      const failure = await within(phase.timeoutMs, phase.run).then(
+      const failure = await within(phase).then(
         () => undefined,
         (error: unknown) => error,
       );
@@ -50,7 +57,7 @@ export class Shutdown {
   }
 }
 
-async function within(timeoutMs: number, run: () => Promise<void>): Promise<void> {
+async function within({ timeoutMs, run }: Phase): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`not done after ${timeoutMs} ms`)), timeoutMs);

@@ -22,7 +22,7 @@ import { UsageRetention } from './quotas/usage-retention.js';
 import { readiness } from './readiness.js';
 import { Reload } from './reload.js';
 import { ONE_PROCESS, type Processes, type Role } from './roles.js';
-import { Shutdown } from './shutdown.js';
+import type { Shutdown } from './shutdown.js';
 import { StartError } from './start-error.js';
 import { VERSION } from './version.js';
 import type { WorkerState } from './workers/messages.js';
@@ -38,23 +38,21 @@ export interface Running {
   readonly keyStore: ApiKeyStore;
   /** How this process sees what it stands on. */
   state(): WorkerState;
-  /** Ends everything; resolves when nothing is left. Later calls wait for the first. */
-  stop(): Promise<void>;
 }
 
 const HOUSEKEEPING_INTERVAL_MS = 86_400_000;
 
 /**
  * Starts the roles. Rejects with `StartError`, or an error whose message is ready to be shown, when something that is needed is not
- * there; whatever was opened until then is closed again.
+ * there, and when the shutdown begins meanwhile; whatever was opened until then is closed again.
  */
 export async function start(
   config: Config,
   roles: readonly Role[],
   log: Log,
+  shutdown: Shutdown,
   processes: Processes = ONE_PROCESS,
 ): Promise<Running> {
-  const shutdown = new Shutdown(log);
   try {
     return await open(config, roles, processes, log, shutdown);
   } catch (error) {
@@ -104,7 +102,6 @@ async function open(
     accounts,
     keyStore,
     state: () => stateOf(domain),
-    stop: () => shutdown.run(),
   };
 }
 

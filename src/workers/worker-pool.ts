@@ -49,33 +49,28 @@ export class WorkerPool {
   private stopping = false;
   private environment: Record<string, string> = {};
 
-  private constructor(
+  constructor(
     private readonly count: number,
     private readonly log: Logger,
   ) {}
 
   /**
-   * Starts `count` workers and resolves with the pool and the address once all of them accept connections.
+   * Starts the workers and resolves with the address once all of them accept connections.
    * @param args command line of a worker.
    * Rejects when one ends before that; it has said why on its standard error.
    */
-  static async start(
-    count: number,
-    args: readonly string[],
-    log: Logger,
-  ): Promise<{ readonly pool: WorkerPool; readonly gatewayUrl: string }> {
+  async start(args: readonly string[]): Promise<string> {
     cluster.setupPrimary({ args: [...args] });
-    const pool = new WorkerPool(count, log);
-    cluster.on('message', (_worker, message: FromWorker) => pool.hear(message));
+    cluster.on('message', (_worker, message: FromWorker) => this.hear(message));
     try {
       // The first one finds the port where any will do.
-      const gatewayUrl = await pool.startOne();
-      pool.environment = { TRAILGATE_GATEWAY_PORT: portOf(gatewayUrl) };
-      await Promise.all(Array.from({ length: count - 1 }, () => pool.startOne()));
-      for (const member of pool.members.values()) pool.replaceAtEnd(member);
-      return { pool, gatewayUrl };
+      const gatewayUrl = await this.startOne();
+      this.environment = { TRAILGATE_GATEWAY_PORT: portOf(gatewayUrl) };
+      await Promise.all(Array.from({ length: this.count - 1 }, () => this.startOne()));
+      for (const member of this.members.values()) this.replaceAtEnd(member);
+      return gatewayUrl;
     } catch (error) {
-      await pool.stop(0);
+      await this.stop(0);
       throw error;
     }
   }
@@ -126,6 +121,7 @@ export class WorkerPool {
 
   /** Resolves with the address when the worker accepts connections; rejects when it ends first. */
   private startOne(): Promise<string> {
+    if (this.stopping) return Promise.reject(new Error('the program ends'));
     const worker = cluster.fork(this.environment);
     const member: Member = {
       worker,

@@ -1,0 +1,256 @@
+/**
+ * Signals that come while the program starts: SIGTERM ends it in order whatever it was about to open, SIGHUP neither ends it nor is
+ * lost, and a changed file is taken over although nobody has said so. With workers too.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { parse, stringify } from 'yaml';
+import { AdminClient } from '../support/admin.js';
+import { startBackend, json, type Backend } from '../support/backend.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { eventually, freePort, sleep, spawnOwned, temporaryFolder, type OwnedProcess } from '../support/processes.js';
+import { writeConfig } from '../support/program-config.js';
+import { sharedRedisUrl } from '../support/redis.js';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+
+const MAIN = resolve('dist/main.js');
+const ADMIN_TOKEN = 'test-admin-start-signals-0123456789';
+/** An end in order while nothing is under way, on a busy machine. */
+const PROMPT_MS = 3_000;
+/** The start is broken off at as many. */
+const MOMENTS = 10;
+
+/** The program, from its first moment on. */
+interface Starting extends OwnedProcess {
+  readonly folder: string;
+  readonly configPath: string;
+  lines(): string[];
+  errors(): string;
+  event(name: string): Record<string, unknown> | undefined;
+}
+
+const programs: Starting[] = [];
+const others: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const program of programs.splice(0)) if (program.isRunning()) await program.end('SIGKILL');
+  for (const { close, stop } of others.splice(0)) await (close ?? stop)?.();
+});
+
+function spawnProgram(
+  env: Record<string, string> = {},
+  options: { args?: readonly string[]; folder?: string; targets?: readonly string[]; command?: string } = {},
+): Starting {
+  const { args = [], folder = temporaryFolder('start-signals'), targets = ['http://127.0.0.1:9'] } = options;
+  const configPath = join(folder, 'gateway.yaml');
+  if (!existsSync(configPath)) writeConfig(folder, { targets });
+  const environment = {
+    PATH: process.env['PATH'] ?? '',
+    TRAILGATE_DATA_DIR: join(folder, 'data'),
+    TRAILGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+    ...env,
+  };
+  const program = spawnOwned(process.execPath, [MAIN, options.command ?? 'start', '--config', configPath, ...args], {
+    env: environment,
+  });
+  const out: string[] = [];
+  const errors: string[] = [];
+  program.child.stdout?.on('data', (chunk) => out.push(String(chunk)));
+  program.child.stderr?.on('data', (chunk) => errors.push(String(chunk)));
+  const lines = () => out.join('').split('\n').filter(Boolean);
+  const events = () =>
+    lines()
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const starting: Starting = {
+    ...program,
+    folder,
+    configPath,
+    lines,
+    errors: () => errors.join(''),
+    event: (name) => events().find(({ event }) => event === name),
+  };
+  programs.push(starting);
+  return starting;
+}
+
+/** Whether the process has a handler for a signal by now (Linux). */
+function catches(pid: number, signal: number): boolean {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const mask = BigInt(`0x${/SigCgt:\s*(\w+)/.exec(status)?.[1] ?? '0'}`);
+  return ((mask >> BigInt(signal - 1)) & 1n) === 1n;
+}
+
+/** The first moment at which a program can do anything about a signal: Node itself is there. SIGHUP is no signal that Node looks at. */
+const canHear = ({ pid }: Starting): Promise<void> => eventually('it hears signals', () => catches(pid, 1));
+
+const childrenOf = ({ pid }: Starting): number[] => {
+  try {
+    const text = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
+    return text.split('\n').map(Number).filter(Boolean);
+  } catch {
+    return [];
+  }
+};
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Ends by the signal, in order and soon, and says nothing about it. */
+async function endsInOrder(program: Starting, signal: NodeJS.Signals): Promise<void> {
+  const startedMs = performance.now();
+  expect(await program.end(signal)).toEqual({ code: 0, signal: null });
+  expect(performance.now() - startedMs).toBeLessThan(PROMPT_MS);
+  expect(program.errors()).toBe('');
+}
+
+const isRunning = (program: Starting): Promise<void> =>
+  eventually('it listens', () => program.lines().some((line) => line.includes('"role":"gateway"')), 20_000);
+
+function addOperation({ configPath }: Starting): void {
+  const config = parse(readFileSync(configPath, 'utf8')) as { operations: unknown[] };
+  config.operations.push({ match: 'GET /new', service: 'backend', scopes: [] });
+  writeFileSync(configPath, stringify(config));
+}
+
+async function statusOfNew(program: Starting): Promise<() => Promise<number>> {
+  const urlOf = (role: string): string =>
+    program
+      .lines()
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .find((line) => line['event'] === 'listening' && line['role'] === role)?.['url'] as string;
+  const { secret } = (await new AdminClient(urlOf('admin'), ADMIN_TOKEN).newKey()).key;
+  return async () =>
+    (await send(`${urlOf('gateway')}/api/v1/new`, { headers: { authorization: `Bearer ${secret}` } })).status;
+}
+
+(process.platform === 'linux' ? describe : describe.skip)('at any moment of the start', () => {
+  it('SIGTERM and SIGINT end it in order, and the next start finds everything as it should be', async () => {
+    const folder = temporaryFolder('start-signals');
+    const first = spawnProgram({}, { folder });
+    await canHear(first);
+    const heardMs = performance.now();
+    await isRunning(first);
+    const startMs = performance.now() - heardMs;
+    await endsInOrder(first, 'SIGTERM');
+    for (let part = 0; part <= MOMENTS; part++) {
+      const program = spawnProgram({}, { folder });
+      await canHear(program);
+      await sleep((startMs * part) / MOMENTS);
+      await endsInOrder(program, part % 2 === 0 ? 'SIGTERM' : 'SIGINT');
+    }
+    const last = spawnProgram({}, { folder });
+    await isRunning(last);
+    await endsInOrder(last, 'SIGTERM');
+  }, 60_000);
+
+  it('SIGHUP is no end', async () => {
+    const program = spawnProgram();
+    await canHear(program);
+    while (!program.lines().some((line) => line.includes('"role":"gateway"'))) {
+      program.child.kill('SIGHUP');
+      await sleep(5);
+      if (!program.isRunning()) throw new Error(`it has ended: ${JSON.stringify(await program.exited)}`);
+    }
+    await eventually('it has been read again', () => program.event('config_changed') !== undefined);
+    await endsInOrder(program, 'SIGTERM');
+  });
+
+  it('a demo that is told to end leaves no backend behind', async () => {
+    for (const pauseMs of [400, 700, 1_000]) {
+      const ports = ['GATEWAY', 'ADMIN', 'CUSTOMERS'].map(async (role) => [
+        `TRAILGATE_${role}_PORT`,
+        `${await freePort()}`,
+      ]);
+      const program = spawnProgram(Object.fromEntries(await Promise.all(ports)), { command: 'demo' });
+      await canHear(program);
+      await sleep(pauseMs);
+      const children = childrenOf(program);
+      await endsInOrder(program, 'SIGTERM');
+      await eventually('the backend has ended', () => !children.some(isAlive), PROMPT_MS);
+    }
+  }, 60_000);
+});
+
+describeWithRedis('while Redis keeps the start waiting', () => {
+  let proxy: TcpProxy;
+  let backend: Backend;
+  let env: Record<string, string>;
+
+  async function behindProxy(): Promise<void> {
+    const url = new URL(await sharedRedisUrl());
+    proxy = await startTcpProxy(Number(url.port || 6379));
+    backend = await startBackend(json({ ok: true }));
+    others.push(proxy, backend);
+    url.port = String(proxy.port);
+    url.hostname = '127.0.0.1';
+    env = { REDIS_URL: url.href };
+  }
+
+  it('SIGTERM does not wait for it', async () => {
+    await behindProxy();
+    proxy.holdAnswers();
+    const program = spawnProgram(env);
+    await eventually('it asks Redis', () => proxy.accepted > 0);
+    await sleep(100);
+    await endsInOrder(program, 'SIGTERM');
+    expect(program.event('shutdown_phase')).toMatchObject({ phase: 'close database', level: 'info' });
+  });
+
+  it.each([
+    ['SIGHUP', true],
+    ['a changed file', false],
+  ])('%s counts as soon as it runs', async (_what, isSaid) => {
+    await behindProxy();
+    proxy.holdAnswers();
+    const program = spawnProgram(env, { targets: [backend.url] });
+    await eventually('it asks Redis', () => proxy.accepted > 0);
+    addOperation(program);
+    if (isSaid) program.child.kill('SIGHUP');
+    // A file that changes is seen within two seconds.
+    await sleep(isSaid ? 100 : 2_000);
+    proxy.release();
+    await isRunning(program);
+    const status = await statusOfNew(program);
+    await eventually('it is in force', async () => (await status()) === 200, PROMPT_MS);
+    await endsInOrder(program, 'SIGTERM');
+  });
+
+  it('SIGTERM ends workers that have not started yet', async () => {
+    await behindProxy();
+    const program = spawnProgram(env, { args: ['--workers', '3'] });
+    await eventually('there is a worker', () => childrenOf(program).length > 0);
+    proxy.holdAnswers();
+    const workers = childrenOf(program);
+    await sleep(700);
+    await endsInOrder(program, 'SIGTERM');
+    expect(workers.filter(isAlive)).toEqual([]);
+    expect(program.lines().filter((line) => line.includes('"event":"listening","role":"gateway"'))).toEqual([]);
+  });
+
+  it('SIGHUP reaches workers that have not started yet', async () => {
+    await behindProxy();
+    const program = spawnProgram(env, { args: ['--workers', '2'], targets: [backend.url] });
+    await eventually('there is a worker', () => childrenOf(program).length > 0);
+    proxy.holdAnswers();
+    await sleep(700);
+    addOperation(program);
+    program.child.kill('SIGHUP');
+    await sleep(100);
+    proxy.release();
+    await isRunning(program);
+    const status = await statusOfNew(program);
+    const all = async () => Promise.all(Array.from({ length: 20 }, status));
+    await eventually('each has it', async () => (await all()).every((each) => each === 200), PROMPT_MS);
+    await endsInOrder(program, 'SIGTERM');
+  });
+});
