@@ -40,7 +40,7 @@ export class Backend {
       return;
     }
     const { record, scopes } = key;
-    const headers = backendRequestHeaders(message.rawHeaders, {
+    const fieldLines = backendRequestHeaders(message.rawHeaders, {
       accountId: record.accountId,
       keyId: record.keyId,
       scopes: scopes.text,
@@ -61,7 +61,7 @@ export class Backend {
         response,
         path,
         basePath: this.routes.basePath,
-        headers,
+        fieldLines,
         answerHeaders,
         ownCors: this.cors.enabled,
         client: exchange,

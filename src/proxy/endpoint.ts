@@ -1,15 +1,17 @@
 /** One address that a service is served from: its connections, what is under way there, and how it has been doing. */
 import type { LookupAddress } from 'node:dns';
-import { Pool, type buildConnector } from 'undici';
+import type { LookupFunction } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
 import type { ServiceConfig } from '../config/schema.js';
-import type { BackendTls } from './backend-tls.js';
-import { backendConnector } from './connector.js';
+import { ConnectionPool } from '../http1/connection-pool.js';
+import { Connector } from '../http1/connector.js';
+import type { BackendTls, BackendTlsFiles } from './backend-tls.js';
+import type { ReferenceMap } from './public-references.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 import type { TargetSeries } from './upstream-metrics.js';
 
 /** How long an idle connection is kept; shorter than what servers usually allow, so that we close first. */
 const KEEP_ALIVE_MS = 4_000;
-const LARGEST_RESPONSE_HEAD_BYTES = 64 * 1024;
 
 /** `ejected`: failed in a row, and rests. `unhealthy`: fails its health check. */
 export type EndpointState = 'healthy' | 'ejected' | 'unhealthy';
@@ -24,7 +26,7 @@ export interface LastFailure {
 }
 
 export class Endpoint {
-  readonly pool: Pool;
+  readonly pool: ConnectionPool;
   /** Calls that hold a connection, or are about to. */
   inFlight = 0;
   /** Failures in a row. */
@@ -42,6 +44,9 @@ export class Endpoint {
   lastFailure: LastFailure | undefined;
   private ejections = 0;
   private returnedMs = -Infinity;
+  private map: ReferenceMap | undefined;
+  private secureFor: BackendTlsFiles | undefined;
+  private secureOptions: ConnectionOptions = {};
 
   /**
    * @param target what it stands for in lists: origin and path as they are configured.
@@ -59,16 +64,7 @@ export class Endpoint {
     /** For connections over TLS; undefined: the system's authorities and no certificate of our own. */
     readonly tls?: BackendTls,
   ) {
-    this.pool = new Pool(origin, {
-      connections: config.connections,
-      pipelining: 1,
-      connect: this.connector(config.timeouts.connect),
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      // Deadlines are ours (`Deadlines`): undici's run from the start of a request, also while a large body is sent.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      maxHeaderSize: LARGEST_RESPONSE_HEAD_BYTES,
-    });
+    this.pool = this.connections(config.connections, config.timeouts.connect);
   }
 
   get state(): EndpointState {
@@ -101,8 +97,38 @@ export class Endpoint {
     this.returnedMs = nowMs;
   }
 
-  /** Makes connections: to the address, while Host and server name stay those of the target. */
-  connector(timeoutMs: number): buildConnector.connector {
-    return backendConnector(this.address, timeoutMs, this.tls);
+  /** Connections to the address, while `Host` and server name stay those of the target. */
+  connections(most: number, connectTimeoutMs: number): ConnectionPool {
+    const { origin, address } = this;
+    const connector = new Connector({
+      origin,
+      timeoutMs: connectTimeoutMs,
+      lookup: address === undefined ? undefined : lookup(address),
+      tls: () => this.secure(),
+    });
+    return new ConnectionPool(connector, { host: new URL(origin).host, most, idleMs: KEEP_ALIVE_MS });
   }
+
+  /** How references to it become the public's. */
+  references(basePath: string): ReferenceMap {
+    if (this.map?.basePath !== basePath) this.map = { origin: this.origin, prefix: this.prefix, basePath };
+    return this.map;
+  }
+
+  /** The same object for as long as the files are the same. */
+  private secure(): ConnectionOptions {
+    const { tls } = this;
+    if (tls !== undefined && this.secureFor !== tls.current) {
+      this.secureFor = tls.current;
+      this.secureOptions = { ...tls.current, ...tls.serverName };
+    }
+    return this.secureOptions;
+  }
+}
+
+function lookup(address: LookupAddress): LookupFunction {
+  return (_host, options, callback) => {
+    if (options.all === true) callback(null, [address]);
+    else callback(null, address.address, address.family);
+  };
 }

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorMap } from '../config/schema.js';
 import type { Problem } from '../errors.js';
+import { fieldsByName } from '../http1/fields.js';
 import { backendProblem } from './backend-problem.js';
 import { errorText } from './error-encoding.js';
 
@@ -14,7 +15,8 @@ export class ErrorAnswer {
 
   constructor(
     private readonly status: number,
-    private readonly headers: IncomingHttpHeaders,
+    /** Flat: name, value, name, value. */
+    private readonly fields: readonly string[],
   ) {}
 
   /** More has come than is read. */
@@ -29,7 +31,8 @@ export class ErrorAnswer {
 
   /** @param authenticates and `errors`: see `backendProblem`. */
   problem(authenticates: boolean, errors?: ErrorMap): Problem {
-    const { status, headers } = this;
+    const { status } = this;
+    const headers = fieldsByName(this.fields) as IncomingHttpHeaders;
     const body = this.isTooLarge
       ? undefined
       : errorText(

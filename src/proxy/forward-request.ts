@@ -11,8 +11,8 @@ export interface ForwardRequest {
   readonly response: ServerResponse;
   /** Path and query relative to the base path, as received. */
   readonly path: string;
-  /** Fields for the backend, see `backendRequestHeaders`. */
-  readonly headers: string[];
+  /** Field lines for the backend, each with its CRLF, see `backendRequestHeaders`. */
+  readonly fieldLines: string;
   /** `/api/v1`: what was taken off the path. */
   readonly basePath: string;
   /** Fields that every answer to this request carries: request id, usage. */

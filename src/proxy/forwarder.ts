@@ -1,6 +1,6 @@
 /**
  * Forwards one request to its service and streams the answer back, with backpressure both ways. Nothing is buffered but
- * errors; what undici would refuse is refused before it gets there, because each refusal would cost its pool a connection.
+ * errors; what could be read as another request than the one that was let in is refused before it gets there.
  */
 import type { IncomingMessage } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
@@ -15,7 +15,7 @@ import { UpstreamCall } from './upstream-call.js';
 import { WebSocketCall } from './websocket-call.js';
 import { Upstream, type UpstreamOptions } from './upstream.js';
 
-/** What undici takes as a path: visible Latin-1 without spaces, beginning with a slash. */
+/** What may be sent as a path: visible Latin-1 without spaces, beginning with a slash. */
 const SAFE_PATH = /^\/[\x21-\xff]*$/;
 const SAFE_METHOD = /^[A-Z][A-Z-]*$/;
 
@@ -130,8 +130,8 @@ function refuseTooLarge(message: IncomingMessage, maxBodyBytes: number): void {
 }
 
 /**
- * Whatever undici would answer with `UND_ERR_INVALID_ARG` ends here. Names and values of fields are not looked at again: Node's
- * strict parser has refused every byte that undici would, and what we add ourselves is made of those.
+ * What the connection writes without another look ends here if it is not safe. Names and values of fields are not looked at again:
+ * Node's strict parser has refused every byte that could end a line, and what we add ourselves is made of those.
  */
 function refuseUnsafe(method: string, path: string): void {
   if (!SAFE_PATH.test(path))

@@ -1,6 +1,7 @@
 /** Asks an address every so often whether it is well, on a connection of its own: the calls' may all be in use. */
-import { Client } from 'undici';
 import type { ServiceConfig } from '../config/schema.js';
+import type { AnswerHead } from '../http1/answer-head.js';
+import type { Call } from '../http1/call.js';
 import type { Endpoint } from './endpoint.js';
 
 export type HealthSettings = NonNullable<ServiceConfig['health']>;
@@ -49,22 +50,45 @@ export class HealthCheck {
   }
 }
 
-/** One check. Never rejects. */
+/** One check, on a connection of its own. Never rejects. */
 async function ask(endpoint: Endpoint, { path, timeout }: HealthSettings): Promise<boolean> {
-  const client = new Client(endpoint.origin, { connect: endpoint.connector(timeout) });
+  const pool = endpoint.connections(1, timeout);
+  let timer: NodeJS.Timeout | undefined;
   try {
-    const { statusCode, body } = await client.request({
-      path,
-      method: 'GET',
-      headers: { 'user-agent': 'trailgate-health' },
-      signal: AbortSignal.timeout(timeout),
+    return await new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), timeout);
+      pool.dispatch(new HealthCall(path, resolve));
     });
-    // What follows the head is of no interest, and neither is how it ends.
-    body.on('error', () => {}).destroy();
-    return statusCode >= 200 && statusCode < 300;
-  } catch {
-    return false;
   } finally {
-    void client.destroy();
+    clearTimeout(timer);
+    // What follows the head is of no interest, and neither is how it ends.
+    void pool.destroy();
   }
+}
+
+class HealthCall implements Call {
+  readonly method = 'GET';
+  readonly fieldLines = 'User-Agent: trailgate-health\r\n';
+  readonly body = null;
+  readonly bodyBytes = -1;
+
+  constructor(
+    readonly target: string,
+    private readonly resolve: (passes: boolean) => void,
+  ) {}
+
+  onHead({ status }: AnswerHead): void {
+    this.resolve(status >= 200 && status < 300);
+  }
+
+  onError(): void {
+    this.resolve(false);
+  }
+
+  onConnection(): void {}
+  onSent(): void {}
+  onInterim(): void {}
+  onText(): void {}
+  onData(): void {}
+  onEnd(): void {}
 }

@@ -6,7 +6,7 @@ import type { Problem } from '../errors.js';
 import type { ForwardClient } from './forward-request.js';
 import { errorCode } from './upstream-errors.js';
 
-/** Proxy error types (RFC 9209 section 2.3) by `error.code`, as Node and undici set it. */
+/** Proxy error types (RFC 9209 section 2.3) by `error.code`, as Node and the connections set it. */
 const BY_CODE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection_refused',
   ENOTFOUND: 'dns_error',
@@ -15,15 +15,13 @@ const BY_CODE: Readonly<Record<string, string>> = {
   ENETUNREACH: 'destination_ip_unroutable',
   EHOSTDOWN: 'destination_ip_unroutable',
   ETIMEDOUT: 'connection_timeout',
-  UND_ERR_CONNECT_TIMEOUT: 'connection_timeout',
+  TRAILGATE_CONNECT_TIMEOUT: 'connection_timeout',
   ECONNRESET: 'connection_terminated',
   EPIPE: 'connection_terminated',
-  TRAILGATE_BACKEND_RESET: 'connection_terminated',
-  UND_ERR_SOCKET: 'connection_terminated',
+  TRAILGATE_BACKEND_CLOSED: 'connection_terminated',
   TRAILGATE_FIRST_BYTE_TIMEOUT: 'http_response_timeout',
   TRAILGATE_IDLE_TIMEOUT: 'connection_read_timeout',
-  UND_ERR_HEADERS_OVERFLOW: 'http_response_header_section_size',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'http_response_incomplete',
+  TRAILGATE_ANSWER_HEAD_TOO_LARGE: 'http_response_header_section_size',
   TRAILGATE_REQUEST_TOO_LARGE: 'http_request_error',
   TRAILGATE_CLIENT_TOO_SLOW: 'http_request_error',
 };

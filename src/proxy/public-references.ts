@@ -3,8 +3,6 @@
  * path of the public API, which every client resolves against the URL that it asked (RFC 9110 section 10.2.2): neither the
  * `Host` of the request nor a load balancer's scheme has to be believed for it.
  */
-import type { IncomingHttpHeaders } from 'node:http';
-
 /** Where a target is, and where its paths begin for the public. */
 export interface ReferenceMap {
   /** Scheme, host and port. */
@@ -28,15 +26,8 @@ export function publicReference(reference: string, { origin, prefix, basePath }:
   return basePath + rest;
 }
 
-/** Puts the public form into `Location`, `Content-Location` and `Link`. */
-export function publishReferences(headers: IncomingHttpHeaders, map: ReferenceMap): void {
-  for (const name of ['location', 'content-location'] as const) {
-    const value = headers[name];
-    if (typeof value === 'string') headers[name] = publicReference(value, map);
-  }
-  const { link } = headers as { link?: string | string[] };
-  if (link === undefined) return;
-  const published = (value: string): string =>
-    value.replaceAll(/<([^<>]*)>/g, (_all, target: string) => `<${publicReference(target, map)}>`);
-  headers['link'] = (typeof link === 'string' ? published(link) : link.map(published)) as string;
+/** The public form of what `Location`, `Content-Location` or `Link` says. @param lower its name. */
+export function publicField(lower: string, value: string, map: ReferenceMap): string {
+  if (lower !== 'link') return publicReference(value, map);
+  return value.replaceAll(/<([^<>]*)>/g, (_all, target: string) => `<${publicReference(target, map)}>`);
 }

@@ -42,7 +42,7 @@ export class RequestBody extends Readable {
     private readonly onProgress: () => void,
   ) {
     super();
-    // undici listens while it sends, and no longer: a client that goes just then must not be an error that nobody caught.
+    // The connection listens while it sends, and no longer: a client that goes just then must not be an error that nobody caught.
     this.on('error', () => {});
     source.on('data', this.onData);
     source.on('end', this.onEnd);

@@ -66,59 +66,52 @@ export interface ForwardedIdentity {
 }
 
 /**
- * Fields for the backend, flat: name, value, name, value.
+ * Field lines for the backend, each with its CRLF. The client's are not looked at byte by byte: Node's strict parser has refused
+ * whatever could end a line.
  * @param rawHeaders as Node received them.
  */
-export function backendRequestHeaders(rawHeaders: readonly string[], identity: ForwardedIdentity): string[] {
-  const out: string[] = [];
+export function backendRequestHeaders(rawHeaders: readonly string[], identity: ForwardedIdentity): string {
+  const lines = fieldLines(rawHeaders, identity, false);
+  // One look at all of them; the rare one that finds something looks at each.
+  return holdsSecret(lines) ? fieldLines(rawHeaders, identity, true) : lines;
+}
+
+/** @param looksForSecrets whether a field of the client with a key in its value is left out. */
+function fieldLines(rawHeaders: readonly string[], identity: ForwardedIdentity, looksForSecrets: boolean): string {
+  let out = '';
   let via = '';
   let named: Set<string> | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? '';
     const value = rawHeaders[index + 1] ?? '';
     const verdict = verdicts.get(name) ?? judge(name);
-    if (holdsSecret(value)) continue;
+    if (looksForSecrets && holdsSecret(value)) continue;
     if (verdict === Verdict.Forward) {
-      out.push(name, value);
+      if (named === undefined || isKept(name, named)) out += `${name}: ${value}\r\n`;
     } else if (verdict === Verdict.Via) {
       via += `${value}, `;
     } else if (verdict === Verdict.TraceState) {
-      if (continuesTrace(rawHeaders, identity.traceparent)) out.push(name, value);
-    } else if (verdict === Verdict.Connection && !isUsualConnection(value)) {
-      named = new Set([...(named ?? []), ...value.split(',').map((token) => token.trim().toLowerCase())]);
+      const isWanted = named === undefined || isKept(name, named);
+      if (isWanted && continuesTrace(rawHeaders, identity.traceparent)) out += `${name}: ${value}\r\n`;
+    } else if (verdict === Verdict.Connection && named === undefined && !isUsualConnection(value)) {
+      // Begins anew, without the fields that it names.
+      named = namedFields(rawHeaders);
+      out = '';
+      via = '';
+      index = -2;
     }
   }
-  const kept = named === undefined ? out : withoutNamed(out, named);
-  appendIdentity(kept, identity, via);
-  return kept;
+  return `${out}${identityLines(identity)}Via: ${via}${identity.httpVersion} trailgate\r\n`;
 }
 
-function appendIdentity(out: string[], identity: ForwardedIdentity, via: string): void {
+function identityLines(identity: ForwardedIdentity): string {
   const { clientAddress, host, scheme } = identity;
   const node = clientAddress.includes(':') ? `"[${clientAddress}]"` : clientAddress;
-  out.push(
-    'X-Account-Id',
-    identity.accountId,
-    'X-Api-Key-Id',
-    identity.keyId,
-    'X-Api-Scopes',
-    identity.scopes,
-    'X-Request-Id',
-    identity.requestId,
-    'traceparent',
-    identity.traceparent,
-    'Forwarded',
-    `for=${node};host="${host}";proto=${scheme}`,
-    'X-Forwarded-For',
-    clientAddress,
-    'X-Forwarded-Host',
-    host,
-    'X-Forwarded-Proto',
-    scheme,
-    'X-Forwarded-Prefix',
-    identity.prefix,
-    'Via',
-    `${via}${identity.httpVersion} trailgate`,
+  return (
+    `X-Account-Id: ${identity.accountId}\r\nX-Api-Key-Id: ${identity.keyId}\r\nX-Api-Scopes: ${identity.scopes}\r\n` +
+    `X-Request-Id: ${identity.requestId}\r\ntraceparent: ${identity.traceparent}\r\n` +
+    `Forwarded: for=${node};host="${host}";proto=${scheme}\r\nX-Forwarded-For: ${clientAddress}\r\n` +
+    `X-Forwarded-Host: ${host}\r\nX-Forwarded-Proto: ${scheme}\r\nX-Forwarded-Prefix: ${identity.prefix}\r\n`
   );
 }
 
@@ -153,13 +146,18 @@ function isUsualConnection(value: string): boolean {
   return value === 'keep-alive' || value === 'close' || value === 'Keep-Alive';
 }
 
-/** Drops the fields that `Connection` names, but for those that frame the message. */
-function withoutNamed(headers: readonly string[], named: ReadonlySet<string>): string[] {
-  const out: string[] = [];
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = headers[index] ?? '';
-    const lower = name.toLowerCase();
-    if (!named.has(lower) || lower === 'content-length') out.push(name, headers[index + 1] ?? '');
+/** What the `Connection` fields name, in lower case. */
+function namedFields(rawHeaders: readonly string[]): Set<string> {
+  const named = new Set<string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if ((rawHeaders[index] ?? '').toLowerCase() !== 'connection') continue;
+    for (const token of (rawHeaders[index + 1] ?? '').split(',')) named.add(token.trim().toLowerCase());
   }
-  return out;
+  return named;
+}
+
+/** Whether `Connection` lets a field pass; what frames the message passes. */
+function isKept(name: string, named: ReadonlySet<string>): boolean {
+  const lower = name.toLowerCase();
+  return lower === 'content-length' || !named.has(lower);
 }

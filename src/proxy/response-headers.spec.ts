@@ -3,9 +3,12 @@ import { describe, expect, it } from '@jest/globals';
 import { QUOTA_FIELDS } from '../quotas/headers.js';
 import { appendBackendResponseHeaders } from './response-headers.js';
 
-function passed(headers: Record<string, string | string[]>): (string | string[])[] {
-  const out: (string | string[])[] = [];
-  appendBackendResponseHeaders(out, headers);
+function passed(headers: Record<string, string | string[]>): string[] {
+  const out: string[] = [];
+  appendBackendResponseHeaders(
+    out,
+    Object.entries(headers).flatMap(([name, values]) => [values].flat().flatMap((value) => [name, value])),
+  );
   return out;
 }
 

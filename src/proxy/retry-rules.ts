@@ -22,7 +22,7 @@ export function mayRetry(
   isSpare: boolean,
   wasEnded: boolean,
 ): boolean {
-  // On its way to a connection undici still has it, and would send it after all.
+  // Whoever ended it before it had a connection wants no other one.
   if (wasEnded) {
     return wasOpened && repeatable && (outcome === 'moved' || (isSpare && outcome === 'first_byte_timeout'));
   }

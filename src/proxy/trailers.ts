@@ -1,9 +1,9 @@
 /**
  * Fields behind a body (RFC 9110 section 6.5). A backend's are passed to clients that say that they take them; nothing that has to be
- * known before the body, or that only we may set, can come this way. A request's are dropped, which section 6.5.1 allows: undici
- * cannot send them.
+ * known before the body, or that only we may set, can come this way. A request's are dropped, which section 6.5.1 allows.
  */
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { fieldsByName, fieldsOfLines } from '../http1/fields.js';
 import { NEVER_PASSED } from './response-headers.js';
 
 /** What frames, routes, authenticates, describes the body, or is acted on before the body has been read. */
@@ -43,11 +43,13 @@ export function takesTrailers({ headers: { te }, httpVersion }: IncomingMessage)
   return te !== undefined && httpVersion !== '1.0' && TRAILERS.test(String(te));
 }
 
-/** The trailers among a backend's that may be passed on; undefined where there are none. */
-export function passableTrailers(trailers: Readonly<IncomingHttpHeaders>): Record<string, string> | undefined {
+/**
+ * The trailers among a backend's that may be passed on; undefined where there are none.
+ * @param text their lines, each with its CRLF. @throws Error `TRAILGATE_BAD_ANSWER` where they are no fields.
+ */
+export function passableTrailers(text: string): Record<string, string> | undefined {
   let passed: Record<string, string> | undefined;
-  for (const name in trailers) {
-    const value = trailers[name];
+  for (const [name, value] of Object.entries(fieldsByName(fieldsOfLines(text)))) {
     if (value === undefined || !isPassable(name)) continue;
     passed ??= {};
     passed[name] = String(value);

@@ -1,10 +1,10 @@
 /**
- * One call to a backend, retries included: undici's handler, writing straight to the client's connection. A small body goes
+ * One call to a backend, retries included: what its connection tells it, it writes straight to the client's. A small body goes
  * out together with its head in one write, which saves a tenth of the cost of a request; everything else streams.
  */
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
 import { Problem } from '../errors.js';
+import { Framing, type AnswerHead } from '../http1/answer-head.js';
+import type { Call, Sending } from '../http1/call.js';
 import { answerHead } from './answer-head.js';
 import type { Deadlines, Expiring } from './deadlines.js';
 import type { Endpoint } from './endpoint.js';
@@ -30,7 +30,11 @@ function cutAnswer({ message, response }: ForwardRequest): void {
   response.destroy();
 }
 
-export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, CloseListener, PendingCall {
+export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall {
+  readonly method: string;
+  readonly bodyBytes: number;
+  target = '';
+  body: RequestBody | null = null;
   deadlineMs = Infinity;
   deadlineSlot = -1;
   endpoint: Endpoint | undefined;
@@ -42,15 +46,15 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
   /** When a retry must have its answer. */
   private answerDueMs = Infinity;
   private retries = 0;
-  private controller: Dispatcher.DispatchController | undefined;
+  /** The connection that has it. */
+  private sending: Sending | undefined;
   private abortReason: Error | undefined;
-  private body: RequestBody | null = null;
   private readonly withBody: boolean;
   /** A byte of an answer has come, if only of an interim one. */
   private answerBegun = false;
   private status = 0;
   /** Fields of an answer whose head has not been written yet. */
-  private head: (string | string[])[] | undefined;
+  private head: string[] | undefined;
   private expectedBytes = -1;
   private errorAnswer: ErrorAnswer | undefined;
   private interimAnswers = 0;
@@ -67,7 +71,10 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     private readonly resolve: () => void,
     private readonly reject: (problem: Problem) => void,
   ) {
-    this.withBody = hasBody(request.message);
+    const { message } = request;
+    this.method = message.method ?? '';
+    this.withBody = hasBody(message);
+    this.bodyBytes = this.withBody ? Number(message.headers['content-length'] ?? -1) : -1;
   }
 
   get accountId(): string {
@@ -75,11 +82,11 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
   }
 
   get isRepeatable(): boolean {
-    return !this.withBody && isRepeatable(this.request.message.method);
+    return !this.withBody && isRepeatable(this.method);
   }
 
   get isMovable(): boolean {
-    const isUntouched = this.controller !== undefined && !this.answerBegun && this.abortReason === undefined;
+    const isUntouched = this.sending !== undefined && !this.answerBegun && this.abortReason === undefined;
     return isUntouched && this.isRepeatable && this.isRetryLeft;
   }
 
@@ -99,14 +106,14 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
 
   send({ pool, prefix }: Endpoint): void {
     const { request } = this;
-    const { message, path, headers } = request;
+    const { message } = request;
     request.client.wasSent = true;
     if (this.withBody && this.body === null) {
       this.body = new RequestBody(message, this.upstream.config.maxBodyBytes, () => this.onBodyProgress());
       if (expectsContinue(message)) request.response.writeContinue();
     }
-    const method = message.method as 'GET';
-    pool.dispatch({ path: prefix + path, method, headers, body: this.body }, this);
+    this.target = prefix + request.path;
+    pool.dispatch(this);
   }
 
   move(): void {
@@ -150,13 +157,16 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     return this.body !== null && !this.body.readableEnded && !this.body.isHeldByBackend;
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.controller = controller;
-    if (this.abortReason !== undefined) controller.abort(this.abortReason);
+  get fieldLines(): string {
+    return this.request.fieldLines;
+  }
+
+  onConnection(sending: Sending): void {
+    this.sending = sending;
   }
 
   /** The whole request has been sent: from here on the backend has to answer. */
-  onRequestSent(): void {
+  onSent(): void {
     if (this.status > 0) return;
     const { firstByte } = this.upstream.config.timeouts;
     const { endpoint } = this;
@@ -166,24 +176,24 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     if (this.retries > 0) this.deadlineMs = Math.min(this.deadlineMs, this.answerDueMs);
   }
 
-  onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {
+  onInterim({ status, fields }: AnswerHead): void {
     this.answerBegun = true;
-    if (status < 200) {
-      if (this.interimAnswers++ < MOST_INTERIM_ANSWERS) passInterimAnswer(this.request, status, headers);
-      return;
-    }
+    if (this.interimAnswers++ < MOST_INTERIM_ANSWERS) passInterimAnswer(this.request, status, fields);
+  }
+
+  onHead({ status, fields, framing, contentLength }: AnswerHead): void {
+    this.answerBegun = true;
     this.status = status;
     this.deadlineIn(this.upstream.config.timeouts.idle);
     if (this.endpoint?.probe === this) this.upstream.probeAnswered(this, this.endpoint, status);
     if (status >= 400) {
-      this.errorAnswer = new ErrorAnswer(status, headers);
+      this.errorAnswer = new ErrorAnswer(status, fields);
       return;
     }
-    const length = headers['content-length'];
-    this.expectedBytes = length === undefined ? -1 : Number(length);
-    const bodyless = status === 204 || status === 304 || this.request.message.method === 'HEAD';
-    this.head = answerHead(this.request, headers, this.endpoint, !bodyless && this.expectedBytes < 0);
-    if (!bodyless && (this.expectedBytes < 0 || this.expectedBytes > LARGEST_SINGLE_WRITE_BYTES)) {
+    this.expectedBytes = contentLength;
+    const isStream = framing === Framing.Chunked || framing === Framing.Close;
+    this.head = answerHead(this.request, fields, this.endpoint, isStream);
+    if (isStream || (framing === Framing.Length && contentLength > LARGEST_SINGLE_WRITE_BYTES)) {
       if (this.barred !== undefined) {
         this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
         return;
@@ -193,39 +203,42 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     }
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onText(body: string): void {
+    if (this.errorAnswer !== undefined) {
+      this.errorAnswer.add(Buffer.from(body, 'latin1'));
+      return;
+    }
+    this.writeHead();
+    this.endAnswer(body);
+  }
+
+  onData(piece: Buffer): void {
     this.deadlineIn(this.upstream.config.timeouts.idle);
     if (this.errorAnswer !== undefined) {
-      this.errorAnswer.add(chunk);
+      this.errorAnswer.add(piece);
       if (this.errorAnswer.isTooLarge) this.answerWithProblem(this.errorAnswer);
       return;
     }
     const { response } = this.request;
-    if (this.head !== undefined) {
-      const whole = chunk.length === this.expectedBytes;
-      this.writeHead();
-      if (whole) {
-        this.endAnswer(chunk);
-        return;
-      }
-    }
-    if (!response.write(chunk)) this.waitForClient(controller);
+    if (this.head !== undefined) this.writeHead();
+    if (!response.write(piece) && !this.waitingForClient) this.waitForClient();
   }
 
-  onResponseEnd(_controller: unknown, trailers: IncomingHttpHeaders): void {
+  onEnd(trailerText: string): void {
+    if (this.settled) return;
     if (this.errorAnswer !== undefined) {
       this.answerWithProblem(this.errorAnswer);
       return;
     }
-    // Before the call counts as over: whatever this throws comes back as `onResponseError`.
+    // Before the call counts as over: whatever this throws comes back as `onError`.
     if (this.head !== undefined) this.writeHead();
-    this.addTrailers(trailers);
+    if (trailerText !== '') this.addTrailers(trailerText);
     this.finish('answered');
     if (!this.answerEnded) this.endAnswer();
     this.resolve();
   }
 
-  onResponseError(_controller: unknown, error: Error): void {
+  onError(error: Error): void {
     if (this.settled) return;
     const failure = upstreamFailure(this.abortReason ?? error);
     const { response } = this.request;
@@ -236,8 +249,6 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
       this.resolve();
       return;
     }
-    // The bytes that undici could not parse are the backend's; they belong in no log.
-    Reflect.deleteProperty(error, 'data');
     const target = this.endpoint?.target ?? '';
     if (this.retry(failure)) return;
     this.request.client.failedTarget = target;
@@ -254,7 +265,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
   private retry(failure: UpstreamFailure): boolean {
     const { endpoint, upstream } = this;
     if (endpoint === undefined || !this.isRetryLeft || this.answerBegun || this.body?.destroyed === true) return false;
-    const wasOpened = this.controller !== undefined;
+    const wasOpened = this.sending !== undefined;
     const isSpare = endpoint.probe === this && upstream.isAvailable;
     if (!mayRetry(failure.outcome, wasOpened, this.isRepeatable, isSpare, this.abortReason !== undefined)) return false;
     // Before the choice: this failure may be the one that takes the target out.
@@ -262,7 +273,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     const next = upstream.retry(this, endpoint, wasOpened && this.retries === 0);
     if (next === undefined) return false;
     this.retries++;
-    this.controller = undefined;
+    this.sending = undefined;
     this.abortReason = undefined;
     this.startedMs = performance.now();
     this.deadlineMs = this.answerDueMs;
@@ -273,33 +284,31 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
   private writeHead(): void {
     const { head } = this;
     this.head = undefined;
-    if (head !== undefined) this.request.response.writeHead(this.status, head as string[]);
+    if (head !== undefined) this.request.response.writeHead(this.status, head);
   }
 
-  private addTrailers(trailers: IncomingHttpHeaders): void {
+  private addTrailers(text: string): void {
     const { message, response } = this.request;
-    // Only behind a body whose length nobody knew before.
-    if (this.expectedBytes >= 0 || this.answerEnded) return;
-    const passed = passableTrailers(trailers);
+    const passed = passableTrailers(text);
     if (passed !== undefined && takesTrailers(message)) response.addTrailers(passed);
   }
 
-  private endAnswer(chunk?: Buffer): void {
+  private endAnswer(body?: string): void {
     this.answerEnded = true;
     const { response } = this.request;
     // As a Latin-1 string, byte for byte, the body joins the head in one buffer; as a Buffer the two would leave by writev.
-    if (chunk === undefined) response.end();
-    else response.end(chunk.toString('latin1'), 'latin1');
+    if (body === undefined) response.end();
+    else response.end(body, 'latin1');
   }
 
   /** The client reads more slowly than the backend writes: stop reading until its connection has room again. */
-  private waitForClient(controller: Dispatcher.DispatchController): void {
+  private waitForClient(): void {
     this.waitingForClient = true;
-    controller.pause();
+    this.sending?.pause(this);
     this.request.response.once('drain', () => {
       this.waitingForClient = false;
       this.deadlineIn(this.upstream.config.timeouts.idle);
-      controller.resume();
+      this.sending?.resume(this);
     });
   }
 
@@ -312,7 +321,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     client.failedStatus = this.status;
     this.finish('answered');
     // Whatever is left of the body is of no use; the connection goes with it.
-    if (answer.isTooLarge) this.controller?.abort(peerError('TRAILGATE_ENOUGH'));
+    if (answer.isTooLarge) this.sending?.abort(this, peerError('TRAILGATE_ENOUGH'));
     this.reject(problem);
   }
 
@@ -325,9 +334,10 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     if (this.settled || this.abortReason !== undefined) return;
     this.abortReason = reason;
     this.deadlineMs = Infinity;
-    // Not on a connection yet: undici has no handle for it, so it is settled here and aborted on its start.
-    if (this.controller === undefined) this.onResponseError(undefined, reason);
-    else this.controller.abort(reason);
+    if (this.sending === undefined) {
+      this.endpoint?.pool.cancel(this);
+      this.onError(reason);
+    } else this.sending.abort(this, reason);
   }
 
   /** @param outcome undefined: it was never sent. */
@@ -335,6 +345,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Expiring, Close
     this.settled = true;
     this.deadlines.remove(this);
     this.request.client.closeListener = undefined;
+    this.body?.destroy();
     if (this.isWaiting) this.upstream.leave(this);
     else if (outcome !== undefined) this.leaveTarget(outcome);
     if (this.retries > 0) this.upstream.metrics.retry(outcome === 'answered' ? 'answered' : 'failed');

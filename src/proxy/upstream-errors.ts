@@ -29,7 +29,7 @@ const RESET: UpstreamFailure = { code: 'backend_bad_response', outcome: 'reset' 
 /** Codes of a connection whose certificate or handshake was not good enough; OpenSSL's names among them. */
 const CERTIFICATE = /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(?:GET|VERIFY)_)/;
 
-/** By `error.code`, as Node and undici set it. */
+/** By `error.code`, as Node and the connections set it. */
 const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   ECONNREFUSED: UNREACHABLE,
   EHOSTUNREACH: UNREACHABLE,
@@ -39,17 +39,12 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   ENOTFOUND: UNREACHABLE,
   EAI_AGAIN: UNREACHABLE,
   // The address is no longer one of the name's, and its connections are closed.
-  UND_ERR_CLOSED: UNREACHABLE,
-  UND_ERR_DESTROYED: UNREACHABLE,
+  TRAILGATE_POOL_CLOSED: UNREACHABLE,
   ECONNRESET: RESET,
-  // The same, named by `connector.ts`.
-  TRAILGATE_BACKEND_RESET: RESET,
   EPIPE: RESET,
-  UND_ERR_SOCKET: RESET,
+  TRAILGATE_BACKEND_CLOSED: RESET,
   ETIMEDOUT: { code: 'backend_timeout', outcome: 'connect_timeout' },
-  UND_ERR_CONNECT_TIMEOUT: { code: 'backend_timeout', outcome: 'connect_timeout' },
-  UND_ERR_HEADERS_TIMEOUT: { code: 'backend_timeout', outcome: 'first_byte_timeout' },
-  UND_ERR_BODY_TIMEOUT: { code: 'backend_timeout', outcome: 'idle_timeout' },
+  TRAILGATE_CONNECT_TIMEOUT: { code: 'backend_timeout', outcome: 'connect_timeout' },
   TRAILGATE_FIRST_BYTE_TIMEOUT: { code: 'backend_timeout', outcome: 'first_byte_timeout' },
   TRAILGATE_IDLE_TIMEOUT: { code: 'backend_timeout', outcome: 'idle_timeout' },
   TRAILGATE_TARGET_LOST: { code: 'backend_timeout', outcome: 'moved' },
@@ -58,17 +53,15 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   // Seen by nobody: the head of the answer is out, or the refusal has a code of its own.
   TRAILGATE_ACCESS_ENDED: { code: 'invalid_api_key', outcome: 'access_ended' },
   TRAILGATE_CLIENT_TOO_SLOW: { code: 'request_timeout', outcome: 'client_too_slow' },
-  UND_ERR_HEADERS_OVERFLOW: BAD_RESPONSE,
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: BAD_RESPONSE,
-  UND_ERR_RES_EXCEEDED_MAX_SIZE: BAD_RESPONSE,
-  UND_ERR_RESPONSE: BAD_RESPONSE,
+  TRAILGATE_BAD_ANSWER: BAD_RESPONSE,
+  TRAILGATE_ANSWER_HEAD_TOO_LARGE: BAD_RESPONSE,
+  TRAILGATE_BODY_LENGTH: { code: 'request_timeout', outcome: 'client_gone' },
 };
 
 /** The failure that an error stands for; what nobody foresaw is a bad answer of the backend. */
 export function upstreamFailure(error: unknown): UpstreamFailure {
   const code = errorCode(error);
   if (code === undefined) return BAD_RESPONSE;
-  if (code.startsWith('HPE_')) return BAD_RESPONSE;
   if (CERTIFICATE.test(code)) return UNREACHABLE;
   return BY_CODE[code] ?? BAD_RESPONSE;
 }

@@ -7,6 +7,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { createProxyServer } from 'http-proxy';
 import { Problem } from '../errors.js';
+import { fieldsOfLines } from '../http1/fields.js';
 import type { Deadlines, Expiring } from './deadlines.js';
 import type { Endpoint } from './endpoint.js';
 import { ErrorAnswer } from './error-answer.js';
@@ -91,7 +92,7 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
       httpVersion: '1.1',
       httpVersionMajor: 1,
       // `Host` also is the name that a certificate is checked against.
-      headers: { ...grouped(request.headers), host, connection: 'Upgrade', upgrade: 'websocket' },
+      headers: { ...grouped(fieldsOfLines(request.fieldLines)), host, connection: 'Upgrade', upgrade: 'websocket' },
       call: this,
     };
     const target = {
@@ -158,12 +159,12 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
   private onUpgrade(answer: IncomingMessage, backend: Socket): void {
     const { request } = this;
     Reflect.deleteProperty(request.message.socket, 'destroySoon');
-    const fields: (string | string[])[] = [];
-    appendBackendResponseHeaders(fields, answer.headers);
+    const fields: string[] = [];
+    appendBackendResponseHeaders(fields, answer.rawHeaders);
     answer.headers = {
       connection: 'Upgrade',
       upgrade: 'websocket',
-      ...grouped([...(fields as string[]), ...request.answerHeaders]),
+      ...grouped([...fields, ...request.answerHeaders]),
     };
     this.status = 101;
     request.client.isUpgraded = true;
@@ -177,7 +178,7 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
   /** The backend answers with something else than an upgrade. */
   private onRefusal(answer: IncomingMessage): void {
     this.status = answer.statusCode ?? 0;
-    const error = new ErrorAnswer(this.status, answer.headers);
+    const error = new ErrorAnswer(this.status, answer.rawHeaders);
     const done = (): void => {
       answer.destroy();
       if (this.settled) return;

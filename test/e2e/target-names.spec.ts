@@ -80,7 +80,7 @@ beforeEach(async () => {
         response,
         path: '/x',
         basePath: '/api/v1',
-        headers: [],
+        fieldLines: '',
         answerHeaders: [],
         ownCors: false,
         client: {

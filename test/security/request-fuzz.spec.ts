@@ -1,6 +1,6 @@
 /**
- * Attack: thousands of requests that are nearly right, on raw connections. A request that undici's pool refused would cost it one
- * connection for good; a field of ours that a client could write would make it somebody else. TRAILGATE_TEST_HISTORIES times fifteen are
+ * Attack: thousands of requests that are nearly right, on raw connections. A request that cost the
+ * pool a connection would end the service; a field of ours that a client could write would make it somebody else. TRAILGATE_TEST_HISTORIES times fifteen are
  * sent; TRAILGATE_TEST_SEED sends the same again.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -126,7 +126,7 @@ beforeAll(async () => {
   gateway = await startProxied({
     config: { services: { backend: { connections: CONNECTIONS, accountShare: 1, timeouts } } },
   });
-  announce('requests that undici might refuse');
+  announce('requests that are nearly right');
 });
 afterAll(() => gateway.stop());
 

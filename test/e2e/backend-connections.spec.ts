@@ -1,6 +1,6 @@
 /**
- * The connections to a backend survive whatever clients send. Each request that undici's pool refuses with an
- * `InvalidArgumentError` would cost it one connection for good; with eight of them, eight requests would end the service.
+ * The connections to a backend survive whatever clients send. Were each odd request to cost the pool a connection for good, then, with
+ * eight of them, eight requests would end the service.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { startProxied, type Proxied } from '../support/proxied.js';
@@ -20,7 +20,7 @@ beforeEach(() => void (gateway.backend.requests.length = 0));
 
 const request = (start: string, fields = '', body = ''): string => `${start} HTTP/1.1\r\n${head}${fields}\r\n${body}`;
 
-/** What undici would refuse, or might in its next version. */
+/** What a client of HTTP might refuse to send. */
 const SHAPES: readonly [string, () => string][] = [
   ['the path *', () => request('GET *')],
   ['OPTIONS *', () => request('OPTIONS *')],

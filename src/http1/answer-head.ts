@@ -1,0 +1,113 @@
+/**
+ * The head of an answer: status line and fields (RFC 9112 sections 4 and 5), and what follows from them for the body and for the
+ * connection (sections 6 and 9). Strict: two readers who could understand a head differently must not both be asked.
+ */
+import { protocolError } from './errors.js';
+
+/** How the end of a body is found (RFC 9112 section 6.3). */
+export const enum Framing {
+  None,
+  Length,
+  Chunked,
+  /** With the connection. */
+  Close,
+}
+
+export interface AnswerHead {
+  readonly status: number;
+  /** Flat: name, value, name, value; names as they were sent. */
+  readonly fields: string[];
+  readonly framing: Framing;
+  /** -1: not told. Of an answer to HEAD and of a 304, what a GET would have. */
+  readonly contentLength: number;
+  /** Whether another request may follow on the connection. */
+  readonly keepsAlive: boolean;
+  /** `Keep-Alive: timeout` in milliseconds; -1: not told. */
+  readonly keepAliveMs: number;
+}
+
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+/** Name and colon without space between them, no line that goes on in the next, no byte that is not text. */
+const FIELDS = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
+const LENGTH = /^[0-9]{1,15}$/;
+const TIMEOUT = /(?:^|[ ,])timeout=([0-9]{1,6})(?:$|[ ,;])/i;
+const SPACE = 0x20;
+const TAB = 0x09;
+
+/**
+ * @param text of the head in Latin-1, with the end of its last line and without the empty line behind it.
+ * @param isHead whether HEAD was asked.
+ * @throws Error `TRAILGATE_BAD_ANSWER` for anything that is not to the letter.
+ */
+export function parseAnswerHead(text: string, isHead: boolean): AnswerHead {
+  const lineEnd = text.indexOf('\r\n');
+  const start = STATUS_LINE.exec(text.slice(0, lineEnd));
+  if (start === null) throw protocolError('status line');
+  const fieldText = text.slice(lineEnd + 2);
+  if (!FIELDS.test(fieldText)) throw protocolError('field');
+  const isOld = start[1] === '0';
+  const fields: string[] = [];
+  let length = -1;
+  let isChunked = false;
+  let connection = '';
+  let keepAliveMs = -1;
+  for (let at = 0; at < fieldText.length;) {
+    const end = fieldText.indexOf('\r\n', at);
+    const colon = fieldText.indexOf(':', at);
+    const name = fieldText.slice(at, colon);
+    const value = trimmed(fieldText, colon + 1, end);
+    at = end + 2;
+    fields.push(name, value);
+    // Most names are told apart from those that matter here by their length.
+    if (name.length === 14 && isName(name, 'content-length')) {
+      if (length !== -1 || !LENGTH.test(value)) throw protocolError('content-length');
+      length = Number(value);
+    } else if (name.length === 17 && isName(name, 'transfer-encoding')) {
+      // A coding that nobody undoes would be taken for the content.
+      if (isChunked || isOld || value.toLowerCase() !== 'chunked') throw protocolError('transfer-encoding');
+      isChunked = true;
+    } else if (name.length === 10 && isName(name, 'connection')) {
+      connection += `,${value}`;
+    } else if (name.length === 10 && isName(name, 'keep-alive')) {
+      const seconds = TIMEOUT.exec(value)?.[1];
+      if (seconds !== undefined) keepAliveMs = Number(seconds) * 1_000;
+    }
+  }
+  if (isChunked && length !== -1) throw protocolError('content-length beside transfer-encoding');
+  const status = Number(start[2]);
+  const framing = framingOf(status, isHead, isChunked, length);
+  const keepsAlive = framing !== Framing.Close && persists(connection, isOld);
+  return { status, fields, framing, contentLength: length, keepsAlive, keepAliveMs };
+}
+
+function framingOf(status: number, isHead: boolean, isChunked: boolean, length: number): Framing {
+  if (isHead || status < 200 || status === 204 || status === 304) return Framing.None;
+  if (isChunked) return Framing.Chunked;
+  if (length === -1) return Framing.Close;
+  return length === 0 ? Framing.None : Framing.Length;
+}
+
+/** RFC 9112 section 9.3. */
+function persists(connection: string, isOld: boolean): boolean {
+  if (connection === '') return !isOld;
+  const options = connection.toLowerCase().split(',');
+  if (options.some((option) => option.trim() === 'close')) return false;
+  return !isOld || options.some((option) => option.trim() === 'keep-alive');
+}
+
+function isName(name: string, lower: string): boolean {
+  return name === lower || name.toLowerCase() === lower;
+}
+
+/** A piece of text without the spaces and tabs around it. */
+function trimmed(text: string, from: number, to: number): string {
+  let start = from;
+  let end = to;
+  while (start < end && isSpace(text.charCodeAt(start))) start++;
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isSpace(code: number): boolean {
+  return code === SPACE || code === TAB;
+}

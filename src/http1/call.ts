@@ -1,0 +1,44 @@
+/** One request and whoever waits for its answer, as a connection sees them. */
+import type { Readable } from 'node:stream';
+import type { AnswerHead } from './answer-head.js';
+
+export interface Call {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  /**
+   * Field lines, each with its CRLF, in Latin-1; without `Host`, `Connection` and `Transfer-Encoding`, which the connection writes.
+   * Whoever makes them has looked at every byte.
+   */
+  readonly fieldLines: string;
+  /** Null: no body follows. */
+  readonly body: Readable | null;
+  /** What `Content-Length` among the field lines says of the body; -1: it is not there, and the body goes out in chunks. */
+  readonly bodyBytes: number;
+
+  /** A connection has been found; it is written to when this returns, unless the call has been aborted. */
+  onConnection(sending: Sending): void;
+  /** The whole request has been handed to the connection. */
+  onSent(): void;
+  /** An answer before the answer (1xx); may come more than once. */
+  onInterim(head: AnswerHead): void;
+  /** Followed by `onText`, or by any number of `onData`, and `onEnd`. */
+  onHead(head: AnswerHead): void;
+  /** A body that arrived whole together with its head, as Latin-1: byte for byte. */
+  onText(body: string): void;
+  /** A piece of a body, which the receiver may keep. */
+  onData(piece: Buffer): void;
+  /** @param trailerText lines behind a chunked body, each with its CRLF; as they were sent. */
+  onEnd(trailerText: string): void;
+  /** The only end where there is no `onEnd`; nothing follows. What the handlers above throw comes back here. */
+  onError(error: Error): void;
+}
+
+/** The connection that serves a call, as the call may handle it. Does nothing for a call that it no longer serves. */
+export interface Sending {
+  /** Ends the call with `onError(reason)`, and the connection with it. */
+  abort(call: Call, reason: Error): void;
+  /** Reads no more of the answer; what has been read still arrives. */
+  pause(call: Call): void;
+  resume(call: Call): void;
+}

@@ -1,0 +1,231 @@
+/** One connection and the call that it serves: the request goes out, its answer comes in, and then the next may have it. */
+import type { Socket } from 'node:net';
+import { Framing, parseAnswerHead, type AnswerHead } from './answer-head.js';
+import type { Call, Sending } from './call.js';
+import { ChunkedBody } from './chunked-body.js';
+import { connectionError } from './errors.js';
+import { RequestWriter } from './request-writer.js';
+
+/** Of the head of an answer. */
+const LARGEST_HEAD_BYTES = 64 * 1024;
+/** A body of up to so many bytes is handed on as text when it has arrived together with its head. */
+const LARGEST_TEXT_BYTES = 16 * 1024;
+const HEAD_END = '\r\n\r\n';
+
+/** What a connection tells its pool. */
+export interface ConnectionOwner {
+  /** It can serve another call. `idleMs`: how long it may wait for one, -1: as the pool likes. */
+  onFree(connection: Connection, idleMs: number): void;
+  onClosed(connection: Connection): void;
+}
+
+export class Connection implements Sending {
+  /** By `performance.now()`; until when it may idle. Belongs to the pool. */
+  idleUntilMs = 0;
+  private socket!: Socket;
+  private call: Call | undefined;
+  /** The head of an answer while more of it is to come. */
+  private heldHead = '';
+  private head: AnswerHead | undefined;
+  /** Of a body whose length is known. */
+  private bytesLeft = 0;
+  private chunked: ChunkedBody | undefined;
+  private isPaused = false;
+  private isOver = false;
+  private readonly writer: RequestWriter;
+
+  /** @param fixedLines `Host` and `Connection`, each with its CRLF. */
+  constructor(
+    private readonly owner: ConnectionOwner,
+    fixedLines: string,
+  ) {
+    this.writer = new RequestWriter(fixedLines, {
+      onSent: () => this.call?.onSent(),
+      onFailure: (error) => this.fail(error),
+    });
+  }
+
+  /** Takes over an open socket, which reads into `onRead`. */
+  attach(socket: Socket): void {
+    this.socket = socket;
+    this.writer.attach(socket);
+    socket.on('error', (error) => this.fail(error));
+    socket.on('end', () => this.onEof());
+    socket.on('close', () => this.fail(connectionError('TRAILGATE_BACKEND_CLOSED')));
+  }
+
+  /** Sends a call. False: the call has gone meanwhile, and the connection is as free as before. */
+  serve(call: Call): boolean {
+    this.call = call;
+    call.onConnection(this);
+    // It may have been aborted by itself, which ends the connection; or the connection has failed without anybody's word.
+    if (this.call !== call) return false;
+    this.writer.write(call);
+    return true;
+  }
+
+  abort(call: Call, reason: Error): void {
+    if (this.call === call) this.fail(reason);
+  }
+
+  pause(call: Call): void {
+    if (this.call !== call || this.isPaused) return;
+    this.isPaused = true;
+    this.socket.pause();
+  }
+
+  resume(call: Call): void {
+    if (this.call === call) this.readOn();
+  }
+
+  /** Ends it, whatever it does. */
+  destroy(reason: Error): void {
+    this.fail(reason);
+  }
+
+  /** Given what has been read. False: no more until `resume`. */
+  readonly onRead = (bytes: number, buffer: Buffer): boolean => {
+    try {
+      if (this.head === undefined) this.takeHead(buffer, bytes);
+      else this.takeBody(buffer, 0, bytes);
+    } catch (error) {
+      this.fail(error as Error);
+    }
+    return !this.isPaused;
+  };
+
+  private takeHead(buffer: Buffer, bytes: number): void {
+    const { call } = this;
+    // Nobody has asked: whoever came next would take this for the answer.
+    if (call === undefined) {
+      this.fail(connectionError('TRAILGATE_BAD_ANSWER', 'nothing was asked'));
+      return;
+    }
+    const held = this.heldHead.length;
+    const text = this.heldHead + buffer.toString('latin1', 0, bytes);
+    let searchFrom = Math.max(0, held - HEAD_END.length);
+    for (let at = 0; ;) {
+      const end = text.indexOf(HEAD_END, searchFrom);
+      if ((end === -1 ? text.length : end) - at > LARGEST_HEAD_BYTES) {
+        throw connectionError('TRAILGATE_ANSWER_HEAD_TOO_LARGE');
+      }
+      if (end === -1) {
+        this.heldHead = text.slice(at);
+        return;
+      }
+      const head = parseAnswerHead(text.slice(at, end + 2), call.method === 'HEAD');
+      at = end + HEAD_END.length;
+      if (head.status >= 200) {
+        this.heldHead = '';
+        this.beginBody(call, head, text, buffer, at - held, bytes, at);
+        return;
+      }
+      // Never asked for; what follows would not be HTTP/1.1.
+      if (head.status === 101) throw connectionError('TRAILGATE_BAD_ANSWER', 'switching protocols');
+      call.onInterim(head);
+      if (this.call !== call) return;
+      searchFrom = at;
+    }
+  }
+
+  /** @param at where the body begins in `buffer`, `textAt`: in `text`. */
+  private beginBody(
+    call: Call,
+    head: AnswerHead,
+    text: string,
+    buffer: Buffer,
+    at: number,
+    bytes: number,
+    textAt: number,
+  ): void {
+    this.head = head;
+    call.onHead(head);
+    if (this.call !== call) return;
+    const { framing, contentLength } = head;
+    if (framing === Framing.None) {
+      this.complete(call, '', at === bytes);
+    } else if (framing === Framing.Length && contentLength <= LARGEST_TEXT_BYTES && bytes - at >= contentLength) {
+      call.onText(text.slice(textAt, textAt + contentLength));
+      if (this.call === call) this.complete(call, '', bytes - at === contentLength);
+    } else {
+      if (framing === Framing.Length) this.bytesLeft = contentLength;
+      else if (framing === Framing.Chunked) this.chunked = new ChunkedBody();
+      if (at < bytes) this.takeBody(buffer, at, bytes);
+    }
+  }
+
+  private takeBody(buffer: Buffer, at: number, bytes: number): void {
+    const { call, chunked } = this;
+    if (call === undefined) return;
+    if (chunked !== undefined) {
+      this.takeChunks(call, chunked, buffer, at, bytes);
+    } else if (this.head?.framing === Framing.Length) {
+      const end = Math.min(bytes, at + this.bytesLeft);
+      this.bytesLeft -= end - at;
+      call.onData(copy(buffer, at, end));
+      if (this.bytesLeft === 0 && this.call === call) this.complete(call, '', end === bytes);
+    } else {
+      call.onData(copy(buffer, at, bytes));
+    }
+  }
+
+  private takeChunks(call: Call, chunked: ChunkedBody, buffer: Buffer, at: number, bytes: number): void {
+    const end = chunked.take(buffer, at, bytes, (from, to) => {
+      if (this.call === call) call.onData(copy(buffer, from, to));
+    });
+    if (chunked.isDone && this.call === call) this.complete(call, chunked.trailerText, end === bytes);
+  }
+
+  /** The answer is whole. @param isClean whether nothing came behind it. */
+  private complete(call: Call, trailerText: string, isClean: boolean): void {
+    const { head } = this;
+    this.call = undefined;
+    this.head = undefined;
+    this.chunked = undefined;
+    // Free before the call hears of it: what it does next may be to send another.
+    if (isClean && head?.keepsAlive === true && this.writer.isDone) {
+      this.readOn();
+      this.owner.onFree(this, head.keepAliveMs);
+    } else {
+      this.close();
+    }
+    try {
+      call.onEnd(trailerText);
+    } catch (error) {
+      call.onError(error as Error);
+    }
+  }
+
+  /** The other side sends no more: the end of a body that has no other, or of the connection. */
+  private onEof(): void {
+    const { call } = this;
+    if (call !== undefined && this.head?.framing === Framing.Close) this.complete(call, '', true);
+    else this.fail(connectionError('TRAILGATE_BACKEND_CLOSED'));
+  }
+
+  private fail(reason: Error): void {
+    const { call } = this;
+    this.call = undefined;
+    this.close();
+    call?.onError(reason);
+  }
+
+  private close(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.writer.stop();
+    this.socket.destroy();
+    this.owner.onClosed(this);
+  }
+
+  private readOn(): void {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    this.socket.resume();
+  }
+}
+
+/** The buffer is read into again; what is handed on has to last. */
+function copy(buffer: Buffer, from: number, to: number): Buffer {
+  return Buffer.from(buffer.subarray(from, to));
+}

@@ -1,0 +1,29 @@
+/** What goes wrong on a connection, named by `code`. Made without a stack, because it describes the peer and not the program. */
+
+/** What can be wrong with a peer or its connection. */
+export type ConnectionErrorCode =
+  /** No connection in time. */
+  | 'TRAILGATE_CONNECT_TIMEOUT'
+  /** Closed before the answer, or its body, was whole. */
+  | 'TRAILGATE_BACKEND_CLOSED'
+  /** Not HTTP/1.1 to the letter. */
+  | 'TRAILGATE_BAD_ANSWER'
+  /** A head, or fields behind a body, larger than allowed. */
+  | 'TRAILGATE_ANSWER_HEAD_TOO_LARGE'
+  /** The request body is not as long as its Content-Length says. */
+  | 'TRAILGATE_BODY_LENGTH'
+  /** The pool takes no more calls, or has been cut off. */
+  | 'TRAILGATE_POOL_CLOSED';
+
+export function connectionError(code: ConnectionErrorCode, detail = ''): Error {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
+  const error = Object.assign(new Error(detail === '' ? code : `${code}: ${detail}`), { code });
+  Error.stackTraceLimit = limit;
+  return error;
+}
+
+/** @param part of the answer that is wrong; never its bytes, which are the backend's and belong in no log. */
+export function protocolError(part: string): Error {
+  return connectionError('TRAILGATE_BAD_ANSWER', part);
+}
