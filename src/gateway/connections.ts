@@ -1,6 +1,7 @@
 /**
  * The connections of the public listener: how many there may be, how long each may be used, and the end of those whose client
- * does not read. Costs by the connection and by the second, nothing by the request.
+ * does not read. Costs by the connection and by the second, nothing by the request. An idle connection is held by its place in a set
+ * and nothing else: the listeners are the same functions for all, and what a sweep notes is of those that something waits for.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -19,7 +20,7 @@ type SystemSocket = Socket & {
   readonly alpnProtocol?: string | false | null;
 };
 
-/** What a connection had written at the last sweep, and since when nothing of what waits has moved. */
+/** What a connection had written when something that waits last moved, and when that was. */
 interface Progress {
   written: number;
   queued: number;
@@ -27,7 +28,9 @@ interface Progress {
 }
 
 export class Connections {
-  private readonly open = new Map<SystemSocket, Progress>();
+  private readonly open = new Set<SystemSocket>();
+  /** Of those whose clients have something to take. */
+  private readonly progress = new Map<SystemSocket, Progress>();
   private readonly byNetwork = new Map<string, number>();
 
   /** How long the most patient service waits for a client; those that wait for nothing are cut after it. */
@@ -50,15 +53,24 @@ export class Connections {
     server.maxConnections = this.limits.connections;
     server.maxRequestsPerSocket = this.limits.requestsPerConnection;
     server.on('drop', () => METRICS.connectionsCut.series('limit').inc());
-    if (this.limits.connectionsPerAddress > 0) server.on('connection', (socket: Socket) => this.countByNetwork(socket));
+    if (this.limits.connectionsPerAddress > 0) this.boundByNetwork(server);
     const count = METRICS.connections.series();
+    const countDown = (): void => count.inc(-1);
     server.on('connection', (socket: Socket) => {
       count.inc();
-      socket.once('close', () => count.inc(-1));
+      socket.on('close', countDown);
     });
     // With TLS the socket below knows nothing of what waits for its client.
     const event = 'setSecureContext' in server ? 'secureConnection' : 'connection';
-    server.on(event, (socket: Socket) => this.follow(socket));
+    const { open, progress } = this;
+    function forget(this: SystemSocket): void {
+      open.delete(this);
+      progress.delete(this);
+    }
+    server.on(event, (socket: Socket) => {
+      open.add(socket);
+      socket.on('close', forget);
+    });
     const timer = setInterval(() => this.sweep(performance.now()), SWEEP_INTERVAL_MS);
     timer.unref();
     return () => clearInterval(timer);
@@ -66,37 +78,42 @@ export class Connections {
 
   /** Cuts those on which no request is under way. Node's own way passes over what has begun to send a head. */
   endWithoutRequest(): void {
-    for (const socket of this.open.keys()) {
+    for (const socket of this.open) {
       if (socket.alpnProtocol !== 'h2' && (socket._httpMessage ?? null) === null) socket.destroy();
     }
   }
 
-  private follow(socket: SystemSocket): void {
-    this.open.set(socket, { written: 0, queued: 0, sinceMs: 0 });
-    socket.once('close', () => this.open.delete(socket));
-  }
-
-  private countByNetwork(socket: Socket): void {
-    const network = clientNetwork(socket.remoteAddress ?? '');
-    const count = (this.byNetwork.get(network) ?? 0) + 1;
-    this.byNetwork.set(network, count);
-    socket.once('close', () => {
-      const left = (this.byNetwork.get(network) ?? 0) - 1;
-      if (left > 0) this.byNetwork.set(network, left);
-      else this.byNetwork.delete(network);
+  private boundByNetwork(server: Server): void {
+    const { byNetwork, limits } = this;
+    function countDown(this: Socket): void {
+      // Node keeps the address that was once asked for.
+      const network = clientNetwork(this.remoteAddress ?? '');
+      const left = (byNetwork.get(network) ?? 0) - 1;
+      if (left > 0) byNetwork.set(network, left);
+      else byNetwork.delete(network);
+    }
+    server.on('connection', (socket: Socket) => {
+      const network = clientNetwork(socket.remoteAddress ?? '');
+      const count = (byNetwork.get(network) ?? 0) + 1;
+      byNetwork.set(network, count);
+      socket.on('close', countDown);
+      if (count > limits.connectionsPerAddress) cut(socket, 'address_limit');
     });
-    if (count > this.limits.connectionsPerAddress) cut(socket, 'address_limit');
   }
 
+  /** Makes no garbage of those that nothing waits for: ten thousand times some, every two seconds, would keep V8 from giving memory back. */
   private sweep(now: number): void {
-    for (const [socket, progress] of this.open) {
+    for (const socket of this.open) {
       const waiting = socket.writableLength;
+      if (waiting === 0) {
+        if (this.progress.size > 0) this.progress.delete(socket);
+        continue;
+      }
       const written = socket.bytesWritten - waiting;
       const queued = socket._handle?.writeQueueSize ?? 0;
-      if (waiting === 0 || written !== progress.written || queued !== progress.queued) {
-        progress.written = written;
-        progress.queued = queued;
-        progress.sinceMs = now;
+      const progress = this.progress.get(socket);
+      if (progress === undefined || written !== progress.written || queued !== progress.queued) {
+        this.progress.set(socket, { written, queued, sinceMs: now });
       } else if (now - progress.sinceMs > this.longestIdleMs) {
         cut(socket, 'slow_reader');
       }
