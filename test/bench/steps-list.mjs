@@ -1,0 +1,187 @@
+/** The steps of a plain request, each through the code that the gateway runs. */
+import path from 'node:path';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
+import { BODY } from './backend.mjs';
+import { makeKey, redisQuotas } from './steps-parts.mjs';
+
+const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
+
+const { systemClock } = await dist('clock.js');
+const { problemBody } = await dist('errors.js');
+const { ApiKeyGuard } = await dist('gateway/api-key.guard.js');
+const { Exchange } = await dist('gateway/exchange.js');
+const { framingProblem, originForm } = await dist('gateway/framing.js');
+const { LifeCycle } = await dist('gateway/life-cycle.js');
+const { RequestLog } = await dist('gateway/request-log.js');
+const { RouteGuard } = await dist('gateway/route.guard.js');
+const { Routes } = await dist('gateway/routes.js');
+const { ScopeGuard } = await dist('gateway/scope.guard.js');
+const { FailedAttempts } = await dist('keys/failed-attempts.js');
+const { answerHead } = await dist('proxy/answer-head.js');
+const { ErrorAnswer } = await dist('proxy/error-answer.js');
+const { backendRequestHeaders } = await dist('proxy/request-headers.js');
+const { appendQuotaFields } = await dist('quotas/headers.js');
+const { IN_FLIGHT } = await dist('quotas/usage-cell.js');
+
+const ADDRESS = '127.0.0.1';
+const AT_ONCE = 64;
+/** Requests that a client may get wrong before it is throttled; as in the default configuration. */
+const FAILED_ATTEMPTS_PER_MINUTE = 60;
+
+const BACKEND_FIELDS = {
+  server: 'nginx',
+  date: 'Fri, 20 Nov 2026 12:00:00 GMT',
+  'content-type': 'application/json',
+  'content-length': String(BODY.length),
+  connection: 'keep-alive',
+};
+const ERROR_FIELDS = { 'content-type': 'application/json; charset=utf-8' };
+/** What Rails renders for a record with two wrong fields. */
+const ERROR_BODY = Buffer.from(
+  `{"name":["can't be blank"],"email":["is invalid","is too short (minimum is 5 characters)"]}`,
+);
+
+/**
+ * @param gateway from `openGateway`; `request` from `receiveRequests`, sent with the secret of `key`.
+ * @returns steps as `measureStep` takes them, each with an `id` and a `what` for people
+ */
+export async function stepsOf(gateway, request, key) {
+  const { config, log, domain } = gateway;
+  const { message, response } = request;
+  const begin = (answer = response) => new Exchange(message, answer, originForm(message), ADDRESS);
+  const exchange = begin();
+  const context = new ExecutionContextHost([{ exchange }, undefined, undefined]);
+  const { recorder, storage } = domain.quotas;
+  const guards = {
+    route: new RouteGuard(new Routes(config), new LifeCycle(config, () => '', systemClock)),
+    key: new ApiKeyGuard(
+      domain.keys.authenticator,
+      new FailedAttempts(FAILED_ATTEMPTS_PER_MINUTE, systemClock, log.logger),
+      recorder,
+    ),
+    scope: new ScopeGuard(undefined, recorder),
+  };
+  const withParameter = new ExecutionContextHost([
+    { exchange: new Exchange(message, response, '/api/v1/customers/cus_0000000000000007', ADDRESS) },
+  ]);
+  // The first one creates the counters.
+  const decision = await storage.decide(key.known.subject, 1);
+  const passes = (guard, of = context) => mustBe(true, guard.canActivate(of));
+  return [
+    {
+      id: 'begin',
+      what: 'the request is looked at and named',
+      run: () => mustBe(undefined, framingProblem(message)) ?? begin(),
+    },
+    { id: 'route', what: 'route: a path without parameters', run: () => passes(guards.route) },
+    { id: 'route-parameter', what: 'route: a path with one', run: () => passes(guards.route, withParameter) },
+    { id: 'key', what: 'key: read, checksum, SHA-256, found in memory', run: () => passes(guards.key) },
+    { id: 'scope', what: 'scope', run: () => passes(guards.scope) },
+    ...(await decisionSteps(gateway, key.known.subject)),
+    ...fieldSteps(exchange, key.known, decision, config),
+    ...endSteps(begin(request.finished), key.known, decision, config, log, recorder),
+    errorStep(),
+  ];
+}
+
+async function decisionSteps({ domain, log }, subject) {
+  const { storage } = domain.quotas;
+  const forRedis = redisQuotas(domain, log);
+  const others = [];
+  for (let made = 0; made < AT_ONCE; made++) others.push((await makeKey(domain)).known.subject);
+  for (const of of [subject, ...others]) mustBe(true, (await forRedis.decide(of, 1)).admitted);
+  return [
+    {
+      id: 'decision',
+      what: 'decision in the process',
+      run: () => mustBe(true, storage.decide(subject, 1).admitted),
+    },
+    { id: 'redis-alone', what: 'decision for Redis, one in a call', atOnce: 1, run: () => forRedis.decide(subject, 1) },
+    {
+      id: 'redis-gathered',
+      what: `decision for Redis, ${AT_ONCE} at once`,
+      atOnce: AT_ONCE,
+      // The first one leaves at once, the others gather behind it and are decided in their order.
+      run: () => others.map((other) => forRedis.decide(other, 1)).at(-1),
+    },
+  ];
+}
+
+function fieldSteps(exchange, { subject, record, scopes }, decision, { file }) {
+  const { message } = exchange;
+  const { basePath } = file.api;
+  const identity = () => ({
+    accountId: record.accountId,
+    keyId: record.keyId,
+    scopes: scopes.text,
+    requestId: exchange.requestId,
+    traceparent: exchange.traceparent,
+    clientAddress: ADDRESS,
+    scheme: 'http',
+    host: message.headers.host,
+    prefix: basePath,
+    httpVersion: message.httpVersion,
+  });
+  const answerHeaders = ['X-Request-Id', exchange.requestId];
+  appendQuotaFields(answerHeaders, subject, decision);
+  const request = { message, answerHeaders, basePath, ownCors: false };
+  const endpoint = { origin: 'http://127.0.0.1:9', prefix: '' };
+  return [
+    {
+      id: 'quota-fields',
+      what: 'RateLimit and X-RateLimit fields',
+      run: () => appendQuotaFields(['X-Request-Id', exchange.requestId], subject, decision),
+    },
+    {
+      id: 'request-headers',
+      what: 'fields for the backend',
+      run: () => mustBe(true, backendRequestHeaders(message.rawHeaders, identity()).length > 20),
+    },
+    {
+      id: 'response-headers',
+      what: 'fields for the client',
+      run: () => mustBe(true, answerHead(request, BACKEND_FIELDS, endpoint, false).length > 20),
+    },
+  ];
+}
+
+/** After the last byte; the exchange is counted anew each time. */
+function endSteps(exchange, known, decision, { operations }, log, recorder) {
+  const [operation] = operations;
+  const { subject } = known;
+  Object.assign(exchange, { key: known, subject, operation, decision, upstreamMs: 1.25 });
+  const note = () => {
+    exchange.usageOutcome = IN_FLIGHT;
+    recorder.begin(exchange, subject, operation, decision);
+  };
+  const quiet = new RequestLog({ ...log, logger: { isLevelEnabled: () => false } }, recorder);
+  const full = new RequestLog(log, recorder);
+  const end = (requestLog) => () => {
+    note();
+    requestLog.record(exchange);
+  };
+  return [
+    { id: 'end', what: 'the end: usage and metrics', run: end(quiet) },
+    { id: 'end-logged', what: 'the end with its log line', inTurns: true, run: end(full) },
+  ];
+}
+
+function errorStep() {
+  return {
+    id: 'error',
+    what: "a backend's error in our shape (Rails, 422, two fields)",
+    run: () => {
+      const answer = new ErrorAnswer(422, ERROR_FIELDS);
+      answer.add(ERROR_BODY);
+      const problem = answer.problem(false);
+      mustBe(3, problem.options.errors.length);
+      return JSON.stringify(problemBody(problem, 'req_benchmark'));
+    },
+  };
+}
+
+/** A step that does something else than it should is not measured. */
+function mustBe(wanted, is) {
+  if (is !== wanted) throw new Error(`a step of the benchmark came to ${String(is)} instead of ${String(wanted)}`);
+  return is;
+}

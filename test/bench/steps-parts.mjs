@@ -1,0 +1,131 @@
+/**
+ * The gateway's own parts for the benchmark of its steps, put together as the program does: configuration, database, an account with
+ * a key, guards. Counters are in the process; those for Redis have a client that answers at once.
+ */
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import path from 'node:path';
+import { temporaryFolder } from './processes.mjs';
+
+const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
+
+const { systemClock } = await dist('clock.js');
+const { readEnvironment } = await dist('config/environment.js');
+const { loadConfig } = await dist('config/load.js');
+const { RunningConfig } = await dist('config/running-config.js');
+const { openLog } = await dist('log.js');
+const { openDomain } = await dist('open-domain.js');
+const { Breaker } = await dist('quotas/breaker.js');
+const { MonthLedger } = await dist('quotas/month-ledger.js');
+const { QuotaStorage } = await dist('quotas/quota-storage.js');
+const { RedisCounters } = await dist('quotas/redis-counters.js');
+const { StoreLoss } = await dist('quotas/store-loss.js');
+const { Shutdown } = await dist('shutdown.js');
+
+const CONTEXT = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_benchmark' };
+/** Never reached. */
+const LIMITS = { minute: 1_000_000_000, month: 1_000_000_000_000 };
+
+const FILE = JSON.stringify({
+  gateway: { host: '127.0.0.1', port: 0 },
+  admin: { host: '127.0.0.1', port: 0 },
+  api: { basePath: '/api/v1', title: 'Benchmark' },
+  services: { customers: { targets: ['http://127.0.0.1:9'] } },
+  operations: [
+    { match: 'GET /customers', service: 'customers', scopes: ['customers:read'] },
+    { match: 'GET /customers/{id}', service: 'customers', scopes: ['customers:read'] },
+  ],
+  plans: { bench: { key: LIMITS, account: LIMITS } },
+}); // JSON is YAML
+
+/** Opens what the gateway stands on. `logFile`: where its log goes. */
+export async function openGateway(logFile) {
+  const folder = temporaryFolder();
+  const file = path.join(folder, 'gateway.yaml');
+  writeFileSync(file, FILE);
+  const environment = readEnvironment({ TRAILGATE_DATA_DIR: path.join(folder, 'data') });
+  const { config, problems } = await loadConfig(file, environment, {});
+  if (config === undefined) throw new Error(JSON.stringify(problems));
+  const log = openLog('info', logFile);
+  const shutdown = new Shutdown(log);
+  const domain = await openDomain(new RunningConfig(config), ['gateway'], false, log, shutdown);
+  return { config, log, domain, stop: () => shutdown.run() };
+}
+
+/** A key of a new account; `known` is how the request path holds it. */
+export async function makeKey({ accounts, keyStore, keys }) {
+  const input = { name: 'Benchmark', plan: 'bench', time_zone: 'Europe/Vienna', billing_day: 1 };
+  const { id } = await accounts.create(input, CONTEXT);
+  const wanted = { name: 'bench', scopes: ['customers:read'], environment: 'live', expires_at: null, allowed_ips: [] };
+  const { secret } = await keyStore.create(id, { ...wanted, limits: null }, CONTEXT);
+  return { secret, known: await keys.authenticator.authenticate(secret, '127.0.0.1') };
+}
+
+/** Quotas as with Redis, but for the network: every call is answered at once, all of it admitted. */
+export function redisQuotas({ database }, { logger }) {
+  const ledger = new MonthLedger(database.db, systemClock);
+  const counters = new RedisCounters(answeringClient(), systemClock, ledger, () => {}, {
+    made: (subject, decision) => storage.made(subject, decision),
+    failed: (subject, cost, error) => storage.failed(subject, cost, error),
+  });
+  const unused = undefined;
+  const loss = new StoreLoss(counters, new Breaker(systemClock), unused, ledger, unused, systemClock, logger);
+  const storage = new QuotaStorage(counters, loss, ledger, unused, systemClock, logger);
+  return storage;
+}
+
+/** Answers as `DECIDE_LUA` does: the time, and for each group what was counted before. */
+function answeringClient() {
+  const nowMs = systemClock.now();
+  const second = Math.floor(nowMs / 1_000);
+  const answers = new Map();
+  return {
+    isCluster: false,
+    evalsha(_sha, keyCount) {
+      let answer = answers.get(keyCount);
+      if (answer === undefined) {
+        answer = [
+          nowMs,
+          ...Array((keyCount - 1) / 2).fill(`64 5120 512 512000 51200 ${second - 30} ${second - 20} 0 0`),
+        ];
+        answers.set(keyCount, (answer = answer.join(' ')));
+      }
+      return Promise.resolve(answer);
+    },
+  };
+}
+
+/**
+ * A request as the gateway gets it: through a real server of Node, with what the usual client sends.
+ * @returns {message, response, finished, close}: one that has not been answered yet, and the answer of another that has
+ */
+export async function receiveRequests(secret) {
+  const received = [];
+  const server = createServer((message, response) => received.push({ message, response })).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const sockets = [];
+  for (let sent = 0; sent < 2; sent++) {
+    const socket = connect(server.address().port, '127.0.0.1');
+    sockets.push(socket);
+    socket.resume();
+    const arrived = once(server, 'request');
+    socket.write(
+      'GET /api/v1/customers?limit=8 HTTP/1.1\r\nHost: api.example.com\r\nUser-Agent: example-sdk/1.4.2\r\nAccept: application/json\r\n' +
+        `Accept-Encoding: gzip, br\r\nConnection: keep-alive\r\nAuthorization: Bearer ${secret}\r\n\r\n`,
+    );
+    await arrived;
+  }
+  const [open, answered] = received;
+  answered.response.end('{}');
+  await once(answered.response, 'close');
+  return {
+    ...open,
+    finished: answered.response,
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}

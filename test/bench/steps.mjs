@@ -1,0 +1,95 @@
+/**
+ * `npm run bench:steps`: what each step of a plain request costs by itself, in time and in bytes that are allocated, so that a change
+ * that makes a request dearer names its step. Measures dist/; test/performance holds the bytes to limits.
+ */
+import { openSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { buildTrailgate } from './install.mjs';
+import { commit, machineFacts } from './machine.mjs';
+import { cleanUpOnExit, stopAll } from './processes.mjs';
+import { replaceInDocs } from './report.mjs';
+
+const BEGIN = '<!-- steps: written by `npm run bench:steps -- --write-docs` -->';
+const END = '<!-- end of steps -->';
+const THOROUGH = { rounds: 21, calls: 20_000, milliseconds: 80 };
+/** Enough for the bytes. */
+const QUICK = { rounds: 3, calls: 20_000, milliseconds: 0 };
+
+const HELP = `npm run bench:steps -- [options]
+  --only ID,ID       these steps only
+  --json             the bytes of each step by its id, as JSON; a few seconds
+  --no-build         measure dist/ as it stands
+  --write-docs       put the table into docs/benchmarks.md`;
+
+function readArguments() {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      'no-build': { type: 'boolean', default: false },
+      'write-docs': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  return { ...values, only: values.only?.split(',') };
+}
+
+/** @returns {id, what, lowestNs, medianNs, bytes} of each step */
+async function measureSteps(only, amount) {
+  // Only now: dist/ may have been built since this program began.
+  const { openGateway, makeKey, receiveRequests } = await import('./steps-parts.mjs');
+  const { stepsOf } = await import('./steps-list.mjs');
+  const { measureStep } = await import('./steps-measure.mjs');
+  const gateway = await openGateway(openSync('/dev/null', 'w'));
+  const key = await makeKey(gateway.domain);
+  const requests = await receiveRequests(key.secret);
+  try {
+    const steps = await stepsOf(gateway, requests, key);
+    const unknown = only?.find((id) => !steps.some((step) => step.id === id));
+    if (unknown !== undefined)
+      throw new Error(`--only: there is no ${unknown}; ${steps.map(({ id }) => id).join(', ')}`);
+    const figures = [];
+    for (const step of steps) {
+      if (only !== undefined && !only.includes(step.id)) continue;
+      console.error(step.what);
+      figures.push({ id: step.id, what: step.what, ...(await measureStep(step, amount)) });
+    }
+    return figures;
+  } finally {
+    requests.close();
+    await gateway.stop();
+  }
+}
+
+const nanoseconds = (value) => (value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString('en'));
+
+function table(figures) {
+  const lines = figures.map(
+    ({ id, what, lowestNs, medianNs, bytes }) =>
+      `| ${what} | \`${id}\` | ${nanoseconds(lowestNs)} | ${nanoseconds(medianNs)} | ${Math.round(bytes).toLocaleString('en')} |`,
+  );
+  return ['| step | `--only` | CPU ns, lowest | median | bytes |', '| --- | --- | ---: | ---: | ---: |', ...lines].join(
+    '\n',
+  );
+}
+
+const options = readArguments();
+if (options.help) {
+  console.log(HELP);
+} else {
+  cleanUpOnExit();
+  if (!options['no-build']) buildTrailgate();
+  const { cpu, kernel, versions } = machineFacts();
+  try {
+    const figures = await measureSteps(options.only, options.json ? QUICK : THOROUGH);
+    if (options.json) {
+      console.log(JSON.stringify(Object.fromEntries(figures.map(({ id, bytes }) => [id, Math.round(bytes)]))));
+    } else {
+      const text = `Commit ${commit()}; ${cpu}, Linux ${kernel}; Node ${versions.node}.\n\n${table(figures)}`;
+      console.log(`\n${text}`);
+      if (options['write-docs']) replaceInDocs(BEGIN, END, text);
+    }
+  } finally {
+    await stopAll();
+  }
+}

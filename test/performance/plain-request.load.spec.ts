@@ -1,0 +1,184 @@
+/**
+ * What a plain request costs in counts, in the running program with a real Redis: system calls, calls to Redis, bytes, promises and
+ * timers. None of them depends on how fast the machine is. A limit stands a little above what is needed today: lower it when it falls,
+ * raise it only with a reason.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { CountedProgram, countsAreKnown, type Made, type ProgramCounts } from '../support/counts.js';
+import { describeWithOwnRedis } from '../support/describe-with.js';
+import { PlainBackend, PlainLoad } from '../support/plain-load.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+
+const AT_ONCE = 64;
+const ACCOUNTS = 8;
+const WARM_UP = { together: 16_000, alone: 1_000 };
+const MEASURED = { together: 4_000, alone: 500 };
+/** The lowest of them counts: what runs beside the requests, and a compiler that is not done yet, can only add. */
+const ROUNDS = 4;
+/** Requests while it is looked at who makes or allocates too much. */
+const EXPLAINED = 500;
+const MAKERS_SHOWN = 40;
+
+/** Never reached: all four windows are counted, none refuses. */
+const LIMITS = { key: { minute: 1e9, month: 1e12 }, account: { minute: 1e9, month: 1e12 } };
+
+/** A request by itself: one call to Redis, so one read and one write each for client, backend and Redis. */
+const ALONE = { redisCalls: 1.02, redisReads: 1.05, reads: 3.2, writes: 3.3, turns: 3.2 };
+/** One of 64 at once: those that wait share a call. */
+const TOGETHER = {
+  calls: { redisCalls: 0.2, redisReads: 0.2, reads: 2.35, writes: 2.4 },
+  bytes: { bytesBesideRedis: 34_500 },
+};
+/** What a call to Redis allocates; how many requests share one is looked at by itself. */
+const CALL_BYTES = 15_300;
+/** Made by a request by itself. */
+const MADE: Made = { PROMISE: 44.6, TickObject: 7.3, Timeout: 5.3, Immediate: 2.3 };
+/** Anything else. */
+const MOST_OTHERS = 0.3;
+
+type Counts = Readonly<Record<string, number>>;
+type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads', number>>;
+
+(countsAreKnown ? describeWithOwnRedis : describe.skip)('a plain request', () => {
+  const backend = new PlainBackend();
+  const load = new PlainLoad();
+  const program = new CountedProgram();
+  let redis: RedisServer;
+  let client: Redis;
+  let gateway: RunningTrailgate;
+  let alone: Figures;
+  let together: Figures;
+  let made: Made;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    client = new Redis(redis.url);
+    gateway = await startTrailgate({
+      backend: await backend.start(),
+      config: { gateway: { limits: { requestsPerConnection: 0 } }, plans: { counted: LIMITS } },
+      env: { ...program.env, REDIS_URL: redis.url },
+    });
+    await program.open(gateway.pid);
+    const secrets: string[] = [];
+    for (let account = 0; account < ACCOUNTS; account++)
+      secrets.push((await gateway.admin.newKey('counted')).key.secret);
+    await load.open(gateway.gatewayUrl, '/api/v1/customers?limit=8', secrets, AT_ONCE);
+    await load.send(WARM_UP.together, AT_ONCE);
+    await load.send(WARM_UP.alone, 1);
+    alone = await figuresOf(MEASURED.alone, 1);
+    made = await madeByOne();
+    together = await figuresOf(MEASURED.together, AT_ONCE);
+  }, 90_000);
+  afterAll(async () => {
+    load.close();
+    program.close();
+    client.disconnect();
+    await gateway.stop();
+    await Promise.all([redis.stop(), backend.stop()]);
+  });
+
+  /** Calls of scripts, and reads of the socket: several calls in one go are one. */
+  async function redisCounts(): Promise<{ redisCalls: number; redisReads: number }> {
+    const statistics = await client.info('commandstats');
+    const calls = [...statistics.matchAll(/cmdstat_(?:eval|evalsha|fcall):calls=(\d+)/g)].map(([, count]) =>
+      Number(count),
+    );
+    const [, reads] = /total_reads_processed:(\d+)/.exec(await client.info('stats')) ?? [];
+    return { redisCalls: calls.reduce((sum, count) => sum + count, 0), redisReads: Number(reads) };
+  }
+
+  async function figuresOf(requests: number, atOnce: number): Promise<Figures> {
+    const rounds: Figures[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const before = await countsNow();
+      await load.send(requests, atOnce);
+      rounds.push(perRequest(difference(await countsNow(), before), requests));
+    }
+    return rounds.reduce((lowest, figures) => combined(lowest, figures, Math.min));
+  }
+
+  async function madeByOne(): Promise<Made> {
+    const rounds: Made[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const sums = await program.madeWhile(() => load.send(MEASURED.alone, 1));
+      rounds.push(perRequest(sums, MEASURED.alone));
+    }
+    return rounds.reduce((lowest, sums) => combined(lowest, sums, Math.min));
+  }
+
+  const countsNow = async (): Promise<Figures> => ({ ...(await redisCounts()), ...(await program.read()) });
+
+  /** Names and figures of what is above its limit. */
+  const above = (figures: Counts, limits: Counts): string[] =>
+    Object.entries(limits).flatMap(([name, limit]) =>
+      (figures[name] ?? 0) <= limit ? [] : [`${name}: ${(figures[name] ?? 0).toFixed(2)}, limit ${limit}`],
+    );
+
+  it('by itself takes one call to Redis, and a read and a write each of client, backend and Redis', () => {
+    expect(above(alone, ALONE)).toEqual([]);
+    // Less would mean that what is counted is not the request.
+    expect([alone.redisCalls, alone.reads, alone.writes].map(Math.floor)).toEqual([1, 3, 3]);
+  });
+
+  it('among 64 shares its call to Redis, and takes a read and a write each of client and backend', () => {
+    expect(above(together, TOGETHER.calls)).toEqual([]);
+    expect([together.reads, together.writes].map(Math.floor)).toEqual([2, 2]);
+  });
+
+  it('goes to the backend in one piece, and its answer, head and body, to the client', async () => {
+    const before = { backend: backend.pieces, client: load.pieces };
+    await load.send(MEASURED.alone, 1);
+    expect([backend.pieces - before.backend, load.pieces - before.client]).toEqual([MEASURED.alone, MEASURED.alone]);
+  });
+
+  it('makes no more promises, ticks and timers', async () => {
+    const others = Object.entries(made).filter(([type]) => MADE[type] === undefined);
+    const sum = others.reduce((total, [, count]) => total + count, 0);
+    const tooMany = above({ ...made, others: sum }, { ...MADE, others: MOST_OTHERS });
+    expect(tooMany.length === 0 ? [] : [...tooMany, ...(await makers(tooMany))]).toEqual([]);
+    expect(made).toMatchObject(Object.fromEntries(Object.keys(MADE).map((type) => [type, expect.any(Number)])));
+  });
+
+  it('allocates no more bytes', async () => {
+    const bytesBesideRedis = together.bytes - together.redisCalls * CALL_BYTES;
+    const tooMany = above({ bytesBesideRedis }, TOGETHER.bytes);
+    expect(tooMany.length === 0 ? [] : [...tooMany, ...(await allocators())]).toEqual([]);
+    expect(bytesBesideRedis).toBeGreaterThan(TOGETHER.bytes.bytesBesideRedis / 4);
+  });
+
+  /** Who makes what there is too much of, and how much for each request; the most first. */
+  async function makers(tooMany: readonly string[]): Promise<string[]> {
+    const types = tooMany.map((name) => name.split(':')[0]);
+    const found = await program.makersWhile(() => load.send(EXPLAINED, 1));
+    const named = Object.entries(found).filter(([maker]) => {
+      const type = maker.split(':')[0] ?? '';
+      return types.includes(type) || (types.includes('others') && MADE[type] === undefined);
+    });
+    return largest(perRequest(Object.fromEntries(named), EXPLAINED), 2);
+  }
+
+  async function allocators(): Promise<string[]> {
+    const sampled = await program.allocatedWhile(() => load.send(MEASURED.together, AT_ONCE));
+    return largest(perRequest(sampled, MEASURED.together), 0);
+  }
+});
+
+/** Figure by figure. */
+function combined<T extends Counts>(one: T, other: T, how: (a: number, b: number) => number): T {
+  return Object.fromEntries(Object.entries(one).map(([name, figure]) => [name, how(figure, other[name] ?? 0)])) as T;
+}
+
+function difference(after: Figures, before: Figures): Figures {
+  return combined(after, before, (a, b) => a - b);
+}
+
+function perRequest<T extends Counts>(sums: T, requests: number): T {
+  return Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, sum / requests])) as T;
+}
+
+function largest(figures: Counts, digits: number): string[] {
+  const sorted = Object.entries(figures).toSorted(([, one], [, other]) => other - one);
+  return sorted.slice(0, MAKERS_SHOWN).map(([name, count]) => `${count.toFixed(digits)} ${name}`);
+}

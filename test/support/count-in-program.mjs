@@ -1,0 +1,92 @@
+// Loaded into the program with `--import`: tells a test, over a Unix socket, what its main thread has allocated, made and turned so far.
+// One JSON value a line each way. Nothing is counted that is not asked for, but by V8 and libuv themselves.
+import { createHook } from 'node:async_hooks';
+import { Session } from 'node:inspector/promises';
+import { createServer } from 'node:net';
+import { getHeapStatistics } from 'node:v8';
+import { isMainThread } from 'node:worker_threads';
+
+const FRAMES = 12;
+const SHOWN_FRAMES = 3;
+const SAMPLE_BYTES = 4_096;
+
+let made = {};
+let makers;
+
+const hook = createHook({
+  init(_id, type) {
+    made[type] = (made[type] ?? 0) + 1;
+    if (makers === undefined) return;
+    const maker = `${type}: ${callers().join(' < ')}`;
+    makers.set(maker, (makers.get(maker) ?? 0) + 1);
+  },
+});
+
+/** The innermost frames outside of Node; those inside where there are no others. */
+function callers() {
+  const at = {};
+  Error.captureStackTrace(at, callers);
+  const frames = at.stack
+    .split('\n')
+    .slice(1)
+    .map((line) => line.replace(/^\s*at (?:async )?/, '').replace(/file:\/\/|\/.*\/(?=node_modules|src\/|dist\/)/g, ''))
+    .filter((frame) => !/async_hooks|count-in-program/.test(frame));
+  const outside = frames.filter((frame) => !/node:|<anonymous>\)$/.test(frame));
+  return (outside.length === 0 ? frames : outside).slice(0, SHOWN_FRAMES);
+}
+
+let session;
+
+/** Bytes that each function has allocated itself, whether or not they are still in use. */
+function allocatedBy({ head }) {
+  const bytes = {};
+  const add = ({ callFrame, selfSize, children }) => {
+    const where = callFrame.url.replace(/^.*\/(?=node_modules|dist\/)/, '');
+    const name = `${callFrame.functionName || '(anonymous)'} (${where}:${callFrame.lineNumber + 1})`;
+    bytes[name] = (bytes[name] ?? 0) + selfSize;
+    for (const child of children) add(child);
+  };
+  add(head);
+  return bytes;
+}
+
+const commands = {
+  read: () => ({
+    bytes: getHeapStatistics().total_allocated_bytes,
+    turns: performance.nodeTiming.uvMetricsInfo.loopCount,
+  }),
+  watch({ withMakers }) {
+    made = {};
+    makers = withMakers ? new Map() : undefined;
+    Error.stackTraceLimit = FRAMES;
+    hook.enable();
+    return {};
+  },
+  unwatch() {
+    hook.disable();
+    return { made, makers: Object.fromEntries(makers ?? []) };
+  },
+  async sample() {
+    session = new Session();
+    session.connect();
+    const all = { includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true };
+    await session.post('HeapProfiler.startSampling', { samplingInterval: SAMPLE_BYTES, ...all });
+    return {};
+  },
+  async sampled() {
+    const { profile } = await session.post('HeapProfiler.stopSampling');
+    session.disconnect();
+    return allocatedBy(profile);
+  },
+};
+
+function answer(socket) {
+  socket.setEncoding('utf8');
+  socket.on('data', async (line) => {
+    const { command, ...options } = JSON.parse(line);
+    socket.write(`${JSON.stringify(await commands[command](options))}\n`);
+  });
+}
+
+// SQLite's thread loads this as well.
+if (isMainThread) createServer(answer).listen(process.env['TRAILGATE_TEST_COUNTS']).unref();
