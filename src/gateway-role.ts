@@ -52,9 +52,15 @@ export async function startGatewayRole(
   const pool = new WorkerPool(workers, log.logger);
   holder.current = pool;
   onSignal('SIGHUP', () => pool.signal('SIGHUP'));
-  const { delay = 0, drain } = domain.config.current.file.gateway.shutdown;
-  const timeoutMs = delay + drain + WORKER_STOP_MARGIN_MS;
-  shutdown.add('stop workers', () => pool.stop(timeoutMs), timeoutMs + PHASE_MARGIN_MS);
+  const timeoutMs = (): number => {
+    const { delay = 0, drain } = domain.config.current.file.gateway.shutdown;
+    return delay + drain + WORKER_STOP_MARGIN_MS;
+  };
+  shutdown.add(
+    'stop workers',
+    () => pool.stop(timeoutMs()),
+    () => timeoutMs() + PHASE_MARGIN_MS,
+  );
   try {
     const gatewayUrl = await pool.start(workerArgs);
     announce('gateway', gatewayUrl, log);
@@ -94,7 +100,7 @@ async function startGateway(
     forwarder,
     proxyStatus,
     draining: { hasBegun: false },
-    connections: new Connections(file.gateway.limits, file.services),
+    connections: new Connections(file.gateway, file.services),
   };
   config.onChange((changed) => {
     routes.use(changed);
@@ -103,16 +109,22 @@ async function startGateway(
     proxyStatus.use(changed.file.gateway.proxyStatus);
     failedAttempts.use(changed.file.gateway.failedAuthentication.perMinute);
     documents.use(changed);
-    deps.connections.use(changed.file.services);
+    deps.connections.use(changed.file.gateway, changed.file.services);
     setErrorsUrl(`${publicUrl()}/docs/errors/`);
   });
   const gateway = await createGatewayApplication(deps, log, [ReferenceModule.of(documents, routes.basePath)]);
   const live = new LiveStreams(() => forwarder.calls(), keys.authenticator);
   live.follow(keys.bus);
   shutdown.add('let go of streams', async () => live.stop());
-  const { delay = 0, drain } = file.gateway.shutdown;
+  // As the configuration says when the end begins.
+  const drain = (): number => config.current.file.gateway.shutdown.drain;
+  const delay = (): number => config.current.file.gateway.shutdown.delay ?? 0;
   shutdown.add('drain gateway', () => drainGateway(gateway, forwarder, deps.connections), drain);
-  shutdown.add('readiness off', () => announceEnd(deps.draining, delay), delay + PHASE_MARGIN_MS);
+  shutdown.add(
+    'readiness off',
+    () => announceEnd(deps.draining, delay()),
+    () => delay() + PHASE_MARGIN_MS,
+  );
   const scheme = file.gateway.tls === undefined ? 'http' : 'https';
   // Elsewhere node:cluster hands the connections out.
   const shared = isWorker && process.platform === 'linux';

@@ -4,7 +4,7 @@ import type { Log } from './log.js';
 interface Phase {
   readonly name: string;
   readonly run: () => Promise<void>;
-  readonly timeoutMs: number;
+  readonly timeoutMs: () => number;
 }
 
 /** Whoever starts something learns that the program ends. */
@@ -25,9 +25,10 @@ export class Shutdown {
 
   /**
    * Adds what must be taken down; what is added last goes first.
+   * @param timeoutMs asked for when its turn has come.
    * @throws ShutdownBegun once the end has begun: what was opened meanwhile is taken down as well, and nothing more may be opened.
    */
-  add(name: string, run: () => Promise<void>, timeoutMs = PHASE_TIMEOUT_MS): void {
+  add(name: string, run: () => Promise<void>, timeoutMs = () => PHASE_TIMEOUT_MS): void {
     this.phases.push({ name, run, timeoutMs });
     if (this.hasBegun) throw new ShutdownBegun();
   }
@@ -57,13 +58,14 @@ export class Shutdown {
   }
 }
 
-async function within({ timeoutMs, run }: Phase): Promise<void> {
+async function within({ timeoutMs: timeout, run }: Phase): Promise<void> {
+  const timeoutMs = timeout();
   let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
+  const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`not done after ${timeoutMs} ms`)), timeoutMs);
   });
   try {
-    await Promise.race([run(), timeout]);
+    await Promise.race([run(), late]);
   } finally {
     clearTimeout(timer);
   }

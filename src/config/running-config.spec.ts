@@ -11,13 +11,13 @@ describe('a configuration that is taken over', () => {
     const running = new RunningConfig(await configWith('gateway: { port: 8080 }\nusage: { flushInterval: 5s }\n'));
     const needRestart = running.replace(
       await configWith(
-        'gateway: { port: 9090, failedAuthentication: { perMinute: 7 } }\napi: { basePath: /v2, title: New }\n',
+        'gateway: { port: 9090, failedAuthentication: { perMinute: 7 }, limits: { connections: 9 } }\napi: { basePath: /v2, title: New }\n',
       ),
     );
     expect(needRestart).toEqual(['gateway.port', 'api.basePath']);
     const { gateway, api } = running.current.file;
     expect(gateway.port).toBe(8080);
-    expect(gateway.failedAuthentication.perMinute).toBe(7);
+    expect([gateway.failedAuthentication.perMinute, gateway.limits.connections]).toEqual([7, 9]);
     expect(api).toMatchObject({ basePath: '/api/v1', title: 'New' });
   });
 

@@ -8,8 +8,6 @@ const FIXED: readonly (readonly [name: string, of: (file: GatewayFile) => unknow
   ['gateway.port', ({ gateway }) => gateway.port],
   ['gateway.tls', ({ gateway }) => gateway.tls],
   ['gateway.trustedProxies', ({ gateway }) => gateway.trustedProxies],
-  ['gateway.limits', ({ gateway }) => gateway.limits],
-  ['gateway.shutdown', ({ gateway }) => gateway.shutdown],
   ['admin', ({ admin }) => admin],
   ['api.basePath', ({ api }) => api.basePath],
   ['usage', ({ usage }) => usage],
@@ -41,11 +39,11 @@ export class RunningConfig {
    */
   replace(next: Config): string[] {
     const { gateway, admin, api, usage } = this.running.file;
-    const { host, port, tls, trustedProxies, limits, shutdown } = gateway;
+    const { host, port, tls, trustedProxies } = gateway;
     const needRestart = FIXED.filter(([, of]) => !isDeepStrictEqual(of(this.running.file), of(next.file)));
     const file: GatewayFile = {
       ...next.file,
-      gateway: { ...next.file.gateway, host, port, tls, trustedProxies, limits, shutdown },
+      gateway: { ...next.file.gateway, host, port, tls, trustedProxies },
       admin,
       api: { ...next.file.api, basePath: api.basePath },
       usage,

@@ -31,32 +31,42 @@ export class Connections {
   private readonly open = new Set<SystemSocket>();
   /** Of those whose clients have something to take. */
   private readonly progress = new Map<SystemSocket, Progress>();
-  private readonly byNetwork = new Map<string, number>();
+  /** Undefined while nobody asks how many an address has. */
+  private networks: NetworkCounts | undefined;
+  private limits: ConnectionLimits;
+  private server: Server | undefined;
 
   /** How long the most patient service waits for a client; those that wait for nothing are cut after it. */
   private longestIdleMs = 0;
 
-  constructor(
-    private readonly limits: ConnectionLimits,
-    services: GatewayFile['services'],
-  ) {
-    this.use(services);
+  constructor(gateway: GatewayFile['gateway'], services: GatewayFile['services']) {
+    this.limits = gateway.limits;
+    this.use(gateway, services);
   }
 
-  /** Waits for clients as long as these services do from now on. */
-  use(services: GatewayFile['services']): void {
+  /** Holds to these limits, and waits for clients as long as these services do, from now on; nobody who is connected is cut. */
+  use({ limits }: GatewayFile['gateway'], services: GatewayFile['services']): void {
     this.longestIdleMs = Math.max(0, ...Object.values(services).map(({ timeouts }) => timeouts.idle));
+    this.limits = limits;
+    if (limits.connectionsPerAddress === 0) this.networks = undefined;
+    else if (this.networks === undefined) {
+      this.networks = new NetworkCounts();
+      for (const socket of this.open) this.networks.add(socket);
+    }
+    if (this.server !== undefined) limitServer(this.server, limits);
   }
 
   /** Begins to hold a server to the limits; returns what ends it. */
   watch(server: Server): () => void {
-    server.maxConnections = this.limits.connections;
-    server.maxRequestsPerSocket = this.limits.requestsPerConnection;
+    this.server = server;
+    limitServer(server, this.limits);
     server.on('drop', () => METRICS.connectionsCut.series('limit').inc());
-    if (this.limits.connectionsPerAddress > 0) this.boundByNetwork(server);
     const count = METRICS.connections.series();
     const countDown = (): void => count.inc(-1);
     server.on('connection', (socket: Socket) => {
+      if (this.networks !== undefined && this.networks.add(socket) > this.limits.connectionsPerAddress) {
+        cut(socket, 'address_limit');
+      }
       count.inc();
       socket.on('close', countDown);
     });
@@ -83,24 +93,6 @@ export class Connections {
     }
   }
 
-  private boundByNetwork(server: Server): void {
-    const { byNetwork, limits } = this;
-    function countDown(this: Socket): void {
-      // Node keeps the address that was once asked for.
-      const network = clientNetwork(this.remoteAddress ?? '');
-      const left = (byNetwork.get(network) ?? 0) - 1;
-      if (left > 0) byNetwork.set(network, left);
-      else byNetwork.delete(network);
-    }
-    server.on('connection', (socket: Socket) => {
-      const network = clientNetwork(socket.remoteAddress ?? '');
-      const count = (byNetwork.get(network) ?? 0) + 1;
-      byNetwork.set(network, count);
-      socket.on('close', countDown);
-      if (count > limits.connectionsPerAddress) cut(socket, 'address_limit');
-    });
-  }
-
   /** Makes no garbage of those that nothing waits for: ten thousand times some, every two seconds, would keep V8 from giving memory back. */
   private sweep(now: number): void {
     for (const socket of this.open) {
@@ -119,6 +111,37 @@ export class Connections {
       }
     }
   }
+}
+
+/** How many connections each network has, of those that were counted in. */
+class NetworkCounts {
+  private readonly counts = new Map<string, number>();
+  private readonly countDown: (this: Socket) => void;
+
+  constructor() {
+    const { counts } = this;
+    this.countDown = function countDown() {
+      // Node keeps the address that was once asked for.
+      const network = clientNetwork(this.remoteAddress ?? '');
+      const left = (counts.get(network) ?? 0) - 1;
+      if (left > 0) counts.set(network, left);
+      else counts.delete(network);
+    };
+  }
+
+  /** Counts a connection in until it closes; returns how many its network has with it. */
+  add(socket: Socket): number {
+    const network = clientNetwork(socket.remoteAddress ?? '');
+    const count = (this.counts.get(network) ?? 0) + 1;
+    this.counts.set(network, count);
+    socket.on('close', this.countDown);
+    return count;
+  }
+}
+
+function limitServer(server: Server, { connections, requestsPerConnection }: ConnectionLimits): void {
+  server.maxConnections = connections;
+  server.maxRequestsPerSocket = requestsPerConnection;
 }
 
 function cut(socket: Socket, reason: 'address_limit' | 'slow_reader'): void {

@@ -1,0 +1,116 @@
+/** Limits that change while the program runs: for whoever comes from then on, and nobody who is there is cut. */
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { parse, stringify } from 'yaml';
+import { json } from '../support/backend.js';
+import { eventually, sleep } from '../support/processes.js';
+import { mergePatch, type Json } from '../support/program-config.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+let gateway: Proxied;
+let sockets: Socket[] = [];
+
+beforeAll(async () => {
+  gateway = await startProxied({ config: { gateway: { limits: { connections: 20 } } } });
+});
+afterEach(() => {
+  for (const socket of sockets) socket.destroy();
+  sockets = [];
+});
+afterAll(() => gateway.stop());
+
+const changes = (): number => gateway.trailgate.logs().filter(({ event }) => event === 'config_changed').length;
+
+/** Merges into the file and waits until it is in force. */
+async function change(patch: Json): Promise<void> {
+  const { configPath } = gateway.trailgate;
+  const before = changes();
+  writeFileSync(configPath, stringify(mergePatch(parse(readFileSync(configPath, 'utf8')), patch)));
+  gateway.trailgate.signal('SIGHUP');
+  await eventually('it is in force', () => changes() > before);
+}
+
+/** Opens so many connections; resolves when it is clear which of them are kept. */
+async function openConnections(count: number): Promise<Socket[]> {
+  const opened = Array.from({ length: count }, () => connect(gateway.port, '127.0.0.1').on('error', () => {}));
+  sockets.push(...opened);
+  await Promise.all(opened.map((socket) => once(socket.resume(), 'connect')));
+  await sleep(150);
+  return opened;
+}
+
+const kept = (all: readonly Socket[]): number => all.filter((socket) => !socket.closed).length;
+
+it('connections of the process', async () => {
+  const first = await openConnections(22);
+  expect(kept(first)).toBe(20);
+  await change({ gateway: { limits: { connections: 25 } } });
+  expect(kept(await openConnections(7))).toBe(5);
+  await change({ gateway: { limits: { connections: 10 } } });
+  expect(kept(await openConnections(3))).toBe(0);
+  expect(kept(sockets)).toBe(25);
+  await change({ gateway: { limits: { connections: 1_000 } } });
+});
+
+it('connections of an address, counting those that were there before anybody counted', async () => {
+  const before = await openConnections(4);
+  await change({ gateway: { limits: { connectionsPerAddress: 6 } } });
+  expect(kept(await openConnections(5))).toBe(2);
+  await change({ gateway: { limits: { connectionsPerAddress: 3 } } });
+  expect([kept(before), kept(sockets)]).toEqual([4, 6]);
+  expect(kept(await openConnections(1))).toBe(0);
+  await change({ gateway: { limits: { connectionsPerAddress: 0 } } });
+  expect(kept(await openConnections(10))).toBe(10);
+  await change({ gateway: { limits: { connectionsPerAddress: 17 } } });
+  expect(kept(await openConnections(3))).toBe(1);
+  for (const socket of sockets) socket.destroy();
+  await eventually('there is room', async () => {
+    sockets = [];
+    return kept(await openConnections(17)) === 17;
+  });
+  await change({ gateway: { limits: { connectionsPerAddress: 0 } } });
+});
+
+it('requests of a connection, those that stand among them', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const connection = async (): Promise<string | undefined> =>
+    (await gateway.send('/open', { agent })).headers.connection;
+  expect([await connection(), await connection()]).toEqual(['keep-alive', 'keep-alive']);
+  await change({ gateway: { limits: { requestsPerConnection: 3 } } });
+  expect([await connection(), await connection()]).toEqual(['close', 'keep-alive']);
+  await change({ gateway: { limits: { requestsPerConnection: 0 } } });
+  expect([await connection(), await connection(), await connection()]).not.toContain('close');
+  agent.destroy();
+});
+
+it('bodies and time-outs of a service', async () => {
+  const upload = async (): Promise<number> =>
+    (await gateway.send('/files/a', { method: 'PUT', body: 'x'.repeat(5_000) })).status;
+  expect(await upload()).toBe(200);
+  await change({ services: { backend: { maxBodyBytes: '4KiB' } } });
+  expect(await upload()).toBe(413);
+  gateway.answerWith((_request, response) => void setTimeout(() => response.end('late'), 600));
+  expect((await gateway.send('/open')).text).toBe('late');
+  await change({ services: { backend: { maxBodyBytes: '8KiB', timeouts: { firstByte: '200ms' } } } });
+  expect((await gateway.send('/open')).status).toBe(504);
+  gateway.answerWith(json({ ok: true }));
+  expect(await upload()).toBe(200);
+});
+
+it('what is built once stays, and is said; the time for the end is that of the moment', async () => {
+  await change({
+    gateway: { trustedProxies: ['10.0.0.1'], shutdown: { drain: '300ms' }, limits: { connections: 900 } },
+  });
+  const restart = gateway.trailgate.logs().filter(({ event }) => event === 'config_needs_restart');
+  expect(restart.map(({ settings }) => settings)).toEqual([['gateway.trustedProxies']]);
+  gateway.answerWith(() => undefined);
+  const cut = gateway.send('/open').catch((error: unknown) => error);
+  await eventually('it is under way', () => gateway.backend.requests.length === 1);
+  const startedMs = performance.now();
+  expect(await gateway.trailgate.stop()).toEqual({ code: 0, signal: null });
+  expect(performance.now() - startedMs).toBeLessThan(5_000);
+  await cut;
+});
