@@ -6,12 +6,14 @@ import { onSignal } from './signals.js';
 export class ProgramEnd {
   private shutdown: Shutdown | undefined;
   private ending = false;
+  private exiting = false;
 
   /**
    * SIGTERM and SIGINT end in order from now on; a second one at once.
    * @param isWorker it hears of the same end several times: from the terminal, from the pool, from the pool's own end.
    */
   constructor(private readonly isWorker = false) {
+    process.prependListener('exit', () => (this.exiting = true));
     onSignal('SIGTERM', () => this.begin(0));
     onSignal('SIGINT', () => this.begin(0));
   }
@@ -24,6 +26,8 @@ export class ProgramEnd {
   takeDown(shutdown: Shutdown, log: Log): void {
     this.shutdown = shutdown;
     const crash = (error: unknown): void => {
+      // The log's last lines, which nobody reads any more, have stopped the exit: half ended it would listen for ever.
+      if (this.exiting) process.exit(1);
       log.logger.fatal({ event: 'crash', err: error }, 'An error that nobody caught: the process ends');
       if (!this.ending) this.begin(1);
     };

@@ -67,7 +67,6 @@ export class WorkerPool {
       const gatewayUrl = await this.startOne();
       this.environment = { TRAILGATE_GATEWAY_PORT: portOf(gatewayUrl) };
       await Promise.all(Array.from({ length: this.count - 1 }, () => this.startOne()));
-      for (const member of this.members.values()) this.replaceAtEnd(member);
       return gatewayUrl;
     } catch (error) {
       await this.stop(0);
@@ -119,7 +118,7 @@ export class WorkerPool {
     clearTimeout(timer);
   }
 
-  /** Resolves with the address when the worker accepts connections; rejects when it ends first. */
+  /** Resolves with the address when the worker accepts connections, from when on it is replaced; rejects when it ends first. */
   private startOne(): Promise<string> {
     if (this.stopping) return Promise.reject(new Error('the program ends'));
     const worker = cluster.fork(this.environment);
@@ -133,16 +132,23 @@ export class WorkerPool {
     };
     this.members.set(worker.id, member);
     return new Promise((resolve, reject) => {
-      const ended = (code: number | null, signal: string | null): void => {
+      const failed = (why: string): void => {
         this.members.delete(worker.id);
-        reject(new Error(`a worker process ended at start (${signal ?? `exit code ${code}`})`));
+        reject(new Error(why));
       };
+      const ended = (code: number | null, signal: string | null): void =>
+        failed(`a worker process ended at start (${signal ?? `exit code ${code}`})`);
       worker.once('exit', ended);
+      // The system has no process or no file for it; or it could not be sent a signal, which it shows by not ending.
+      worker.on('error', (error: Error) => {
+        if (!member.ready) failed(`a worker process could not be started (${error.message})`);
+      });
       worker.on('message', (message: FromWorker) => {
         if (message.type !== 'ready') return;
         member.ready = true;
         if (member.missed !== undefined) worker.process.kill(member.missed);
         worker.off('exit', ended);
+        this.replaceAtEnd(member);
         resolve(message.gatewayUrl);
       });
     });
@@ -163,10 +169,8 @@ export class WorkerPool {
 
   private async replace(): Promise<void> {
     if (this.stopping) return;
-    const before = new Set(this.members.values());
     try {
       await this.startOne();
-      for (const member of this.members.values()) if (!before.has(member)) this.replaceAtEnd(member);
     } catch (error) {
       this.log.error({ event: 'worker_start_failed', err: error }, 'A worker could not be replaced; tried again');
       if (this.stopping) return;

@@ -1,4 +1,5 @@
 /** The worker's end of the channel to the pool: says when it accepts connections, and answers what the pool asks. */
+import cluster from 'node:cluster';
 import process from 'node:process';
 import type { Answers, FromWorker, ToWorker } from './messages.js';
 
@@ -7,12 +8,14 @@ export type AnswerSources = { readonly [What in keyof Answers]: () => Answers[Wh
 
 /**
  * Reports to the pool from now on.
- * @param onOrphaned called when the pool is gone, and with it the listener.
+ * @param onOrphaned called when the pool is gone; nothing else ends the process then.
  */
 export function reportToPool(gatewayUrl: string, sources: AnswerSources, onOrphaned: () => void): void {
   process.on('message', (message: ToWorker) => {
     if (message.type === 'ask') void answer(message, sources);
   });
+  // Else Node ends the process as soon as the channel closes, and with it what is under way here.
+  if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
   process.on('disconnect', onOrphaned);
   tell({ type: 'ready', gatewayUrl });
 }

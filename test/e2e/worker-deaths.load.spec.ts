@@ -1,0 +1,142 @@
+/** Processes of `--workers` that die, several at once, or the first one: what is left serves on or ends, and nothing is counted twice. */
+import { execFileSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startBackend, type Backend } from '../support/backend.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { eventually, sleep, spawnOwned, temporaryFolder } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { writeConfig } from '../support/program-config.js';
+import { sharedRedisUrl, startRedis } from '../support/redis.js';
+
+const WORKERS = 3;
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+const childrenOf = (pid: number): number[] =>
+  execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+    .split('\n')
+    .map(Number)
+    .filter((each) => each > 0);
+
+describeWithRedis('a gateway of three workers', () => {
+  let backend: Backend;
+  let trailgate: RunningTrailgate;
+
+  const ready = async (): Promise<unknown> =>
+    ((await (await fetch(`${trailgate.adminUrl}/readyz`)).json()) as { checks: Record<string, unknown> }).checks[
+      'workers'
+    ];
+
+  const requestsCounted = async (): Promise<number> => {
+    const text = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
+    return [...text.matchAll(/^http_server_request_duration_seconds_count\{.*\} (\d+)$/gm)].reduce(
+      (sum, [, count]) => sum + Number(count),
+      0,
+    );
+  };
+
+  beforeAll(async () => {
+    backend = await startBackend((_request, response) => void response.end('{}'));
+    trailgate = await startTrailgate({
+      backend: backend.url,
+      env: { REDIS_URL: await sharedRedisUrl() },
+      args: ['--workers', String(WORKERS)],
+    });
+  });
+  afterAll(async () => {
+    await trailgate?.stop();
+    await backend?.stop();
+  });
+
+  it('stays as many as they are when two die at once, and those in their place after them', async () => {
+    const restarts = async (): Promise<number> => {
+      const text = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
+      return Number(/^trailgate_worker_restarts_total (\d+)$/m.exec(text)?.[1] ?? 0);
+    };
+    const before = await restarts();
+    const [survivor = 0, ...victims] = childrenOf(trailgate.pid);
+    const { key } = await trailgate.admin.newKey('unlimited');
+    for (let index = 0; index < 30; index++) {
+      await send(`${trailgate.gatewayUrl}/api/v1/customers`, { headers: { authorization: `Bearer ${key.secret}` } });
+    }
+    const requests = await requestsCounted();
+    expect(requests).toBe(30);
+    for (const round of [1, 2]) {
+      for (const pid of round === 1 ? victims : childrenOf(trailgate.pid).filter((each) => each !== survivor)) {
+        process.kill(pid, 'SIGKILL');
+      }
+      await eventually('they are replaced', async () => (await restarts()) === before + 2 * round);
+      await eventually('all serve', async () => JSON.stringify(await ready()) === '{"status":"pass"}');
+    }
+    // Long enough for one that is too many to have started.
+    await sleep(2_000);
+    expect(childrenOf(trailgate.pid)).toHaveLength(WORKERS);
+    expect(await ready()).toEqual({ status: 'pass' });
+    expect(await restarts()).toBe(before + 4);
+    expect(await requestsCounted()).toBe(requests);
+  });
+
+  it('goes on when the system has no room for another process, and replaces it as soon as there is', async () => {
+    const limit = (files: string): void =>
+      void execFileSync('prlimit', ['--pid', String(trailgate.pid), `--nofile=${files}:`]);
+    const [victim = 0, ...others] = childrenOf(trailgate.pid);
+    limit('10');
+    process.kill(victim, 'SIGKILL');
+    await eventually('it says so', () => trailgate.logs().some(({ event }) => event === 'worker_start_failed'));
+    expect(childrenOf(trailgate.pid)).toEqual(others);
+    limit('4096');
+    await eventually('all serve', async () => JSON.stringify(await ready()) === '{"status":"pass"}');
+    expect(childrenOf(trailgate.pid)).toHaveLength(WORKERS);
+  });
+});
+
+describeWithRedis('workers whose first process is killed', () => {
+  it('answer what is under way, and end', async () => {
+    const backend = await startBackend((_request, response) => void setTimeout(() => response.end('{}'), 800));
+    const trailgate = await startTrailgate({
+      backend: backend.url,
+      env: { REDIS_URL: await sharedRedisUrl() },
+      args: ['--workers', '2'],
+    });
+    const { key } = await trailgate.admin.newKey('unlimited');
+    const headers = { authorization: `Bearer ${key.secret}` };
+    const slow = Promise.all(
+      Array.from({ length: 6 }, () => send(`${trailgate.gatewayUrl}/api/v1/customers`, { headers })),
+    );
+    await eventually('they are under way', () => backend.requests.length === 6);
+    const pids = childrenOf(trailgate.pid);
+    await trailgate.kill9();
+    expect((await slow).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+    await eventually('they have ended', () => !pids.some(isAlive));
+    await backend.stop();
+  });
+
+  it('end also when nobody reads the log any more and Redis is gone with it', async () => {
+    const redis = await startRedis();
+    const folder = temporaryFolder('orphans');
+    const config = writeConfig(folder, { targets: ['http://127.0.0.1:9'] });
+    const env = { PATH: process.env['PATH'] ?? '', REDIS_URL: redis.url, TRAILGATE_DATA_DIR: `${folder}/data` };
+    const args = [resolve('dist/main.js'), 'start', '--config', config, '--workers', '2'];
+    const { child, end, pid } = spawnOwned(process.execPath, args, { env, cwd: folder });
+    let text = '';
+    child.stdout?.on('data', (chunk) => (text += String(chunk)));
+    await eventually('it listens', () => text.includes('"role":"gateway"'), 20_000);
+    const pids = childrenOf(pid);
+    expect(pids).toHaveLength(2);
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    await redis.stop();
+    await end('SIGKILL');
+    await eventually('they have ended', () => !pids.some(isAlive), 30_000).finally(() => {
+      for (const each of pids) if (isAlive(each)) process.kill(each, 'SIGKILL');
+    });
+  }, 60_000);
+});
