@@ -3,7 +3,21 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { discardRest } from '../proxy/discard-body.js';
 
+/** How long a client may take to close its side when ours has ended. */
+const CLOSE_TIMEOUT_MS = 2_000;
+
 const closing = new WeakSet<Socket>();
+
+/**
+ * Ends a connection that Node's server has let go of, with what may still be written to it. Whatever comes after that is thrown
+ * away, and a client that does not close its side as well is cut: nobody else would ever notice either.
+ */
+export function endConnection(socket: Socket, lastBytes = ''): void {
+  socket.end(lastBytes);
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
+  socket.once('close', () => clearTimeout(timer));
+}
 
 /** Whether a connection has had its last answer: what was sent behind it must not be served (RFC 9112 section 9.6). */
 export function isClosing(socket: Socket): boolean {

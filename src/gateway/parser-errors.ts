@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ERRORS, Problem, problemBody, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../errors.js';
 import { METRICS } from '../metrics.js';
+import { endConnection } from './last-answer.js';
 import { requestId } from './request-ids.js';
 
 const STATUS_TEXT: Readonly<Record<number, string>> = {
@@ -53,7 +54,8 @@ function answerInTurn(code: ErrorCode, socket: ServerSocket): void {
   const id = requestId(undefined);
   const { status } = ERRORS[code];
   const body = JSON.stringify(problemBody(new Problem(code, { detail: DETAILS[code] ?? '' }), id));
-  socket.end(
+  endConnection(
+    socket,
     `HTTP/1.1 ${status} ${STATUS_TEXT[status]}\r\nContent-Type: ${PROBLEM_CONTENT_TYPE}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${id}\r\nCache-Control: no-store\r\n` +
       `Connection: close\r\n\r\n${body}`,

@@ -4,6 +4,7 @@
  */
 import { ServerResponse, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { endConnection } from './last-answer.js';
 import { Routes } from './routes.js';
 
 /** What came behind the head of a handshake. */
