@@ -37,7 +37,7 @@ export class Connections {
   private server: Server | undefined;
 
   /** How long the most patient service waits for a client; those that wait for nothing are cut after it. */
-  private longestIdleMs = 0;
+  longestIdleMs = 0;
 
   constructor(gateway: GatewayFile['gateway'], services: GatewayFile['services']) {
     this.limits = gateway.limits;

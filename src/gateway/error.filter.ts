@@ -37,17 +37,21 @@ export class ErrorFilter implements ExceptionFilter {
     const request = host.getArgByIndex<GatewayRequest>(0);
     const reply = host.getArgByIndex<GatewayReply>(1);
     reply.hijack();
-    const exchange = request.exchange as Exchange | null;
-    if (exchange === null) this.answerWithoutPath(this.begin(request, reply));
+    const exchange = request.exchange as Exchange | null | undefined;
+    if (exchange === null || exchange === undefined) this.answerUnseen(error, this.begin(request, reply));
     else this.answer(error, exchange);
   }
 
   /**
-   * A target that is no path (`*`) is refused by Nest before our hook has seen the request. Of the server as a whole only
-   * OPTIONS can be asked (RFC 9112 section 3.2.4); a backend is never asked for it.
+   * What is refused before our hook has seen the request: a target that is no path (`*`), and over HTTP/2 a method that the router
+   * has never heard of. Of the server as a whole only OPTIONS can be asked (RFC 9112 section 3.2.4); a backend is never asked for it.
    */
-  private answerWithoutPath(exchange: Exchange): void {
+  private answerUnseen(error: unknown, exchange: Exchange): void {
     const problem = framingProblem(exchange.message);
+    if (problem === undefined && exchange.url.startsWith('/')) {
+      this.answer(error, exchange);
+      return;
+    }
     if (
       problem === undefined &&
       exchange.message.method === 'OPTIONS' &&

@@ -14,6 +14,7 @@ import { ErrorFilter } from './error.filter.js';
 import type { GatewayRequest } from './exchange.js';
 import { GatewayModule, type GatewayDependencies } from './gateway.module.js';
 import { ALPN_PROTOCOLS, speakHttp2 } from './http2.js';
+import { Http2Sessions } from './http2-sessions.js';
 import { answerParserError } from './parser-errors.js';
 import { beginExchange, installRequestHooks } from './request-hooks.js';
 import { RequestLog } from './request-log.js';
@@ -78,7 +79,7 @@ export async function createGatewayApplication(
   delayContinue(server);
   refuseConnect(server);
   upgrades.install(server);
-  if (certificate !== undefined) serveTls(server as TlsServer, certificate, fastify);
+  if (certificate !== undefined) serveTls(server as TlsServer, certificate, deps.connections, fastify);
   boundConnections(server, deps.connections, fastify);
   return application;
 }
@@ -117,12 +118,22 @@ async function tlsOptions(certificate: Certificate, parser: object): Promise<obj
 }
 
 /** HTTP/2 beside HTTP/1.1, and a certificate that follows its files; both end when the application closes. */
-function serveTls(server: TlsServer, certificate: Certificate, fastify: FastifyInstance): void {
-  const endSessions = speakHttp2(server, KEEP_ALIVE_TIMEOUT_MS);
+function serveTls(
+  server: TlsServer,
+  certificate: Certificate,
+  connections: Connections,
+  fastify: FastifyInstance,
+): void {
+  const sessions = new Http2Sessions(KEEP_ALIVE_TIMEOUT_MS, () => connections.longestIdleMs);
+  speakHttp2(server, sessions);
   const stopFollowing = certificate.follow(server);
   fastify.addHook('preClose', (done) => {
     stopFollowing();
-    endSessions();
+    sessions.end();
+    done();
+  });
+  fastify.addHook('onClose', (_instance, done) => {
+    sessions.stop();
     done();
   });
 }

@@ -9,21 +9,21 @@ import {
   Http2ServerRequest,
   Http2ServerResponse,
   type IncomingHttpHeaders,
-  type ServerHttp2Session,
+  type OutgoingHttpHeaders,
   type ServerHttp2Stream,
   type ServerOptions,
 } from 'node:http2';
 import type { ReadableOptions } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import type { Http2Sessions } from './http2-sessions.js';
 
 export const ALPN_PROTOCOLS = ['h2', 'http/1.1'];
 
 const MOST_CONCURRENT_STREAMS = 100;
 const LARGEST_HEAD_BYTES = 16 * 1024;
+const LARGEST_SENT_HEAD_BYTES = 1024 * 1024;
 /** What a client may send ahead of a backend that reads slowly: by each request, and by all of a connection together. */
 const WINDOW_BYTES = 1024 * 1024;
-/** How long a connection takes requests that came to be while the listener was closed. */
-const LATE_SESSION_MS = 500;
 
 /** A request of HTTP/2 as HTTP/1.1 would have brought it: with `Host`, without pseudo-fields, its cookies in one field. */
 class GatewayHttp2Request extends Http2ServerRequest {
@@ -45,8 +45,18 @@ class GatewayHttp2Request extends Http2ServerRequest {
   }
 }
 
-/** An answer that is cut short must not look complete: the stream is reset, the other requests of the connection go on. */
 class GatewayHttp2Response extends Http2ServerResponse {
+  /** Fields of a head that could not be written must not stand in the way of the one that is written instead. */
+  override writeHead(status: number, messageOrFields?: unknown, fields?: unknown): this {
+    try {
+      return super.writeHead(status, messageOrFields as string, fields as OutgoingHttpHeaders);
+    } catch (error) {
+      if (!this.headersSent) for (const name of this.getHeaderNames()) this.removeHeader(name);
+      throw error;
+    }
+  }
+
+  /** An answer that is cut short must not look complete: the stream is reset, the other requests of the connection go on. */
   override destroy(): this {
     const { stream } = this;
     if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
@@ -62,6 +72,10 @@ Object.defineProperty(GatewayHttp2Response.prototype, 'destroyed', {
 });
 
 const OPTIONS: ServerOptions = {
+  // What a backend says twice (`X-Content-Type-Options`, by itself and by what stands before it) is passed on as over HTTP/1.1.
+  strictSingleValueFields: false,
+  // All that a backend's head may hold (64 KiB), however many fields that are; more than Node's 64 KiB would end the connection.
+  maxSendHeaderBlockLength: LARGEST_SENT_HEAD_BYTES,
   Http2ServerRequest: GatewayHttp2Request as unknown as typeof Http2ServerRequest,
   Http2ServerResponse: GatewayHttp2Response as unknown as typeof Http2ServerResponse,
   settings: {
@@ -72,30 +86,13 @@ const OPTIONS: ServerOptions = {
   },
 };
 
-/**
- * Makes a TLS server answer connections that negotiated `h2` as well; the requests reach its own listeners.
- * @param idleTimeoutMs after which a connection without a request under way is closed.
- * @returns ends the sessions that are open: what is under way is finished, nothing new is taken.
- */
-export function speakHttp2(server: Server, idleTimeoutMs: number): () => void {
-  const sessions = new Map<ServerHttp2Session, { streams: number }>();
-  let isEnding = false;
+/** Makes a TLS server answer connections that negotiated `h2` as well; the requests reach its own listeners. */
+export function speakHttp2(server: Server, sessions: Http2Sessions): void {
   const http2 = createServer(OPTIONS);
-  http2.setTimeout(idleTimeoutMs);
-  http2.on('timeout', (session: ServerHttp2Session) => {
-    if ((sessions.get(session)?.streams ?? 0) === 0) session.close();
-  });
+  let accepted: TLSSocket | undefined;
   http2.on('session', (session) => {
-    const open = { streams: 0 };
-    sessions.set(session, open);
     session.setLocalWindowSize(WINDOW_BYTES);
-    session.on('stream', (stream) => {
-      open.streams += 1;
-      stream.once('close', () => (open.streams -= 1));
-    });
-    session.once('close', () => sessions.delete(session));
-    // Its handshake was under way when the others were ended.
-    if (isEnding) setTimeout(() => session.close(), LATE_SESSION_MS).unref();
+    if (accepted !== undefined) sessions.add(session, accepted);
   });
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
     http2.on(event, (message: unknown, response: unknown) => void server.emit(event, message, response));
@@ -103,13 +100,12 @@ export function speakHttp2(server: Server, idleTimeoutMs: number): () => void {
   const speakHttp1 = server.listeners('secureConnection') as ((this: Server, socket: TLSSocket) => void)[];
   server.removeAllListeners('secureConnection');
   server.on('secureConnection', (socket: TLSSocket) => {
-    if (socket.alpnProtocol === 'h2') http2.emit('connection', socket);
-    else for (const listener of speakHttp1) listener.call(server, socket);
+    if (socket.alpnProtocol === 'h2') {
+      accepted = socket;
+      http2.emit('connection', socket);
+      accepted = undefined;
+    } else for (const listener of speakHttp1) listener.call(server, socket);
   });
-  return () => {
-    isEnding = true;
-    for (const session of sessions.keys()) session.close();
-  };
 }
 
 /** Fields as they came, without the pseudo-fields; crumbs of cookies in one field again (RFC 9113 section 8.2.3). */

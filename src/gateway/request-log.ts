@@ -20,6 +20,8 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set([
   'QUERY',
 ]);
 const LONGEST_PATH = 1_000;
+/** Over HTTP/2 a method may be as long as a head. */
+const LONGEST_METHOD = 32;
 /** Status in the log for a client that left before it had its answer, as nginx writes it. */
 const CLIENT_GONE = 499;
 /** Switching protocols; the duration is that of the WebSocket. */
@@ -84,7 +86,7 @@ function line(exchange: Exchange, status: number, durationMs: number): string {
   const upstream = exchange.upstreamMs < 0 ? '' : `,"upstream_ms":${exchange.upstreamMs.toFixed(2)}`;
   return (
     `{"level":"info","time":"${new Date(systemClock.now()).toISOString()}","event":"request","request_id":"${exchange.requestId}",` +
-    `"method":${JSON.stringify(message.method)},"path":${JSON.stringify(path)},"status":${status},` +
+    `"method":${JSON.stringify((message.method ?? '').slice(0, LONGEST_METHOD))},"path":${JSON.stringify(path)},"status":${status},` +
     `"duration_ms":${durationMs.toFixed(2)}${upstream}${who}${where}${quota}${code},` +
     `"client_address":${JSON.stringify(exchange.clientAddress)}}\n`
   );

@@ -15,9 +15,6 @@ export function upgradeHead(message: IncomingMessage): Buffer | undefined {
   return heads.get(message);
 }
 
-/** For a client to close its side behind an answer that refused its handshake. */
-const LONGEST_END_MS = 2_000;
-
 export class Upgrades {
   constructor(private readonly routes: Routes) {}
 
@@ -44,13 +41,4 @@ export class Upgrades {
       server.emit('request', message, response);
     });
   }
-}
-
-/** Node has let go of the connection and looks at no deadline of it any more: a client that does not close its side is cut. */
-function endConnection(socket: Socket): void {
-  socket.end();
-  // What still comes is thrown away: unread, it would make the system reset the connection and lose the answer.
-  socket.resume();
-  const timer = setTimeout(() => socket.destroy(), LONGEST_END_MS).unref();
-  socket.once('close', () => clearTimeout(timer));
 }

@@ -8,6 +8,8 @@ export const NEVER_PASSED: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP_FIELDS,
   ...IDENTITY_FIELDS,
   'via',
+  // Of a connection too, and HTTP/2 refuses to send it.
+  'http2-settings',
   ...QUOTA_FIELDS,
 ]);
 

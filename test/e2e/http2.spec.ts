@@ -23,6 +23,18 @@ interface Answer {
 }
 
 const BIG = randomBytes(5 * 1024 * 1024);
+const TWICE = [
+  'ETag',
+  '"1"',
+  'ETag',
+  '"2"',
+  'Content-Type',
+  'text/a',
+  'Content-Type',
+  'text/b',
+  'HTTP2-Settings',
+  'AAA',
+];
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -37,6 +49,13 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     response.write('beginning');
   } else if (pathname === '/customers/cookies') {
     response.writeHead(200, { 'Set-Cookie': ['a=1', 'b=2'], Connection: 'close', 'Keep-Alive': 'timeout=5' });
+    response.end('{}');
+  } else if (pathname === '/customers/twice') {
+    // By itself and by what stands before it.
+    response.writeHead(200, ['X-Content-Type-Options', 'nosniff', 'X-Content-Type-Options', 'nosniff', ...TWICE]);
+    response.end('{}');
+  } else if (pathname === '/customers/many') {
+    response.writeHead(200, Array.from({ length: 4_000 }, (_, index) => [`x${index}`, 'v']).flat());
     response.end('{}');
   } else if (pathname === '/customers/late') {
     setTimeout(() => response.end('late'), 600);
@@ -148,6 +167,22 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     expect(headers['set-cookie']).toEqual(['a=1', 'b=2']);
     expect(Object.keys(headers)).not.toContain('connection');
     expect(Object.keys(headers)).not.toContain('keep-alive');
+  });
+
+  it("passes on what a backend says twice, and as many fields as its head may have; nothing of a connection's", async () => {
+    const one = connect(trailgate.gatewayUrl, {
+      ca,
+      maxHeaderListPairs: 10_000,
+      settings: { maxHeaderListSize: 1024 * 1024 },
+    });
+    sessions.push(one);
+    const twice = await whole(ask(one, '/customers/twice').end());
+    expect(twice.status).toBe(200);
+    expect(twice.headers['x-content-type-options']).toMatch(/^nosniff/);
+    expect(Object.keys(twice.headers)).not.toContain('http2-settings');
+    const many = await whole(ask(one, '/customers/many').end());
+    expect(Object.keys(many.headers).filter((name) => /^x\d+$/.test(name))).toHaveLength(4_000);
+    expect((await whole(ask(one, '/customers').end())).status).toBe(200);
   });
 
   it('answers HEAD without a body', async () => {

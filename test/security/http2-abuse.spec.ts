@@ -1,0 +1,112 @@
+/** Attack: HTTP/2 frames that no library sends: methods nobody knows, answers that are not taken, bodies that break off. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { json } from '../support/backend.js';
+import { hasOpenssl, makeCertificate } from '../support/certificates.js';
+import { send } from '../support/http.js';
+import { seriesOf } from '../support/metrics-text.js';
+import { eventually, temporaryFolder } from '../support/processes.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+import { connectRawHttp2, END_HEADERS, END_STREAM, fieldBlock, frame, FRAME } from '../support/raw-http2.js';
+
+const IDLE_MS = 1_000;
+const WHOLE = END_HEADERS | END_STREAM;
+
+(hasOpenssl ? describe : describe.skip)('over HTTP/2', () => {
+  let gateway: Proxied;
+
+  beforeAll(async () => {
+    const { cert, key } = makeCertificate(temporaryFolder('http2-abuse'));
+    gateway = await startProxied({
+      config: {
+        gateway: { tls: { cert, key } },
+        services: { backend: { timeouts: { idle: `${IDLE_MS}ms` } } },
+      },
+    });
+  });
+  afterAll(() => gateway?.stop());
+  beforeEach(() => gateway.answerWith(json({ ok: true })));
+
+  const head = (method: string, path: string, more: readonly (readonly [string, string])[] = []): Buffer =>
+    fieldBlock([
+      [':method', method],
+      [':scheme', 'https'],
+      [':path', `/api/v1${path}`],
+      [':authority', 'a.example'],
+      ['authorization', gateway.authorization],
+      ...more,
+    ]);
+  const metric = async (name: string): Promise<number> =>
+    seriesOf((await send(`${gateway.trailgate.adminUrl}/metrics`)).text).get(name) ?? 0;
+  const inFlight = async (): Promise<number> => {
+    const { data } = await gateway.trailgate.admin.call<{ data: { in_flight: number }[] }>('GET', '/targets');
+    return data.reduce((sum, target) => sum + target.in_flight, 0);
+  };
+
+  let logged = 0;
+  it.each(['get', 'FOO', 'A_B', 'PRI', 'X'.repeat(8_000), 'TRACE', 'SEARCH'])(
+    'a method that no operation has is answered: %s',
+    async (method) => {
+      const raw = await connectRawHttp2(gateway.port);
+      raw.send(frame(FRAME.headers, WHOLE, 1, head(method, '/open')));
+      await eventually('there is an answer', () => raw.answer(1).ended);
+      expect(JSON.parse(raw.answer(1).text)).toMatchObject({ status: 405, code: 'method_not_allowed' });
+      raw.send(frame(FRAME.headers, WHOLE, 3, head(method, '/nothing')));
+      await eventually('there is another', () => raw.answer(3).ended);
+      expect(JSON.parse(raw.answer(3).text)).toMatchObject({ status: 404, code: 'route_not_found' });
+      raw.socket.destroy();
+      expect(gateway.backend.requests).toEqual([]);
+      const lines = () => gateway.trailgate.logs().filter(({ event, status }) => event === 'request' && status === 404);
+      await eventually('both are logged', () => lines().length > logged);
+      expect(JSON.stringify(lines().at(-1)).length).toBeLessThan(1_000);
+      logged = lines().length;
+    },
+  );
+
+  it('answers that a client does not take are cut when nothing of them has gone for the idle time', async () => {
+    gateway.answerWith((_request, response) => void response.end(Buffer.alloc(15_000)));
+    const before = await metric('trailgate_connections_cut_total{reason="slow_reader"}');
+    const raw = await connectRawHttp2(gateway.port, 0);
+    for (let stream = 1; stream < 40; stream += 2) raw.send(frame(FRAME.headers, WHOLE, stream, head('GET', '/open')));
+    raw.send(frame(FRAME.headers, WHOLE, 41, head('GET', '/nothing')));
+    await eventually('all are reset', () => [1, 21, 39, 41].every((stream) => raw.answer(stream).reset));
+    expect(gateway.backend.requests).toHaveLength(20);
+    expect(await metric('trailgate_connections_cut_total{reason="slow_reader"}')).toBe(before + 21);
+    // The connection itself goes on.
+    expect(raw.frames.some(({ type }) => type === FRAME.goAway)).toBe(false);
+    raw.socket.destroy();
+  });
+
+  it.each([0, 8])('an upload that is reset with code %i is broken off, never at its end', async (code) => {
+    const raw = await connectRawHttp2(gateway.port);
+    raw.send(frame(FRAME.headers, END_HEADERS, 1, head('PUT', '/files/a')), frame(FRAME.data, 0, 1, 'half'));
+    await eventually('the backend has half of it', () => gateway.backend.requests[0]?.bodyBytes === 4);
+    const reason = Buffer.alloc(4);
+    reason.writeUInt32BE(code);
+    raw.send(frame(FRAME.reset, 0, 1, reason));
+    await eventually('it is broken off there', () => gateway.backend.requests[0]?.aborted === true);
+    expect(gateway.backend.requests[0]?.bodySha256).toBeUndefined();
+    await eventually('the connection to the backend is free', async () => (await inFlight()) === 0);
+    raw.socket.destroy();
+  });
+
+  it('a body that is not as long as it says reaches no backend whole, and is no fault of the backend', async () => {
+    const failed = 'outcome="bad_response"';
+    for (const [length, flags] of [
+      ['100', 0],
+      ['100', END_STREAM],
+      ['2', END_STREAM],
+      ['0', END_STREAM],
+    ] as const) {
+      const raw = await connectRawHttp2(gateway.port);
+      raw.send(frame(FRAME.headers, END_HEADERS, 1, head('PUT', '/files/a', [['content-length', length]])));
+      raw.send(frame(FRAME.data, flags, 1, 'half'));
+      if (flags === 0) raw.send(frame(FRAME.reset, 0, 1, Buffer.alloc(4)));
+      await eventually('it is over', async () => (await inFlight()) === 0);
+      raw.socket.destroy();
+    }
+    expect(
+      gateway.backend.requests.filter(({ bodySha256, bodyBytes }) => bodySha256 !== undefined && bodyBytes > 0),
+    ).toEqual([]);
+    expect((await send(`${gateway.trailgate.adminUrl}/metrics`)).text).not.toContain(failed);
+  });
+});
