@@ -17,6 +17,7 @@ const { RouteGuard } = await dist('gateway/route.guard.js');
 const { Routes } = await dist('gateway/routes.js');
 const { ScopeGuard } = await dist('gateway/scope.guard.js');
 const { FailedAttempts } = await dist('keys/failed-attempts.js');
+const { parseAnswerHead } = await dist('http1/answer-head.js');
 const { answerHead } = await dist('proxy/answer-head.js');
 const { ErrorAnswer } = await dist('proxy/error-answer.js');
 const { backendRequestHeaders } = await dist('proxy/request-headers.js');
@@ -28,14 +29,11 @@ const AT_ONCE = 64;
 /** Requests that a client may get wrong before it is throttled; as in the default configuration. */
 const FAILED_ATTEMPTS_PER_MINUTE = 60;
 
-const BACKEND_FIELDS = {
-  server: 'nginx',
-  date: 'Fri, 20 Nov 2026 12:00:00 GMT',
-  'content-type': 'application/json',
-  'content-length': String(BODY.length),
-  connection: 'keep-alive',
-};
-const ERROR_FIELDS = { 'content-type': 'application/json; charset=utf-8' };
+/** The head of a backend's answer as it arrives. */
+const BACKEND_HEAD =
+  'HTTP/1.1 200 OK\r\nServer: nginx\r\nDate: Fri, 20 Nov 2026 12:00:00 GMT\r\nContent-Type: application/json\r\n' +
+  `Content-Length: ${BODY.length}\r\nConnection: keep-alive\r\n`;
+const ERROR_FIELDS = ['Content-Type', 'application/json; charset=utf-8'];
 /** What Rails renders for a record with two wrong fields. */
 const ERROR_BODY = Buffer.from(
   `{"name":["can't be blank"],"email":["is invalid","is too short (minimum is 5 characters)"]}`,
@@ -78,7 +76,7 @@ export async function stepsOf(gateway, request, key) {
     { id: 'key', what: 'key: read, checksum, SHA-256, found in memory', run: () => passes(guards.key) },
     { id: 'scope', what: 'scope', run: () => passes(guards.scope) },
     ...(await decisionSteps(gateway, key.known.subject)),
-    ...fieldSteps(exchange, key.known, decision, config),
+    ...fieldSteps(exchange, key.known, decision, gateway),
     ...endSteps(begin(request.finished), key.known, decision, config, log, recorder),
     errorStep(),
   ];
@@ -107,7 +105,7 @@ async function decisionSteps({ domain, log }, subject) {
   ];
 }
 
-function fieldSteps(exchange, { subject, record, scopes }, decision, { file }) {
+function fieldSteps(exchange, { subject, record, scopes }, decision, { config: { file }, endpoint }) {
   const { message } = exchange;
   const { basePath } = file.api;
   const identity = () => ({
@@ -125,7 +123,7 @@ function fieldSteps(exchange, { subject, record, scopes }, decision, { file }) {
   const answerHeaders = ['X-Request-Id', exchange.requestId];
   appendQuotaFields(answerHeaders, subject, decision);
   const request = { message, answerHeaders, basePath, ownCors: false };
-  const endpoint = { origin: 'http://127.0.0.1:9', prefix: '' };
+  const { fields } = parseAnswerHead(BACKEND_HEAD, false);
   return [
     {
       id: 'quota-fields',
@@ -135,12 +133,17 @@ function fieldSteps(exchange, { subject, record, scopes }, decision, { file }) {
     {
       id: 'request-headers',
       what: 'fields for the backend',
-      run: () => mustBe(true, backendRequestHeaders(message.rawHeaders, identity()).length > 20),
+      run: () => mustBe(true, backendRequestHeaders(message.rawHeaders, identity()).length > 400),
+    },
+    {
+      id: 'answer-parsed',
+      what: "the head of the backend's answer is read",
+      run: () => mustBe(200, parseAnswerHead(BACKEND_HEAD, false).status),
     },
     {
       id: 'response-headers',
       what: 'fields for the client',
-      run: () => mustBe(true, answerHead(request, BACKEND_FIELDS, endpoint, false).length > 20),
+      run: () => mustBe(true, answerHead(request, fields, endpoint, false).length > 20),
     },
   ];
 }

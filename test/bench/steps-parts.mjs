@@ -50,8 +50,9 @@ export async function openGateway(logFile) {
   if (config === undefined) throw new Error(JSON.stringify(problems));
   const log = openLog('info', logFile);
   const shutdown = new Shutdown(log);
-  const domain = await openDomain(new RunningConfig(config), ['gateway'], false, log, shutdown);
-  return { config, log, domain, stop: () => shutdown.run() };
+  const domain = await openDomain(new RunningConfig(config), ['gateway'], true, log, shutdown);
+  const [endpoint] = domain.forwarder.upstreams.get('customers').targets[0].endpoints;
+  return { config, log, domain, endpoint, stop: () => shutdown.run() };
 }
 
 /** A key of a new account; `known` is how the request path holds it. */
