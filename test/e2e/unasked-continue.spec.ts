@@ -1,0 +1,122 @@
+/**
+ * `100 Continue` of a backend that was never sent an `Expect`: passed over, as RFC 9110 section 15.2 asks of every client, and never
+ * shown to ours. It is no answer: one that stays out is missed at the same moment as ever.
+ */
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { startRawBackend, type RawBackend } from '../support/backend.js';
+import { send } from '../support/http.js';
+import { seriesOf } from '../support/metrics-text.js';
+import { eventually } from '../support/processes.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+const CONNECTIONS = 2;
+
+let backend: RawBackend;
+let gateway: Proxied;
+/** What the backend writes to each request: pieces, one after the other. */
+let pieces: readonly string[] = [];
+/** Once more after the last piece, for ever. */
+let repeats = false;
+let requests: string[] = [];
+
+beforeAll(async () => {
+  backend = await startRawBackend((socket) => {
+    let text = '';
+    socket.on('data', (data: Buffer) => {
+      text += data.toString('latin1');
+      const isWhole = /^(GET|HEAD) /.test(text) ? text.endsWith('\r\n\r\n') : text.includes('\r\n\r\nbody');
+      if (!isWhole) return;
+      requests.push(text);
+      text = '';
+      const [all, isEndless] = [pieces, repeats];
+      let at = 0;
+      const next = (): void => {
+        const piece = all[at++] ?? (isEndless ? all.at(-1) : undefined);
+        if (piece === undefined || socket.destroyed) clearInterval(timer);
+        else socket.write(piece);
+      };
+      const timer = setInterval(next, 5);
+      next();
+    });
+  });
+  gateway = await startProxied({
+    targets: backend.url,
+    config: { services: { backend: { connections: CONNECTIONS, timeouts: { firstByte: '700ms' } } } },
+  });
+});
+beforeEach(() => {
+  [pieces, repeats, requests] = [[], false, []];
+});
+afterAll(async () => {
+  await gateway.stop();
+  await backend.stop();
+});
+
+const ask = (head: string, fields = '', body = ''): Promise<string> =>
+  gateway.raw(
+    `${head}\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\nConnection: close\r\n${fields}\r\n${body}`,
+    2_000,
+  );
+
+it.each([
+  ['together with the answer', [CONTINUE + OK]],
+  ['before it', [CONTINUE, OK]],
+  ['byte by byte', [...CONTINUE, OK]],
+  ['with fields of its own', ['HTTP/1.1 100 Continue\r\nX-Account-Id: evil\r\nLink: </x>\r\n\r\n', OK]],
+  ['a thousand times', [CONTINUE.repeat(1_000) + OK]],
+])('%s: the client gets the answer alone, and the connection is used again', async (_when, all) => {
+  pieces = all;
+  // Whatever the last test has left behind is closed.
+  await gateway.send('/open');
+  const before = backend.connections;
+  for (const version of ['1.1', '1.0', '1.1']) {
+    const text = await ask(`GET /api/v1/open HTTP/${version}`);
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nok$/);
+    expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  }
+  expect(backend.connections).toBe(before);
+  expect(requests).toHaveLength(4);
+  expect(requests.join('')).not.toMatch(/^expect:/im);
+});
+
+it('before the answer to an upload: a client that expects one gets one, which is ours', async () => {
+  pieces = [CONTINUE, OK];
+  const upload = (fields: string): Promise<string> =>
+    ask('PUT /api/v1/files/a HTTP/1.1', `Content-Length: 4\r\n${fields}`, 'body');
+  expect((await upload('')).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+  expect((await upload('Expect: 100-continue\r\n')).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 200']);
+});
+
+it('behind the answer: it is not taken for the answer to the next request', async () => {
+  pieces = [OK + CONTINUE];
+  for (let time = 0; time < 4; time++) expect((await gateway.send('/open')).text).toBe('ok');
+  pieces = [OK, CONTINUE];
+  for (let time = 0; time < 4; time++) expect((await gateway.send('/open')).text).toBe('ok');
+});
+
+it('and nothing else: 504 in time, not tried again, given back, and no connection is lost', async () => {
+  const { secret } = (await gateway.trailgate.admin.newKey('pro')).key;
+  const headers = { Authorization: `Bearer ${secret}` };
+  pieces = [CONTINUE];
+  for (const isEndless of [false, true]) {
+    repeats = isEndless;
+    requests = [];
+    const answers = await Promise.all(
+      Array.from({ length: CONNECTIONS }, () => send(`${gateway.url}/open`, { headers, timeoutMs: 3_000 })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([504, 504]);
+    expect(requests).toHaveLength(CONNECTIONS);
+  }
+  const used = async (): Promise<unknown> =>
+    (await send(`${gateway.url}/usage`, { headers })).json<{ windows: { used: number }[] }>().windows[0]?.used;
+  await eventually('all are given back', async () => (await used()) === 0);
+  const text = (await send(`${gateway.trailgate.adminUrl}/metrics`)).text;
+  const timeouts = [...seriesOf(text)].filter(
+    ([name]) => name.includes('upstream_request_duration_seconds_count') && !name.includes('"answered"'),
+  );
+  expect(timeouts).toEqual([[expect.stringContaining('"first_byte_timeout"'), 2 * CONNECTIONS]]);
+  [pieces, repeats] = [[OK], false];
+  for (let time = 0; time < 2 * CONNECTIONS; time++) expect((await gateway.send('/open')).status).toBe(200);
+});
