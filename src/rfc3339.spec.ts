@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { formatWithOffset } from './rfc3339.js';
+import { formatUtc, formatWithOffset } from './rfc3339.js';
 
 const at = (text: string, zone: string) => formatWithOffset(Date.parse(text), zone);
 
@@ -32,5 +32,19 @@ describe('times with an offset', () => {
         expect(Date.parse(formatWithOffset(ms, zone))).toBe(Math.floor(ms / 1_000) * 1_000);
       }
     }
+  });
+});
+
+describe('times in UTC', () => {
+  it('are those of toISOString, at every step within a second and back', () => {
+    const instants = [0, 1, 1.5, 9, 10, 99, 100, 999, 1_000, 999, -1, -1_000, -62_198_755_200_000, 253_402_300_800_000];
+    for (let ms = Date.parse('2026-12-31T23:59:58.001Z'); instants.length < 400; ms += 7) instants.push(ms);
+    expect(instants.map(formatUtc)).toEqual(instants.map((ms) => new Date(ms).toISOString()));
+  });
+
+  it('throw for what is no date, and go on', () => {
+    expect(() => formatUtc(NaN)).toThrow(RangeError);
+    expect(() => formatUtc(8.64e15 + 1_000)).toThrow(RangeError);
+    expect(formatUtc(1)).toBe('1970-01-01T00:00:00.001Z');
   });
 });

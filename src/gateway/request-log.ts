@@ -7,6 +7,7 @@ import type { Log } from '../log.js';
 import { METRICS, type HistogramSeries } from '../metrics.js';
 import { ABORTED, CLIENT_ERROR, SERVER_ERROR, SUCCESS } from '../quotas/usage-cell.js';
 import type { UsageRecorder } from '../quotas/usage-recorder.js';
+import { formatUtc } from '../rfc3339.js';
 import type { Exchange } from './exchange.js';
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set([
@@ -85,7 +86,7 @@ function line(exchange: Exchange, status: number, durationMs: number): string {
   const code = exchange.problemCode === '' ? '' : `,"code":"${exchange.problemCode}"`;
   const upstream = exchange.upstreamMs < 0 ? '' : `,"upstream_ms":${exchange.upstreamMs.toFixed(2)}`;
   return (
-    `{"level":"info","time":"${new Date(systemClock.now()).toISOString()}","event":"request","request_id":"${exchange.requestId}",` +
+    `{"level":"info","time":"${formatUtc(systemClock.now())}","event":"request","request_id":"${exchange.requestId}",` +
     `"method":${JSON.stringify((message.method ?? '').slice(0, LONGEST_METHOD))},"path":${JSON.stringify(path)},"status":${status},` +
     `"duration_ms":${durationMs.toFixed(2)}${upstream}${who}${where}${quota}${code},` +
     `"client_address":${JSON.stringify(exchange.clientAddress)}}\n`

@@ -21,7 +21,7 @@ const LIMITS = {
   'answer-parsed': 1_100,
   'response-headers': 630,
   end: 40,
-  'end-logged': 2_450,
+  'end-logged': 2_380,
   error: 5_600,
 };
 const ATTEMPTS = 3;
