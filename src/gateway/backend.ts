@@ -9,7 +9,8 @@ import { appendQuotaFields } from '../quotas/headers.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
 import { UsageRecorder } from '../quotas/usage-recorder.js';
 import { Cors } from './cors.js';
-import type { Exchange, GatewayRequest } from './exchange.js';
+import { ErrorFilter } from './error.filter.js';
+import type { Exchange } from './exchange.js';
 import { Routes } from './routes.js';
 import { upgradeHead } from './upgrades.js';
 
@@ -22,16 +23,15 @@ export class Backend {
     private readonly recorder: UsageRecorder,
     private readonly cors: Cors,
     private readonly proxyStatus: ProxyStatus,
+    private readonly filter: ErrorFilter,
   ) {}
 
   /**
-   * Streams the backend's answer to the client; does nothing for one that has gone meanwhile, which then costs nothing.
-   * @throws Problem as `Forwarder.forward`. What the plan does not charge for has given its cost back; so has what was refused
-   *   before it was sent.
+   * Streams the backend's answer to the client, or answers with what went wrong; does nothing for a client that has gone meanwhile,
+   * which then costs nothing. What the plan does not charge for gives its cost back; so does what was refused before it was sent.
    */
-  async answer(request: GatewayRequest): Promise<void> {
-    const { exchange } = request;
-    const { operation, key, message, response, answerHeaders } = exchange;
+  answer(exchange: Exchange): void {
+    const { operation, key, message, response, answerHeaders, clientAddress, scheme, requestId } = exchange;
     if (operation === undefined || key === undefined) throw new Problem('internal_error');
     // Gone while its key was looked up or its quota decided: nobody would end a call that begins now, and it would hold a
     // connection until its deadline.
@@ -39,44 +39,49 @@ export class Backend {
       this.giveBack(exchange);
       return;
     }
-    const { record, scopes } = key;
+    const { accountId, keyId } = key.record;
     const fieldLines = backendRequestHeaders(message.rawHeaders, {
-      accountId: record.accountId,
-      keyId: record.keyId,
-      scopes: scopes.text,
-      requestId: exchange.requestId,
+      accountId,
+      keyId,
+      scopes: key.scopes.text,
+      requestId,
       traceparent: exchange.traceparent,
-      clientAddress: exchange.clientAddress,
-      scheme: request.protocol === 'https' ? 'https' : 'http',
+      clientAddress,
+      scheme,
       host: message.headers.host ?? '',
       prefix: this.routes.basePath,
       httpVersion: message.httpVersion,
     });
-    const path = this.routes.backendPath(exchange);
+    exchange.whenFailed = this.onFailed;
+    const forward = {
+      operation,
+      accountId,
+      message,
+      response,
+      path: this.routes.backendPath(exchange),
+      basePath: this.routes.basePath,
+      fieldLines,
+      answerHeaders,
+      ownCors: this.cors.enabled,
+      client: exchange,
+    };
     try {
-      const forward = {
-        operation,
-        accountId: record.accountId,
-        message,
-        response,
-        path,
-        basePath: this.routes.basePath,
-        fieldLines,
-        answerHeaders,
-        ownCors: this.cors.enabled,
-        client: exchange,
-      };
       const head = operation.isWebSocket === true ? upgradeHead(message) : undefined;
-      await (head === undefined ? this.forwarder.forward(forward) : this.forwarder.upgrade(forward, head));
+      if (head === undefined) this.forwarder.forward(forward);
+      else this.forwarder.upgrade(forward, head);
     } catch (error) {
-      const isFree = error instanceof Problem && !isCharged(exchange, error.status);
-      if (!exchange.wasSent || isFree) this.giveBack(exchange);
-      if (this.proxyStatus.isOn && error instanceof Problem) {
-        exchange.answerHeaders.push('Proxy-Status', proxyStatusOf(error, exchange));
-      }
-      throw error;
+      this.onFailed(exchange, error);
     }
   }
+
+  private readonly onFailed = (exchange: Exchange, error: unknown): void => {
+    const isFree = error instanceof Problem && !isCharged(exchange, error.status);
+    if (!exchange.wasSent || isFree) this.giveBack(exchange);
+    if (this.proxyStatus.isOn && error instanceof Problem) {
+      exchange.answerHeaders.push('Proxy-Status', proxyStatusOf(error, exchange));
+    }
+    this.filter.answer(error, exchange);
+  };
 
   private giveBack(exchange: Exchange): void {
     const { subject, decision, answerHeaders } = exchange;

@@ -4,6 +4,7 @@ import { Problem, type ErrorCode } from '../errors.js';
 import type { Logger } from '../log.js';
 import { hasBody } from '../proxy/request-body.js';
 import { routeProblem } from '../proxy/route-problem.js';
+import type { Arrivals } from './arrivals.js';
 import type { Exchange, GatewayReply, GatewayRequest } from './exchange.js';
 import { framingProblem, isHttp2 } from './framing.js';
 import { answerLast } from './last-answer.js';
@@ -30,7 +31,7 @@ export class ErrorFilter implements ExceptionFilter {
     private readonly routes: Routes,
     private readonly log: Logger,
     /** Makes the exchange of a request that no hook has seen. */
-    private readonly begin: (request: GatewayRequest, reply: GatewayReply) => Exchange,
+    private readonly arrivals: Arrivals,
   ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
@@ -38,7 +39,7 @@ export class ErrorFilter implements ExceptionFilter {
     const reply = host.getArgByIndex<GatewayReply>(1);
     reply.hijack();
     const exchange = request.exchange as Exchange | null | undefined;
-    if (exchange === null || exchange === undefined) this.answerUnseen(error, this.begin(request, reply));
+    if (exchange === null || exchange === undefined) this.answerUnseen(error, this.arrivals.begin(request.raw, reply.raw));
     else this.answer(error, exchange);
   }
 

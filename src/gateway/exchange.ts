@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operation } from '../config/schema.js';
 import type { KnownKey } from '../keys/known-key.js';
+import type { Problem } from '../errors.js';
 import type { CloseListener, ForwardClient } from '../proxy/forward-request.js';
+import type { RouteMatch } from '../proxy/operation-table.js';
 import type { QuotaDecision, QuotaSubject } from '../quotas/policies.js';
 import { IN_FLIGHT, type CountedRequest, type UsageCell } from '../quotas/usage-cell.js';
 import { randomNames, requestId, traceparent } from './request-ids.js';
@@ -16,6 +18,8 @@ export class Exchange implements ForwardClient, CountedRequest {
   /** Fields of every answer to this request, flat: name, value. The steps add to it. */
   readonly answerHeaders: string[];
 
+  /** What the path leads to, where somebody has looked already. */
+  match: RouteMatch | undefined;
   operation: Operation | undefined;
   key: KnownKey | undefined;
   subject: QuotaSubject | undefined;
@@ -36,6 +40,8 @@ export class Exchange implements ForwardClient, CountedRequest {
   failedTarget = '';
   failedStatus = 0;
   closeListener: CloseListener | undefined;
+  /** Told when nothing can be forwarded; set by whoever forwards. */
+  whenFailed: ((exchange: Exchange, problem: Problem) => void) | undefined;
   private readonly names = randomNames();
 
   constructor(
@@ -44,12 +50,18 @@ export class Exchange implements ForwardClient, CountedRequest {
     /** Path and query, as received. */
     readonly url: string,
     readonly clientAddress: string,
+    /** What the client spoke to us, or to the trusted proxy before us. */
+    readonly scheme: 'http' | 'https',
   ) {
     const offered = message.headers['x-request-id'];
     this.requestId = requestId(typeof offered === 'string' ? offered : undefined, this.names);
     const query = url.indexOf('?');
     this.pathEnd = query === -1 ? url.length : query;
     this.answerHeaders = ['X-Request-Id', this.requestId];
+  }
+
+  onFailed(problem: Problem): void {
+    this.whenFailed?.(this, problem);
   }
 
   /** The path without the query. */

@@ -1,5 +1,5 @@
 /**
- * READ FIRST: the request path, top to bottom. Before it, `request-hooks.ts` names the request; when a step refuses,
+ * READ FIRST: the request path, top to bottom. Before it, `fast-path.ts` or `request-hooks.ts` names the request; when a step refuses,
  * `error.filter.ts` writes the one error shape; at the end `request-log.ts` counts it and writes its one log line.
  */
 import { All, Controller, Req, Res, UseGuards } from '@nestjs/common';
@@ -23,8 +23,8 @@ export class GatewayController {
 
   /** The operation's service answers: 413, 502, 503, 504 and whatever it says. */
   @All('*')
-  forward(@Req() request: GatewayRequest, @Res() reply: GatewayReply): Promise<void> {
+  forward(@Req() request: GatewayRequest, @Res() reply: GatewayReply): void {
     reply.hijack(); // The answer streams straight to the client's connection.
-    return this.backend.answer(request);
+    this.backend.answer(request.exchange);
   }
 }

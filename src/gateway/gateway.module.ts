@@ -14,6 +14,7 @@ import { Backend } from './backend.js';
 import type { Connections } from './connections.js';
 import { Cors } from './cors.js';
 import type { Draining } from './draining.js';
+import { ErrorFilter } from './error.filter.js';
 import { GatewayController } from './gateway.controller.js';
 import { LifeCycle } from './life-cycle.js';
 import { QuotaReport } from './quota-report.js';
@@ -46,11 +47,11 @@ class UsageModule {}
 @Module({})
 export class GatewayModule {
   /** @param more modules of other planes that answer on the same listener. */
-  static forRoot(deps: GatewayDependencies, more: readonly DynamicModule[]): DynamicModule {
+  static forRoot(deps: GatewayDependencies, filter: ErrorFilter, more: readonly DynamicModule[]): DynamicModule {
     return {
       module: GatewayModule,
       imports: [
-        domainModule(deps),
+        domainModule(deps, filter),
         // The guard takes its windows from the plans; the list that the library asks for stays empty.
         ThrottlerModule.forRoot({ throttlers: [], storage: deps.quotas }),
         UsageModule,
@@ -63,7 +64,7 @@ export class GatewayModule {
   }
 }
 
-function domainModule(deps: GatewayDependencies): DynamicModule {
+function domainModule(deps: GatewayDependencies, filter: ErrorFilter): DynamicModule {
   const providers: Provider[] = [
     { provide: Routes, useValue: deps.routes },
     { provide: Cors, useValue: deps.cors },
@@ -75,6 +76,7 @@ function domainModule(deps: GatewayDependencies): DynamicModule {
     { provide: UsageReader, useValue: deps.usage },
     { provide: Forwarder, useValue: deps.forwarder },
     { provide: ProxyStatus, useValue: deps.proxyStatus },
+    { provide: ErrorFilter, useValue: filter },
     QuotaReport,
   ];
   return { module: DomainModule, global: true, providers, exports: providers };

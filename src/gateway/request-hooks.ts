@@ -1,25 +1,22 @@
 /** Before the first guard: the request gets its name and its limits are looked at; after the last byte it is recorded. */
 import type { ServerResponse } from 'node:http';
-import { isIP } from 'node:net';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { Problem } from '../errors.js';
-import { plainAddress } from '../keys/address-list.js';
-import { discardRest } from '../proxy/discard-body.js';
+import type { Arrivals } from './arrivals.js';
 import type { Cors } from './cors.js';
 import type { Draining } from './draining.js';
 import type { ErrorFilter } from './error.filter.js';
-import { Exchange, type GatewayRequest } from './exchange.js';
-import { framingProblem, isHttp2, originForm } from './framing.js';
+import type { GatewayRequest } from './exchange.js';
+import { framingProblem, isHttp2 } from './framing.js';
 import { answerLast, isClosing } from './last-answer.js';
-import type { RequestLog } from './request-log.js';
 
 /** Longest path and query. Node's own limit is on the whole head and answers with a less helpful 431. */
-const LONGEST_URL = 8_192;
+export const LONGEST_URL = 8_192;
 
 /** Installs the hooks on the gateway's Fastify. */
 export function installRequestHooks(
   fastify: FastifyInstance,
-  requestLog: RequestLog,
+  arrivals: Arrivals,
   filter: ErrorFilter,
   cors: Cors,
   draining: Draining,
@@ -33,7 +30,7 @@ export function installRequestHooks(
     endWithLastAnswer(reply.raw);
     if (draining.hasBegun) reply.raw.shouldKeepAlive = false;
     const broken = framingProblem(request.raw);
-    const exchange = beginExchange(request, reply, requestLog);
+    const exchange = arrivals.begin(request.raw, reply.raw);
     (request as GatewayRequest).exchange = exchange;
     const problem = broken ?? urlProblem(exchange.url);
     if (cors.enabled && cors.apply(exchange) && problem === undefined) {
@@ -67,25 +64,6 @@ function endWithLastAnswer(response: ServerResponse & { maxRequestsOnConnectionR
   if (response.maxRequestsOnConnectionReached !== true) return;
   response.maxRequestsOnConnectionReached = false;
   response.shouldKeepAlive = false;
-}
-
-/** The exchange of a request, which is counted and logged when its connection is done with it. */
-export function beginExchange(request: FastifyRequest, reply: FastifyReply, requestLog: RequestLog): Exchange {
-  const exchange = new Exchange(request.raw, reply.raw, originForm(request.raw), clientAddress(request));
-  reply.raw.once('close', () => {
-    exchange.closeListener?.onClose();
-    // Answered without a look at the body: it must not trickle in for ever.
-    if (!request.raw.complete) discardRest(request.raw);
-    requestLog.record(exchange);
-  });
-  return exchange;
-}
-
-/** Where the request comes from: what a trusted proxy says, as far as it is an address; else the other end of the connection. */
-function clientAddress(request: FastifyRequest): string {
-  const told = plainAddress(request.ip);
-  const direct = plainAddress(request.raw.socket.remoteAddress ?? '');
-  return told === direct || isIP(told) !== 0 ? told : direct;
 }
 
 function urlProblem(url: string): Problem | undefined {

@@ -17,7 +17,7 @@ export class RouteGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean {
     const { exchange } = context.getArgByIndex<GatewayRequest>(0);
-    const match = this.routes.match(exchange);
+    const match = exchange.match ?? this.routes.match(exchange);
     if (match.kind !== 'operation') throw routeProblem(match, exchange.path);
     exchange.operation = match.operation;
     this.lifeCycle.apply(exchange, match.operation);

@@ -1,6 +1,7 @@
 /** What the forwarder is given and what it reports. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Operation } from '../config/schema.js';
+import type { Problem } from '../errors.js';
 
 /** One request, ready to be sent. */
 export interface ForwardRequest {
@@ -35,6 +36,8 @@ export interface ForwardClient {
   isUpgraded: boolean;
   /** Set while a call is under way; to be told when the client's connection is done or gone. */
   closeListener: CloseListener | undefined;
+  /** Nothing has been sent to the client, and it is to be answered with this. */
+  onFailed(problem: Problem): void;
 }
 
 /** Who wants to know of the end of a client's connection. */

@@ -60,31 +60,28 @@ export class Forwarder {
   }
 
   /**
-   * Sends a request to its service. Resolves when the answer has been handed to the client's connection.
-   * @throws Problem when nothing has been sent to the client yet: refused body, unreachable or silent backend, a backend's
-   *   error in our shape. Once the head is out, a failure aborts the client's connection and resolves.
+   * Sends a request to its service, whose answer goes to the client's connection. What goes wrong before a byte of it is told to
+   * `client.onFailed`: refused body, unreachable or silent backend, a backend's error in our shape. Once the head is out, a failure
+   * aborts the client's connection.
+   * @throws Problem when it cannot even begin.
    */
-  forward(request: ForwardRequest): Promise<void> {
+  forward(request: ForwardRequest): void {
     const upstream = this.upstreamOf(request);
     const { message } = request;
     refuseUnsafe(message.method ?? '', request.path);
     refuseTooLarge(message, upstream.config.maxBodyBytes);
-    return new Promise((resolve, reject) => {
-      new UpstreamCall(upstream, request, this.deadlines, resolve, reject).start();
-    });
+    new UpstreamCall(upstream, request, this.deadlines).start();
   }
 
   /**
-   * Opens a WebSocket to the request's service. Resolves when it has ended.
+   * Opens a WebSocket to the request's service; told of failures as `forward`, while it is not open.
    * @param head what the client has sent behind its handshake.
-   * @throws Problem as `forward`, while it is not open.
+   * @throws Problem as `forward`.
    */
-  upgrade(request: ForwardRequest, head: Buffer): Promise<void> {
+  upgrade(request: ForwardRequest, head: Buffer): void {
     const upstream = this.upstreamOf(request);
     refuseUnsafe('GET', request.path);
-    return new Promise((resolve, reject) => {
-      new WebSocketCall(upstream, request, head, this.deadlines, this.openSockets, resolve, reject).start();
-    });
+    new WebSocketCall(upstream, request, head, this.deadlines, this.openSockets).start();
   }
 
   /**

@@ -17,6 +17,7 @@ import { isRepeatable, mayRetry } from './retry-rules.js';
 import { passableTrailers, takesTrailers } from './trailers.js';
 import { failureDetail, upstreamFailure, type UpstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
 import type { Upstream } from './upstream.js';
+import { canWriteWhole, writeWhole } from './write-whole.js';
 
 /** Bodies up to this size wait for their end, so that head and body leave in one write. */
 const LARGEST_SINGLE_WRITE_BYTES = 16 * 1024;
@@ -68,8 +69,6 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     private readonly upstream: Upstream,
     readonly request: ForwardRequest,
     private readonly deadlines: Deadlines,
-    private readonly resolve: () => void,
-    private readonly reject: (problem: Problem) => void,
   ) {
     const { message } = request;
     this.method = message.method ?? '';
@@ -122,7 +121,7 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
 
   refuse(problem: Problem): void {
     this.finish(undefined);
-    this.reject(problem);
+    this.request.client.onFailed(problem);
   }
 
   bar(problem: Problem): CutKind | undefined {
@@ -208,6 +207,14 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
       this.errorAnswer.add(Buffer.from(body, 'latin1'));
       return;
     }
+    const { head } = this;
+    const { message, response } = this.request;
+    if (head !== undefined && canWriteWhole(message, response)) {
+      this.head = undefined;
+      this.answerEnded = true;
+      writeWhole(response, this.status, head, body);
+      return;
+    }
     this.writeHead();
     this.endAnswer(body);
   }
@@ -235,7 +242,6 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     if (trailerText !== '') this.addTrailers(trailerText);
     this.finish('answered');
     if (!this.answerEnded) this.endAnswer();
-    this.resolve();
   }
 
   onError(error: Error): void {
@@ -246,15 +252,14 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
       // What went out so far must not look complete: no last chunk, no matching length, the connection is cut.
       this.finish(this.abortReason === undefined ? 'body_broken_off' : failure.outcome);
       cutAnswer(this.request);
-      this.resolve();
       return;
     }
     const target = this.endpoint?.target ?? '';
     if (this.retry(failure)) return;
     this.request.client.failedTarget = target;
     this.finish(failure.outcome);
-    if (this.barred !== undefined && failure.outcome === 'access_ended') this.reject(this.barred);
-    else this.reject(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
+    if (this.barred !== undefined && failure.outcome === 'access_ended') this.request.client.onFailed(this.barred);
+    else this.request.client.onFailed(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
   }
 
   private get isRetryLeft(): boolean {
@@ -322,7 +327,7 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     this.finish('answered');
     // Whatever is left of the body is of no use; the connection goes with it.
     if (answer.isTooLarge) this.sending?.abort(this, peerError('TRAILGATE_ENOUGH'));
-    this.reject(problem);
+    this.request.client.onFailed(problem);
   }
 
   /** The client's connection is done with the answer, or gone: only one that was cut short ends the call. */

@@ -61,8 +61,6 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
     private readonly head: Buffer,
     private readonly deadlines: Deadlines,
     private readonly openSockets: OpenWebSockets<WebSocketCall>,
-    private readonly resolve: () => void,
-    private readonly reject: (problem: Problem) => void,
   ) {}
 
   get accountId(): string {
@@ -113,7 +111,7 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
 
   refuse(problem: Problem): void {
     this.finish(undefined);
-    this.reject(problem);
+    this.request.client.onFailed(problem);
   }
 
   bar(problem: Problem): CutKind | undefined {
@@ -150,7 +148,6 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
   onClose(): void {
     if (this.status === 101) {
       this.openSockets.delete(this);
-      this.resolve();
     } else if (this.isWaiting) this.onFailure(peerError('TRAILGATE_CLIENT_GONE'));
     else this.outgoing?.destroy(peerError('TRAILGATE_CLIENT_GONE'));
   }
@@ -184,7 +181,7 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
       if (this.settled) return;
       const { authenticates, errors } = this.upstream.config;
       this.finish('answered');
-      this.reject(this.status < 400 ? noUpgrade() : error.problem(authenticates, errors));
+      this.request.client.onFailed(this.status < 400 ? noUpgrade() : error.problem(authenticates, errors));
     };
     answer.on('data', (chunk: Buffer) => {
       error.add(chunk);
@@ -198,7 +195,9 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
     if (this.settled) return;
     const failure = upstreamFailure(error);
     this.finish(failure.outcome);
-    this.reject(this.barred ?? new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
+    this.request.client.onFailed(
+      this.barred ?? new Problem(failure.code, { detail: failureDetail(failure), cause: error }),
+    );
   }
 
   private finish(outcome: UpstreamOutcome | undefined): void {

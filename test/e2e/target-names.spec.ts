@@ -72,27 +72,26 @@ beforeEach(async () => {
   });
   forwarder = new Forwarder(services, { resolve, resolveIntervalMs: RESOLVE_INTERVAL_MS });
   front = createServer((message, response) => {
-    forwarder
-      .forward({
-        operation,
-        accountId: 'acc_1',
-        message,
-        response,
-        path: '/x',
-        basePath: '/api/v1',
-        fieldLines: '',
-        answerHeaders: [],
-        ownCors: false,
-        client: {
-          failedTarget: '',
-          failedStatus: 0,
-          isUpgraded: false,
-          upstreamMs: 0,
-          wasSent: false,
-          closeListener: undefined,
-        },
-      })
-      .catch((error: Error & { status?: number }) => response.writeHead(error.status ?? 500).end());
+    forwarder.forward({
+      operation,
+      accountId: 'acc_1',
+      message,
+      response,
+      path: '/x',
+      basePath: '/api/v1',
+      fieldLines: '',
+      answerHeaders: [],
+      ownCors: false,
+      client: {
+        failedTarget: '',
+        failedStatus: 0,
+        isUpgraded: false,
+        upstreamMs: 0,
+        wasSent: false,
+        closeListener: undefined,
+        onFailed: ({ status }) => response.writeHead(status).end(),
+      },
+    });
   });
   front.listen(0, '127.0.0.1');
   await once(front, 'listening');

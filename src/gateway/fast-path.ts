@@ -1,0 +1,129 @@
+/**
+ * The way of nearly every request: from Node's server straight to the guards and the handler of `GatewayController`, in the order that
+ * stands there. Nest's router would call the same ones with eight async functions, and Fastify's would look the operation up in a table
+ * that has one entry; whatever is not plain, refusals of the path above all, goes their way and comes to the same.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { CanActivate, INestApplication, Type } from '@nestjs/common';
+import { GUARDS_METADATA, INTERCEPTORS_METADATA, PIPES_METADATA } from '@nestjs/common/constants.js';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
+import { Problem } from '../errors.js';
+import type { Arrivals } from './arrivals.js';
+import type { Cors } from './cors.js';
+import type { Draining } from './draining.js';
+import type { ErrorFilter } from './error.filter.js';
+import type { Exchange, GatewayReply, GatewayRequest } from './exchange.js';
+import { framingProblem } from './framing.js';
+import { GatewayController } from './gateway.controller.js';
+import { isClosing } from './last-answer.js';
+import { LONGEST_URL } from './request-hooks.js';
+import type { Routes } from './routes.js';
+
+/** What it needs of the rest. */
+export interface FastPathParts {
+  readonly routes: Routes;
+  readonly cors: Cors;
+  readonly draining: Draining;
+  readonly arrivals: Arrivals;
+  readonly filter: ErrorFilter;
+}
+
+/** What a handler says to Fastify: nobody listens. */
+const NO_REPLY = { hijack: () => undefined } as unknown as GatewayReply;
+
+export class FastPath {
+  private readonly guards: readonly CanActivate[];
+  private readonly controller: GatewayController;
+
+  /** @throws where the controller asks Nest for more than guards, which would be passed over here. */
+  constructor(
+    application: INestApplication,
+    private readonly parts: FastPathParts,
+  ) {
+    const handler = GatewayController.prototype.forward;
+    for (const asked of [INTERCEPTORS_METADATA, PIPES_METADATA]) {
+      if (Reflect.hasMetadata(asked, GatewayController) || Reflect.hasMetadata(asked, handler)) {
+        throw new Error(`GatewayController has ${asked}, which fast-path.ts does not run`);
+      }
+    }
+    const guards = Reflect.getMetadata(GUARDS_METADATA, GatewayController) as Type<CanActivate>[];
+    this.guards = guards.map((guard) => application.get(guard, { strict: false }));
+    this.controller = application.get(GatewayController, { strict: false });
+  }
+
+  /** Stands before the listeners that a server has for requests. */
+  install(server: Server): void {
+    const others = server.listeners('request') as ((message: IncomingMessage, response: ServerResponse) => void)[];
+    server.removeAllListeners('request');
+    server.on('request', (message: IncomingMessage, response: ServerResponse) => {
+      if (this.take(message, response)) return;
+      for (const other of others) other.call(server, message, response);
+    });
+  }
+
+  /** Serves a request of a known operation that has nothing unusual about it; false: it is left untouched. */
+  private take(
+    message: IncomingMessage,
+    response: ServerResponse & { maxRequestsOnConnectionReached?: boolean },
+  ): boolean {
+    const { routes, cors, draining, arrivals } = this.parts;
+    const { url = '', httpVersion } = message;
+    if (httpVersion !== '1.1' || url.length > LONGEST_URL || isClosing(message.socket)) return false;
+    // A preflight is answered before the first step.
+    if (response.maxRequestsOnConnectionReached === true || (cors.enabled && message.method === 'OPTIONS'))
+      return false;
+    const query = url.indexOf('?');
+    const match = routes.match({ message, path: query === -1 ? url : url.slice(0, query) });
+    if (match.kind !== 'operation' || framingProblem(message) !== undefined) return false;
+    if (draining.hasBegun) response.shouldKeepAlive = false;
+    const exchange = arrivals.begin(message, response);
+    exchange.match = match;
+    if (cors.enabled) cors.apply(exchange);
+    const request = { exchange } as GatewayRequest;
+    const context = new ExecutionContextHost(
+      [request, NO_REPLY],
+      GatewayController,
+      GatewayController.prototype.forward,
+    );
+    this.run(0, request, context);
+    return true;
+  }
+
+  /** The guards from `first` on, and the handler behind the last of them. */
+  private run(first: number, request: GatewayRequest, context: ExecutionContextHost): void {
+    const { guards } = this;
+    try {
+      for (let index = first; index < guards.length; index++) {
+        const answer = guards[index]?.canActivate(context);
+        if (answer === true) continue;
+        if (answer instanceof Promise) {
+          this.runLater(answer as Promise<boolean>, index + 1, request, context);
+          return;
+        }
+        throw new Problem('internal_error');
+      }
+      this.controller.forward(request, NO_REPLY);
+    } catch (error) {
+      this.refuse(error, request.exchange);
+    }
+  }
+
+  private runLater(
+    answer: Promise<boolean>,
+    next: number,
+    request: GatewayRequest,
+    context: ExecutionContextHost,
+  ): void {
+    answer.then(
+      (isAllowed) => {
+        if (isAllowed) this.run(next, request, context);
+        else this.refuse(new Problem('internal_error'), request.exchange);
+      },
+      (error: unknown) => this.refuse(error, request.exchange),
+    );
+  }
+
+  private refuse(error: unknown, exchange: Exchange): void {
+    this.parts.filter.answer(error, exchange);
+  }
+}
