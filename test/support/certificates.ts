@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 
 export interface CertificateFiles {
   readonly cert: string;
@@ -31,7 +32,7 @@ export function makeCertificate(folder: string, name = 'tls'): CertificateFiles 
 }
 
 export interface Authority extends CertificateFiles {
-  /** Writes `<name>.crt` and `<name>.key`, signed by this authority, for `localhost` and 127.0.0.1 or the host that is named. */
+  /** Writes `<name>.crt` and `<name>.key`, signed by this authority, for `localhost` and 127.0.0.1 or the name or address that is given. */
   issue(name: string, host?: string): CertificateFiles;
 }
 
@@ -43,7 +44,8 @@ export function makeAuthority(folder: string, name = 'ca'): Authority {
     issue(issued, host = 'localhost') {
       const cert = `${folder}/${issued}.crt`;
       const key = `${folder}/${issued}.key`;
-      const alternative = host === 'localhost' ? 'DNS:localhost,IP:127.0.0.1' : `DNS:${host}`;
+      const named = isIP(host) === 0 ? `DNS:${host}` : `IP:${host}`;
+      const alternative = host === 'localhost' ? 'DNS:localhost,IP:127.0.0.1' : named;
       const subject = [
         '-subj',
         `/CN=${issued}`,
