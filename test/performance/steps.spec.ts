@@ -18,7 +18,7 @@ const LIMITS = {
   'redis-gathered': 2_050,
   'quota-fields': 1_000,
   'request-headers': 2_260,
-  'answer-parsed': 1_100,
+  'answer-parsed': 1_140,
   'response-headers': 630,
   end: 40,
   'end-logged': 2_380,
