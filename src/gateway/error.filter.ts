@@ -39,7 +39,8 @@ export class ErrorFilter implements ExceptionFilter {
     const reply = host.getArgByIndex<GatewayReply>(1);
     reply.hijack();
     const exchange = request.exchange as Exchange | null | undefined;
-    if (exchange === null || exchange === undefined) this.answerUnseen(error, this.arrivals.begin(request.raw, reply.raw));
+    if (exchange === null || exchange === undefined)
+      this.answerUnseen(error, this.arrivals.begin(request.raw, reply.raw));
     else this.answer(error, exchange);
   }
 
@@ -79,7 +80,13 @@ export class ErrorFilter implements ExceptionFilter {
         'A request could not be served',
       );
     }
-    writeProblem(exchange, problem);
+    try {
+      writeProblem(exchange, problem);
+    } catch (failure) {
+      // Nobody else would answer: whoever refuses has done with the request.
+      this.log.error({ event: 'internal_error', request_id: exchange.requestId, err: failure }, 'An unexpected error');
+      exchange.response.destroy();
+    }
   }
 
   private translate(error: unknown, exchange: Exchange): Problem {

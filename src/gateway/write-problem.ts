@@ -3,9 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import { problemBody, PROBLEM_CONTENT_TYPE, type Problem } from '../errors.js';
 import type { Exchange } from './exchange.js';
 import { discardRest } from '../proxy/discard-body.js';
+import { canWriteWhole, writeWhole } from '../proxy/write-whole.js';
 import { isHttp2 } from './framing.js';
 import { answerLast, isClosing } from './last-answer.js';
 
+const BEYOND_ASCII = /[^\0-\x7f]/;
 /** A refused body up to this length is read to its end instead of closing the connection. */
 const LARGEST_DISCARDED_BODY_BYTES = 64 * 1024;
 
@@ -17,7 +19,7 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
     response.destroy();
     return;
   }
-  const body = Buffer.from(JSON.stringify(problemBody(problem, exchange.requestId)));
+  const body = bytesAsText(JSON.stringify(problemBody(problem, exchange.requestId)));
   const head = [
     'Content-Type',
     PROBLEM_CONTENT_TYPE,
@@ -28,6 +30,10 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
     ...exchange.answerHeaders,
     ...(problem.options.headers ?? []),
   ];
+  if (message.complete && message.method !== 'HEAD' && canWriteWhole(message, response)) {
+    writeWhole(response, problem.status, head, body);
+    return;
+  }
   // In HTTP/2 a body has a stream of its own.
   if (!message.complete && hasUnreadBody(message) && !isHttp2(message)) {
     // What has not come in time will not come now.
@@ -40,7 +46,12 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
   }
   response.writeHead(problem.status, head);
   if (message.method === 'HEAD') response.end();
-  else response.end(body);
+  else response.end(body, 'latin1');
+}
+
+/** UTF-8 as Latin-1, byte for byte: as text it leaves with its head in one write. */
+function bytesAsText(text: string): string {
+  return BEYOND_ASCII.test(text) ? Buffer.from(text).toString('latin1') : text;
 }
 
 /**

@@ -40,7 +40,8 @@ export function writeWhole(response: ServerResponse, status: number, fields: rea
   }
   if (!hasDate) head += `Date: ${httpDate()}\r\n`;
   if (response.shouldKeepAlive && state.maxRequestsOnConnectionReached !== true) {
-    head += `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(state._keepAliveTimeout / 1_000)}\r\n\r\n`;
+    const seconds = Math.floor(state._keepAliveTimeout / 1_000);
+    head += `Connection: keep-alive\r\n${seconds > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}\r\n`;
   } else {
     state._last = true;
     head += 'Connection: close\r\n\r\n';
