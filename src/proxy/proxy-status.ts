@@ -48,13 +48,18 @@ export class ProxyStatus {
 export function proxyStatusOf(problem: Problem, { failedTarget, failedStatus }: ForwardClient): string {
   const code = errorCode(problem.cause);
   const type =
-    failedStatus > 0 ? undefined : (BY_CODE[code ?? ''] ?? BY_PROBLEM[problem.code] ?? 'proxy_internal_error');
+    failedStatus > 0 ? undefined : (BY_CODE[code ?? ''] ?? BY_PROBLEM[problem.code] ?? typeOfStatus(problem.status));
   const parts = ['trailgate'];
   if (type !== undefined) parts.push(`error=${type}`);
   if (failedTarget !== '') parts.push(`next-hop=${quoted(new URL(failedTarget).host)}`);
   if (failedStatus > 0) parts.push(`received-status=${failedStatus}`);
   if (type !== undefined && code !== undefined) parts.push(`details=${quoted(code)}`);
   return parts.join('; ');
+}
+
+/** What we refused is no failure of ours: a key that was revoked meanwhile, a route that has gone. */
+function typeOfStatus(status: number): string {
+  return status < 500 ? 'http_request_denied' : 'proxy_internal_error';
 }
 
 /** A string of a structured field (RFC 9651 section 3.3.3). */

@@ -180,8 +180,11 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
       answer.destroy();
       if (this.settled) return;
       const { authenticates, errors } = this.upstream.config;
+      const { client } = this.request;
+      client.failedTarget = this.endpoint?.target ?? '';
+      client.failedStatus = this.status;
       this.finish('answered');
-      this.request.client.onFailed(this.status < 400 ? noUpgrade() : error.problem(authenticates, errors));
+      client.onFailed(this.status < 400 ? noUpgrade() : error.problem(authenticates, errors));
     };
     answer.on('data', (chunk: Buffer) => {
       error.add(chunk);
@@ -194,10 +197,10 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
   private onFailure(error: Error): void {
     if (this.settled) return;
     const failure = upstreamFailure(error);
+    const { client } = this.request;
+    client.failedTarget = this.endpoint?.target ?? '';
     this.finish(failure.outcome);
-    this.request.client.onFailed(
-      this.barred ?? new Problem(failure.code, { detail: failureDetail(failure), cause: error }),
-    );
+    client.onFailed(this.barred ?? new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
   }
 
   private finish(outcome: UpstreamOutcome | undefined): void {

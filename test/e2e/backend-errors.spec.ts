@@ -76,4 +76,45 @@ describe('Proxy-Status (RFC 9209), where it is turned on', () => {
     await gateway.stop();
     await backend.stop();
   });
+
+  it('of a handshake of a WebSocket names the next hop as well', async () => {
+    const live = { match: 'GET /live/{room}', service: 'backend', scopes: [], websocket: true };
+    const refusal = 'HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n';
+    const answers: Record<string, string> = {
+      refuse: refusal,
+      plain: refusal.replace('409', '200'),
+      junk: 'junk\r\n\r\n',
+    };
+    const backend = await startRawBackend((socket) => {
+      socket.once('data', (data: Buffer) => {
+        const room = /\/live\/(\w+)/.exec(data.toString())?.[1] ?? '';
+        if (room === 'reset') socket.destroy();
+        else if (room !== 'silent') socket.end(answers[room] ?? '');
+      });
+    });
+    const gateway = await startProxied({ targets: backend.url, config: { ...config, operations: [live] } });
+    const fields = [
+      'Host: a',
+      `Authorization: ${gateway.authorization}`,
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    ].join('\r\n');
+    const statusOf = async (room: string): Promise<string | undefined> => {
+      const text = await gateway.raw(`GET /api/v1/live/${room} HTTP/1.1\r\n${fields}\r\n\r\n`, 5_000);
+      return /^proxy-status: (.*)\r$/im.exec(text)?.[1];
+    };
+    const hop = `next-hop="${new URL(backend.url).host}"`;
+    expect(await statusOf('refuse')).toBe(`trailgate; ${hop}; received-status=409`);
+    expect(await statusOf('plain')).toBe(`trailgate; ${hop}; received-status=200`);
+    expect(await statusOf('reset')).toBe(`trailgate; error=connection_terminated; ${hop}; details="ECONNRESET"`);
+    expect(await statusOf('silent')).toBe(
+      `trailgate; error=http_response_timeout; ${hop}; details="TRAILGATE_FIRST_BYTE_TIMEOUT"`,
+    );
+    expect(await statusOf('junk')).toMatch(`trailgate; error=http_protocol_error; ${hop}; details="HPE_`);
+    await backend.stop();
+    expect(await statusOf('gone')).toBe(`trailgate; error=connection_refused; ${hop}; details="ECONNREFUSED"`);
+    await gateway.stop();
+  });
 });
