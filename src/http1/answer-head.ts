@@ -31,6 +31,7 @@ const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*
 const FIELDS = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
 const LENGTH = /^[0-9]{1,15}$/;
 const TIMEOUT = /(?:^|[ ,])timeout=([0-9]{1,6})(?:$|[ ,;])/i;
+const PROTOCOL = 'HTTP/1.';
 const SPACE = 0x20;
 const TAB = 0x09;
 
@@ -76,8 +77,22 @@ export function parseAnswerHead(text: string, isHead: boolean): AnswerHead {
   if (isChunked && length !== -1) throw protocolError('content-length beside transfer-encoding');
   const status = Number(start[2]);
   const framing = framingOf(status, isHead, isChunked, length);
-  const keepsAlive = framing !== Framing.Close && persists(connection, isOld);
+  // A 204 whose fields speak of a body may have one all the same, and its bytes would be taken for the next answer.
+  const isMisframed = status === 204 && length > 0;
+  const keepsAlive = framing !== Framing.Close && !isMisframed && persists(connection, isOld);
   return { status, fields, framing, contentLength: length, keepsAlive, keepAliveMs };
+}
+
+/**
+ * Whether a head may still come of what has arrived of it: another protocol, or lines that end otherwise, never become one.
+ * @param from where it was looked at before.
+ */
+export function mayBecomeHead(text: string, from: number): boolean {
+  if (!text.startsWith(PROTOCOL.slice(0, text.length))) return false;
+  for (let at = text.indexOf('\n', from); at !== -1; at = text.indexOf('\n', at + 1)) {
+    if (text[at - 1] !== '\r') return false;
+  }
+  return true;
 }
 
 function framingOf(status: number, isHead: boolean, isChunked: boolean, length: number): Framing {

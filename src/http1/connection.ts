@@ -1,9 +1,9 @@
 /** One connection and the call that it serves: the request goes out, its answer comes in, and then the next may have it. */
 import type { Socket } from 'node:net';
-import { Framing, parseAnswerHead, type AnswerHead } from './answer-head.js';
+import { Framing, mayBecomeHead, parseAnswerHead, type AnswerHead } from './answer-head.js';
 import type { Call, Sending } from './call.js';
 import { ChunkedBody } from './chunked-body.js';
-import { connectionError } from './errors.js';
+import { connectionError, protocolError } from './errors.js';
 import { RequestWriter } from './request-writer.js';
 
 /** Of the head of an answer. */
@@ -111,6 +111,8 @@ export class Connection implements Sending {
       }
       if (end === -1) {
         this.heldHead = text.slice(at);
+        // Whatever is no answer would be waited for until the deadline.
+        if (!mayBecomeHead(this.heldHead, Math.max(0, searchFrom - at))) throw protocolError('status line');
         return;
       }
       const head = parseAnswerHead(text.slice(at, end + 2), call.method === 'HEAD');

@@ -1,0 +1,67 @@
+/** Answers that can never become HTTP are not waited for, and a connection whose answer cannot be trusted serves nobody else. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startRawBackend, type RawBackend } from '../support/backend.js';
+import { expectProblem } from '../support/problem.js';
+import { sleep } from '../support/processes.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+const FIRST_BYTE_MS = 5_000;
+
+let backend: RawBackend;
+let gateway: Proxied;
+let pieces: readonly string[] = [];
+
+beforeAll(async () => {
+  backend = await startRawBackend((socket) => {
+    socket.on('data', async () => {
+      for (const piece of pieces) {
+        socket.write(piece, 'latin1');
+        await sleep(20);
+      }
+    });
+  });
+  gateway = await startProxied({
+    targets: backend.url,
+    config: { services: { backend: { timeouts: { firstByte: `${FIRST_BYTE_MS}ms` }, retries: { most: 0 } } } },
+  });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await backend.stop();
+});
+
+it.each([
+  ['another protocol', ['SSH-2.0-OpenSSH_9.2\r\n']],
+  ['another protocol, byte by byte', ['S', 'S', 'H']],
+  ['an alert of TLS', ['\x15\x03\x03\x00\x02\x02\x46']],
+  ['HTTP/2', ['\0\0\x12\x04\0\0\0\0\0']],
+  ['HTTP/0.9', ['<!doctype html><p>Hello']],
+  ['lines that end with LF', ['HTTP/1.1 200 OK\nContent-Length: 2\n\nok']],
+  ['a line that ends with LF, in two pieces', ['HTTP/1.1 200 OK\r\nX-A: b', '\nContent-Length: 2\r\n']],
+  ['garbage behind a hint', ['HTTP/1.1 103 Early Hints\r\n\r\n', 'garbage']],
+])('%s: 502 at once, though the connection stays open', async (_what, bytes) => {
+  pieces = bytes;
+  const begun = performance.now();
+  const answer = await gateway.send('/open', { method: 'GET' });
+  expectProblem(answer, 'backend_bad_response');
+  expect(performance.now() - begun).toBeLessThan(FIRST_BYTE_MS / 2);
+});
+
+it('a head in any pieces is a head', async () => {
+  const head = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+  for (const at of [1, 5, 7, 8, 15, 16, 25, 26, 27, 28, 40, 42, 43, 44, head.length - 4, head.length - 3]) {
+    pieces = [head.slice(0, at), head.slice(at)];
+    expect((await gateway.send('/open')).text).toBe('ok');
+  }
+});
+
+it('a 204 whose fields speak of a body: what comes of it later is nobody else’s answer', async () => {
+  pieces = ['HTTP/1.1 204 No Content\r\nContent-Length: 46\r\n\r\n'];
+  // On the connection that the answers before it left.
+  expect((await gateway.send('/open')).status).toBe(204);
+  const before = backend.connections;
+  for (const time of [1, 2, 3]) {
+    expect((await gateway.send('/open')).status).toBe(204);
+    expect(backend.connections).toBe(before + time);
+  }
+});
