@@ -35,8 +35,10 @@ export class Backend {
     if (operation === undefined || key === undefined) throw new Problem('internal_error');
     // Gone while its key was looked up or its quota decided: nobody would end a call that begins now, and it would hold a
     // connection until its deadline.
-    if (response.destroyed) {
+    if (response.destroyed || clientAddress === '') {
       this.giveBack(exchange);
+      // A connection that was reset before its address was asked for need not be read any more, and would never be noticed.
+      response.destroy();
       return;
     }
     const { accountId, keyId } = key.record;
