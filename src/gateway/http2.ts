@@ -64,6 +64,13 @@ class GatewayHttp2Response extends Http2ServerResponse {
   }
 }
 
+// A client that resets a stream makes Node end it: what we have not ended ourselves has not been answered.
+Object.defineProperty(GatewayHttp2Response.prototype, 'writableFinished', {
+  get(this: GatewayHttp2Response) {
+    return this.writableEnded && this.stream.writableFinished;
+  },
+});
+
 // Node's class does not have what its HTTP/1.1 twin has.
 Object.defineProperty(GatewayHttp2Response.prototype, 'destroyed', {
   get(this: GatewayHttp2Response) {

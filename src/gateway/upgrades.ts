@@ -4,6 +4,7 @@
  */
 import { ServerResponse, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { hasBody } from '../proxy/request-body.js';
 import { endConnection } from './last-answer.js';
 import { Routes } from './routes.js';
 
@@ -22,6 +23,8 @@ export class Upgrades {
   accepts(message: IncomingMessage): boolean {
     const { method, headers, url = '', httpVersion } = message;
     if (method !== 'GET' || httpVersion !== '1.1' || headers.upgrade?.toLowerCase() !== 'websocket') return false;
+    // A handshake has no body: what a backend took for one would be the first frames of the WebSocket.
+    if (hasBody(message)) return false;
     const query = url.indexOf('?');
     const match = this.routes.match({ message, path: query === -1 ? url : url.slice(0, query) });
     return match.kind === 'operation' && match.operation.isWebSocket === true;

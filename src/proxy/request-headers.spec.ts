@@ -88,6 +88,7 @@ describe('what a client may not say', () => {
     'x-rewrite-url',
     'X-HTTP-Method-Override',
     'X_HTTP_Method_Override',
+    'Content_Length',
     'X-HTTP-Method',
     'X-Method-Override',
   ])('a %s cannot ask the backend for another operation', (name) => {

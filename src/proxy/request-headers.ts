@@ -32,6 +32,8 @@ const OVERRIDES: ReadonlySet<string> = new Set([
   'x-http-method',
   'x-http-method-override',
   'x-method-override',
+  // A second length, where servers take an underscore for a dash.
+  'content_length',
 ]);
 
 const NEVER_FORWARDED_PREFIXES = ['x-forwarded-', 'x-trailgate-'] as const;

@@ -142,9 +142,9 @@ describe('a WebSocket through the gateway', () => {
       'early',
     );
     expect(head).toMatch(/^HTTP\/1\.1 101 /);
-    expect(head).toContain(`sec-websocket-accept: ${ACCEPT}`);
-    expect(head).toContain('sec-websocket-protocol: echo');
-    expect(head).toContain('x-backend: yes');
+    expect(head).toContain(`Sec-WebSocket-Accept: ${ACCEPT}`);
+    expect(head).toContain('Sec-WebSocket-Protocol: echo');
+    expect(head).toContain('X-Backend: yes');
     expect(head).toMatch(/RateLimit: "account-month";r=\d+;t=\d+/);
     expect(head).toMatch(/X-Request-Id: req_/);
     expect(head).toContain('X-RateLimit-Limit: 20');
@@ -226,6 +226,19 @@ describe('a WebSocket through the gateway', () => {
       headers: { authorization: `Bearer ${secret}`, connection: 'Upgrade', upgrade: 'h2c' },
     });
     expect(answer.status).toBe(426);
+  });
+
+  it('is an ordinary request where the handshake has a body, which a backend would take from the first frames', async () => {
+    const [plain, handshakes] = [backend.plainRequests, backend.handshakes.length];
+    for (const fields of [['Content-Length: 5'], ['Transfer-Encoding: chunked']]) {
+      const { head } = await open(
+        '/live/a',
+        [authorised(), ...fields],
+        fields[0] === 'Content-Length: 5' ? 'hello' : '0\r\n\r\n',
+      );
+      expect(head).toMatch(/^HTTP\/1\.1 426 /);
+    }
+    expect([backend.plainRequests, backend.handshakes.length]).toEqual([plain + 2, handshakes]);
   });
 
   it('counts like a request: the used-up month refuses the next one', async () => {

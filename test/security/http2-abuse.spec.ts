@@ -89,6 +89,25 @@ const WHOLE = END_HEADERS | END_STREAM;
     raw.socket.destroy();
   });
 
+  it.each([0, 8])(
+    'a request that is reset with code %i before its answer has been answered by nobody',
+    async (code) => {
+      gateway.answerWith(() => undefined);
+      const raw = await connectRawHttp2(gateway.port);
+      const id = `reset-${code}`;
+      raw.send(frame(FRAME.headers, WHOLE, 1, head('GET', '/open', [['x-request-id', id]])));
+      await eventually('the backend has it', () => gateway.backend.requests.length === 1);
+      const reason = Buffer.alloc(4);
+      reason.writeUInt32BE(code);
+      raw.send(frame(FRAME.reset, 0, 1, reason));
+      await eventually('it is broken off there', () => gateway.backend.requests[0]?.aborted === true);
+      const line = () => gateway.trailgate.logs().find(({ request_id }) => request_id === id);
+      await eventually('it is logged', () => line() !== undefined);
+      expect(line()).toMatchObject({ status: 499, quota: 'admitted' });
+      raw.socket.destroy();
+    },
+  );
+
   it('a body that is not as long as it says reaches no backend whole, and is no fault of the backend', async () => {
     const failed = 'outcome="bad_response"';
     for (const [length, flags] of [
