@@ -33,13 +33,23 @@ export function cpuSeconds(pid) {
   return ticks / TICKS_PER_SECOND;
 }
 
+/** The same of this process and of its children that have ended: the load is one of them. */
+export function ownCpuSeconds() {
+  const stat = readFileSync('/proc/self/stat', 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields.slice(11, 15).reduce((ticks, field) => ticks + Number(field), 0) / TICKS_PER_SECOND;
+}
+
 /** Resident memory of the tree in MB (pages shared by master and worker count twice). */
 export function residentMegabytes(pid) {
   const pages = processTree(pid).map((member) => Number(readFileSync(`/proc/${member}/statm`, 'utf8').split(' ')[1]));
   return (pages.reduce((sum, count) => sum + count, 0) * PAGE_BYTES) / 1e6;
 }
 
-/** Time that a core was not idle, in seconds since boot; the host's stolen time is part of it. */
+/**
+ * Time that a core was not idle, in seconds since boot; the host's stolen time is part of it.
+ * @param {number | ''} core `''`: all of them together
+ */
 export function coreBusySeconds(core) {
   const line = readFileSync('/proc/stat', 'utf8')
     .split('\n')

@@ -22,12 +22,14 @@ const ECHO = ['authorization', 'x-account-id', 'x-api-key-id', 'x-api-scopes', '
   .map((name) => `"${name}":"$http_${name.replaceAll('-', '_')}"`)
   .join(',');
 
-function configuration(port, name) {
+function configuration(port, name, { modules = '', http = '', locations = '' }) {
   return `
+${modules}
 daemon off; worker_processes 1; error_log stderr crit; pid backend-${name}.pid; user root;
 events { worker_connections 8192; }
 http {
   ${NGINX_TEMP_PATHS}
+  ${http}
   access_log off; server_tokens off; default_type application/json; keepalive_requests 1000000000;
   server {
     listen 127.0.0.1:${port} backlog=4096;
@@ -35,19 +37,25 @@ http {
     location = /echo { return 200 '{${ECHO}}'; }
     location = /api/v1/echo { return 200 '{${ECHO}}'; }
     location = /__status { stub_status; }
+    ${locations}
   }
 }`;
 }
 
-/** Starts the backend. `requests()` tells how many it has answered, this question left out. */
-export async function startBackend(name) {
+/**
+ * Starts the backend. `requests()` tells how many it has answered, this question left out.
+ * @param {string} name
+ * @param {{ modules?: string, http?: string, locations?: string }} more lines of nginx's configuration
+ */
+export async function startBackend(name, more = {}) {
   const port = await freePort();
   const file = path.join(temporaryFolder(), `backend-${name}.conf`);
-  writeFileSync(file, configuration(port, name));
+  writeFileSync(file, configuration(port, name, more));
   const program = startProgram({ name: `backend-${name}`, ...nginxArgs(file), core: LOAD_CORE });
   await untilListening(program, port);
   let questions = 0;
   return {
+    program,
     port,
     url: `http://127.0.0.1:${port}`,
     async requests() {

@@ -2,7 +2,7 @@
  * Starts the servers of a benchmark, each pinned to one core, and stops every one of them by its id: at the end, on a
  * failure and on Ctrl-C. Also keeps the temporary folder that they all write to.
  */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -41,7 +41,7 @@ export function freePort() {
 
 /**
  * Starts a program on one core. Its output goes to a file, which the error names when it ends too early.
- * @param {{ name: string, command: string, args: string[], core: number, env?: NodeJS.ProcessEnv, cwd?: string }} program
+ * @param {{ name: string, command: string, args: string[], core: number | string, env?: NodeJS.ProcessEnv, cwd?: string }} program
  */
 export function startProgram({ name, command, args, core, env = {}, cwd }) {
   const log = path.join(temporaryFolder(), `${name}.log`);
@@ -60,6 +60,13 @@ export function startProgram({ name, command, args, core, env = {}, cwd }) {
     program.ended = true;
   });
   return program;
+}
+
+/** Moves a running program, with all its processes and threads, to other cores. @param {string} cores as taskset takes them */
+export function pin(program, cores) {
+  for (const pid of processTree(program.pid)) {
+    execFileSync('taskset', ['-a', '-p', '-c', cores, String(pid)], { stdio: 'ignore' });
+  }
 }
 
 /** Resolves when `test()` gives a value other than undefined and false; rejects when the program ends or 15 s pass. */

@@ -19,7 +19,7 @@ export async function startRedis(name) {
   await untilListening(program, port);
   const client = new Redis(port, '127.0.0.1', { retryStrategy: null });
   client.on('error', () => {}); // it ends with the run; until then a failure shows as the command's own
-  return { port, url: `redis://127.0.0.1:${port}`, client };
+  return { program, port, url: `redis://127.0.0.1:${port}`, client };
 }
 
 /**

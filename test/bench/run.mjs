@@ -10,7 +10,7 @@ import { buildTrailgate, installPeers, installTools } from './install.mjs';
 import { makePeerKeys } from './keys.mjs';
 import { runLoad } from './load.mjs';
 import { commit, machineFacts } from './machine.mjs';
-import { measureRound } from './measure.mjs';
+import { countedRound } from './measure.mjs';
 import { PEERS } from './peers.mjs';
 import { cleanUpOnExit, LOAD_CORE, stopAll } from './processes.mjs';
 import { caption, summarise, table, warnings, writeDocs, writeResult } from './report.mjs';
@@ -18,7 +18,6 @@ import { TRAILGATES } from './trailgate.mjs';
 
 const ALL = [...PEERS, ...TRAILGATES];
 const WARM_UP_SECONDS = 3;
-const ROUND_ATTEMPTS = 5;
 
 const HELP = `npm run bench -- [options]
   --rounds N         rounds of every gateway (4)
@@ -98,23 +97,12 @@ async function measure(gateways, settings) {
     for (let turn = 0; turn < gateways.length; turn++) {
       const gateway = gateways[(turn + round) % gateways.length];
       try {
-        gateway.rounds.push(await countedRound(gateway, settings));
+        gateway.rounds.push(await countedRound(gateway, settings, gateway.id));
       } catch (error) {
         throw new Error(`${gateway.id}, round ${round + 1}: ${error.message}. No table.`, { cause: error });
       }
     }
   }
-}
-
-/** A round in which the gateway went on without Redis shows another, cheaper job: it is done again. */
-async function countedRound(gateway, settings) {
-  for (let attempt = 0; attempt < ROUND_ATTEMPTS; attempt++) {
-    const { lostRedis, ...figures } = await measureRound(gateway, settings);
-    const said = `${gateway.id}: ${figures.cpuMicroseconds.toFixed(1)} µs of CPU per request`;
-    console.error(lostRedis ? `${said}, but Redis was too slow for it meanwhile: again` : said);
-    if (!lostRedis) return figures;
-  }
-  throw new Error('Redis was too slow every time; is the machine busy with something else?');
 }
 
 cleanUpOnExit();

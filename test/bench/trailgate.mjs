@@ -1,17 +1,10 @@
-/** Trailgate as a deployment runs it: one process, all roles, counters in Redis, SQLite in a temporary folder. */
-import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+/** Trailgate's rows of the table: its keys are made through the admin API, as an operator would. */
 import { ACCOUNTS, BENCH_LIMITS, KEYS_PER_ACCOUNT, SCOPE, TINY_LIMITS, writeSecrets } from './keys.mjs';
-import { GATEWAY_CORE, startProgram, temporaryFolder, untilReady } from './processes.mjs';
 import { startRedis } from './redis.mjs';
+import { configuration, monthTotal, startTrailgate, usage } from './trailgate-program.mjs';
 
-const ROOT = path.resolve(import.meta.dirname, '../..');
 /** Admin calls that are under way at once while the keys are made. */
 const PARALLEL_CALLS = 8;
-const USAGE_ATTEMPTS = 20;
 
 /** A scope that some operation has, and not the one that is asked for. */
 const OTHER_SCOPE = 'invoices:read';
@@ -29,79 +22,25 @@ export const TRAILGATES = [
   },
 ];
 
-function configuration(backendUrl) {
-  return JSON.stringify({
-    gateway: { host: '127.0.0.1', port: 0 },
-    admin: { host: '127.0.0.1', port: 0 },
-    api: { basePath: '/api/v1', title: 'Benchmark' },
-    services: { customers: { targets: [backendUrl] } },
+async function start({ backend }, name, logLevel) {
+  const redis = await startRedis(name);
+  const config = configuration({
+    services: { customers: { targets: [backend.url] } },
     operations: [
       { match: 'GET /customers', service: 'customers', scopes: [SCOPE] },
       { match: 'GET /echo', service: 'customers', scopes: [SCOPE] },
-      { match: 'GET /invoices', service: 'customers', scopes: ['invoices:read'] },
+      { match: 'GET /invoices', service: 'customers', scopes: [OTHER_SCOPE] },
     ],
     plans: { bench: BENCH_LIMITS, tiny: TINY_LIMITS },
-  }); // JSON is YAML
-}
-
-async function start({ backend }, name, logLevel) {
-  const redis = await startRedis(name);
-  const folder = path.join(temporaryFolder(), name);
-  mkdirSync(folder);
-  const config = path.join(folder, 'gateway.yaml');
-  writeFileSync(config, configuration(backend.url));
-  const token = randomBytes(24).toString('hex');
-  const program = startProgram({
-    name,
-    command: process.execPath,
-    args: [path.join(ROOT, 'dist/main.js'), 'start', '--config', config, '--roles', 'gateway,admin,worker'],
-    core: GATEWAY_CORE,
-    cwd: folder,
-    env: {
-      NODE_ENV: 'production',
-      REDIS_URL: redis.url,
-      DATABASE_URL: '',
-      TRAILGATE_DATA_DIR: path.join(folder, 'data'),
-      TRAILGATE_ADMIN_TOKEN: token,
-      LOG_LEVEL: logLevel,
-    },
   });
-  const { gateway: url, admin } = await untilReady(program, () => listeningUrls(program));
-  const keys = await makeKeys(name, adminClient(admin, token));
-  const used = async (secret) => (await usage(url, secret)).map((window) => window.used);
-  const usedThisMonth = async (secret) =>
-    (await usage(url, secret)).find(({ policy }) => policy === 'account-month').used;
+  const { post, ...gateway } = await startTrailgate({ name, config, redisUrl: redis.url, logLevel });
+  const keys = await makeKeys(name, post);
   return {
-    program,
-    url,
+    ...gateway,
     redis,
     ...keys,
-    counters: () => used(keys.secrets[0]),
-    // `grep` ends with 1 where no line matches
-    lostRedis: () => spawnSync('grep', ['-q', '"event":"quota_store_lost"', program.log]).status === 0,
-    monthTotal: async () => sum(await Promise.all(keys.oneOfEachAccount.map(usedThisMonth))),
-  };
-}
-
-/** The URLs that the `listening` lines give by role; false until both are there. */
-function listeningUrls({ log }) {
-  const urls = {};
-  for (const [line] of readFileSync(log, 'utf8').matchAll(/^\{.*"event":"listening".*\}$/gm)) {
-    const { role, url } = JSON.parse(line);
-    urls[role] = url;
-  }
-  return urls.gateway !== undefined && urls.admin !== undefined && urls;
-}
-
-function adminClient(url, token) {
-  return async (resource, body) => {
-    const response = await fetch(`${url}/admin/v1/${resource}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (response.status !== 201) throw new Error(`POST ${resource}: ${response.status} ${await response.text()}`);
-    return response.json();
+    counters: async () => (await usage(gateway.url, keys.secrets[0])).map(({ used }) => used),
+    monthTotal: () => monthTotal(gateway.url, keys.oneOfEachAccount),
   };
 }
 
@@ -127,19 +66,4 @@ async function makeKeys(name, post) {
     unscoped: await key(await account('bench'), OTHER_SCOPE),
     tiny: await key(await account('tiny'), SCOPE),
   };
-}
-
-/** The four windows as the key's own usage page tells them; asking costs nothing. Asked again while Redis is too slow. */
-async function usage(url, secret) {
-  for (let attempt = 0; ; attempt++) {
-    const response = await fetch(`${url}/api/v1/usage`, { headers: { authorization: `Bearer ${secret}` } });
-    if (response.status === 200) return (await response.json()).windows;
-    const text = await response.text();
-    if (response.status !== 503 || attempt === USAGE_ATTEMPTS) throw new Error(`GET /api/v1/usage: ${text}`);
-    await sleep(200);
-  }
-}
-
-function sum(values) {
-  return values.reduce((total, value) => total + value, 0);
 }

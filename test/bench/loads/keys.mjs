@@ -1,0 +1,70 @@
+/** Load 2: whether a request costs more where many keys are active, and what the process holds for them. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SCOPE } from '../keys.mjs';
+import { runLoad } from '../load.mjs';
+import { aimLine, COLUMNS, fixed, notesOf, tableOf } from './report.mjs';
+import { measureRows } from './rounds.mjs';
+import { openScene } from './scene.mjs';
+
+const COUNTS = [1, 100, 1_000, 10_000, 100_000];
+const CHECK_COUNTS = [1, 1_000];
+const FILL_SECONDS = 5;
+/** Few: a key that nobody has used yet has to be looked up, and its counters made, which is not what is measured. */
+const FILL_CONNECTIONS = 16;
+/** What the first use of the keys leaves to be written is written by then. */
+const SETTLE_MS = 12_000;
+const FILL_ATTEMPTS = 60;
+const AIM_SPREAD = 0.1;
+const AIM_MEGABYTES = 200;
+
+export const title = 'Active keys';
+
+export async function measure(settings) {
+  const rows = [];
+  for (const count of settings.check ? CHECK_COUNTS : COUNTS) {
+    const name = `keys-${count}`;
+    console.error(`${name}: starting`);
+    const groups = { plain: { count, plan: 'bench', scope: SCOPE } };
+    // A single account may use the connections that 100 would.
+    const gateway = await openScene({ name, groups, service: { accountShare: 1 } });
+    if (!settings.check) await useAll(gateway, count);
+    const held = count.toLocaleString('en');
+    rows.push({ id: name, title: held, gateway, count });
+  }
+  const summaries = await measureRows(rows, settings);
+  return { rows: summaries.map((row, index) => ({ ...row, count: rows[index].count })) };
+}
+
+/** Sends until every key has been used: they are then in the cache, and their counters in Redis. */
+async function useAll(gateway, count) {
+  for (let attempt = 0; (gateway.sent ?? 0) < count; attempt++) {
+    if (attempt === FILL_ATTEMPTS) throw new Error(`keys-${count}: not all keys could be used in time`);
+    await runLoad(gateway, { seconds: FILL_SECONDS, connections: FILL_CONNECTIONS, verify: true });
+  }
+  await sleep(SETTLE_MS);
+}
+
+export function table({ rows }) {
+  const costs = rows.map((row) => row.lowestCpu);
+  const spread = Math.max(...costs) / Math.min(...costs) - 1;
+  const most = rows.at(-1);
+  return [
+    tableOf('active keys', rows, {
+      ...COLUMNS,
+      'against one key': (row) => fixed(row.lowestCpu / rows[0].lowestCpu, 2),
+    }),
+    [
+      aimLine(
+        'cost per request within 10 % from 1 to 100,000 keys',
+        `${fixed(spread * 100, 0)} %`,
+        spread <= AIM_SPREAD,
+      ),
+      aimLine(
+        `under ${AIM_MEGABYTES} MB resident with ${most.title} cached keys`,
+        `${fixed(most.medians.residentMegabytes, 0)} MB, with one key ${fixed(rows[0].medians.residentMegabytes, 0)} MB`,
+        most.medians.residentMegabytes < AIM_MEGABYTES,
+      ),
+    ].join('\n'),
+    ...notesOf(rows),
+  ].join('\n\n');
+}

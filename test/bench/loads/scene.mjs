@@ -1,0 +1,55 @@
+/** What a load is measured on: a backend, a Redis and the program of their own, and keys. */
+import { startBackend } from '../backend.mjs';
+import { BENCH_LIMITS, SCOPE } from '../keys.mjs';
+import { startRedis } from '../redis.mjs';
+import { configuration, monthTotal, startTrailgate } from '../trailgate-program.mjs';
+import { writeKeys } from './key-rows.mjs';
+
+/** The keys of a load that does not say otherwise: as many as in `npm run bench`. */
+const PLAIN_KEYS = { count: 1_000, plan: 'bench', scope: SCOPE };
+
+/**
+ * Starts all of it. The gateway that is resolved to can be given to `measureRound`; its own keys are those of the group `plain`, those of
+ * the others stand in `keys`.
+ * @param {{ name: string, groups?: Record<string, { count: number, plan: string, scope: string }>, operations?: object[], plans?: object,
+ *   service?: object, gateway?: object, backend?: object }} options `groups` of keys, settings of `gateway.yaml`, more locations of
+ *   the backend; the rest is for `startTrailgate`
+ * @returns {Promise<import('../peers.mjs').Gateway & { backend: object, keys: object }>}
+ */
+export async function openScene({
+  name,
+  groups,
+  operations = [],
+  plans = {},
+  service,
+  gateway,
+  backend: more,
+  ...start
+}) {
+  const backend = await startBackend(name, more);
+  const redis = await startRedis(name);
+  const keys = {};
+  const fill = async (dataDir) => {
+    for (const [group, options] of Object.entries({ plain: PLAIN_KEYS, ...groups })) {
+      keys[group] = await writeKeys({ dataDir, name: `${name}-${group}`, ...options });
+    }
+  };
+  const config = configuration({
+    gateway,
+    services: { customers: { targets: [backend.url], ...service } },
+    operations: [{ match: 'GET /customers', service: 'customers', scopes: [SCOPE] }, ...operations],
+    plans: { bench: BENCH_LIMITS, ...plans },
+  });
+  const started = await startTrailgate({ name, config, redisUrl: redis.url, fill, ...start });
+  const oneOfEachAccount = Object.values(keys).flatMap((group) => group.oneOfEachAccount);
+  return {
+    ...started,
+    id: name,
+    limits: true,
+    backend,
+    redis,
+    keys,
+    secretsFile: keys.plain.secretsFile,
+    monthTotal: () => monthTotal(started.url, oneOfEachAccount),
+  };
+}

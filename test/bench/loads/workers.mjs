@@ -1,0 +1,73 @@
+/** Load 6: two workers against one. What that gains depends on the cores that the load leaves: the table says what was possible. */
+import { cpus } from 'node:os';
+import { pin } from '../processes.mjs';
+import { aimLine, COLUMNS, fixed, notesOf, tableOf, whole } from './report.mjs';
+import { measureRows } from './rounds.mjs';
+import { openScene } from './scene.mjs';
+
+const AIM_GAIN = 1.8;
+const WORKERS = 2;
+/** With as many cores gateway and load stay apart; with fewer they share. */
+const CORES_TO_PART = 4;
+/** Says nothing where a gateway has no core of its own. */
+const GATEWAY_USE = "use of the gateway's core";
+
+export const title = 'Two workers against one';
+
+export async function measure(settings) {
+  const all = `0-${cpus().length - 1}`;
+  const apart = cpus().length >= CORES_TO_PART;
+  const places = apart ? { one: '0', two: '0,1', load: `2-${cpus().length - 1}` } : { one: all, two: all, load: all };
+  const rows = [];
+  if (!apart) {
+    const alone = await openScene({ name: 'workers-alone' });
+    rows.push({ id: 'one alone', title: 'one worker on a core of its own', gateway: alone });
+  }
+  const shared = apart ? 'the load elsewhere' : 'both cores shared with load, backend and Redis';
+  for (const [name, count, core] of [
+    ['one', 1, places.one],
+    ['two', WORKERS, places.two],
+  ]) {
+    const gateway = await openScene({ name: `workers-${name}`, args: ['--workers', String(count)], core });
+    pin(gateway.redis.program, places.load);
+    pin(gateway.backend.program, places.load);
+    rows.push({ id: name, title: `${name} worker${count > 1 ? 's' : ''}, ${shared}`, gateway, core: places.load });
+  }
+  return { apart, cores: cpus().length, rows: await measureRows(rows, settings) };
+}
+
+export function table({ apart, cores, rows }) {
+  const one = rows.find(({ id }) => id === 'one');
+  const two = rows.find(({ id }) => id === 'two');
+  const gain = two.medians.requestsPerSecond / one.medians.requestsPerSecond;
+  const costs = two.lowestCpu / one.lowestCpu;
+  const { [GATEWAY_USE]: _, ...columns } = COLUMNS;
+  const measured = `${fixed(gain, 2)} times as many, each for ${fixed(costs, 2)} times the gateway's CPU`;
+  const possible = gainPossible(one, cores);
+  return [
+    tableOf('workers', rows, {
+      ...columns,
+      'with load, backend, Redis: CPU µs/request': (row) => fixed(row.medians.everythingMicroseconds),
+    }),
+    apart || possible >= AIM_GAIN
+      ? aimLine(`two workers answer at least ${AIM_GAIN} times as many requests as one`, measured, gain >= AIM_GAIN)
+      : shareLine(one, cores, possible, measured),
+    ...notesOf(rows),
+  ].join('\n\n');
+}
+
+/** What these cores could give if two workers needed no more for a request than one does. */
+function gainPossible(one, cores) {
+  const all = cores / one.medians.everythingMicroseconds;
+  const alone = 1 / one.medians.cpuMicroseconds;
+  return Math.min(WORKERS * alone, all) / Math.min(alone, all);
+}
+
+function shareLine(one, cores, possible, measured) {
+  const { everythingMicroseconds: everything, cpuMicroseconds: own } = one.medians;
+  return (
+    `- That two workers answer ${AIM_GAIN} times as many requests as one cannot be shown here: the load needs the cores too. A request takes ` +
+    `${fixed(everything)} µs in all programs together, ${fixed(own)} µs of them in the gateway, so these ${cores} cores can answer at most ` +
+    `${whole((cores / everything) * 1e6)} a second, ${fixed(possible, 2)} times what one worker can. Measured: ${measured}.`
+  );
+}

@@ -1,0 +1,129 @@
+/** Trailgate as a deployment runs it: the built program, all roles, counters in Redis, SQLite in a temporary folder. */
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GATEWAY_CORE, startProgram, temporaryFolder, untilReady } from './processes.mjs';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const USAGE_ATTEMPTS = 20;
+/** What was counted without Redis is counted there key by key: with very many of them that takes its time. */
+const BACK_TIMEOUT_MS = 120_000;
+/** What was under way when Redis came back may still be counted there. */
+const BACK_SETTLE_MS = 1_000;
+/** Accounts that are asked for their usage at once. */
+const PARALLEL_READS = 64;
+
+/** `gateway.yaml` of every benchmark: local listeners on free ports, and what is given. */
+export function configuration({ gateway = {}, ...rest }) {
+  return {
+    gateway: { host: '127.0.0.1', port: 0, ...gateway },
+    admin: { host: '127.0.0.1', port: 0 },
+    api: { basePath: '/api/v1', title: 'Benchmark' },
+    ...rest,
+  };
+}
+
+/**
+ * Starts it and waits until it listens.
+ * @param {{ name: string, config: object, redisUrl: string, logLevel?: string, core?: number | string, nodeArgs?: string[],
+ *   args?: string[], fill?: (dataDir: string) => Promise<void> }} options `fill` may write to the database before the start
+ */
+export async function startTrailgate({ name, config, redisUrl, fill, ...options }) {
+  const { logLevel = 'warn', core = GATEWAY_CORE, nodeArgs = [], args = [] } = options;
+  const folder = path.join(temporaryFolder(), name);
+  const dataDir = path.join(folder, 'data');
+  mkdirSync(folder);
+  const file = path.join(folder, 'gateway.yaml');
+  writeFileSync(file, JSON.stringify(config)); // JSON is YAML
+  await fill?.(dataDir);
+  const token = randomBytes(24).toString('hex');
+  const main = path.join(ROOT, 'dist/main.js');
+  const program = startProgram({
+    name,
+    command: process.execPath,
+    args: [...nodeArgs, main, 'start', '--config', file, '--roles', 'gateway,admin,worker', ...args],
+    core,
+    cwd: folder,
+    env: {
+      NODE_ENV: 'production',
+      REDIS_URL: redisUrl,
+      DATABASE_URL: '',
+      TRAILGATE_DATA_DIR: dataDir,
+      TRAILGATE_ADMIN_TOKEN: token,
+      LOG_LEVEL: logLevel,
+    },
+  });
+  const { gateway: url, admin } = await untilReady(program, () => listeningUrls(program));
+  return {
+    program,
+    url,
+    post: adminClient(admin, token),
+    lostRedis: () => linesOf(program.log, 'quota_store_lost') > 0,
+    timesLost: () => linesOf(program.log, 'quota_store_lost'),
+    redisIsBack: () => redisIsBack(program),
+  };
+}
+
+function linesOf(log, event) {
+  const { stdout } = spawnSync('grep', ['-c', `"event":"${event}"`, log], { encoding: 'utf8' });
+  return Number(stdout);
+}
+
+/** Resolves when the counters are in Redis again, with all that was counted without it; at once where they were never lost. */
+async function redisIsBack({ log }) {
+  if (linesOf(log, 'quota_store_lost') === 0) return;
+  const deadline = performance.now() + BACK_TIMEOUT_MS;
+  while (linesOf(log, 'quota_store_back') < linesOf(log, 'quota_store_lost')) {
+    if (performance.now() > deadline) throw new Error('Redis was too slow, and the gateway has not gone back to it');
+    await sleep(100);
+  }
+  await sleep(BACK_SETTLE_MS);
+}
+
+/** The URLs that the `listening` lines give by role; false until both are there. */
+function listeningUrls({ log }) {
+  const urls = {};
+  for (const [line] of readFileSync(log, 'utf8').matchAll(/^\{.*"event":"listening".*\}$/gm)) {
+    const { role, url } = JSON.parse(line);
+    urls[role] = url;
+  }
+  return urls.gateway !== undefined && urls.admin !== undefined && urls;
+}
+
+function adminClient(url, token) {
+  return async (resource, body) => {
+    const response = await fetch(`${url}/admin/v1/${resource}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (response.status !== 201) throw new Error(`POST ${resource}: ${response.status} ${await response.text()}`);
+    return response.json();
+  };
+}
+
+/** The windows as the key's own usage page tells them; asking costs nothing. Asked again while Redis is too slow. */
+export async function usage(url, secret) {
+  for (let attempt = 0; ; attempt++) {
+    const response = await fetch(`${url}/api/v1/usage`, { headers: { authorization: `Bearer ${secret}` } });
+    if (response.status === 200) return (await response.json()).windows;
+    const text = await response.text();
+    if (response.status !== 503 || attempt === USAGE_ATTEMPTS) throw new Error(`GET /api/v1/usage: ${text}`);
+    await sleep(200);
+  }
+}
+
+/** What accounts have used this month, all of them together. @param {string[]} secrets one of each account */
+export async function monthTotal(url, secrets) {
+  let total = 0;
+  for (let at = 0; at < secrets.length; at += PARALLEL_READS) {
+    const read = secrets.slice(at, at + PARALLEL_READS).map(async (secret) => {
+      const windows = await usage(url, secret);
+      return windows.find(({ policy }) => policy === 'account-month').used;
+    });
+    for (const used of await Promise.all(read)) total += used;
+  }
+  return total;
+}
