@@ -10,6 +10,7 @@ import { configSummary } from './config/summary.js';
 import type { DatabaseHandle } from './database/connect.js';
 import { setErrorsUrl } from './errors.js';
 import { startGatewayRole, type PoolHolder } from './gateway-role.js';
+import { giveMemoryBackWhenIdle } from './idle-memory.js';
 import type { AccountStore } from './keys/accounts.js';
 import type { ApiKeyStore } from './keys/api-key-store.js';
 import { AuditLog } from './keys/audit-log.js';
@@ -92,7 +93,11 @@ async function open(
     ? await startGatewayRole(domain, processes, pool, log, shutdown)
     : undefined;
   reload.start();
-  shutdown.add('stop watching', async () => reload.stop());
+  const leaveMemoryToV8 = giveMemoryBackWhenIdle();
+  shutdown.add('stop watching', async () => {
+    leaveMemoryToV8();
+    reload.stop();
+  });
   const { database, accounts, keyStore } = domain;
   return {
     gatewayUrl,

@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { giveMemoryBackWhenIdle } from './idle-memory.js';
+
+const INTERVAL_MS = 5_000;
+const BURST_BYTES = 100_000_000;
+
+let allocated: number;
+let collections: number;
+let stop: () => void;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  allocated = BURST_BYTES;
+  collections = 0;
+  stop = giveMemoryBackWhenIdle({ allocated: () => allocated, beginCollection: () => (collections += 1) });
+});
+afterEach(() => {
+  stop();
+  jest.useRealTimers();
+});
+
+/** So many intervals in which so much is allocated. */
+function pass(intervals: number, bytes: number): void {
+  for (let interval = 0; interval < intervals; interval++) {
+    allocated += bytes;
+    jest.advanceTimersByTime(INTERVAL_MS);
+  }
+}
+
+describe('the memory of an idle process', () => {
+  it('is left alone while the process works', () => {
+    pass(100, 3_000_000);
+    expect(collections).toBe(0);
+  });
+
+  it('is collected three times, fifteen seconds apart, after a burst', () => {
+    pass(1, 0);
+    const at: number[] = [];
+    for (let interval = 1; interval <= 20; interval++) {
+      const before = collections;
+      pass(1, 10_000);
+      if (collections > before) at.push(interval * INTERVAL_MS);
+    }
+    expect(at).toEqual([5_000, 20_000, 35_000]);
+  });
+
+  it('is collected anew after the next burst, and not for what idling allocates', () => {
+    pass(20, 10_000);
+    expect(collections).toBe(3);
+    pass(100, 10_000);
+    expect(collections).toBe(3);
+    pass(1, BURST_BYTES);
+    pass(20, 10_000);
+    expect(collections).toBe(6);
+  });
+
+  it('is collected from the beginning where work comes in between', () => {
+    pass(3, 0);
+    expect(collections).toBe(1);
+    pass(1, BURST_BYTES);
+    pass(20, 0);
+    expect(collections).toBe(4);
+  });
+
+  it('is left alone once stopped', () => {
+    stop();
+    pass(20, 0);
+    expect(collections).toBe(0);
+  });
+});
