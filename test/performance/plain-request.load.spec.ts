@@ -29,12 +29,12 @@ const ALONE = { redisCalls: 1.02, redisReads: 1.05, reads: 3.2, writes: 3.3, tur
 /** One of 64 at once: those that wait share a call. */
 const TOGETHER = {
   calls: { redisCalls: 0.2, redisReads: 0.2, reads: 2.35, writes: 2.4 },
-  bytes: { bytesBesideRedis: 29_400 },
+  bytes: { bytesBesideRedis: 20_000 },
 };
 /** What a call to Redis allocates; how many requests share one is looked at by itself. */
 const CALL_BYTES = 14_700;
 /** Made by a request by itself. */
-const MADE: Made = { PROMISE: 44.6, TickObject: 5.3, Timeout: 4.3 };
+const MADE: Made = { PROMISE: 22.5, TickObject: 3.3, Timeout: 4.3 };
 /** Anything else. */
 const MOST_OTHERS = 0.3;
 
