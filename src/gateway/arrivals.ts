@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { plainAddress } from '../keys/address-list.js';
 import { discardRest } from '../proxy/discard-body.js';
+import { KEEP_ALIVE_TIMEOUT_MS } from './connections.js';
 import { Exchange } from './exchange.js';
 import { originForm } from './framing.js';
 import type { RequestLog } from './request-log.js';
@@ -31,6 +32,8 @@ export class Arrivals {
       this.addressOf(message),
       this.schemeOf(message),
     );
+    // For the `Keep-Alive` field, which Node writes by this.
+    (response as ServerResponse & { _keepAliveTimeout: number })._keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
     response.on('close', () => this.end(exchange));
     return exchange;
   }

@@ -11,6 +11,12 @@ import { clientNetwork } from '../keys/client-network.js';
 import { METRICS } from '../metrics.js';
 
 const SWEEP_INTERVAL_MS = 2_000;
+/** How long a connection may idle: longer than the usual load balancers' 60 s, so that they close first. */
+export const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+
+/** On a connection: at how many sweeps in a row it was idle, and what it had read by then. */
+const IDLE_SWEEPS = Symbol('idleSweeps');
+const READ_BEFORE = Symbol('readBefore');
 
 /** A connection as Node has it: what has been handed to the system and not been taken is known to its handle alone. */
 type SystemSocket = Socket & {
@@ -18,6 +24,10 @@ type SystemSocket = Socket & {
   /** The answer whose turn it is. */
   readonly _httpMessage?: object | null;
   readonly alpnProtocol?: string | false | null;
+  /** Null once it is a WebSocket. */
+  readonly parser?: object | null;
+  [IDLE_SWEEPS]?: number;
+  [READ_BEFORE]?: number;
 };
 
 /** What a connection had written when something that waits last moved, and when that was. */
@@ -39,7 +49,12 @@ export class Connections {
   /** How long the most patient service waits for a client; those that wait for nothing are cut after it. */
   longestIdleMs = 0;
 
-  constructor(gateway: GatewayFile['gateway'], services: GatewayFile['services']) {
+  constructor(
+    gateway: GatewayFile['gateway'],
+    services: GatewayFile['services'],
+    private readonly keepAliveTimeoutMs = KEEP_ALIVE_TIMEOUT_MS,
+    private readonly sweepIntervalMs = SWEEP_INTERVAL_MS,
+  ) {
     this.limits = gateway.limits;
     this.use(gateway, services);
   }
@@ -77,11 +92,13 @@ export class Connections {
       open.delete(this);
       progress.delete(this);
     }
-    server.on(event, (socket: Socket) => {
+    server.on(event, (socket: SystemSocket) => {
+      socket[IDLE_SWEEPS] = 0;
+      socket[READ_BEFORE] = 0;
       open.add(socket);
       socket.on('close', forget);
     });
-    const timer = setInterval(() => this.sweep(performance.now()), SWEEP_INTERVAL_MS);
+    const timer = setInterval(() => this.sweep(performance.now()), this.sweepIntervalMs);
     timer.unref();
     return () => clearInterval(timer);
   }
@@ -99,6 +116,7 @@ export class Connections {
       const waiting = socket.writableLength;
       if (waiting === 0) {
         if (this.progress.size > 0) this.progress.delete(socket);
+        this.endIdle(socket);
         continue;
       }
       const written = socket.bytesWritten - waiting;
@@ -110,6 +128,23 @@ export class Connections {
         cut(socket, 'slow_reader');
       }
     }
+  }
+
+  /**
+   * Ends a connection that has had no request for `keepAliveTimeoutMs`. Node's own `keepAliveTimeout` makes two timers for every request:
+   * about 1 µs, and as much memory as the rest of an idle connection's bookkeeping here.
+   */
+  private endIdle(socket: SystemSocket): void {
+    const { bytesRead } = socket;
+    const isIdle = (socket._httpMessage ?? null) === null && (socket.parser ?? null) !== null;
+    if (!isIdle || socket.alpnProtocol === 'h2' || bytesRead !== socket[READ_BEFORE]) {
+      socket[READ_BEFORE] = bytesRead;
+      socket[IDLE_SWEEPS] = 0;
+      return;
+    }
+    const sweeps = (socket[IDLE_SWEEPS] ?? 0) + 1;
+    socket[IDLE_SWEEPS] = sweeps;
+    if (sweeps * this.sweepIntervalMs > this.keepAliveTimeoutMs) socket.destroy();
   }
 }
 

@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOption
 import type { Log } from '../log.js';
 import { Arrivals } from './arrivals.js';
 import { Certificate } from './certificate.js';
-import type { Connections } from './connections.js';
+import { KEEP_ALIVE_TIMEOUT_MS, type Connections } from './connections.js';
 import type { Cors } from './cors.js';
 import { ErrorFilter } from './error.filter.js';
 import type { GatewayRequest } from './exchange.js';
@@ -30,8 +30,6 @@ export const HEAD_TIMEOUT_MS = 10_000;
  * its service's `timeouts.idle`, one that nobody wants by `discard-body.ts`.
  */
 const NO_REQUEST_TIMEOUT = 0;
-/** Longer than the idle time of the usual load balancers (60 s), so that they close first. */
-const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
 /** Until a TLS handshake is done. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
@@ -100,7 +98,8 @@ function serverOptions(parser: object, filter: ErrorFilter, arrivals: Arrivals, 
     requestIdHeader: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // `Connections` ends what idles, without a timer for each request.
+    keepAliveTimeout: 0,
     requestTimeout: NO_REQUEST_TIMEOUT,
     http: parser,
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => answerParserError(error, socket),

@@ -12,6 +12,7 @@ interface HeadState {
   _contentLength: number | null;
   _last: boolean;
   readonly _keepAliveTimeout: number;
+  readonly _maxRequestsPerSocket: number;
   readonly maxRequestsOnConnectionReached?: boolean;
 }
 
@@ -40,8 +41,9 @@ export function writeWhole(response: ServerResponse, status: number, fields: rea
   }
   if (!hasDate) head += `Date: ${httpDate()}\r\n`;
   if (response.shouldKeepAlive && state.maxRequestsOnConnectionReached !== true) {
-    const seconds = Math.floor(state._keepAliveTimeout / 1_000);
-    head += `Connection: keep-alive\r\n${seconds > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}\r\n`;
+    const { _keepAliveTimeout: timeoutMs, _maxRequestsPerSocket: most } = state;
+    const hint = timeoutMs > 0 ? `Keep-Alive: timeout=${timeoutMs / 1_000}${most > 0 ? `, max=${most}` : ''}\r\n` : '';
+    head += `Connection: keep-alive\r\n${hint}\r\n`;
   } else {
     state._last = true;
     head += 'Connection: close\r\n\r\n';
