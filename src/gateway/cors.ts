@@ -59,6 +59,18 @@ export class Cors {
     return isPreflight;
   }
 
+  /**
+   * Fields of an answer to a request that nobody could read, flat: its path is not known, so that it may have been one of the API.
+   * @param origin of the page, undefined where it is not known; asked for only where pages are told apart.
+   */
+  fieldsOfUnread(origin: () => string | undefined): readonly string[] {
+    if (!this.enabled) return [];
+    if (this.anyOrigin) return ['Access-Control-Allow-Origin', '*', ...this.answerFields];
+    const page = origin();
+    if (page === undefined || !this.allows(page)) return ['Vary', 'Origin'];
+    return ['Vary', 'Origin', 'Access-Control-Allow-Origin', page, ...this.answerFields];
+  }
+
   /** 204; to a page that is not allowed without a word about what it might do, which a browser takes for a no. */
   answerPreflight(exchange: Exchange): void {
     const { response, message, answerHeaders } = exchange;

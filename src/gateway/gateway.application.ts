@@ -17,7 +17,7 @@ import { FastPath } from './fast-path.js';
 import { GatewayModule, type GatewayDependencies } from './gateway.module.js';
 import { ALPN_PROTOCOLS, speakHttp2 } from './http2.js';
 import { Http2Sessions } from './http2-sessions.js';
-import { answerParserError } from './parser-errors.js';
+import { answerParserError, type ParserError } from './parser-errors.js';
 import { installRequestHooks } from './request-hooks.js';
 import { RequestLog } from './request-log.js';
 import { Upgrades } from './upgrades.js';
@@ -84,7 +84,7 @@ export async function createGatewayApplication(
   const { routes, cors, draining } = deps;
   new FastPath(application, { routes, cors, draining, arrivals, filter }).install(server);
   delayContinue(server);
-  refuseConnect(server);
+  refuseConnect(server, deps.cors);
   upgrades.install(server);
   if (certificate !== undefined) serveTls(server as TlsServer, certificate, deps.connections, fastify);
   boundConnections(server, deps.connections, fastify);
@@ -102,7 +102,7 @@ function serverOptions(parser: object, filter: ErrorFilter, arrivals: Arrivals, 
     keepAliveTimeout: 0,
     requestTimeout: NO_REQUEST_TIMEOUT,
     http: parser,
-    clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => answerParserError(error, socket),
+    clientErrorHandler: (error: ParserError, socket: Socket) => answerParserError(error, socket, cors),
     // What the router refuses before a hook runs, such as %ff in a path.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       const exchange = (request as GatewayRequest).exchange ?? arrivals.begin(request.raw, reply.raw);
@@ -163,6 +163,8 @@ function delayContinue(server: Server): void {
 }
 
 /** This is no tunnel; without a listener Node would cut the connection without a word. */
-function refuseConnect(server: Server): void {
-  server.on('connect', (_message: IncomingMessage, socket: Socket) => answerParserError(new Error('CONNECT'), socket));
+function refuseConnect(server: Server, cors: Cors): void {
+  server.on('connect', (_message: IncomingMessage, socket: Socket) =>
+    answerParserError(new Error('CONNECT'), socket, cors),
+  );
 }

@@ -3,9 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ERRORS, Problem, problemBody, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../errors.js';
 import { METRICS } from '../metrics.js';
+import type { Cors } from './cors.js';
 import { endConnection } from './last-answer.js';
 import { requestId } from './request-ids.js';
 
+const HEAD_TOO_LARGE = 'HPE_HEADER_OVERFLOW';
 const STATUS_TEXT: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   408: 'Request Timeout',
@@ -23,27 +25,50 @@ const DETAILS: Partial<Record<ErrorCode, string>> = {
 /** A connection as Node's server has it: with the answer whose turn it is. Node's own default looks there as well. */
 type ServerSocket = Socket & { _httpMessage?: (ServerResponse & { req: IncomingMessage }) | null };
 
+/** As Node reports it. */
+export interface ParserError extends Error {
+  readonly code?: string;
+  /** A buffer of what it was reading when it failed, where it was reading. */
+  readonly rawPacket?: unknown;
+}
+
+const ORIGIN = /\r\nOrigin:[ \t]*([^\s,]+)[ \t]*\r\n/i;
+
 const failed = new WeakSet<Socket>();
 
 /**
  * Answers a connection whose request could not be parsed, and closes it. Good requests that were sent before it have their answers
  * first (RFC 9112 section 9.3.2).
+ * @param cors a page can send too many headers, and should be able to read that it did.
  */
-export function answerParserError(error: Error & { code?: string }, socket: Socket): void {
+export function answerParserError(error: ParserError, socket: Socket, cors: Cors): void {
   // The parser fails again with every byte that comes after.
   if (failed.has(socket)) return;
   failed.add(socket);
   const code = codeOf(error.code);
   METRICS.clientErrors.series(code).inc();
   if (error.code === 'ECONNRESET') socket.destroy();
-  else answerInTurn(code, socket);
+  else answerInTurn(code, socket, fieldLines(cors.fieldsOfUnread(() => originOf(error))));
 }
 
-function answerInTurn(code: ErrorCode, socket: ServerSocket): void {
+/** Of a head that is too large, as far as it stands in what was read last; a browser causes no other of these errors. */
+function originOf({ code, rawPacket }: ParserError): string | undefined {
+  if (code !== HEAD_TOO_LARGE || !Buffer.isBuffer(rawPacket)) return undefined;
+  return ORIGIN.exec(rawPacket.toString('latin1'))?.[1];
+}
+
+function fieldLines(fields: readonly string[]): string {
+  let lines = '';
+  for (let index = 0; index < fields.length; index += 2) lines += `${fields[index]}: ${fields[index + 1]}\r\n`;
+  return lines;
+}
+
+/** @param more field lines, each with its end. */
+function answerInTurn(code: ErrorCode, socket: ServerSocket, more: string): void {
   const response = socket._httpMessage;
   if (response?.req.complete === true) {
     // Its close is told when the next answer in the line has its turn.
-    response.once('close', () => answerInTurn(code, socket));
+    response.once('close', () => answerInTurn(code, socket, more));
     return;
   }
   // Half an answer to the broken request itself is on the connection: bytes of ours would end up inside it.
@@ -57,7 +82,7 @@ function answerInTurn(code: ErrorCode, socket: ServerSocket): void {
   endConnection(
     socket,
     `HTTP/1.1 ${status} ${STATUS_TEXT[status]}\r\nContent-Type: ${PROBLEM_CONTENT_TYPE}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${id}\r\nCache-Control: no-store\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${id}\r\nCache-Control: no-store\r\n${more}` +
       `Connection: close\r\n\r\n${body}`,
   );
 }
@@ -66,7 +91,7 @@ function codeOf(
   code: string | undefined,
 ): 'bad_request' | 'request_timeout' | 'headers_too_large' | 'content_too_large' {
   switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
+    case HEAD_TOO_LARGE:
       return 'headers_too_large';
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return 'content_too_large';

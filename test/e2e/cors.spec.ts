@@ -1,5 +1,5 @@
 /** A page in a browser can call the API where, and only where, the configuration says so: the Fetch standard, section 3.2. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { json } from '../support/backend.js';
 import { send, type Answer, type SendOptions } from '../support/http.js';
 import { expectProblem } from '../support/problem.js';
@@ -140,6 +140,70 @@ describe('with a list of origins', () => {
     expect((await call('/files/a', APP, { method: 'OPTIONS' })).status).toBe(200);
     expectProblem(await send(`${gateway.url}/files/a`, { method: 'OPTIONS' }), 'missing_api_key');
     expect(gateway.backend.requests.map(({ method }) => method)).toEqual(['OPTIONS']);
+  });
+});
+
+/** What a page gets whose headers are too large, or that breaks HTTP as no page can; as field names and values. */
+async function answerToUnread(bytes: string): Promise<Record<string, string>> {
+  const text = await gateway.raw(bytes);
+  const [head = ''] = text.split('\r\n\r\n');
+  const [start = '', ...lines] = head.split('\r\n');
+  const fields = lines.map((line) => [
+    line.slice(0, line.indexOf(':')).toLowerCase(),
+    line.slice(line.indexOf(':') + 2),
+  ]);
+  return { ...(Object.fromEntries(fields) as Record<string, string>), status: start.split(' ')[1] ?? '' };
+}
+const tooLarge = (...fields: string[]): string =>
+  `GET /api/v1/customers HTTP/1.1\r\n${['Host: a', ...fields, `X: ${'x'.repeat(20_000)}`].join('\r\n')}\r\n\r\n`;
+
+describe('of an answer to a request that could not be read', () => {
+  afterEach(() => gateway.stop());
+
+  it('pages that are named may read that their headers were too large', async () => {
+    await startWith({ origins: [APP], allowCredentials: true, exposedHeaders: ['X-Request-Id'] });
+    expect(await answerToUnread(tooLarge(`oRiGin: ${APP}`, 'Cookie: a=b'))).toMatchObject({
+      status: '431',
+      vary: 'Origin',
+      'access-control-allow-origin': APP,
+      'access-control-allow-credentials': 'true',
+      'access-control-expose-headers': 'X-Request-Id',
+      'content-type': 'application/problem+json; charset=utf-8',
+    });
+    for (const fields of [[`Origin: ${OTHER}`], [`Origin: ${APP}.evil.example`], [], [`X-Origin: ${APP}`]]) {
+      const answer = await answerToUnread(tooLarge(...fields));
+      expect([answer['status'], answer['vary']]).toEqual(['431', 'Origin']);
+      expect(answer['access-control-allow-origin']).toBeUndefined();
+    }
+    const broken = await answerToUnread(`GET / HTTP/1.1\r\nOrigin: ${APP}\r\nHost: a\r\nA B\r\n\r\n`);
+    expect([broken['status'], broken['access-control-allow-origin']]).toEqual(['400', undefined]);
+  });
+
+  it('every page may where every origin is allowed, and none where nothing is configured', async () => {
+    await startWith({ origins: ['*'] });
+    for (const bytes of [tooLarge(), 'nonsense\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n']) {
+      const answer = await answerToUnread(bytes);
+      expect([answer['access-control-allow-origin'], answer['vary']]).toEqual(['*', undefined]);
+    }
+    await gateway.stop();
+    await startWith(undefined);
+    const answer = await answerToUnread(tooLarge(`Origin: ${APP}`));
+    expect([answer['status'], answer['access-control-allow-origin'], answer['vary']]).toEqual([
+      '431',
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('what is too long and can be read is answered as ever', async () => {
+    await startWith({ origins: [APP] });
+    for (const [path, fields, status] of [
+      [`/customers?x=${'x'.repeat(9_000)}`, [], 414],
+      ['/customers', Array.from({ length: 201 }, (_, index) => [`X-${index}`, '1']).flat(), 431],
+    ] as const) {
+      const answer = await call(path, APP, { headers: [...fields] });
+      expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([status, APP]);
+    }
   });
 });
 
