@@ -12,8 +12,9 @@ const closing = new WeakSet<Socket>();
  * Ends a connection that Node's server has let go of, with what may still be written to it. Whatever comes after that is thrown
  * away, and a client that does not close its side as well is cut: nobody else would ever notice either.
  */
-export function endConnection(socket: Socket, lastBytes = ''): void {
-  socket.end(lastBytes);
+export function endConnection(socket: Socket, lastBytes?: string): void {
+  if (lastBytes === undefined) socket.end();
+  else socket.end(lastBytes);
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
   socket.once('close', () => clearTimeout(timer));

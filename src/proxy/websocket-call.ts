@@ -31,6 +31,8 @@ interface Handshake {
 }
 
 const proxy = createProxyServer({});
+// Whatever becomes of a client's connection comes by here as well, as an error that would end the process if nobody listened.
+proxy.on('error', () => undefined);
 proxy.on('proxyReqWs', (outgoing: unknown, handshake: unknown) =>
   (handshake as Handshake).call.onHandshake(outgoing as ClientRequest),
 );
