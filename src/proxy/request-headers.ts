@@ -73,9 +73,7 @@ export interface ForwardedIdentity {
  * @param rawHeaders as Node received them.
  */
 export function backendRequestHeaders(rawHeaders: readonly string[], identity: ForwardedIdentity): string {
-  const lines = fieldLines(rawHeaders, identity, false);
-  // One look at all of them; the rare one that finds something looks at each.
-  return holdsSecret(lines) ? fieldLines(rawHeaders, identity, true) : lines;
+  return fieldLines(rawHeaders, identity, false);
 }
 
 /** @param looksForSecrets whether a field of the client with a key in its value is left out. */
@@ -103,6 +101,9 @@ function fieldLines(rawHeaders: readonly string[], identity: ForwardedIdentity, 
       index = -2;
     }
   }
+  // One look at all that is the client's; the rare one that finds something looks at each. A look puts the pieces of a text together
+  // in one copy: of the whole it would be made here, and once more when the head is written.
+  if (!looksForSecrets && (holdsSecret(out) || holdsSecret(via))) return fieldLines(rawHeaders, identity, true);
   return `${out}${identityLines(identity)}Via: ${via}${identity.httpVersion} trailgate\r\n`;
 }
 

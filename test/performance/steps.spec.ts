@@ -17,7 +17,7 @@ const LIMITS = {
   'redis-alone': 7_600,
   'redis-gathered': 2_050,
   'quota-fields': 1_000,
-  'request-headers': 2_260,
+  'request-headers': 1_820,
   'answer-parsed': 1_140,
   'response-headers': 630,
   end: 40,
