@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Call } from './call.js';
 import { connectionError } from './errors.js';
+import { keepReadable } from './upload-guard.js';
 
 /** What becomes of what is written. */
 export interface RequestWriterListener {
@@ -26,6 +27,9 @@ export class RequestWriter {
   /** A head that waits, for no longer than a turn of the event loop, for what has arrived of its body. */
   private heldHead = '';
   private saysNone = '';
+  /** The request that was written last has a body. */
+  private isUpload = false;
+  private isGuarded = false;
 
   constructor(
     private readonly fixedLines: string,
@@ -37,19 +41,25 @@ export class RequestWriter {
     socket.on('drain', () => this.body?.resume());
   }
 
-  /** Nothing is left to be sent. */
+  /** Nothing is left to be sent, and nothing has failed to be. */
   get isDone(): boolean {
-    return this.body === undefined;
+    return this.body === undefined && this.socket.writableLength === 0;
   }
 
   write({ method, target, fieldLines, body, bodyBytes }: Call): void {
     const head = `${method} ${target} HTTP/1.1\r\n${this.fixedLines}${fieldLines}`;
+    this.isUpload = body !== null;
     if (body === null) {
       const isLengthTold = !EXPECTS_BODY.has(method) || LENGTH_LINE.test(fieldLines);
       this.socket.write(isLengthTold ? `${head}\r\n` : head + NO_BODY, 'latin1');
       this.listener.onSent();
       return;
     }
+    if (body.destroyed) {
+      this.listener.onFailure(connectionError('TRAILGATE_BODY_LENGTH'));
+      return;
+    }
+    this.guard();
     this.isChunked = bodyBytes < 0;
     this.bytesLeft = bodyBytes;
     this.body = body;
@@ -68,6 +78,17 @@ export class RequestWriter {
     if (body === undefined) return;
     this.letGo(body);
     body.destroy();
+  }
+
+  /** From the first body on: connections that carry none pay nothing for it. */
+  private guard(): void {
+    if (this.isGuarded) return;
+    this.isGuarded = true;
+    keepReadable(
+      this.socket,
+      () => this.isUpload,
+      () => this.stop(),
+    );
   }
 
   private readonly writeHead = (): void => {
