@@ -3,6 +3,7 @@
  * connection (sections 6 and 9). Strict: two readers who could understand a head differently must not both be asked.
  */
 import { protocolError } from './errors.js';
+import { areFieldLines, trimmed } from './fields.js';
 
 /** How the end of a body is found (RFC 9112 section 6.3). */
 export const enum Framing {
@@ -27,13 +28,9 @@ export interface AnswerHead {
 }
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?$/;
-/** Name and colon without space between them, no line that goes on in the next, no byte that is not text. */
-const FIELDS = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
 const LENGTH = /^[0-9]{1,15}$/;
 const TIMEOUT = /(?:^|[ ,])timeout=([0-9]{1,6})(?:$|[ ,;])/i;
 const PROTOCOL = 'HTTP/1.';
-const SPACE = 0x20;
-const TAB = 0x09;
 
 /**
  * @param text of the head in Latin-1, with the end of its last line and without the empty line behind it.
@@ -45,7 +42,7 @@ export function parseAnswerHead(text: string, isHead: boolean): AnswerHead {
   const start = STATUS_LINE.exec(text.slice(0, lineEnd));
   if (start === null) throw protocolError('status line');
   const fieldText = text.slice(lineEnd + 2);
-  if (!FIELDS.test(fieldText)) throw protocolError('field');
+  if (!areFieldLines(fieldText)) throw protocolError('field');
   const isOld = start[1] === '0';
   const fields: string[] = [];
   let length = -1;
@@ -78,7 +75,7 @@ export function parseAnswerHead(text: string, isHead: boolean): AnswerHead {
   const status = Number(start[2]);
   const framing = framingOf(status, isHead, isChunked, length);
   // A 204 whose fields speak of a body may have one all the same, and its bytes would be taken for the next answer.
-  const isMisframed = status === 204 && length > 0;
+  const isMisframed = status === 204 && (length > 0 || isChunked);
   const keepsAlive = framing !== Framing.Close && !isMisframed && persists(connection, isOld);
   return { status, fields, framing, contentLength: length, keepsAlive, keepAliveMs };
 }
@@ -112,17 +109,4 @@ function persists(connection: string, isOld: boolean): boolean {
 
 function isName(name: string, lower: string): boolean {
   return name === lower || name.toLowerCase() === lower;
-}
-
-/** A piece of text without the spaces and tabs around it. */
-function trimmed(text: string, from: number, to: number): string {
-  let start = from;
-  let end = to;
-  while (start < end && isSpace(text.charCodeAt(start))) start++;
-  while (end > start && isSpace(text.charCodeAt(end - 1))) end--;
-  return text.slice(start, end);
-}
-
-function isSpace(code: number): boolean {
-  return code === SPACE || code === TAB;
 }

@@ -28,7 +28,7 @@ export interface Call {
   onText(body: string): void;
   /** A piece of a body, which the receiver may keep. */
   onData(piece: Buffer): void;
-  /** @param trailerText lines behind a chunked body, each with its CRLF; as they were sent. */
+  /** @param trailerText lines behind a chunked body, each with its CRLF; as they were sent, and fields to the letter. */
   onEnd(trailerText: string): void;
   /** The only end where there is no `onEnd`; nothing follows. What the handlers above throw comes back here. */
   onError(error: Error): void;

@@ -1,5 +1,6 @@
 /** A chunked body while it arrives (RFC 9112 section 7.1), and the fields behind it. */
 import { connectionError, protocolError } from './errors.js';
+import { areFieldLines } from './fields.js';
 
 const enum Step {
   Size,
@@ -11,13 +12,14 @@ const enum Step {
 
 /** Size and extensions of a chunk; extensions mean nothing here, and a long line is an attack on whoever reads it. */
 const LONGEST_SIZE_LINE = 256;
-const SIZE_LINE = /^([0-9A-Fa-f]{1,13})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
+const SIZE_LINE =
+  /^([0-9A-Fa-f]{1,13})(?:[ \t]*;[ \t]*[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:[ \t]*=[ \t]*(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/;
 const LARGEST_TRAILERS = 16 * 1024;
 const CR = 0x0d;
 const LF = 0x0a;
 
 export class ChunkedBody {
-  /** The lines behind the last chunk, each with its end; whole once `isDone`. */
+  /** The lines behind the last chunk, each with its end, and fields to the letter; whole once `isDone`. */
   trailerText = '';
   private step = Step.Size;
   private left = 0;
@@ -91,6 +93,7 @@ export class ChunkedBody {
       this.step = Step.Done;
       return;
     }
+    if (!areFieldLines(line)) throw protocolError('field behind a body');
     this.trailerText += line;
     if (this.trailerText.length > LARGEST_TRAILERS) throw connectionError('TRAILGATE_ANSWER_HEAD_TOO_LARGE');
   }

@@ -4,7 +4,10 @@ import { protocolError } from './errors.js';
 /** Fields by name in lower case; several of one name in a list. Names of object members are names like any. */
 export type FieldsByName = Record<string, string | string[] | undefined>;
 
-const LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
+/** Name and colon without space between them, no line that goes on in the next, no byte that is not text. One way to match only. */
+const LINES = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
+const SPACE = 0x20;
+const TAB = 0x09;
 
 /** The values of a name, several joined as RFC 9110 section 5.3 says; undefined: not there. @param lower in lower case. */
 export function fieldValue(fields: readonly string[], lower: string): string | undefined {
@@ -29,14 +32,33 @@ export function fieldsByName(fields: readonly string[]): FieldsByName {
   return byName;
 }
 
+/** Whether a text is lines of fields to the letter (RFC 9112 section 5), each with its CRLF. */
+export function areFieldLines(text: string): boolean {
+  return LINES.test(text);
+}
+
 /** The fields of lines that each end with CRLF. @throws Error `TRAILGATE_BAD_ANSWER`. */
 export function fieldsOfLines(text: string): string[] {
-  return text
-    .split('\r\n')
-    .slice(0, -1)
-    .flatMap((line) => {
-      const match = LINE.exec(line);
-      if (match === null) throw protocolError('field');
-      return [match[1] ?? '', match[2] ?? ''];
-    });
+  if (!areFieldLines(text)) throw protocolError('field');
+  const fields: string[] = [];
+  for (let at = 0; at < text.length;) {
+    const end = text.indexOf('\r\n', at);
+    const colon = text.indexOf(':', at);
+    fields.push(text.slice(at, colon), trimmed(text, colon + 1, end));
+    at = end + 2;
+  }
+  return fields;
+}
+
+/** A piece of text without the spaces and tabs around it. */
+export function trimmed(text: string, from: number, to: number): string {
+  let start = from;
+  let end = to;
+  while (start < end && isSpace(text.charCodeAt(start))) start++;
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isSpace(code: number): boolean {
+  return code === SPACE || code === TAB;
 }

@@ -1,0 +1,57 @@
+/** Fields in their flat form, and those behind a body. */
+import { describe, expect, it } from '@jest/globals';
+import { areFieldLines, fieldsByName, fieldsOfLines, fieldValue } from './fields.js';
+
+describe('the value of a name', () => {
+  it('is found whatever its case, and joined where there are several', () => {
+    expect(fieldValue(['Link', '<a>', 'X', 'y', 'LINK', '<b>', 'link', ''], 'link')).toBe('<a>, <b>, ');
+    expect(fieldValue(['X', 'Link'], 'link')).toBeUndefined();
+    expect(fieldValue([], 'link')).toBeUndefined();
+  });
+
+  it('is a list where there are several; names of members of objects are names like any', () => {
+    const byName = fieldsByName(['A', '1', 'a', '2', 'A', '3', '__proto__', 'x', 'Constructor', 'y']);
+    expect(Object.entries(byName)).toEqual([
+      ['a', ['1', '2', '3']],
+      ['__proto__', 'x'],
+      ['constructor', 'y'],
+    ]);
+    expect(fieldsByName([])['tostring']).toBeUndefined();
+  });
+});
+
+describe('lines of fields', () => {
+  it('are read to the letter, without the space around values', () => {
+    expect(fieldsOfLines('')).toEqual([]);
+    expect(fieldsOfLines('A:b\r\nc: \t d  e \t\r\nF:\r\nG: :\u00e9:\r\n')).toEqual([
+      'A',
+      'b',
+      'c',
+      'd  e',
+      'F',
+      '',
+      'G',
+      ':\u00e9:',
+    ]);
+  });
+
+  it.each(['A\r\n', 'A: b', 'A: b\n', 'A : b\r\n', ' A: b\r\n', 'A: b\r\n c\r\n', 'A: b\rC: d\r\n', ': b\r\n', '\r\n'])(
+    'are refused: %j',
+    (text) => {
+      expect(areFieldLines(text)).toBe(false);
+      expect(() => fieldsOfLines(text)).toThrow('TRAILGATE_BAD_ANSWER');
+    },
+  );
+
+  it('take no time that grows faster than they do', () => {
+    const startedMs = performance.now();
+    for (const value of [`${' '.repeat(16_000)}\x01`, `x${' '.repeat(16_000)}x`, ' '.repeat(16_000)]) {
+      try {
+        fieldsOfLines(`A:${value}\r\n`);
+      } catch {
+        // Refused is as good as read.
+      }
+    }
+    expect(performance.now() - startedMs).toBeLessThan(500);
+  });
+});

@@ -1,0 +1,119 @@
+/** A call on a connection of src/http1 that writes down all it is told, and what breaks the contract of `Call`. */
+import type { Readable } from 'node:stream';
+import type { AnswerHead } from '../../src/http1/answer-head.js';
+import type { Call, Sending } from '../../src/http1/call.js';
+
+export interface RequestOptions {
+  readonly method?: string;
+  readonly target?: string;
+  readonly fieldLines?: string;
+  readonly body?: Readable;
+  readonly bodyBytes?: number;
+}
+
+export class RecordedCall implements Call {
+  readonly method: string;
+  readonly target: string;
+  readonly fieldLines: string;
+  readonly body: Readable | null;
+  readonly bodyBytes: number;
+  sending: Sending | undefined;
+  head: AnswerHead | undefined;
+  trailerText = '';
+  /** Its `code` where it has one. */
+  error: string | undefined;
+  sentTimes = 0;
+  ends = 0;
+  /** What should not have been told: anything after the end, a body before a head, a second end. */
+  readonly breaches: string[] = [];
+  readonly interim: number[] = [];
+  readonly pieces: Buffer[] = [];
+  /** Resolves with its end, however it ends. */
+  readonly over: Promise<this>;
+  /** Called with each event, behind what is written down. */
+  on: (event: 'connection' | 'head' | 'data' | 'end' | 'error') => void = () => {};
+  private resolve!: (call: this) => void;
+
+  constructor({ method = 'GET', target = '/', fieldLines = '', body, bodyBytes = -1 }: RequestOptions = {}) {
+    this.method = method;
+    this.target = target;
+    this.fieldLines = fieldLines;
+    this.body = body ?? null;
+    this.bodyBytes = bodyBytes;
+    this.over = new Promise((resolve) => (this.resolve = resolve));
+  }
+
+  get isOver(): boolean {
+    return this.ends > 0;
+  }
+
+  /** The body so far, in Latin-1. */
+  get text(): string {
+    return Buffer.concat(this.pieces).toString('latin1');
+  }
+
+  /** How it came out, in one word: the status, or the code of the error. */
+  get outcome(): string {
+    return this.error ?? String(this.head?.status);
+  }
+
+  onConnection(sending: Sending): void {
+    this.check('onConnection', false);
+    this.sending = sending;
+    this.on('connection');
+  }
+
+  onSent(): void {
+    this.check('onSent', false);
+    if (++this.sentTimes > 1) this.breaches.push('sent twice');
+  }
+
+  onInterim(head: AnswerHead): void {
+    this.check('onInterim', false);
+    this.interim.push(head.status);
+  }
+
+  onHead(head: AnswerHead): void {
+    this.check('onHead', false);
+    this.head = head;
+    this.on('head');
+  }
+
+  onText(body: string): void {
+    this.check('onText', true);
+    if (this.pieces.length > 0) this.breaches.push('text behind data');
+    this.pieces.push(Buffer.from(body, 'latin1'));
+    this.on('data');
+  }
+
+  onData(piece: Buffer): void {
+    this.check('onData', true);
+    if (piece.length === 0) this.breaches.push('an empty piece');
+    this.pieces.push(piece);
+    this.on('data');
+  }
+
+  onEnd(trailerText: string): void {
+    this.check('onEnd', true);
+    this.trailerText = trailerText;
+    this.end();
+    this.on('end');
+  }
+
+  onError(error: Error): void {
+    if (this.ends > 0) this.breaches.push('onError after the end');
+    this.error = String((error as NodeJS.ErrnoException).code ?? error.message);
+    this.end();
+    this.on('error');
+  }
+
+  private check(what: string, behindHead: boolean): void {
+    if (this.ends > 0) this.breaches.push(`${what} after the end`);
+    if (behindHead !== (this.head !== undefined)) this.breaches.push(`${what} out of order`);
+  }
+
+  private end(): void {
+    this.ends++;
+    this.resolve(this);
+  }
+}
