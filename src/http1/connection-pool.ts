@@ -18,6 +18,11 @@ const EARLIER_THAN_SERVER_MS = 2_000;
 /** However long a server would keep one. */
 const LONGEST_IDLE_MS = 60_000;
 const SWEEP_INTERVAL_MS = 500;
+/**
+ * Sweeps further apart: this process was held up, and what servers did meanwhile to connections that idle has not been read. What is
+ * sent on one that has long been closed is lost, and not every request may be sent twice.
+ */
+const LONGEST_PAUSE_MS = 1_500;
 
 export class ConnectionPool implements ConnectionOwner {
   private readonly open = new Set<Connection>();
@@ -28,6 +33,8 @@ export class ConnectionPool implements ConnectionOwner {
   private connecting = 0;
   private readonly fixedLines: string;
   private sweeper: NodeJS.Timeout | undefined;
+  /** By `performance.now()`; means something while there is a sweeper. */
+  private sweptMs = 0;
   private whenEmpty: (() => void)[] = [];
   private isClosed = false;
 
@@ -62,7 +69,7 @@ export class ConnectionPool implements ConnectionOwner {
   /** Takes no more calls; resolves when those that it has are over. Idle connections are closed at once. */
   async close(): Promise<void> {
     this.isClosed = true;
-    for (const connection of this.idle.splice(0)) connection.destroy(connectionError('TRAILGATE_POOL_CLOSED'));
+    this.closeIdle();
     if (this.open.size > 0 || this.connecting > 0 || this.queue.length > 0) {
       await new Promise<void>((resolve) => void this.whenEmpty.push(resolve));
     }
@@ -90,9 +97,17 @@ export class ConnectionPool implements ConnectionOwner {
       connection.destroy(connectionError('TRAILGATE_POOL_CLOSED'));
       return;
     }
-    connection.idleUntilMs = performance.now() + longest;
+    const nowMs = performance.now();
+    connection.idleUntilMs = nowMs + longest;
     this.idle.push(connection);
-    this.sweeper ??= setInterval(() => this.sweep(), SWEEP_INTERVAL_MS).unref();
+    if (this.sweeper !== undefined) return;
+    this.sweptMs = nowMs;
+    this.sweeper = setInterval(() => this.sweep(), SWEEP_INTERVAL_MS).unref();
+  }
+
+  /** One had been closed before it was used; those that have idled for longer are hardly better, and a retry must not find them. */
+  onStale(): void {
+    this.closeIdle();
   }
 
   onClosed(connection: Connection): void {
@@ -105,6 +120,7 @@ export class ConnectionPool implements ConnectionOwner {
 
   private takeIdle(): Connection | undefined {
     const nowMs = performance.now();
+    if (nowMs - this.sweptMs > LONGEST_PAUSE_MS) this.closeIdle();
     for (let last = this.idle.pop(); last !== undefined; last = this.idle.pop()) {
       if (last.idleUntilMs > nowMs) return last;
       last.destroy(connectionError('TRAILGATE_POOL_CLOSED'));
@@ -126,28 +142,40 @@ export class ConnectionPool implements ConnectionOwner {
     const connection = new Connection(this, this.fixedLines);
     this.open.add(connection);
     this.connecting++;
-    const socket = this.connector.connect(connection.onRead, (error) => {
-      this.connecting--;
-      if (error === undefined) {
-        this.onFree(connection, -1);
-        return;
-      }
-      this.queue.shift()?.onError(error);
-      this.openMore();
-      this.tellWhenEmpty();
-    });
-    connection.attach(socket);
+    try {
+      connection.attach(this.connector.connect(connection.onRead, (error) => this.onConnected(connection, error)));
+    } catch (error) {
+      this.open.delete(connection);
+      this.onConnected(connection, error as Error);
+    }
+  }
+
+  private onConnected(connection: Connection, error: Error | undefined): void {
+    this.connecting--;
+    if (error === undefined) {
+      this.onFree(connection, -1);
+      return;
+    }
+    this.queue.shift()?.onError(error);
+    this.openMore();
+    this.tellWhenEmpty();
   }
 
   /** Closes what has idled for too long. The oldest stand first. */
   private sweep(): void {
     const nowMs = performance.now();
+    if (nowMs - this.sweptMs > LONGEST_PAUSE_MS) this.closeIdle();
+    this.sweptMs = nowMs;
     for (const connection of this.idle.filter(({ idleUntilMs }) => idleUntilMs <= nowMs)) {
       connection.destroy(connectionError('TRAILGATE_POOL_CLOSED'));
     }
     if (this.idle.length > 0) return;
     clearInterval(this.sweeper);
     this.sweeper = undefined;
+  }
+
+  private closeIdle(): void {
+    for (const connection of this.idle.splice(0)) connection.destroy(connectionError('TRAILGATE_POOL_CLOSED'));
   }
 
   private tellWhenEmpty(): void {

@@ -17,6 +17,8 @@ export interface ConnectionOwner {
   /** It can serve another call. `idleMs`: how long it may wait for one, -1: as the pool likes. */
   onFree(connection: Connection, idleMs: number): void;
   onClosed(connection: Connection): void;
+  /** The server had closed one that had served before, when it was used again. Comes before `onClosed`. */
+  onStale(): void;
 }
 
 export class Connection implements Sending {
@@ -32,6 +34,8 @@ export class Connection implements Sending {
   private chunked: ChunkedBody | undefined;
   private isPaused = false;
   private isOver = false;
+  /** It has served a call before the one that it has. */
+  private isUsed = false;
   private readonly writer: RequestWriter;
 
   /** @param fixedLines `Host` and `Connection`, each with its CRLF. */
@@ -49,9 +53,9 @@ export class Connection implements Sending {
   attach(socket: Socket): void {
     this.socket = socket;
     this.writer.attach(socket);
-    socket.on('error', (error) => this.fail(error));
+    socket.on('error', (error) => this.onLost(error));
     socket.on('end', () => this.onEof());
-    socket.on('close', () => this.fail(connectionError('TRAILGATE_BACKEND_CLOSED')));
+    socket.on('close', () => this.onLost(connectionError('TRAILGATE_BACKEND_CLOSED')));
   }
 
   /** Sends a call. False: the call has gone meanwhile, and the connection is as free as before. */
@@ -184,6 +188,7 @@ export class Connection implements Sending {
     this.call = undefined;
     this.head = undefined;
     this.chunked = undefined;
+    this.isUsed = true;
     // Free before the call hears of it: what it does next may be to send another.
     if (isClean && head?.keepsAlive === true && this.writer.isDone) {
       this.readOn();
@@ -202,7 +207,14 @@ export class Connection implements Sending {
   private onEof(): void {
     const { call } = this;
     if (call !== undefined && this.head?.framing === Framing.Close) this.complete(call, '', true);
-    else this.fail(connectionError('TRAILGATE_BACKEND_CLOSED'));
+    else this.onLost(connectionError('TRAILGATE_BACKEND_CLOSED'));
+  }
+
+  /** Its other end, or the way to it, has gone. */
+  private onLost(reason: Error): void {
+    const isUnanswered = this.call !== undefined && this.head === undefined && this.heldHead === '';
+    if (isUnanswered && this.isUsed) this.owner.onStale();
+    this.fail(reason);
   }
 
   private fail(reason: Error): void {

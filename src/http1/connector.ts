@@ -47,6 +47,7 @@ export class Connector {
    * Begins to connect.
    * @param onRead given what is read; false: no more until `resume`.
    * @param connected called once, never before this has returned.
+   * @throws what Node says of options for TLS that it cannot use; `connected` is not called then.
    */
   connect(onRead: (bytes: number, buffer: Buffer) => boolean, connected: Connected): Socket {
     const buffer = this.isSecure ? Buffer.allocUnsafeSlow(TLS_READ_BYTES) : sharedBuffer;
@@ -59,6 +60,8 @@ export class Connector {
       if (isDone) return;
       isDone = true;
       clearTimeout(timer);
+      // Should it be the session that the server stumbled over, the next one does without.
+      if (error !== undefined) this.session = undefined;
       connected(error);
     };
     const timer = setTimeout(
