@@ -11,6 +11,8 @@ export interface RequestOptions {
   readonly bodyBytes?: number;
 }
 
+export type CallListener = (event: 'connection' | 'head' | 'data' | 'end' | 'error', call: RecordedCall) => void;
+
 export class RecordedCall implements Call {
   readonly method: string;
   readonly target: string;
@@ -31,7 +33,7 @@ export class RecordedCall implements Call {
   /** Resolves with its end, however it ends. */
   readonly over: Promise<this>;
   /** Called with each event, behind what is written down. */
-  on: (event: 'connection' | 'head' | 'data' | 'end' | 'error') => void = () => {};
+  on: CallListener = () => {};
   private resolve!: (call: this) => void;
 
   constructor({ method = 'GET', target = '/', fieldLines = '', body, bodyBytes = -1 }: RequestOptions = {}) {
@@ -60,7 +62,7 @@ export class RecordedCall implements Call {
   onConnection(sending: Sending): void {
     this.check('onConnection', false);
     this.sending = sending;
-    this.on('connection');
+    this.on('connection', this);
   }
 
   onSent(): void {
@@ -76,35 +78,35 @@ export class RecordedCall implements Call {
   onHead(head: AnswerHead): void {
     this.check('onHead', false);
     this.head = head;
-    this.on('head');
+    this.on('head', this);
   }
 
   onText(body: string): void {
     this.check('onText', true);
     if (this.pieces.length > 0) this.breaches.push('text behind data');
     this.pieces.push(Buffer.from(body, 'latin1'));
-    this.on('data');
+    this.on('data', this);
   }
 
   onData(piece: Buffer): void {
     this.check('onData', true);
     if (piece.length === 0) this.breaches.push('an empty piece');
     this.pieces.push(piece);
-    this.on('data');
+    this.on('data', this);
   }
 
   onEnd(trailerText: string): void {
     this.check('onEnd', true);
     this.trailerText = trailerText;
     this.end();
-    this.on('end');
+    this.on('end', this);
   }
 
   onError(error: Error): void {
     if (this.ends > 0) this.breaches.push('onError after the end');
     this.error = String((error as NodeJS.ErrnoException).code ?? error.message);
     this.end();
-    this.on('error');
+    this.on('error', this);
   }
 
   private check(what: string, behindHead: boolean): void {

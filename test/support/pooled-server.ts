@@ -1,0 +1,123 @@
+/** A raw server on 127.0.0.1, plain or over TLS, and a pool of connections to it; holds every call to the contract of `Call`. */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type ConnectionOptions, type TlsOptions } from 'node:tls';
+import { ConnectionPool } from '../../src/http1/connection-pool.js';
+import { Connector, type ConnectorOptions } from '../../src/http1/connector.js';
+import { hasOpenssl, makeCertificate } from './certificates.js';
+import { temporaryFolder } from './processes.js';
+import { RecordedCall, type CallListener, type RequestOptions } from './recorded-call.js';
+
+/** For `describe.each`: whether over TLS. */
+export const WAYS: readonly boolean[] = hasOpenssl ? [false, true] : [false];
+
+export interface PoolCounts {
+  readonly open: number;
+  readonly idle: number;
+  readonly connecting: number;
+  readonly queue: number;
+}
+
+let keys: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+
+/** A certificate for `localhost`, one for all tests of a file. */
+export function serverKeys(): { readonly cert: Buffer; readonly key: Buffer } {
+  if (keys === undefined) {
+    const { cert, key } = makeCertificate(temporaryFolder('pooled-server'));
+    keys = { cert: readFileSync(cert), key: readFileSync(key) };
+  }
+  return keys;
+}
+
+export class PooledServer {
+  /** Every connection that it has accepted. */
+  readonly sockets: Socket[] = [];
+  readonly calls: RecordedCall[] = [];
+  tls: ConnectionOptions = {};
+
+  private constructor(
+    readonly server: Server,
+    readonly pool: ConnectionPool,
+    readonly port: number,
+  ) {}
+
+  static async start(
+    isSecure: boolean,
+    onSocket: (socket: Socket, index: number) => void,
+    most = 1,
+    options: Partial<ConnectorOptions> & { readonly idleMs?: number; readonly server?: TlsOptions } = {},
+  ): Promise<PooledServer> {
+    const accept = (socket: Socket): void => {
+      socket.on('error', () => {});
+      onSocket(socket, started.sockets.push(socket) - 1);
+    };
+    const server = isSecure
+      ? createTlsServer({ ...serverKeys(), ...options.server }, accept)
+      : createPlainServer(accept);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const host = `localhost:${port}`;
+    const connector = new Connector({
+      origin: `${isSecure ? 'https' : 'http'}://${host}`,
+      timeoutMs: 2_000,
+      lookup: undefined,
+      tls: () => started.tls,
+      ...options,
+    });
+    const started: PooledServer = new PooledServer(
+      server,
+      new ConnectionPool(connector, { host, most, idleMs: options.idleMs ?? 4_000 }),
+      port,
+    );
+    if (isSecure) started.tls = { ca: serverKeys().cert };
+    return started;
+  }
+
+  /** Sends a call. @param on told of what it is told. */
+  send(options?: RequestOptions, on?: CallListener): RecordedCall {
+    const call = new RecordedCall(options);
+    if (on !== undefined) call.on = on;
+    this.calls.push(call);
+    this.pool.dispatch(call);
+    return call;
+  }
+
+  /** What the pool holds; looked at from outside, because nobody but a test has to know. */
+  get counts(): PoolCounts {
+    const inside = this.pool as unknown as {
+      open: ReadonlySet<unknown>;
+      idle: readonly unknown[];
+      connecting: number;
+      queue: readonly unknown[];
+    };
+    const { open, idle, connecting, queue } = inside;
+    return { open: open.size, idle: idle.length, connecting, queue: queue.length };
+  }
+
+  /** Ends everything; each call has ended once and was told nothing out of order, and nothing is left in the pool. */
+  async stop(): Promise<void> {
+    await this.pool.destroy();
+    for (const socket of this.sockets) socket.destroy();
+    this.server.close();
+    const wrong = this.calls.filter(({ ends, breaches }) => ends !== 1 || breaches.length > 0);
+    if (wrong.length > 0) throw new Error(`calls that were not told right: ${wrong.map(describeCall).join('; ')}`);
+    const left = JSON.stringify(this.counts);
+    if (left !== '{"open":0,"idle":0,"connecting":0,"queue":0}') throw new Error(`left in the pool: ${left}`);
+  }
+}
+
+/** The socket below a call that has one. */
+export function socketOf(call: RecordedCall): Socket {
+  return (call.sending as unknown as { readonly socket: Socket }).socket;
+}
+
+/** Resets a connection, below TLS if need be. */
+export function reset(socket: Socket): void {
+  const { _parent: below } = socket as Socket & { readonly _parent?: Socket | null };
+  (below ?? socket).resetAndDestroy();
+}
+
+const describeCall = ({ outcome, ends, breaches }: RecordedCall): string =>
+  `${outcome}, ended ${ends} times, ${breaches.join(', ')}`;
