@@ -199,9 +199,12 @@ describe('the connection', () => {
 
   it('is closed behind a 204 whose fields speak of a body, which might follow', () => {
     const keeps = (lines: string): boolean => parse(`HTTP/1.1 204 No Content\n${lines}`).keepsAlive;
-    expect(['', 'Content-Length: 0\n', LENGTH, 'Transfer-Encoding: chunked\n'].map(keeps)).toEqual(
-      [true, true, false, false],
-    );
+    expect(['', 'Content-Length: 0\n', LENGTH, 'Transfer-Encoding: chunked\n'].map(keeps)).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
     expect(parse(`HTTP/1.1 304 Not Modified\n${LENGTH}`).keepsAlive).toBe(true);
     expect(parse(`${OK}${LENGTH}`, true).keepsAlive).toBe(true);
   });
