@@ -118,6 +118,12 @@ describe('what a client may not say', () => {
       ...oursOnly,
     ]);
   });
+
+  it('an API key in Via takes that one away, and the others stay', () => {
+    const fields = ['Via', '1.0 first', 'Via', `1.1 tg_live_${'a'.repeat(36)}`, 'Via', '2 second'];
+    const { via: _ours, ...others } = OURS;
+    expect(sent(fields)).toEqual([...Object.entries(others), ['via', '1.0 first, 2 second, 1.1 trailgate']]);
+  });
 });
 
 describe('what Connection names ends here (RFC 9110 section 7.6.1)', () => {
