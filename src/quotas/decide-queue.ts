@@ -1,125 +1,99 @@
 /**
  * Decisions on their way to Redis. Requests that arrive while a call is in flight gather and share the next one; equal requests
  * (same key, same cost) share one decision in it. An idle gateway pays one round trip.
- *
- * A call that nobody got an answer to may have run, or may run yet. It carries the last instant at which it may run, and leaves
- * a marker of what it counted: nothing else is sent until that has been taken back, because its requests were decided elsewhere.
  */
-import { randomBytes } from 'node:crypto';
-import { BATCH_MARKER_MS, batchMarkerKey, SLOT_MARKER_MS, slotMarkerKey, slotTag } from '../redis/keys.js';
+import { slotTag } from '../redis/keys.js';
 import { slotOfTag } from '../redis/slots.js';
-import { limitsText, numbersOf, verdictAt } from './decide-text.js';
+import { DecideCalls, LARGEST_BATCH, type Asker } from './decide-calls.js';
+import { verdictAt } from './decide-text.js';
 import { Group, type Settling } from './gathering.js';
-import { UNDO_LUA } from './outage-scripts.js';
 import type { QuotaDecision, QuotaSubject } from './policies.js';
 import type { RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
-import { Script } from './redis-script.js';
-import { DECIDE_ANSWERS, DECIDE_LUA } from './scripts.js';
+import { DECIDE_ANSWERS } from './scripts.js';
 
-/** Most groups in one script call: bounds how long Redis is busy with it (about a millisecond). */
-const LARGEST_BATCH = 256;
 /** How often a counter may turn out to be missing again right after it was seeded. */
 const SEED_ATTEMPTS = 2;
-/** How long after it was sent a call may still run: longer than anybody waits, shorter than the breaker's first pause and that. */
-const LATEST_RUN_MS = 100;
-/** Redis's clock was set back and says that a call from long ago may still run: believed for this long. */
-const LONGEST_WAIT_MS = 10_000;
-/** How often the marker's life is renewed. */
-const MARKER_RENEWAL_MS = 60_000;
 
-const DECIDE = new Script(DECIDE_LUA);
-const UNDO = new Script(UNDO_LUA);
-
-/** A call without an answer. */
-interface Unanswered {
-  readonly number: number;
-  readonly keys: readonly string[];
-  /** Cost and month label of each group in turn. */
-  readonly costs: readonly number[];
-  /** Redis's time. */
-  readonly latestMs: number;
-  /** By `performance.now()`. */
-  readonly sentMs: number;
-}
-
-export class DecideQueue {
+export class DecideQueue implements Asker {
   private pending: Group[] = [];
   /** Accounts whose counters are being created, with how many groups wait for that; and what waits behind those. */
   private readonly seeding = new Map<string, number>();
   private held: Group[] = [];
-  private inFlight = false;
-  private unanswered: Unanswered[] = [];
-  private readonly nodeId = randomBytes(9).toString('base64url');
-  private readonly marker = batchMarkerKey(this.nodeId);
-  private markerRenewedMs = -Infinity;
-  private batches = 0;
+  /** Batches whose end nobody has been told yet. */
+  private inFlight = 0;
+  private readonly calls: DecideCalls;
 
   constructor(
-    private readonly calls: RedisCalls,
-    private readonly redisClock: RedisClock,
+    calls: RedisCalls,
+    redisClock: RedisClock,
     /** Creates the counters of a group from the database. */
     private readonly seed: (group: Group) => Promise<void>,
     private readonly settling: Settling,
     /** In a Cluster a call concerns one slot: what has gathered goes out as one call for each, side by side. */
     private readonly isCluster: boolean,
-  ) {}
+  ) {
+    this.calls = new DecideCalls(calls, redisClock, this, isCluster);
+  }
 
   decide(subject: QuotaSubject, cost: number): Promise<QuotaDecision> {
     return new Promise((resolve, reject) => {
-      this.groupFor(subject, cost).add(resolve, reject);
-      if (!this.inFlight) void this.send();
+      const open = subject.gathering as Group | undefined;
+      if (open?.cost === cost) {
+        open.add(resolve, reject);
+      } else {
+        const group = new Group(subject, cost, resolve, reject);
+        subject.gathering = group;
+        this.pending.push(group);
+      }
+      if (this.inFlight === 0) this.send();
     });
   }
 
   /** Whether there are calls of which nobody knows whether they counted. */
   get isUnsure(): boolean {
-    return this.unanswered.length > 0;
+    return this.calls.isUnsure;
   }
 
-  /**
-   * Takes back what calls counted whose answers nobody got. Resolves to false while one of them may still run; rejects when Redis
-   * does not answer. Asked again, it takes back nothing twice.
-   */
-  async takeBackUnanswered(): Promise<boolean> {
-    for (const call of this.unanswered) {
-      const latestMs = performance.now() - call.sentMs > LONGEST_WAIT_MS ? 0 : call.latestMs;
-      const outcome = await this.calls.run(UNDO, call.keys, [call.number, latestMs, ...call.costs]);
-      if (outcome === -1) return false;
-      this.unanswered = this.unanswered.filter((other) => other !== call);
-    }
-    return true;
+  /** As `DecideCalls.takeBackUnanswered`. */
+  takeBackUnanswered(): Promise<boolean> {
+    return this.calls.takeBackUnanswered();
   }
 
-  private groupFor(subject: QuotaSubject, cost: number): Group {
-    const open = subject.gathering as Group | undefined;
-    if (open?.cost === cost) return open;
-    const group = new Group(subject, cost);
-    subject.gathering = group;
-    this.pending.push(group);
-    return group;
-  }
-
-  /** Sends what has gathered, and again until nothing waits. */
-  private async send(): Promise<void> {
-    this.inFlight = true;
-    while (this.pending.length > 0) {
+  /** Sends what has gathered, when nothing is in flight. */
+  private send(): void {
+    while (this.inFlight === 0 && this.pending.length > 0) {
       const batch = this.seeding.size === 0 ? this.takeBatch() : this.takeBatch().filter((group) => !this.holds(group));
       if (batch.length === 0) continue;
-      if (this.isCluster) await Promise.all(bySlot(batch).map((part) => this.decideBatch(part)));
-      else await this.decideBatch(batch);
+      const parts = this.isCluster ? bySlot(batch) : [batch];
+      // Before the first of them: one may end at once, and what gathers then is for the next round.
+      this.inFlight = parts.length;
+      for (const part of parts) this.calls.ask(part);
     }
-    this.inFlight = false;
   }
 
-  /** Never rejects. */
-  private async decideBatch(batch: readonly Group[]): Promise<void> {
+  answered(batch: readonly Group[], answer: Float64Array): void {
     try {
-      this.settle(batch, await this.ask(batch));
+      this.settle(batch, answer);
     } catch (error) {
-      // Whoever gathered meanwhile would wait for the same deadline again.
-      for (const group of [...batch, ...this.takeAll()]) group.fail(error, this.settling);
+      this.failAll(batch, error);
     }
+    this.ended();
+  }
+
+  failed(batch: readonly Group[], error: unknown): void {
+    this.failAll(batch, error);
+    this.ended();
+  }
+
+  private ended(): void {
+    this.inFlight -= 1;
+    this.send();
+  }
+
+  /** Whoever gathered meanwhile would wait for the same deadline again. */
+  private failAll(batch: readonly Group[], error: unknown): void {
+    for (const group of [...batch, ...this.takeAll()]) group.fail(error, this.settling);
   }
 
   /** Puts a group aside whose account is being seeded, for as long as that takes. */
@@ -143,54 +117,9 @@ export class DecideQueue {
     return batch;
   }
 
-  /** One call; a second one where the first came too late, because Redis's clock was known wrong or the way was slow. */
-  private async ask(batch: readonly Group[]): Promise<number[]> {
-    if (this.isUnsure) throw new Error('an earlier call has not been answered');
-    const keys: string[] = [];
-    const texts: string[] = [];
-    const nowMs = this.redisClock.now();
-    for (const group of batch) {
-      const { subject, cost, size } = group;
-      group.period = subject.calendar.at(nowMs);
-      keys.push(subject.accountCounterKey, subject.keyCounterKey);
-      texts.push(`${cost} ${size} ${limitsText(subject, group.period)}`);
-    }
-    keys.push(this.isCluster ? slotMarkerKey(batch[0]!.subject.accountId, this.nodeId) : this.marker);
-    const first = await this.run(batch, keys, texts);
-    const answer = first.length > 1 ? first : await this.run(batch, keys, texts);
-    if (answer.length === 1) throw new Error('Redis ran the call too late');
-    return answer;
-  }
-
-  private async run(batch: readonly Group[], keys: readonly string[], texts: readonly string[]): Promise<number[]> {
-    const sentMs = performance.now();
-    const number = ++this.batches;
-    const latestMs = this.redisClock.instantAfter(sentMs, LATEST_RUN_MS);
-    let answer: number[];
-    try {
-      answer = numbersOf(
-        (await this.calls.run(DECIDE, keys, [...texts, latestMs, number, this.renewal(sentMs)])) as string,
-      );
-    } catch (error) {
-      const costs = batch.flatMap(({ cost, period }) => [cost, period.label]);
-      this.unanswered.push({ number, keys, costs, latestMs, sentMs });
-      throw error;
-    }
-    this.redisClock.heard(answer[0] ?? 0, sentMs, performance.now());
-    return answer;
-  }
-
-  /** How long the marker lives; below zero: only where it is new, because it was renewed lately. */
-  private renewal(nowMs: number): number {
-    if (this.isCluster) return SLOT_MARKER_MS;
-    if (nowMs - this.markerRenewedMs < MARKER_RENEWAL_MS) return -BATCH_MARKER_MS;
-    this.markerRenewedMs = nowMs;
-    return BATCH_MARKER_MS;
-  }
-
-  /** Hands every waiting request its decision. */
-  private settle(batch: readonly Group[], answer: readonly number[]): void {
-    const nowMs = answer[0] ?? this.redisClock.now();
+  /** Gives every waiting request its decision. */
+  private settle(batch: readonly Group[], answer: Float64Array): void {
+    const nowMs = answer[0]!;
     let at = 1;
     for (const group of batch) {
       if (answer[at] === -1) void this.seedAndAskAgain(group);
@@ -217,7 +146,7 @@ export class DecideQueue {
     // Those that came first are decided first: what a burst finds must not depend on when its counters were created.
     this.pending.unshift(...this.held.toSorted((one, other) => one.order - other.order));
     this.held = [];
-    if (!this.inFlight) void this.send();
+    this.send();
   }
 }
 

@@ -1,6 +1,8 @@
 /** The one text each way in which a batch of decisions travels to Redis and back; see `DECIDE_LUA`. */
 import { COUNTER_GRACE_MS } from '../redis/keys.js';
+import { bulkText } from '../redis/script-command.js';
 import type { GroupVerdict } from './decision.js';
+import type { Group } from './gathering.js';
 import type { MonthPeriod } from './month-period.js';
 import type { QuotaSubject } from './policies.js';
 
@@ -8,8 +10,21 @@ const SPACE = 0x20;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 
+/** The counters of a subject as a call names them; kept on the subject. */
+export function keysText(subject: QuotaSubject): string {
+  if (subject.keysText === '') subject.keysText = bulkText(subject.accountCounterKey) + bulkText(subject.keyCounterKey);
+  return subject.keysText;
+}
+
+/** What a call asks about groups: a line for each. */
+export function groupsText(batch: readonly Group[]): string {
+  let text = '';
+  for (const { subject, cost, size, period } of batch) text += `${cost} ${size} ${limitsText(subject, period)}\n`;
+  return text;
+}
+
 /** The part of a group's text that changes with the plan and the month only; kept on the subject. */
-export function limitsText(subject: QuotaSubject, period: MonthPeriod): string {
+function limitsText(subject: QuotaSubject, period: MonthPeriod): string {
   if (subject.limitsTextPeriod !== period.label) {
     const { accountMinute, keyMinute, accountMonth, keyMonth } = subject.limits;
     const limits = [accountMinute, keyMinute, accountMonth, keyMonth].map((limit) => (limit === Infinity ? -1 : limit));
@@ -19,43 +34,47 @@ export function limitsText(subject: QuotaSubject, period: MonthPeriod): string {
   return subject.limitsText;
 }
 
-/** Whole numbers with single spaces between them. */
-export function numbersOf(text: string): number[] {
-  const numbers: number[] = [];
+/**
+ * Reads whole numbers with single spaces between them. From the bytes: a text of them would only be made to be read once.
+ * @param into takes them, from its beginning
+ * @returns how many they are
+ */
+export function readNumbers(bytes: Uint8Array, into: Float64Array): number {
+  let count = 0;
   let value = 0;
   let sign = 1;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code === SPACE) {
-      numbers.push(sign * value);
+  for (let index = 0; index < bytes.length; index++) {
+    const code = bytes[index]!;
+    if (code >= ZERO) {
+      value = value * 10 + (code - ZERO);
+    } else if (code === SPACE) {
+      into[count++] = sign * value;
       value = 0;
       sign = 1;
     } else if (code === MINUS) {
       sign = -1;
-    } else {
-      value = value * 10 + (code - ZERO);
     }
   }
-  numbers.push(sign * value);
-  return numbers;
+  into[count++] = sign * value;
+  return count;
 }
 
 /** The verdict on the group whose numbers begin at `at`. */
-export function verdictAt(answer: readonly number[], at: number, nowMs: number, period: MonthPeriod): GroupVerdict {
+export function verdictAt(answer: Float64Array, at: number, nowMs: number, period: MonthPeriod): GroupVerdict {
   return {
     source: 'store',
     nowMs,
     period,
-    admitted: answer[at] ?? 0,
+    admitted: answer[at]!,
     before: {
-      accountMinute: answer[at + 1] ?? 0,
-      keyMinute: answer[at + 2] ?? 0,
-      accountMonth: answer[at + 3] ?? 0,
-      keyMonth: answer[at + 4] ?? 0,
+      accountMinute: answer[at + 1]!,
+      keyMinute: answer[at + 2]!,
+      accountMonth: answer[at + 3]!,
+      keyMonth: answer[at + 4]!,
     },
-    accountOldest: answer[at + 5] ?? 0,
-    keyOldest: answer[at + 6] ?? 0,
-    accountFreedAt: answer[at + 7] ?? 0,
-    keyFreedAt: answer[at + 8] ?? 0,
+    accountOldest: answer[at + 5]!,
+    keyOldest: answer[at + 6]!,
+    accountFreedAt: answer[at + 7]!,
+    keyFreedAt: answer[at + 8]!,
   };
 }

@@ -17,51 +17,65 @@ export const PLAIN_SETTLING: Settling = {
   },
 };
 
+type Resolve = (decision: QuotaDecision | Promise<QuotaDecision>) => void;
+type Reject = (error: unknown) => void;
+
+const NO_PERIOD: MonthPeriod = { label: 0, startMs: 0, endMs: 0 };
+
 let groups = 0;
 
 /** Equal requests that wait for one decision. */
 export class Group {
-  /** Resolve and reject of each, in turn. */
-  readonly waiting: ((answer: never) => void)[] = [];
+  /** How many they are. */
+  size = 1;
+  /** Resolve and reject of each but the first, in turn. Most groups are of one request, and a list takes more than all the rest of it. */
+  private others: (Resolve | Reject)[] | undefined;
   seeded = 0;
   /** Grows from group to group. */
   readonly order = ++groups;
   /** The month that it is asked about; set when it is sent. */
-  period: MonthPeriod = { label: 0, startMs: 0, endMs: 0 };
+  period = NO_PERIOD;
   /** Before the first of them: the subject's own moves on while they wait. */
   readonly startsFrom: MonthStart | undefined;
 
   constructor(
     readonly subject: QuotaSubject,
     readonly cost: number,
+    private readonly resolveFirst: Resolve,
+    private readonly rejectFirst: Reject,
   ) {
     this.startsFrom = subject.startsFrom;
   }
 
-  get size(): number {
-    return this.waiting.length / 2;
-  }
-
-  add(resolve: (decision: QuotaDecision) => void, reject: (error: unknown) => void): void {
-    this.waiting.push(resolve, reject);
+  add(resolve: Resolve, reject: Reject): void {
+    this.size += 1;
+    this.others ??= [];
+    this.others.push(resolve, reject);
   }
 
   resolve(verdict: GroupVerdict, settling: Settling): void {
+    const { subject, cost } = this;
     for (let position = 0; position < this.size; position++) {
-      const resolve = this.waiting[position * 2] as (decision: QuotaDecision) => void;
-      resolve(settling.made(this.subject, decisionFor(this.subject, this.cost, verdict, position)));
+      this.resolveOf(position)(settling.made(subject, decisionFor(subject, cost, verdict, position)));
     }
   }
 
   /** Each of them gets what takes the place of a decision; where nothing does, the error. */
   fail(error: unknown, settling: Settling): void {
-    for (let index = 0; index < this.waiting.length; index += 2) {
-      const resolve = this.waiting[index] as (decision: QuotaDecision | Promise<QuotaDecision>) => void;
+    for (let position = 0; position < this.size; position++) {
       try {
-        resolve(settling.failed(this.subject, this.cost, error));
+        this.resolveOf(position)(settling.failed(this.subject, this.cost, error));
       } catch (instead) {
-        (this.waiting[index + 1] as (error: unknown) => void)(instead);
+        this.rejectOf(position)(instead);
       }
     }
+  }
+
+  private resolveOf(position: number): Resolve {
+    return position === 0 ? this.resolveFirst : (this.others?.[position * 2 - 2] as Resolve);
+  }
+
+  private rejectOf(position: number): Reject {
+    return position === 0 ? this.rejectFirst : (this.others?.[position * 2 - 1] as Reject);
   }
 }

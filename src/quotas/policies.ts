@@ -62,6 +62,8 @@ export class QuotaSubject {
   /** `RateLimit-Policy` of this subject, and the period that it was written for. */
   policyField = '';
   policyFieldPeriod = 0;
+  /** Its counters as a call to Redis names them. */
+  keysText = '';
   /** The limits as the script in Redis reads them, and the period that they were written for. */
   limitsText = '';
   limitsTextPeriod = 0;

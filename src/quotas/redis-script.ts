@@ -1,11 +1,12 @@
 /** A Lua script that is sent by its hash, and whole when the server does not know it (a restart, a failover). */
 import { hash } from 'node:crypto';
 import type { RedisClient } from '../redis/connect.js';
+import type { ScriptSource } from '../redis/script-command.js';
 
-export class Script {
-  private readonly sha: string;
+export class Script implements ScriptSource {
+  readonly sha: string;
 
-  constructor(private readonly source: string) {
+  constructor(readonly source: string) {
     this.sha = hash('sha1', source);
   }
 

@@ -95,30 +95,29 @@ end
 export const DECIDE_ANSWERS = 9;
 
 /**
- * Decides groups of equal requests. KEYS: account counter, key counter, for each group; the node's batch marker. ARGV: one text for
- * each group, numbers with spaces between them: cost, how many requests, limits (account minute, key minute, account month, key
- * month; -1 is none), month label, time to live (ms, absolute); then the last instant (ms) at which this may still run, the batch's
- * number, how long the marker lives (ms; below zero: only where it is new). Answer: one text, numbers with spaces between them: time in ms, then for each group admitted (-1: a
- * counter is missing and must be seeded first), used before in the same order as the limits, oldest bucket of account and
- * key, second from which one more fits for account and key (0: it fits). Only the time where it came too late: then nothing was
- * counted. One text each way, because a client spends more on a hundred small values than Redis does on taking one text apart.
+ * Decides groups of equal requests. KEYS: account counter, key counter, for each group; the node's batch marker. ARGV: the last
+ * instant (ms) at which this may still run; the batch's number; how long the marker lives (ms; below zero: only where it is new); then
+ * one text with a line for each group, numbers with spaces between them: cost, how many requests, limits (account minute, key minute,
+ * account month, key month; -1 is none), month label, time to live (ms, absolute). Answer: one text, numbers with spaces between them:
+ * time in ms, then for each group admitted (-1: a counter is missing and must be seeded first), used before in the same order as the
+ * limits, oldest bucket of account and key, second from which one more fits for account and key (0: it fits). Only the time where it
+ * came too late: then nothing was counted. One text each way, because a client spends more on a hundred small values than Redis does
+ * on taking one text apart.
  *
  * What was counted stands in the marker (number, second, admitted of each group) by the same step: a node that got no answer asks
  * with `UNDO_LUA`.
  */
 export const DECIDE_LUA = `${WINDOW_LUA}
-local GROUP = '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$'
+local GROUPS = '(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)\\n'
 local time = redis.call('TIME')
 local now = tonumber(time[1])
 local nowMs = now * 1000 + math.floor(tonumber(time[2]) / 1000)
 local out = {string.format('%d', nowMs)}
-local groups = (#KEYS - 1) / 2
-if nowMs > tonumber(ARGV[groups + 1]) then return out[1] end
-local marker, counted = {ARGV[groups + 2], now}, false
+if nowMs > tonumber(ARGV[1]) then return out[1] end
+local marker, counted = {ARGV[2], now}, false
 
-local function decide(a, k, text)
+local function decide(a, k, cost, wanted, amin, kmin, amon, kmon, period, expireAt)
   if not a or not k then return '-1 0 0 0 0 0 0 0 0', 0 end
-  local cost, wanted, amin, kmin, amon, kmon, period, expireAt = string.match(text, GROUP)
   cost, wanted, period = tonumber(cost), tonumber(wanted), tonumber(period)
   amin, kmin, amon, kmon = tonumber(amin), tonumber(kmin), tonumber(amon), tonumber(kmon)
   local rolled = a[5] < period or k[5] < period
@@ -150,11 +149,14 @@ local function decide(a, k, text)
   return string.format('%d %d %d %d %d %d %d %d %d', admitted, asum, ksum, aused, kused, a[4], k[4], afreed, kfreed), admitted
 end
 
-for g = 1, groups do
-  out[g + 1], marker[g + 2] = decide(load(KEYS[g * 2 - 1], now), load(KEYS[g * 2], now), ARGV[g])
+local g = 1
+for cost, wanted, amin, kmin, amon, kmon, period, expireAt in string.gmatch(ARGV[4], GROUPS) do
+  local a, k = load(KEYS[g * 2 - 1], now), load(KEYS[g * 2], now)
+  out[g + 1], marker[g + 2] = decide(a, k, cost, wanted, amin, kmin, amon, kmon, period, expireAt)
+  g = g + 1
 end
 if counted then
-  local ttl = tonumber(ARGV[groups + 3])
+  local ttl = tonumber(ARGV[3])
   local isNew = redis.call('HSET', KEYS[#KEYS], 'b', table.concat(marker, ' ')) == 1
   if ttl > 0 or isNew then redis.call('PEXPIRE', KEYS[#KEYS], math.abs(ttl)) end
 end

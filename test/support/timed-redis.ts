@@ -5,6 +5,7 @@ import type { MonthSource } from '../../src/quotas/counter-store.js';
 import { PLAIN_SETTLING } from '../../src/quotas/gathering.js';
 import { RedisCounters } from '../../src/quotas/redis-counters.js';
 import { connectRedis, redisReady, type RedisClient } from '../../src/redis/connect.js';
+import { plainText, ScriptCommand } from '../../src/redis/script-command.js';
 import type { ClusterGroup } from './redis-groups.js';
 import { sharedRedisUrl } from './redis.js';
 
@@ -27,14 +28,29 @@ export function withTimeArgument(script: string): string {
 /** The client, but that scripts run whole and by `clock`. Nothing else of it may be used by what is tested. */
 export function timedClient(client: RedisClient, clock: Clock): Redis {
   const scripts = new Map<string, string>();
+  const exchanged = (script: string): string => {
+    let timed = scripts.get(script);
+    if (timed === undefined) scripts.set(script, (timed = withTimeArgument(script)));
+    return timed;
+  };
   const timed = {
     isCluster: client.isCluster,
     // As a server that does not know the script: the caller then sends it whole.
     evalsha: () => Promise.reject(new Error('NOSCRIPT')),
-    eval: (script: string, keyCount: number, ...rest: (string | number)[]) => {
-      let exchanged = scripts.get(script);
-      if (exchanged === undefined) scripts.set(script, (exchanged = withTimeArgument(script)));
-      return client.eval(exchanged, keyCount, ...rest, clock.now());
+    eval: (script: string, keyCount: number, ...rest: (string | number)[]) =>
+      client.eval(exchanged(script), keyCount, ...rest, clock.now()),
+    sendCommand: ({ call }: ScriptCommand) => {
+      const { script, keyCount, argumentCount, text, slot } = call;
+      const written = {
+        script: { source: exchanged(script.source), sha: script.sha },
+        keyCount,
+        argumentCount: argumentCount + 1,
+        text: text + plainText(String(clock.now())),
+        slot,
+        answered: (answer: unknown) => call.answered(answer),
+        failed: (error: Error) => call.failed(error),
+      };
+      return client.sendCommand(new ScriptCommand(written, true, client));
     },
   };
   return timed as unknown as Redis;
