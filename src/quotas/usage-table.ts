@@ -2,7 +2,7 @@
  * Usage and month counts in the database: a batch is written as a whole and once, however often it is sent. Rows of requests in
  * flight belong to the process that serves them, so that those of one that has died can be told from the others.
  */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { DatabaseHandle } from '../database/connect.js';
 import { jsonRows, type JsonColumn } from '../database/json-rows.js';
 import type { Tables } from '../database/schema.js';
@@ -170,20 +170,30 @@ export class UsageTable {
   private async addUsage(trx: Transaction<Tables>, rows: readonly UsageChange[], nowMs: number): Promise<void> {
     await sql`
       insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
-      select account_id, day, api_key_id, operation, period, outcome, sum(requests), sum(cost), cast(${nowMs} as bigint)
-      from ${jsonRows(this.kind, USAGE_COLUMNS, rows.map(valuesOf), 'changed')} where true
-      group by account_id, day, api_key_id, operation, period, outcome
-      order by account_id, day, api_key_id, operation, period, outcome
+      select account_id, day, api_key_id, operation, period, outcome, requests, cost, cast(${nowMs} as bigint)
+      from ${this.changes(rows)} where true
       ${ADD_USAGE}
     `.execute(trx);
+  }
+
+  /**
+   * Changes as a table. PostgreSQL takes no row twice in a statement (two subjects of one key), and needs one order of them for all
+   * processes, or those would wait for each other; SQLite is spared both.
+   */
+  private changes(rows: readonly UsageChange[]): RawBuilder<unknown> {
+    const changed = jsonRows(this.kind, USAGE_COLUMNS, rows.map(valuesOf), 'changed');
+    if (this.kind === 'sqlite') return changed;
+    const columns = sql.join(KEY_COLUMNS.map(({ name }) => sql.ref(name)));
+    return sql`(
+      select ${columns}, sum(requests) as requests, sum(cost) as cost from ${changed} group by ${columns} order by ${columns}
+    ) as summed`;
   }
 
   private async addInFlight(trx: Transaction<Tables>, node: string, rows: readonly UsageChange[]): Promise<void> {
     await sql`
       insert into usage_in_flight (node, account_id, day, api_key_id, operation, period, requests, cost)
-      select cast(${node} as text), account_id, day, api_key_id, operation, period, sum(requests), sum(cost)
-      from ${jsonRows(this.kind, USAGE_COLUMNS, rows.map(valuesOf), 'changed')} where true
-      group by account_id, day, api_key_id, operation, period
+      select cast(${node} as text), account_id, day, api_key_id, operation, period, requests, cost
+      from ${this.changes(rows)} where true
       on conflict (node, account_id, day, api_key_id, operation, period) do update set
         requests = usage_in_flight.requests + excluded.requests,
         cost = usage_in_flight.cost + excluded.cost

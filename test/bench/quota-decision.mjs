@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util';
 import { commit, machineFacts } from './machine.mjs';
 import { cleanUpOnExit, stopAll } from './processes.mjs';
+import { measureFlush } from './quota-flush.mjs';
 import { measureProcess } from './quota-process.mjs';
 import { late } from './quota-parts.mjs';
 import { measureRedis } from './quota-redis.mjs';
@@ -58,7 +59,11 @@ if (options.help) {
   if (!options['no-build']) buildTrailgate();
   const head = caption(machineFacts());
   try {
-    const rows = [...(await measureProcess(options.keys)), ...(await measureRedis(options.accounts))];
+    const rows = [
+      ...(await measureProcess(options.keys)),
+      ...(await measureFlush()),
+      ...(await measureRedis(options.accounts)),
+    ];
     const warning = `\n\n> ${late.decisions} decisions were late and asked again: other work was in the way; do not trust the times.`;
     const text = `${head}\n\n${table(rows)}${late.decisions === 0 ? '' : warning}`;
     console.log(`\n${text}`);

@@ -7,7 +7,11 @@ const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', fi
 const { openDatabase } = await dist('database/connect.js');
 const { systemClock } = await dist('clock.js');
 const { calendarOf } = await dist('quotas/month-period.js');
+const { MonthLedger } = await dist('quotas/month-ledger.js');
 const { QuotaSubject } = await dist('quotas/policies.js');
+const { UsageFlush } = await dist('quotas/usage-flush.js');
+const { UsageRecorder } = await dist('quotas/usage-recorder.js');
+const { UsageTable } = await dist('quotas/usage-table.js');
 export const { openProcessQuotas, openRedisQuotas } = await dist('quotas/open-quotas.js');
 export const { accountCounterKey, apiKeyCounterKey } = await dist('redis/keys.js');
 
@@ -28,6 +32,15 @@ export const late = { decisions: 0 };
 export async function openParts(dataDir) {
   const database = await openDatabase({ dataDir });
   return { database, parts: { db: database.db, kind: database.kind, clock: systemClock, log: LOG } };
+}
+
+/** What brings usage and month counts to the database, as it stands beside counters in Redis. */
+export function quotaPieces({ db, kind, clock, log }) {
+  const isShared = true;
+  const ledger = new MonthLedger(db, clock);
+  const recorder = new UsageRecorder(clock);
+  const flush = new UsageFlush(new UsageTable(db, kind, isShared), ledger, recorder, clock, log, { isShared });
+  return { ledger, recorder, flush, clock, operation: { id: 'list_customers', index: 0 } };
 }
 
 /** The subject of the key at `index` of an account. A plan with all four windows. */

@@ -1,0 +1,101 @@
+/**
+ * What a flush of usage and month counts costs: CPU time of the thread that SQLite lives in and of the main thread, for 1,000 keys of
+ * 100 accounts that have all been used since the last one, some of their requests still in flight.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { median, openParts, quotaPieces, subjectsOf } from './quota-parts.mjs';
+import { temporaryFolder } from './processes.mjs';
+
+const ACCOUNTS = 100;
+const KEYS_EACH = 10;
+const REQUESTS_OF_A_KEY = 50;
+/** Requests that have not ended when the flush comes. */
+const IN_FLIGHT = 64;
+const FLUSHES = 60;
+/** What is compiled on the way has been by then. */
+const WARM_UP_FLUSHES = 10;
+const MONTH_COUNTS = { keyMinute: 0, accountMinute: 0 };
+
+/** @returns rows of the table. */
+export async function measureFlush() {
+  console.error('flush of usage and month counts');
+  const { database, parts } = await openParts(temporaryFolder());
+  const pieces = quotaPieces(parts);
+  const subjects = subjectsOf(ACCOUNTS, KEYS_EACH);
+  const worker = threadNamed('sqlite');
+  const onMain = [];
+  const onWorker = [];
+  let open = [];
+  for (let flush = 0; flush < WARM_UP_FLUSHES + FLUSHES; flush++) {
+    open = use(pieces, subjects, open);
+    const workerBefore = cpuMicroseconds(worker);
+    const mainBefore = process.threadCpuUsage();
+    await pieces.flush.flush();
+    const { user, system } = process.threadCpuUsage(mainBefore);
+    if (flush < WARM_UP_FLUSHES) continue;
+    onMain.push(user + system);
+    onWorker.push(cpuMicroseconds(worker) - workerBefore);
+  }
+  await checkWritten(database, (WARM_UP_FLUSHES + FLUSHES) * REQUESTS_OF_A_KEY * subjects.length);
+  await database.close();
+  const what = `flush of ${subjects.length.toLocaleString('en')} keys of ${ACCOUNTS} accounts`;
+  return [
+    { what: `${what}: SQLite's thread, lowest (median)`, figure: milliseconds(onWorker) },
+    { what: `${what}: main thread, lowest (median)`, figure: milliseconds(onMain) },
+  ];
+}
+
+/** What the request path notes. @param open requests of the last turn, which end now. @returns those that have not ended. */
+function use({ ledger, recorder, operation, clock }, subjects, open) {
+  for (const request of open) recorder.end(request, 0);
+  const left = [];
+  for (const [index, subject] of subjects.entries()) {
+    const nowMs = clock.now();
+    const period = subject.calendar.at(nowMs);
+    const { keyMonth = 0 } = subject.lastSeen ?? {};
+    const used = {
+      ...MONTH_COUNTS,
+      keyMonth: keyMonth + REQUESTS_OF_A_KEY,
+      accountMonth: (keyMonth + REQUESTS_OF_A_KEY) * KEYS_EACH,
+    };
+    Object.assign(subject, { lastSeen: used, lastSeenAtMs: nowMs, lastSeenMonth: period.label });
+    const decision = { admitted: true, source: 'store', cost: 1, nowMs, period, used };
+    for (let made = 0; made < REQUESTS_OF_A_KEY; made++) {
+      const request = { usage: undefined, usageCost: 0, usageOutcome: 8, usageTakenBack: false };
+      recorder.begin(request, subject, operation, decision);
+      if (made === 0 && index % Math.floor(subjects.length / IN_FLIGHT) === 0) left.push(request);
+      else recorder.end(request, 0);
+    }
+    ledger.note(subject, decision);
+  }
+  return left;
+}
+
+async function checkWritten({ db }, requests) {
+  let counted = 0;
+  for (const table of ['usage_daily', 'usage_in_flight']) {
+    const row = await db
+      .selectFrom(table)
+      .select(({ fn }) => fn.sum('requests').as('sum'))
+      .executeTakeFirstOrThrow();
+    counted += Number(row.sum);
+  }
+  if (counted !== requests) throw new Error(`the flushes wrote ${counted} of ${requests} requests`);
+}
+
+function threadNamed(name) {
+  const isNamed = (thread) => readFileSync(path.join(thread, 'comm'), 'utf8').trim() === name;
+  const threads = readdirSync('/proc/self/task').map((id) => path.join('/proc/self/task', id));
+  const thread = threads.find(isNamed);
+  if (thread === undefined) throw new Error(`no thread is named ${name}`);
+  return thread;
+}
+
+function cpuMicroseconds(thread) {
+  return Number(readFileSync(path.join(thread, 'schedstat'), 'utf8').split(' ')[0]) / 1_000;
+}
+
+function milliseconds(microseconds) {
+  return `${(Math.min(...microseconds) / 1_000).toFixed(1)} (${(median(microseconds) / 1_000).toFixed(1)}) ms`;
+}
