@@ -7,7 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { CountedProgram, countsAreKnown, type Made, type ProgramCounts } from '../support/counts.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { seriesOf } from '../support/metrics-text.js';
 import { PlainBackend, PlainLoad } from '../support/plain-load.js';
+import { sleep } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 
@@ -17,6 +20,9 @@ const WARM_UP = { together: 16_000, alone: 1_000 };
 const MEASURED = { together: 4_000, alone: 500 };
 /** The lowest of them counts: what runs beside the requests, and a compiler that is not done yet, can only add. */
 const ROUNDS = 4;
+/** A round in which Redis was too slow, and this process decided by itself, is done again: it would show another request. */
+const MOST_ROUNDS = 40;
+const PAUSE_MS = 200;
 /** Requests while it is looked at who makes or allocates too much. */
 const EXPLAINED = 500;
 const MAKERS_SHOWN = 40;
@@ -89,22 +95,37 @@ type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads'
     return { redisCalls: calls.reduce((sum, count) => sum + count, 0), redisReads: Number(reads) };
   }
 
+  async function roundsOf<T>(round: () => Promise<T>): Promise<T[]> {
+    const rounds: T[] = [];
+    for (let done = 0; rounds.length < ROUNDS; done++) {
+      if (done === MOST_ROUNDS) throw new Error('Redis was too slow again and again');
+      const before = await decisionsWithoutRedis();
+      const result = await round();
+      if ((await decisionsWithoutRedis()) === before) rounds.push(result);
+      else await sleep(PAUSE_MS);
+    }
+    return rounds;
+  }
+
+  async function decisionsWithoutRedis(): Promise<number> {
+    const series = seriesOf((await send(`${gateway.adminUrl}/metrics`)).text);
+    const degraded = [...series].filter(([name]) => name.startsWith('trailgate_quota_degraded_decisions_total'));
+    return degraded.reduce((sum, [, count]) => sum + count, 0);
+  }
+
   async function figuresOf(requests: number, atOnce: number): Promise<Figures> {
-    const rounds: Figures[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
+    const rounds = await roundsOf(async () => {
       const before = await countsNow();
       await load.send(requests, atOnce);
-      rounds.push(perRequest(difference(await countsNow(), before), requests));
-    }
+      return perRequest(difference(await countsNow(), before), requests);
+    });
     return rounds.reduce((lowest, figures) => combined(lowest, figures, Math.min));
   }
 
   async function madeByOne(): Promise<Made> {
-    const rounds: Made[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      const sums = await program.madeWhile(() => load.send(MEASURED.alone, 1));
-      rounds.push(perRequest(sums, MEASURED.alone));
-    }
+    const rounds = await roundsOf(async () =>
+      perRequest(await program.madeWhile(() => load.send(MEASURED.alone, 1)), MEASURED.alone),
+    );
     return rounds.reduce((lowest, sums) => combined(lowest, sums, Math.min));
   }
 
