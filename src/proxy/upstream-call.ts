@@ -220,12 +220,13 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
   }
 
   onData(piece: Buffer): void {
-    this.deadlineIn(this.upstream.config.timeouts.idle);
+    // An error waits for its end, and whoever asked with it: it has the time from its head on, however it trickles in.
     if (this.errorAnswer !== undefined) {
       this.errorAnswer.add(piece);
       if (this.errorAnswer.isTooLarge) this.answerWithProblem(this.errorAnswer);
       return;
     }
+    this.deadlineIn(this.upstream.config.timeouts.idle);
     const { response } = this.request;
     if (this.head !== undefined) this.writeHead();
     if (!response.write(piece) && !this.waitingForClient) this.waitForClient();

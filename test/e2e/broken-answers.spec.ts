@@ -6,6 +6,7 @@ import { sleep } from '../support/processes.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
 
 const FIRST_BYTE_MS = 5_000;
+const IDLE_MS = 1_000;
 
 let backend: RawBackend;
 let gateway: Proxied;
@@ -22,7 +23,11 @@ beforeAll(async () => {
   });
   gateway = await startProxied({
     targets: backend.url,
-    config: { services: { backend: { timeouts: { firstByte: `${FIRST_BYTE_MS}ms` }, retries: { most: 0 } } } },
+    config: {
+      services: {
+        backend: { timeouts: { firstByte: `${FIRST_BYTE_MS}ms`, idle: `${IDLE_MS}ms` }, retries: { most: 0 } },
+      },
+    },
   });
 });
 afterAll(async () => {
@@ -53,6 +58,14 @@ it('a head in any pieces is a head', async () => {
     pieces = [head.slice(0, at), head.slice(at)];
     expect((await gateway.send('/open')).text).toBe('ok');
   }
+});
+
+it('an error that trickles in has the idle time, and not once more for every piece', async () => {
+  pieces = ['HTTP/1.1 404 Not Found\r\nContent-Length: 2000\r\n\r\n', ...Array.from({ length: 300 }, () => 'x')];
+  const begun = performance.now();
+  const answer = await gateway.send('/open');
+  expect(answer.status).toBeGreaterThanOrEqual(404);
+  expect(performance.now() - begun).toBeLessThan(IDLE_MS + 1_000);
 });
 
 it('a 204 whose fields speak of a body: what comes of it later is nobody else’s answer', async () => {
