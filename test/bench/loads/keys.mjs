@@ -40,6 +40,7 @@ async function useAll(gateway, count) {
   for (let attempt = 0; (gateway.sent ?? 0) < count; attempt++) {
     if (attempt === FILL_ATTEMPTS) throw new Error(`keys-${count}: not all keys could be used in time`);
     await runLoad(gateway, { seconds: FILL_SECONDS, connections: FILL_CONNECTIONS, verify: true });
+    await gateway.redisIsBack();
   }
   await sleep(SETTLE_MS);
 }
