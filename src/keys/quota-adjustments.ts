@@ -12,7 +12,7 @@ import { effectiveLimits, grantedIn, NO_GRANT, type MonthGrant } from '../quotas
 import { calendarOf, type MonthCalendar, type MonthPeriod } from '../quotas/month-period.js';
 import { writeMonthSet } from '../quotas/month-set.js';
 import type { QuotaStorage } from '../quotas/quota-storage.js';
-import { addAdjustment } from '../quotas/usage-table.js';
+import { addAdjustment } from '../quotas/usage-adjustment.js';
 import { lockAccount, type StoreDependencies } from './accounts.js';
 import { parseLimits } from './api-key-rows.js';
 import { recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';

@@ -92,8 +92,8 @@ export class UsageFlush {
         accounts.delete(account);
         await this.send((this.batch = this.take(account, accounts)));
       }
-      // Says that this process lives, for whoever looks after those that do not.
-      if (this.options.isShared) await this.send((this.batch = this.take('', new Set())));
+      // Says that this process lives, for whoever looks after those that do not. Every other batch says so as well.
+      if (this.options.isShared && this.batches === 0) await this.send((this.batch = this.take('', new Set())));
       rounds?.end(round);
       METRICS.usageFlushes.series('written').inc();
     } catch (error) {

@@ -6,7 +6,7 @@ import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { DatabaseHandle } from '../database/connect.js';
 import { jsonRows, type JsonColumn } from '../database/json-rows.js';
 import type { Tables } from '../database/schema.js';
-import { ADJUSTED, IN_FLIGHT, OUTCOME_NAMES, UNRECORDED } from './usage-cell.js';
+import { IN_FLIGHT, OUTCOME_NAMES, UNRECORDED } from './usage-cell.js';
 import type { UsageChange } from './usage-recorder.js';
 
 /** A month count as it stood at an instant. */
@@ -146,7 +146,7 @@ export class UsageTable {
       insert into quota_counter (account_id, api_key_id, period, used, observed_at, updated_at)
       select account_id, api_key_id, period, used, observed_at, cast(${nowMs} as bigint)
       from ${jsonRows(this.kind, COUNTER_COLUMNS, values, 'seen')} where true
-      order by account_id, api_key_id, period
+      ${this.kind === 'sqlite' ? sql`` : sql`order by account_id, api_key_id, period`}
       on conflict (account_id, api_key_id, period) do update set
         used = ${this.isShared ? LATEST_USED : sql`excluded.used`},
         observed_at = case when excluded.observed_at > quota_counter.observed_at
@@ -201,30 +201,8 @@ export class UsageTable {
   }
 }
 
-/**
- * Notes in a transaction that a month's count was set, so that usage goes on adding up to it. A key's own count leaves its account's as
- * it is.
- */
-export async function addAdjustment(
-  trx: Transaction<Tables>,
-  of: { readonly accountId: string; readonly keyId: string | undefined; readonly month: number; readonly day: number },
-  cost: number,
-  nowMs: number,
-): Promise<void> {
-  const { accountId, keyId, month, day } = of;
-  const changes = keyId === undefined ? [['', cost] as const] : [['', -cost] as const, [keyId, cost] as const];
-  for (const [of, change] of changes) {
-    if (change === 0) continue;
-    await sql`
-      insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
-      values (${accountId}, ${day}, ${of}, '', ${month}, ${ADJUSTED}, 0, cast(${change} as bigint), cast(${nowMs} as bigint))
-      ${ADD_USAGE}
-    `.execute(trx);
-  }
-}
-
 /** The end of an insert of usage: what is there already grows. */
-const ADD_USAGE = sql`
+export const ADD_USAGE = sql`
   on conflict (account_id, day, api_key_id, operation, period, outcome) do update set
     requests = usage_daily.requests + excluded.requests,
     cost = usage_daily.cost + excluded.cost,
