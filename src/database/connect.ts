@@ -4,7 +4,6 @@ import { Kysely, type Dialect } from 'kysely';
 import { makeDataFolder } from './data-folder.js';
 import { postgresOpenError, sqliteOpenError } from './open-errors.js';
 import { migrate, ping } from './migrations.js';
-import { postgresDialect } from './postgres-dialect.js';
 import type { Tables } from './schema.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 
@@ -55,6 +54,8 @@ async function openSqlite(dataDir: string): Promise<DatabaseHandle> {
 }
 
 async function openPostgres(databaseUrl: string): Promise<DatabaseHandle> {
+  // Only where it is needed: half a megabyte.
+  const { postgresDialect } = await import('./postgres-dialect.js');
   try {
     new URL(databaseUrl);
     await migrateOnce(

@@ -9,6 +9,9 @@ import { parseLimits, parseStrings } from './api-key-rows.js';
 const MAX_ROWS_PER_STATEMENT = 500;
 
 export class DatabaseKeyLookup implements ApiKeyLookup {
+  private readonly words = new SameWords();
+  private readonly lists = new SameLists();
+
   constructor(protected readonly db: Kysely<Tables>) {}
 
   /** One statement for all. Rejects with `DatabaseUnavailable` where the database cannot be asked. */
@@ -61,17 +64,47 @@ export class DatabaseKeyLookup implements ApiKeyLookup {
       hash: row.hash,
       keyId: row.key_id,
       accountId: row.account_id,
-      keyStatus: row.key_status,
-      environment: row.environment,
-      scopes: parseStrings(row.scopes),
+      keyStatus: this.words.same(row.key_status),
+      environment: this.words.same(row.environment),
+      scopes: this.lists.parsed(row.scopes),
       ...lifetime(row.key_expires_at, row.secret_expires_at),
-      allowedIps: parseStrings(row.allowed_ips),
-      accountStatus: row.account_status,
-      plan: row.plan,
-      timeZone: row.time_zone,
+      allowedIps: this.lists.parsed(row.allowed_ips),
+      accountStatus: this.words.same(row.account_status),
+      plan: this.words.same(row.plan),
+      timeZone: this.words.same(row.time_zone),
       billingDay: row.billing_day,
       limitChanges: limitChanges(row),
     }));
+  }
+}
+
+const LARGEST_TABLE = 10_000;
+
+/** A database hands out a string of its own for every field of every row; a hundred thousand keys have few words among them. */
+class SameWords {
+  private table = new Map<string, string>();
+
+  same<Word extends string>(word: Word): Word {
+    const known = this.table.get(word);
+    if (known !== undefined) return known as Word;
+    if (this.table.size >= LARGEST_TABLE) this.table = new Map();
+    this.table.set(word, word);
+    return word;
+  }
+}
+
+/** JSON arrays of strings, by their text: keys with the same scopes share one. */
+class SameLists {
+  private table = new Map<string, readonly string[]>();
+
+  parsed(json: string): readonly string[] {
+    let list = this.table.get(json);
+    if (list === undefined) {
+      if (this.table.size >= LARGEST_TABLE) this.table = new Map();
+      list = Object.freeze(parseStrings(json));
+      this.table.set(json, list);
+    }
+    return list;
   }
 }
 
