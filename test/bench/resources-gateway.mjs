@@ -31,7 +31,8 @@ export async function startHolder(name, backendUrl) {
   const program = startProgram({
     name,
     command: process.execPath,
-    args: [path.join(ROOT, 'dist/main.js'), 'start', '--config', config],
+    // As `npm run start:prod` and the image start it.
+    args: ['--enable-source-maps', path.join(ROOT, 'dist/main.js'), 'start', '--config', config],
     core: GATEWAY_CORE,
     cwd: folder,
     env: {
@@ -59,6 +60,7 @@ export async function startHolder(name, backendUrl) {
     port: Number(new URL(urls.gateway).port),
     secret,
     residentMegabytes: () => residentMegabytes(program.pid),
+    ownMegabytes: () => ownMegabytes(program.pid),
     mostWhile: (work) => mostWhile(program.pid, work),
     stop: () => stopProgram(program),
   };
@@ -78,6 +80,7 @@ export async function startBare() {
     port,
     secret: '',
     residentMegabytes: () => residentMegabytes(program.pid),
+    ownMegabytes: () => ownMegabytes(program.pid),
     stop: () => stopProgram(program),
   };
 }
@@ -94,6 +97,16 @@ function listening(log) {
 /** VmRSS in MB of 10^6 bytes. `taskset` becomes the program that it starts, so the id is the gateway's. */
 function residentMegabytes(pid) {
   return (Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024) / 1e6;
+}
+
+/** Of that what no other process shares: without the pages of the Node binary, for the most part. */
+function ownMegabytes(pid) {
+  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const kilobytes = [...rollup.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)].reduce(
+    (sum, [, size]) => sum + Number(size),
+    0,
+  );
+  return (kilobytes * 1_024) / 1e6;
 }
 
 /** The most that it held while `work` was done. */
