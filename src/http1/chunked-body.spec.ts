@@ -59,7 +59,7 @@ const BAD: readonly [what: string, text: string][] = [
   ['a size that no number holds', 'fffffffffffffff\r\n'],
   ['a bare line feed behind the size', '5\nhello\r\n0\r\n\r\n'],
   ['a bare carriage return behind the size', '5\rhello\r\n0\r\n\r\n'],
-  ['a bare line feed in an extension', '5;a\nhello\r\n0\r\n\r\n'],
+  ['a bare line feed in an extension', '5;ab\nhello\r\n0\r\n\r\n'],
   ['a bare carriage return in an extension', '5;a\rb\r\nhello\r\n0\r\n\r\n'],
   ['a carriage return in quotes', '5;a="\r"\r\nhello\r\n0\r\n\r\n'],
   ['an extension without a name', '5;\r\nhello\r\n0\r\n\r\n'],
