@@ -21,11 +21,12 @@ const MOST_FIELDS = 100;
 const MOST_LEVELS = 16;
 const REASON = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 /**
- * A message with these in it was written for developers: a stack trace, a path, markup, an SQL statement. Nothing in it may be
- * tried from every position over the rest of the text: backends repeat what a client sent, and the time would be its square.
+ * A message with these in it was written for developers: a stack trace, a path, markup, an SQL statement, a class of PHP (the 404 of
+ * Laravel and Symfony names the model), a class or method of Java (Spring, for wrong parameters). Nothing in it may be tried from
+ * every position over the rest of the text: backends repeat what a client sent, and the time would be its square.
  */
 const NOT_FOR_CLIENTS =
-  /\n[^\S\n]*at |Traceback \(most recent|<[a-z!/]|[A-Za-z0-9_$](?:Exception|Error):|\.(?:java|py|rb|php|js|ts|go|cs):\d+|\bSELECT .{0,500} FROM\b/i;
+  /\n[^\S\n]*at |Traceback \(most recent|<[a-z!/]|[A-Za-z0-9_$](?:Exception|Error):|\.(?:java|py|rb|php|js|ts|go|cs):\d+|\bSELECT .{0,500} FROM\b|\b(?:App|Illuminate|Symfony|Doctrine)\\|\bjava\.(?:lang|util)\.|\bmethod='/i;
 
 /** Names under which frameworks put what is wrong with the whole of the body (Django, Rails). */
 const WHOLE_BODY: ReadonlySet<string> = new Set(['non_field_errors', '__all__', 'base']);

@@ -1,0 +1,24 @@
+/**
+ * Records the errors of ../backend-errors/NAME.json anew: sends each answer's `request` to the application, which runs at BASE,
+ * and writes down what it really answered. What must come out of it (`problem`) stays: see src/proxy/framework-errors.spec.ts.
+ *
+ *   node record.mjs NAME BASE VERSION
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+
+const [name, base, version] = process.argv.slice(2);
+const file = new URL(`../backend-errors/${name}.json`, import.meta.url);
+const fixture = JSON.parse(readFileSync(file, 'utf8'));
+
+async function record({ what, request, problem }) {
+  const { method, path, body, accept = 'application/json' } = request;
+  const headers = { accept, ...(body !== undefined && { 'content-type': 'application/json' }) };
+  const sent = typeof body === 'object' ? JSON.stringify(body) : body;
+  const answer = await fetch(`${base}${path}`, { method, headers, body: sent, signal: AbortSignal.timeout(30_000) });
+  const contentType = answer.headers.get('content-type') ?? '';
+  return { what, request, status: answer.status, contentType, body: await answer.text(), problem };
+}
+
+const answers = [];
+for (const answer of fixture.answers) answers.push(answer.request === undefined ? answer : await record(answer));
+writeFileSync(file, `${JSON.stringify({ ...fixture, version, answers }, null, 2)}\n`);
