@@ -34,6 +34,6 @@ describe.each(fixtures)('$framework $version', ({ answers }) => {
     const { code, detail, errors } = problemBody(made, 'req_1') as Fixture['answers'][number]['problem'];
     expect({ status: made.status, code, errors }).toEqual({ status, code: problem.code, errors: problem.errors });
     expect(problem.detail === undefined || problem.detail === (detail ?? null)).toBe(true);
-    expect(status < 500 || /^The service behind this API failed\. /.test(detail ?? '')).toBe(true);
+    expect(status < 500 || detail?.startsWith('The service behind this API failed. ')).toBe(true);
   });
 });
