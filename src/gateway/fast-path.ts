@@ -85,12 +85,12 @@ export class FastPath {
       GatewayController,
       GatewayController.prototype.forward,
     );
-    this.run(0, request, context);
+    this.goOn(0, request, context);
     return true;
   }
 
   /** The guards from `first` on, and the handler behind the last of them. */
-  private run(first: number, request: GatewayRequest, context: ExecutionContextHost): void {
+  private goOn(first: number, request: GatewayRequest, context: ExecutionContextHost): void {
     const { guards } = this;
     try {
       for (let index = first; index < guards.length; index++) {
@@ -110,13 +110,13 @@ export class FastPath {
 
   private runLater(
     answer: Promise<boolean>,
-    next: number,
+    first: number,
     request: GatewayRequest,
     context: ExecutionContextHost,
   ): void {
     answer.then(
       (isAllowed) => {
-        if (isAllowed) this.run(next, request, context);
+        if (isAllowed) this.goOn(first, request, context);
         else this.refuse(new Problem('internal_error'), request.exchange);
       },
       (error: unknown) => this.refuse(error, request.exchange),
