@@ -1,4 +1,4 @@
-/** The certificates and keys that the configuration names: whether they are there, and those for backends are what they should be. */
+/** The certificates and keys that the configuration names: whether they are there, and what they should be. */
 import { X509Certificate } from 'node:crypto';
 import { access, constants, readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -14,9 +14,8 @@ const TLS_FILES = { ca: 'file of authorities', cert: 'certificate', key: 'privat
 export async function fileProblems(source: SourceDocument, value: unknown): Promise<ConfigProblem[]> {
   const services = valueAt(value, ['services']);
   const names = isObject(services) ? Object.keys(services) : [];
-  const problems = await missingFiles(source, value, ['gateway', 'tls']);
-  for (const name of names) {
-    const place = ['services', name, 'tls'];
+  const problems: ConfigProblem[] = [];
+  for (const place of [['gateway', 'tls'], ...names.map((name) => ['services', name, 'tls'])]) {
     const missing = await missingFiles(source, value, place);
     problems.push(...missing);
     if (missing.length === 0) problems.push(...(await unusableFiles(source, value, place)));

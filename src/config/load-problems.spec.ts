@@ -66,6 +66,18 @@ paths:
 `;
 
 describe('a configuration with many mistakes', () => {
+  it('names a certificate and key of the listener that cannot be used together', async () => {
+    const files = { 'customers.yaml': OPENAPI, 'tls.crt': 'no PEM', 'tls.key': 'nor this' };
+    const tls = 'gateway: { tls: { cert: ./tls.crt, key: ./tls.key } }\n';
+    const [problem, ...others] = await problemsOf({ ...files, 'gateway.yaml': MINIMAL + tls });
+    expect(problem).toMatchObject({
+      path: 'gateway.tls',
+      message: expect.stringMatching(/^the files cannot be used: /),
+      hint: 'they are PEM; cert and key must be a pair',
+    });
+    expect(others).toEqual([]);
+  });
+
   it('reports all of them at once, each at its line', async () => {
     const problems = await problemsOf({ 'gateway.yaml': MANY_MISTAKES, 'customers.yaml': WRONG_OPENAPI });
     expect(lines(problems)).toMatchInlineSnapshot(`

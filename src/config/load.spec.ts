@@ -106,10 +106,15 @@ describe('a right configuration', () => {
   it.each([
     ['', 'http://localhost:8080'],
     ['gateway: { host: "::1", port: 80 }', 'http://[::1]'],
-    ['gateway: { port: 443, tls: { cert: ./customers.yaml, key: ./customers.yaml } }', 'https://localhost'],
     ['api: { publicUrl: https://api.example.com/ }', 'https://api.example.com'],
   ])('says where integrators reach it: %s', async (extra, url) => {
     const config = await configOf({ 'gateway.yaml': `${MINIMAL}${extra}\n`, 'customers.yaml': OPENAPI });
     expect(config.publicUrl).toBe(url);
+  });
+
+  it('says so with https where the listener has a certificate', async () => {
+    const { file } = await configOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': OPENAPI });
+    const tls = { cert: 'tls.crt', key: 'tls.key' };
+    expect(publicUrlOf({ ...file, gateway: { ...file.gateway, port: 443, tls } })).toBe('https://localhost');
   });
 });

@@ -19,6 +19,7 @@ describe('a configuration that is taken over', () => {
     expect(gateway.port).toBe(8080);
     expect([gateway.failedAuthentication.perMinute, gateway.limits.connections]).toEqual([7, 9]);
     expect(api).toMatchObject({ basePath: '/api/v1', title: 'New' });
+    expect(running.current.publicUrl).toBe('http://localhost:8080');
   });
 
   it('keeps the index of an operation that stays, and gives none twice', async () => {

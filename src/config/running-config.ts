@@ -1,5 +1,6 @@
 /** The configuration that runs, and what the next one may change of it: what is built once stays until the program starts anew. */
 import { isDeepStrictEqual } from 'node:util';
+import { publicUrlOf } from './load.js';
 import type { Config, GatewayFile, Operation } from './schema.js';
 
 /** What is built when the program starts. */
@@ -48,7 +49,7 @@ export class RunningConfig {
       api: { ...next.file.api, basePath: api.basePath },
       usage,
     };
-    this.running = { ...next, file, operations: this.withIndexes(next.operations) };
+    this.running = { ...next, file, publicUrl: publicUrlOf(file), operations: this.withIndexes(next.operations) };
     for (const listener of this.listeners) listener(this.running);
     return needRestart.map(([name]) => name);
   }
