@@ -132,9 +132,11 @@ async function tokenOf(dataDir: string, given: string | undefined): Promise<stri
 function startWorker({ config, database, quotas, keyStore, events }: Domain, log: Log, shutdown: Shutdown): void {
   const { flushInterval, retention } = config.current.file.usage;
   const usage = new UsageRetention(database.db, database.kind, retention, systemClock);
+  let isStopped = false;
   const clean = (): void => {
     for (const forget of [keyStore.deleteDeadSecrets(), events.deleteOld(), usage.deleteOld()]) {
       forget.catch((error: unknown) => {
+        if (isStopped) return; // the database has been closed meanwhile
         log.logger.warn(
           { event: 'housekeeping_failed', err: error },
           'Old secrets, events or usage were not forgotten; tried again tomorrow',
@@ -147,6 +149,7 @@ function startWorker({ config, database, quotas, keyStore, events }: Domain, log
   timer.unref();
   quotas.sweep?.start(flushInterval);
   shutdown.add('stop worker', async () => {
+    isStopped = true;
     clearInterval(timer);
     await quotas.sweep?.stop();
   });

@@ -1,11 +1,19 @@
 /** What a caller is told whose request was not sent: nothing to send it to, no room, or too many of its own under way. */
 import { Problem } from '../errors.js';
 
-/** @param retryAfterMs when there is a chance again; told in whole seconds, at least one. */
-export function unavailable(retryAfterMs: number): Problem {
+/** No target is in service. @param retryAfterMs when there is a chance again; told in whole seconds, at least one. */
+export function outOfService(retryAfterMs: number): Problem {
+  return new Problem('backend_unavailable', {
+    detail: 'The service behind this API is unavailable at the moment. Nothing was sent to it; try again later.',
+    headers: ['Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1_000)))],
+  });
+}
+
+/** Every connection is busy, and no more may wait or wait longer. */
+export function noRoom(): Problem {
   return new Problem('backend_unavailable', {
     detail: 'The service behind this API has no room at the moment. Nothing was sent to it; try again later.',
-    headers: ['Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1_000)))],
+    headers: ['Retry-After', '1'],
   });
 }
 

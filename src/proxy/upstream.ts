@@ -13,7 +13,7 @@ import { systemResolve, type Resolve } from './name-watch.js';
 import type { PendingCall } from './pending-call.js';
 import { RetryBudget } from './retry-budget.js';
 import { Target } from './target.js';
-import { tooManyAtOnce, unavailable } from './unavailable.js';
+import { noRoom, outOfService, tooManyAtOnce } from './unavailable.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 import { UpstreamMetrics } from './upstream-metrics.js';
 import { WaitingLine } from './waiting-line.js';
@@ -232,7 +232,7 @@ export class Upstream {
   private refusal(reason: 'no_target' | 'queue_full' | 'queue_timeout' | 'account_share'): Problem {
     this.metrics.refuse(reason);
     if (reason === 'account_share') return tooManyAtOnce();
-    return unavailable(reason === 'no_target' ? this.balancer.retryAfterMs(this.deadlines.nowMs) : 0);
+    return reason === 'no_target' ? outOfService(this.balancer.retryAfterMs(this.deadlines.nowMs)) : noRoom();
   }
 
   private useAddresses(): void {
