@@ -1,12 +1,15 @@
 /** README and docs/ say what the program has: a name, file, command, setting or bound that is gone, or new, is found here. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { Command } from 'commander';
+import { parse, stringify } from 'yaml';
 import { addClientCommands } from '../src/cli/client-commands.js';
 import { CLIENT_VARIABLES } from '../src/config/client-environment.js';
 import { ENVIRONMENT_VARIABLES } from '../src/config/environment.js';
 import { METRICS } from '../src/metrics.js';
+import { hasOpenssl, makeCertificate } from './support/certificates.js';
 import { configOf, problemsOf } from './support/config-files.js';
 
 const markdown = (folder: string) =>
@@ -197,6 +200,22 @@ describe('configurations', () => {
     for (const text of samples) await expect(configOf({ 'gateway.yaml': text })).resolves.toBeDefined();
   });
 
+  (hasOpenssl ? it : it.skip)('every recipe, put into the sample of README, passes trailgate check', async () => {
+    const recipes = blocks(page('docs/recipes.md'), 'yaml').filter((text) => text.startsWith('# part of gateway.yaml'));
+    expect(recipes.length).toBeGreaterThan(8);
+    const folder = mkdtempSync(join(tmpdir(), 'trailgate-recipes-'));
+    for (const name of ['tls', 'gateway', 'ca']) makeCertificate(folder, name);
+    const certificates = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')] as const);
+    rmSync(folder, { recursive: true });
+    for (const text of recipes) {
+      const whole = stringify(merged(parse(samples[0] ?? ''), parse(text)));
+      expect([text, await problemsOf({ ...Object.fromEntries(certificates), 'gateway.yaml': whole })]).toEqual([
+        text,
+        [],
+      ]);
+    }
+  });
+
   it("README's example of a mistake is what trailgate check says", async () => {
     const [sample = ''] = samples;
     const [problem] = await problemsOf({ 'gateway.yaml': sample.replace('minute: 60', 'minut: 60') });
@@ -206,3 +225,19 @@ describe('configurations', () => {
     expect(page('README.md')).toContain(`→ ${problem?.hint}`);
   });
 });
+
+/** A piece of configuration put into a whole one: members into members; an operation takes the place of its like. */
+function merged(whole: unknown, piece: unknown): unknown {
+  if (Array.isArray(whole) && Array.isArray(piece)) {
+    const named = new Set(piece.map((entry: { match?: string }) => entry.match));
+    const others = whole.filter((entry: { match?: string }) => entry.match !== undefined && !named.has(entry.match));
+    return [...others, ...piece];
+  }
+  if (!isMembers(whole) || !isMembers(piece)) return piece;
+  const members = Object.entries(piece).map(([name, value]) => [name, merged(whole[name], value)]);
+  return { ...whole, ...Object.fromEntries(members) };
+}
+
+function isMembers(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
