@@ -123,6 +123,7 @@ describe('active checks', () => {
     const refused = await gateway.send('/open');
     expectProblem(refused, 'backend_unavailable');
     expect(refused.headers['retry-after']).toBe('1');
+    expect(refused.json().detail).toContain('is unavailable at the moment');
     expect(backends.flatMap(({ requests }) => requests).filter(({ url }) => url === '/open')).toEqual([]);
     expect(await readiness()).toMatchObject({
       status: 200,

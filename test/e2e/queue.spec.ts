@@ -158,6 +158,7 @@ describe('a service whose connections are all in use', () => {
     const [refused, durationMs] = await timed(full.send('/open?4'));
     expectProblem(refused, 'backend_unavailable');
     expect(refused.headers['retry-after']).toBe('1');
+    expect(refused.json().detail).toContain('has no room at the moment');
     expect(durationMs).toBeLessThan(FIRST_BYTE_MS / 2);
     for (let index = 0; index < 3; index++) {
       await eventually('the next one is sent', () => answers.length === index + 1);
