@@ -31,6 +31,8 @@ const IDLE_SWEEP_INTERVAL_MS = 100;
 /** The pool starts after the admin listener, which shows it. */
 export interface PoolHolder {
   current: WorkerPool | undefined;
+  /** Whether every listener takes requests. */
+  hasStarted: boolean;
 }
 
 /** In this process, or in as many workers as were asked for. */

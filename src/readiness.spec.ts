@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from './database/connect.js';
 import type { TargetStatus } from './proxy/target-status.js';
 import { readiness } from './readiness.js';
-import type { Shutdown } from './shutdown.js';
 import type { WorkerState } from './workers/messages.js';
 import type { PoolState, WorkerPool } from './workers/worker-pool.js';
 
@@ -20,14 +19,13 @@ const sees = (state: TargetStatus['state'], lostSinceMs: number | null = null): 
   quotaStoreLostSinceMs: lostSinceMs,
 });
 const OWN: WorkerState = { targets: [], quotaStoreLostSinceMs: null };
-const SHUTDOWN = { hasBegun: false } as Shutdown;
 const DATABASE = { healthy: async () => true } as DatabaseHandle;
 
 const checksOf = async (states: readonly WorkerState[], over: Partial<PoolState> = {}) => {
   const pool = {
     state: async (): Promise<PoolState> => ({ ready: states.length, count: states.length, silent: 0, states, ...over }),
   };
-  return readiness(SHUTDOWN, DATABASE, OWN, pool as WorkerPool, true);
+  return readiness({ status: 'pass' }, DATABASE, OWN, pool as WorkerPool, true);
 };
 
 describe('readiness with workers', () => {

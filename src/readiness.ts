@@ -3,18 +3,19 @@ import type { Readiness, ReadinessCheck } from './admin/admin-dependencies.js';
 import type { DatabaseHandle } from './database/connect.js';
 import { servicesWithoutTarget } from './proxy/target-status.js';
 import { formatWithOffset } from './rfc3339.js';
-import type { Shutdown } from './shutdown.js';
 import type { WorkerState } from './workers/messages.js';
 import type { PoolState, WorkerPool } from './workers/worker-pool.js';
 
 /**
- * Ready until the shutdown begins, or while workers are asked for and none is there; whatever else is wrong is a warning.
+ * Ready from when requests are taken until the shutdown begins, and not while workers are asked for and none is there; whatever else is
+ * wrong is a warning.
+ * @param life whether the program has started, and whether it ends.
  * @param own how this process sees what it stands on.
  * @param pool undefined: the gateway runs in this process, or not at all.
  * @param forwards whether this process or its workers have backends.
  */
 export async function readiness(
-  shutdown: Shutdown,
+  life: ReadinessCheck,
   database: DatabaseHandle,
   own: WorkerState,
   pool: WorkerPool | undefined,
@@ -23,9 +24,9 @@ export async function readiness(
   const [databaseUp, workers] = await Promise.all([database.healthy(), pool?.state()]);
   const states = [own, ...(workers?.states ?? [])];
   return {
-    ready: !shutdown.hasBegun && workers?.ready !== 0,
+    ready: life.status === 'pass' && workers?.ready !== 0,
     checks: {
-      process: shutdown.hasBegun ? { status: 'fail', detail: 'shutting down' } : { status: 'pass' },
+      process: life,
       database: databaseUp
         ? { status: 'pass' }
         : { status: 'warn', detail: 'unreachable: known keys go on, unknown keys and the admin API get 503' },
@@ -34,6 +35,12 @@ export async function readiness(
       ...(forwards ? { backends: backendsCheck(workers?.states ?? [own]) } : {}),
     },
   };
+}
+
+/** @param hasStarted whether every listener takes requests. */
+export function lifeCheck(hasStarted: boolean, isEnding: boolean): ReadinessCheck {
+  if (isEnding) return { status: 'fail', detail: 'shutting down' };
+  return hasStarted ? { status: 'pass' } : { status: 'fail', detail: 'starting' };
 }
 
 function quotaStoreCheck(states: readonly WorkerState[]): ReadinessCheck {

@@ -20,7 +20,7 @@ import { METRICS, metricsText } from './metrics.js';
 import { openDomain, type Domain } from './open-domain.js';
 import { mergeTargets } from './proxy/target-status.js';
 import { UsageRetention } from './quotas/usage-retention.js';
-import { readiness } from './readiness.js';
+import { lifeCheck, readiness } from './readiness.js';
 import { Reload } from './reload.js';
 import { ONE_PROCESS, type Processes, type Role } from './roles.js';
 import type { Shutdown } from './shutdown.js';
@@ -85,13 +85,14 @@ async function open(
   const { dataDir, adminToken } = config.environment;
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
   if (roles.includes('worker')) startWorker(domain, log, shutdown);
-  const pool: PoolHolder = { current: undefined };
+  const pool: PoolHolder = { current: undefined, hasStarted: false };
   const adminUrl = processes.isWorker
     ? undefined
     : await startAdmin(domain, token, pool, roles.includes('gateway'), log, shutdown);
   const gatewayUrl = roles.includes('gateway')
     ? await startGatewayRole(domain, processes, pool, log, shutdown)
     : undefined;
+  pool.hasStarted = true;
   reload.start();
   const leaveMemoryToV8 = giveMemoryBackWhenIdle();
   shutdown.add('stop watching', async () => {
@@ -184,7 +185,8 @@ async function startAdmin(
         };
   const admin = await createAdminApplication({
     api,
-    readiness: () => readiness(shutdown, database, stateOf(domain), pool.current, servesRequests),
+    readiness: () =>
+      readiness(lifeCheck(pool.hasStarted, shutdown.hasBegun), database, stateOf(domain), pool.current, servesRequests),
     targets: async () => {
       const workers = await pool.current?.state();
       return mergeTargets((workers?.states ?? [stateOf(domain)]).map(({ targets }) => targets));
