@@ -24,7 +24,8 @@ export class ApiKeyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const { exchange } = context.getArgByIndex<GatewayRequest>(0);
     const { message, url, clientAddress } = exchange;
-    this.failedAttempts.refuseThrottled(clientAddress);
+    exchange.refusal = this.failedAttempts.refusal(clientAddress);
+    if (exchange.refusal !== undefined) return false;
     try {
       const secret = bearerSecret(message.headers.authorization, message.rawHeaders, url);
       const key = this.authenticator.authenticate(secret, clientAddress);

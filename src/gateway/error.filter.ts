@@ -71,9 +71,9 @@ export class ErrorFilter implements ExceptionFilter {
     this.answer(problem ?? new Problem('bad_request', { detail: 'The request target is not a path.' }), exchange);
   }
 
-  /** Answers an exchange with what was thrown. */
+  /** Answers an exchange with why a guard said no, or with what was thrown. */
   answer(error: unknown, exchange: Exchange): void {
-    const problem = error instanceof Problem ? error : this.translate(error, exchange);
+    const problem = exchange.refusal ?? (error instanceof Problem ? error : this.translate(error, exchange));
     if (problem.status >= 500 && problem.cause !== undefined) {
       this.log.warn(
         { event: 'request_failed', request_id: exchange.requestId, code: problem.code, err: problem.cause },

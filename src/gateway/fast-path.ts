@@ -100,7 +100,8 @@ export class FastPath {
           this.runLater(answer as Promise<boolean>, index + 1, request, context);
           return;
         }
-        throw new Problem('internal_error');
+        this.refuse(new Problem('internal_error'), request.exchange);
+        return;
       }
       this.controller.forward(request, NO_REPLY);
     } catch (error) {

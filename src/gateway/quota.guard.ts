@@ -19,6 +19,8 @@ import type { Exchange, GatewayRequest } from './exchange.js';
 @Injectable()
 export class QuotaGuard extends ThrottlerGuard {
   private readonly admitted = new Map<string, ValueSeries>();
+  /** By plan, and by the bits of `violated`. */
+  private readonly refused = new Map<string, (readonly ValueSeries[] | undefined)[]>();
 
   constructor(
     @Inject(getOptionsToken()) options: ThrottlerModuleOptions,
@@ -44,7 +46,7 @@ export class QuotaGuard extends ThrottlerGuard {
       : this.apply(exchange, subject, operation, decision);
   }
 
-  private apply(exchange: Exchange, subject: QuotaSubject, operation: Operation, decision: QuotaDecision): true {
+  private apply(exchange: Exchange, subject: QuotaSubject, operation: Operation, decision: QuotaDecision): boolean {
     exchange.decision = decision;
     this.recorder.begin(exchange, subject, operation, decision);
     exchange.quotaFieldsAt = exchange.answerHeaders.length;
@@ -54,8 +56,18 @@ export class QuotaGuard extends ThrottlerGuard {
       this.admittedBy(plan).inc();
       return true;
     }
-    for (const policy of policyNames(decision.violated)) METRICS.quotaDecisions.series(plan, 'refused', policy).inc();
-    throw quotaProblem(subject, decision);
+    for (const series of this.refusedBy(plan, decision.violated)) series.inc();
+    exchange.refusal = quotaProblem(subject, decision);
+    return false;
+  }
+
+  /** One series for each policy that refuses. */
+  private refusedBy(plan: string, violated: number): readonly ValueSeries[] {
+    let byPolicies = this.refused.get(plan);
+    if (byPolicies === undefined) this.refused.set(plan, (byPolicies = []));
+    return (byPolicies[violated] ??= policyNames(violated).map((policy) =>
+      METRICS.quotaDecisions.series(plan, 'refused', policy),
+    ));
   }
 
   private admittedBy(plan: string): ValueSeries {

@@ -4,7 +4,7 @@ import type { Operation } from '../config/schema.js';
 import { ERRORS, type ErrorCode } from '../errors.js';
 import { withoutSecrets } from '../keys/api-key-format.js';
 import type { Log } from '../log.js';
-import { METRICS, type HistogramSeries } from '../metrics.js';
+import { METRICS, type HistogramSeries, type ValueSeries } from '../metrics.js';
 import { ABORTED, CLIENT_ERROR, SERVER_ERROR, SUCCESS } from '../quotas/usage-cell.js';
 import type { UsageRecorder } from '../quotas/usage-recorder.js';
 import { formatUtc } from '../rfc3339.js';
@@ -31,6 +31,7 @@ const UPGRADED = 101;
 export class RequestLog {
   /** By operation and status: an array read instead of a look-up by text, for the requests that come most. */
   private readonly byOperation: HistogramSeries[][] = [];
+  private readonly refusals = new Map<ErrorCode, ValueSeries>();
   private readonly enabled: boolean;
 
   constructor(
@@ -48,7 +49,7 @@ export class RequestLog {
     const durationMs = performance.now() - exchange.startedMs;
     this.durationOf(message.method ?? '', operation, status).observe(durationMs / 1_000);
     if (exchange.problemCode !== '') {
-      METRICS.refusals.series(exchange.problemCode, ERRORS[exchange.problemCode as ErrorCode].fault).inc();
+      this.refusalsOf(exchange.problemCode as ErrorCode).inc();
     }
     if (exchange.isDeprecated && operation !== undefined) {
       METRICS.deprecatedRequests.series(operation.id, exchange.key?.record.accountId ?? '').inc();
@@ -60,6 +61,12 @@ export class RequestLog {
     if (operation?.method !== method) return this.lookUp(method, operation?.template ?? '', status);
     const statuses = (this.byOperation[operation.index] ??= []);
     return (statuses[status] ??= this.lookUp(method, operation.template, status));
+  }
+
+  private refusalsOf(code: ErrorCode): ValueSeries {
+    let series = this.refusals.get(code);
+    if (series === undefined) this.refusals.set(code, (series = METRICS.refusals.series(code, ERRORS[code].fault)));
+    return series;
   }
 
   private lookUp(method: string, route: string, status: number): HistogramSeries {

@@ -30,7 +30,8 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
     ...exchange.answerHeaders,
     ...(problem.options.headers ?? []),
   ];
-  if (message.complete && message.method !== 'HEAD' && canWriteWhole(message, response)) {
+  // Nothing is left to be read, although the parser may not have said so yet.
+  if ((message.complete || !hasUnreadBody(message)) && message.method !== 'HEAD' && canWriteWhole(message, response)) {
     writeWhole(response, problem.status, head, body);
     return;
   }

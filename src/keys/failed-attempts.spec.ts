@@ -21,7 +21,8 @@ function fail(address: string, times = 1, code: ErrorCode = 'invalid_api_key', i
 /** Seconds of `Retry-After`; 0 where the address is let through. */
 function refusedFor(address: string): number {
   try {
-    attempts.refuseThrottled(address);
+    const refusal = attempts.refusal(address);
+    if (refusal !== undefined) throw refusal;
     return 0;
   } catch (error) {
     const { code, options } = error as Problem;

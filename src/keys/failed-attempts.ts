@@ -43,15 +43,15 @@ export class FailedAttempts {
     this.perMinute = perMinute;
   }
 
-  /** @throws Problem `too_many_failed_attempts` with `Retry-After` while the address has no attempt left. */
-  refuseThrottled(address: string): void {
-    if (this.windows.size === 0) return;
+  /** `too_many_failed_attempts` with `Retry-After` while the address has no attempt left; undefined while it has. */
+  refusal(address: string): Problem | undefined {
+    if (this.windows.size === 0) return undefined;
     const now = this.clock.now();
     if (now >= this.earliestEndMs) this.forgetUntil(now);
     const window = this.windows.get(clientNetwork(address));
-    if (window === undefined || window.failures < this.perMinute || isOver(window, now)) return;
+    if (window === undefined || window.failures < this.perMinute || isOver(window, now)) return undefined;
     const seconds = Math.ceil((window.endMs - now) / 1_000) + Math.floor(Math.random() * JITTER_SECONDS);
-    throw new Problem('too_many_failed_attempts', {
+    return new Problem('too_many_failed_attempts', {
       detail: `Too many requests from your address had a wrong API key. Correct the key, and go on in ${seconds} seconds.`,
       headers: ['Retry-After', String(seconds)],
     });

@@ -2,9 +2,12 @@
 import { Problem } from '../errors.js';
 import { formatWithOffset } from '../rfc3339.js';
 import { limitedWindows, retryAfterSeconds } from './headers.js';
+import type { MonthPeriod } from './month-period.js';
 import { ACCOUNT_MONTH, KEY_MONTH, policyNames, type QuotaDecision, type QuotaSubject } from './policies.js';
 
 const COUNT = new Intl.NumberFormat('en-US');
+/** When a month ends, in its account's zone: worked out once, because zones are slow to ask. */
+const ends = new WeakMap<MonthPeriod, string>();
 
 /** The 429 for a decision that does not admit: `quota_exceeded` when a month is used up, else `rate_limited`. */
 export function quotaProblem(subject: QuotaSubject, decision: QuotaDecision): Problem {
@@ -17,7 +20,7 @@ export function quotaProblem(subject: QuotaSubject, decision: QuotaDecision): Pr
   const who = window?.of === 'key' ? `Key ${subject.keyId}` : `Account ${subject.accountId}`;
   const span = monthUsedUp ? 'this month' : 'in the last minute';
   const wait = monthUsedUp
-    ? `It resets at ${formatWithOffset(decision.period.endMs, subject.calendar.timeZone)}.`
+    ? `It resets at ${endOf(decision.period, subject.calendar.timeZone)}.`
     : `Try again in ${retryAfter} seconds.`;
   if (decision.ofShare === true) {
     return new Problem('rate_limited', {
@@ -29,9 +32,20 @@ export function quotaProblem(subject: QuotaSubject, decision: QuotaDecision): Pr
   }
   const used = Math.min(window?.used ?? 0, window?.limit ?? 0);
   return new Problem(monthUsedUp ? 'quota_exceeded' : 'rate_limited', {
-    detail: `${who} has used ${COUNT.format(used)} of ${COUNT.format(window?.limit ?? 0)} requests ${span}. ${wait}`,
+    detail: `${who} has used ${grouped(used)} of ${grouped(window?.limit ?? 0)} requests ${span}. ${wait}`,
     violatedPolicies: violated,
     headers: ['Retry-After', String(retryAfter), 'X-Should-Retry', monthUsedUp ? 'false' : 'true'],
     extensions: { retry_after: retryAfter },
   });
+}
+
+function grouped(count: number): string {
+  return count < 1_000 ? String(count) : COUNT.format(count);
+}
+
+/** @param period of a calendar in that zone. */
+function endOf(period: MonthPeriod, timeZone: string): string {
+  let text = ends.get(period);
+  if (text === undefined) ends.set(period, (text = formatWithOffset(period.endMs, timeZone)));
+  return text;
 }
