@@ -35,6 +35,8 @@ export class Endpoint {
   failedMs = 0;
   /** What its health check said last; true where there is none. */
   passesChecks = true;
+  /** Why a check failed last. */
+  checkFailure: string | undefined;
   /** By `performance.now()`; 0: not ejected. */
   ejectedUntilMs = 0;
   /** When a call was last let through to it, or it was ejected; belongs to the balancer. */

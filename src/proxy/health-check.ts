@@ -33,9 +33,10 @@ export class HealthCheck {
   }
 
   private async check(): Promise<void> {
-    const passed = await ask(this.endpoint, this.settings);
+    const failure = await ask(this.endpoint, this.settings);
     if (this.stopped) return;
-    this.count(passed);
+    if (failure !== undefined) this.endpoint.checkFailure = failure;
+    this.count(failure === undefined);
     this.timer = setTimeout(() => void this.check(), this.settings.interval * (1 - JITTER * Math.random()));
     this.timer.unref();
   }
@@ -50,13 +51,13 @@ export class HealthCheck {
   }
 }
 
-/** One check, on a connection of its own. Never rejects. */
-async function ask(endpoint: Endpoint, { path, timeout }: HealthSettings): Promise<boolean> {
+/** One check, on a connection of its own. Never rejects. @returns why it failed; undefined: it passed. */
+async function ask(endpoint: Endpoint, { path, timeout }: HealthSettings): Promise<string | undefined> {
   const pool = endpoint.connections(1, timeout);
   let timer: NodeJS.Timeout | undefined;
   try {
-    return await new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), timeout);
+    return await new Promise<string | undefined>((resolve) => {
+      timer = setTimeout(() => resolve(`no answer in ${timeout} ms`), timeout);
       pool.dispatch(new HealthCall(path, resolve));
     });
   } finally {
@@ -74,15 +75,15 @@ class HealthCall implements Call {
 
   constructor(
     readonly target: string,
-    private readonly resolve: (passes: boolean) => void,
+    private readonly resolve: (failure: string | undefined) => void,
   ) {}
 
   onHead({ status }: AnswerHead): void {
-    this.resolve(status >= 200 && status < 300);
+    this.resolve(status >= 200 && status < 300 ? undefined : `status ${status}`);
   }
 
-  onError(): void {
-    this.resolve(false);
+  onError(error: Error): void {
+    this.resolve(error.message);
   }
 
   onConnection(): void {}

@@ -244,7 +244,10 @@ export class Upstream {
     const { target, state, lastFailure } = endpoint;
     const line = { service: this.name, target, address: endpoint.address?.address, state, last: lastFailure?.outcome };
     if (state === 'healthy') this.options.log?.info({ event: 'target_back', ...line }, 'A target is back in service');
-    else this.options.log?.warn({ event: 'target_lost', ...line }, 'A target is out of service');
+    else {
+      const check = state === 'unhealthy' ? endpoint.checkFailure : undefined;
+      this.options.log?.warn({ event: 'target_lost', ...line, check }, 'A target is out of service');
+    }
     this.onCapacity();
     if (state !== 'healthy') this.moveFrom(endpoint);
   }

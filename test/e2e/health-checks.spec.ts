@@ -110,6 +110,8 @@ describe('active checks', () => {
     health = [503, 200];
     await inState('backend', 'unhealthy', 'healthy');
     expect(await spread(30)).toEqual([0, 30]);
+    const lost = gateway.trailgate.logs().findLast(({ event }) => event === 'target_lost');
+    expect(lost).toMatchObject({ target: backends[0].url, state: 'unhealthy', check: 'status 503' });
     health = [200, 200];
     await inState('backend', 'healthy', 'healthy');
     expect((await spread(100))[0]).toBeGreaterThan(15);
