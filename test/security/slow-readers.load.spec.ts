@@ -137,10 +137,11 @@ it('forty of them hold less than a megabyte each in the gateway, while others ar
   await hold(15);
   const before = await settledBytes(patient.trailgate.pid);
   await hold(40);
-  const held = ((await settledBytes(patient.trailgate.pid)) - before) / 40;
   for (let time = 0; time < 20; time++)
     expect((await send(`${patient.url}/open`, { timeoutMs: 1_000 })).status).toBe(401);
-  expect(held).toBeLessThan(1024 * 1024);
+  // What has passed through is garbage until V8 clears it away.
+  const held = (): number => (residentBytes(patient.trailgate.pid) - before) / 40;
+  await eventually('each holds less than a megabyte', () => held() < 1024 * 1024, 20_000);
   for (const socket of sockets) socket.destroy();
   await patient.stop();
-}, 40_000);
+}, 60_000);
