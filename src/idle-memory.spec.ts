@@ -5,6 +5,7 @@ const INTERVAL_MS = 5_000;
 const BURST_BYTES = 100_000_000;
 
 let allocated: number;
+let external: number;
 let collections: number;
 let stop: () => void;
 
@@ -12,7 +13,12 @@ beforeEach(() => {
   jest.useFakeTimers();
   allocated = BURST_BYTES;
   collections = 0;
-  stop = giveMemoryBackWhenIdle({ allocated: () => allocated, beginCollection: () => (collections += 1) });
+  external = 0;
+  stop = giveMemoryBackWhenIdle({
+    allocated: () => allocated,
+    external: () => external,
+    beginCollection: () => (collections += 1),
+  });
 });
 afterEach(() => {
   stop();
@@ -52,6 +58,17 @@ describe('the memory of an idle process', () => {
     pass(1, BURST_BYTES);
     pass(20, 10_000);
     expect(collections).toBe(6);
+  });
+
+  it('is collected for what bodies have left outside of the heap, and not again for what is held there', () => {
+    pass(20, 10_000);
+    collections = 0;
+    external = BURST_BYTES;
+    pass(20, 10_000);
+    expect(collections).toBeGreaterThan(0);
+    collections = 0;
+    pass(100, 10_000);
+    expect(collections).toBe(0);
   });
 
   it('is collected from the beginning where work comes in between', () => {

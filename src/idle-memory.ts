@@ -21,12 +21,18 @@ const NUDGE_BYTES = 80 * 1024 * 1024;
 
 /** What this stands on; others in tests. */
 export interface Heap {
-  /** Bytes since the process began. */
+  /** Bytes since the process began, without those outside of V8's heap. */
   allocated(): number;
+  /** Bytes outside of V8's heap that it will give back when it collects, or holds: bodies on their way. */
+  external(): number;
   beginCollection(): void;
 }
 
-const V8: Heap = { allocated: () => getHeapStatistics().total_allocated_bytes, beginCollection };
+const V8: Heap = {
+  allocated: () => getHeapStatistics().total_allocated_bytes,
+  external: () => getHeapStatistics().external_memory,
+  beginCollection,
+};
 
 /**
  * Watches for the end of bursts until the returned function is called. Costs one call of V8 in five seconds; a process that goes on
@@ -36,15 +42,23 @@ export function giveMemoryBackWhenIdle(heap: Heap = V8): () => void {
   let seen = 0;
   let sinceCollected = 0;
   let quietIntervals = 0;
+  /** What was outside of the heap when it was last quiet and small, or had been collected. */
+  let externalBefore = 0;
   const timer = setInterval(() => {
     const total = heap.allocated();
     const allocated = total - seen;
     seen = total;
     sinceCollected += allocated;
     quietIntervals = allocated > QUIET_BYTES ? 0 : quietIntervals + 1;
+    const external = heap.external();
+    externalBefore = Math.min(externalBefore, external);
+    if (external - externalBefore >= WORTH_BYTES) sinceCollected = Math.max(sinceCollected, WORTH_BYTES);
     if (sinceCollected < WORTH_BYTES || quietIntervals % INTERVALS_BETWEEN !== 1) return;
     heap.beginCollection();
-    if (quietIntervals > (COLLECTIONS - 1) * INTERVALS_BETWEEN) sinceCollected = 0;
+    if (quietIntervals > (COLLECTIONS - 1) * INTERVALS_BETWEEN) {
+      sinceCollected = 0;
+      externalBefore = external;
+    }
   }, INTERVAL_MS);
   timer.unref();
   return () => clearInterval(timer);
