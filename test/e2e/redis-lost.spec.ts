@@ -156,7 +156,7 @@ describeWithOwnRedis('without Redis', () => {
       const answer = await closed.get();
       expect(answer.status).toBe(200);
       expect(policiesOf(answer)[0]).toMatchObject({ name: 'key-minute', q: 1_000 });
-      expect(gateway.logs().some(({ event }) => event === 'quota_store_back')).toBe(true);
+      await eventually('the log says so', () => gateway.logs().some(({ event }) => event === 'quota_store_back'));
       const degraded = await metric('trailgate_quota_store_degraded_seconds_total');
       await sleep(300);
       expect(await metric('trailgate_quota_store_degraded_seconds_total')).toBe(degraded);
