@@ -132,7 +132,7 @@ export class Connections {
 
   /**
    * Ends a connection that has had no request for `keepAliveTimeoutMs`. Node's own `keepAliveTimeout` makes two timers for every request:
-   * about 1 µs, and as much memory as the rest of an idle connection's bookkeeping here.
+   * one when it begins to idle and one when it no longer does.
    */
   private endIdle(socket: SystemSocket): void {
     const { bytesRead } = socket;

@@ -26,7 +26,7 @@ export class Exchange implements ForwardClient, CountedRequest {
   decision: QuotaDecision | undefined;
   /** Where the usage fields begin in `answerHeaders`. */
   quotaFieldsAt = 0;
-  /** Why a guard said no, where it did not throw: a 429 comes by the thousand, and a throw costs a tenth of it. */
+  /** Why a guard said no, where it did not throw: a 429 comes by the thousand, and throwing is not free. */
   refusal: Problem | undefined;
   /** Code of the problem that it was answered with. */
   problemCode = '';

@@ -100,7 +100,7 @@ export class FastPath {
           this.runLater(answer as Promise<boolean>, index + 1, request, context);
           return;
         }
-        this.refuse(new Problem('internal_error'), request.exchange);
+        this.refuse(whyNot(request.exchange), request.exchange);
         return;
       }
       this.controller.forward(request, NO_REPLY);
@@ -118,7 +118,7 @@ export class FastPath {
     answer.then(
       (isAllowed) => {
         if (isAllowed) this.goOn(first, request, context);
-        else this.refuse(new Problem('internal_error'), request.exchange);
+        else this.refuse(whyNot(request.exchange), request.exchange);
       },
       (error: unknown) => this.refuse(error, request.exchange),
     );
@@ -127,4 +127,9 @@ export class FastPath {
   private refuse(error: unknown, exchange: Exchange): void {
     this.parts.filter.answer(error, exchange);
   }
+}
+
+/** Why a guard said no: it says so itself, or it stands in the wrong place. */
+function whyNot({ refusal }: Exchange): Problem {
+  return refusal ?? new Problem('internal_error');
 }

@@ -16,6 +16,11 @@ export type ConnectionErrorCode =
   | 'TRAILGATE_POOL_CLOSED';
 
 export function connectionError(code: ConnectionErrorCode, detail = ''): Error {
+  return errorOfPeer(code, detail);
+}
+
+/** An error that names itself by `code`, without a stack. */
+export function errorOfPeer(code: string, detail = ''): Error {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;
   const error = Object.assign(new Error(detail === '' ? code : `${code}: ${detail}`), { code });

@@ -4,15 +4,12 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
+import { errorOfPeer } from '../http1/errors.js';
 import { discardRest } from './discard-body.js';
 
 /** An error that names itself by `code`; made without a stack, because it describes the peer and not the program. */
 export function peerError(code: string): Error {
-  const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 0;
-  const error = Object.assign(new Error(code), { code });
-  Error.stackTraceLimit = limit;
-  return error;
+  return errorOfPeer(code);
 }
 
 /** Whether a request has a body at all (RFC 9112 section 6.3). */

@@ -1,7 +1,7 @@
 /**
  * A small answer that is there with its head, written to an HTTP/1.1 client in one piece. Node's `writeHead` would look at every name
  * and value once more and compare each with seven names; these come from `http1/answer-head.ts`, which has looked at every byte, and from us.
- * That is 3 µs of a request, and the only place that sets what Node keeps to itself (`_header`, `_contentLength`, `_last`).
+ * This is where what Node keeps to itself is set (`_header`, `_contentLength`, `_last`); `arrivals.ts` sets `_keepAliveTimeout`.
  */
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import { systemClock } from '../clock.js';

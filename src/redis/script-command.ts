@@ -1,6 +1,6 @@
 /**
  * A script call that its caller has written down: ioredis sends the text in its turn and hands back the bytes of the answer. It does
- * nothing for each argument (a call with fifty of them costs it 10 µs otherwise), makes no timer, and no promise that anybody waits for.
+ * nothing for each argument, makes no timer, and no promise that anybody waits for.
  */
 import { Command } from 'ioredis';
 import type { RedisClient } from './connect.js';

@@ -15,6 +15,7 @@ import { PEERS } from './peers.mjs';
 import { cleanUpOnExit, LOAD_CORE, stopAll } from './processes.mjs';
 import { caption, summarise, table, warnings, writeDocs, writeResult } from './report.mjs';
 import { TRAILGATES } from './trailgate.mjs';
+import { wholeNumbers } from './whole-number.mjs';
 
 const ALL = [...PEERS, ...TRAILGATES];
 const WARM_UP_SECONDS = 3;
@@ -43,11 +44,7 @@ function readArguments() {
       help: { type: 'boolean', default: false },
     },
   });
-  const number = (name, otherwise, most) => {
-    const value = Number(values[name] ?? otherwise);
-    if (!Number.isInteger(value) || value < 1 || value > most) throw new Error(`--${name} must be from 1 to ${most}`);
-    return value;
-  };
+  const number = wholeNumbers(values);
   return {
     ...values,
     rounds: number('rounds', values.quick ? 1 : 4, 100),

@@ -15,6 +15,7 @@ import * as refusals from './refusals.mjs';
 import { caption, writeLoadDocs, writeLoadResult } from './report.mjs';
 import * as soak from './soak.mjs';
 import * as workers from './workers.mjs';
+import { wholeNumbers } from '../whole-number.mjs';
 
 const LOADS = { latency, keys, bodies, connections, refusals, workers, soak };
 /** Takes as long as it is told to, so it runs only when it is asked for. */
@@ -46,11 +47,7 @@ function readArguments() {
       help: { type: 'boolean', default: false },
     },
   });
-  const number = (name, otherwise, most) => {
-    const value = Number(values[name] ?? otherwise);
-    if (!Number.isInteger(value) || value < 1 || value > most) throw new Error(`--${name} must be from 1 to ${most}`);
-    return value;
-  };
+  const number = wholeNumbers(values);
   return {
     ...values,
     minutes: number('minutes', values.quick ? 1 : 10, 1_440),
