@@ -171,7 +171,7 @@ export interface ProblemOptions {
 }
 
 /**
- * An error on its way to the caller. Guards and handlers throw it; one filter per application writes it.
+ * An error on its way to the caller. Guards return it, handlers throw it; one filter per application writes it.
  *
  * It is an `Error` without a stack: a refusal is an answer, not a fault in the program, and collecting the stack
  * would cost more than the refusal. Put an unexpected error into `cause`, where its own stack survives.
@@ -194,6 +194,17 @@ export class Problem extends Error {
   }
 }
 
+/**
+ * A problem that always says the same: made once, and given to everyone whom it concerns. Its body is written once, too. One that names
+ * a caller, a path or a time is no such problem: there would be no end of them.
+ */
+export class FixedProblem extends Problem {
+  /** For `problem-text.ts`: the body before and behind the request id, and the address of the error pages that it was written for. */
+  textBefore = '';
+  textBehind = '';
+  textUrl = '';
+}
+
 /** The JSON body of an error, RFC 9457 with our extension members (`code`, `request_id`, `errors`, `violated-policies`). */
 export interface ProblemBody {
   readonly type: string;
@@ -207,6 +218,11 @@ export interface ProblemBody {
 }
 
 let errorsUrl = 'http://localhost:8080/docs/errors/';
+
+/** Where the pages of the error codes live. */
+export function errorsUrlInForce(): string {
+  return errorsUrl;
+}
 
 /** Sets where the pages of the error codes live; `type` is this plus the code. Called once at start, with a trailing slash. */
 export function setErrorsUrl(url: string): void {

@@ -1,13 +1,13 @@
 /** How a problem leaves the gateway: RFC 9457 on the raw connection, the same from every step. */
 import type { IncomingMessage } from 'node:http';
-import { problemBody, PROBLEM_CONTENT_TYPE, type Problem } from '../errors.js';
+import { PROBLEM_CONTENT_TYPE, type Problem } from '../errors.js';
+import { problemBytes } from '../problem-text.js';
 import type { Exchange } from './exchange.js';
 import { discardRest } from '../proxy/discard-body.js';
 import { canWriteWhole, writeWhole } from '../proxy/write-whole.js';
 import { isHttp2 } from './framing.js';
 import { answerLast, isClosing } from './last-answer.js';
 
-const BEYOND_ASCII = /[^\0-\x7f]/;
 /** A refused body up to this length is read to its end instead of closing the connection. */
 const LARGEST_DISCARDED_BODY_BYTES = 64 * 1024;
 
@@ -19,7 +19,7 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
     response.destroy();
     return;
   }
-  const body = bytesAsText(JSON.stringify(problemBody(problem, exchange.requestId)));
+  const body = problemBytes(problem, exchange.requestId);
   const head = [
     'Content-Type',
     PROBLEM_CONTENT_TYPE,
@@ -48,11 +48,6 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
   response.writeHead(problem.status, head);
   if (message.method === 'HEAD') response.end();
   else response.end(body, 'latin1');
-}
-
-/** UTF-8 as Latin-1, byte for byte: as text it leaves with its head in one write. */
-function bytesAsText(text: string): string {
-  return BEYOND_ASCII.test(text) ? Buffer.from(text).toString('latin1') : text;
 }
 
 /**

@@ -1,0 +1,61 @@
+/** What is put together from kept parts is what `JSON.stringify` writes, byte for byte. */
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  ERRORS,
+  errorsUrlInForce,
+  FixedProblem,
+  Problem,
+  problemBody,
+  setErrorsUrl,
+  type ErrorCode,
+  type ProblemOptions,
+} from './errors.js';
+import { problemBytes } from './problem-text.js';
+
+const REQUEST_ID = 'req_0123456789abcdef01234567';
+const defaultUrl = errorsUrlInForce();
+
+function expectSameBytes(problem: Problem, requestId = REQUEST_ID): void {
+  const written = Buffer.from(problemBytes(problem, requestId), 'latin1').toString('utf8');
+  expect(written).toBe(JSON.stringify(problemBody(problem, requestId)));
+}
+
+afterEach(() => setErrorsUrl(defaultUrl));
+
+const FIELD_ERRORS = [{ detail: 'is "invalid"\n', pointer: '#/e\u0301mail', code: 'invalid' }, { detail: 'too short' }];
+
+const OPTIONS: readonly [string, ProblemOptions][] = [
+  ['nothing more', {}],
+  ['a detail', { detail: 'Send exactly one.' }],
+  ['a detail that has to be escaped', { detail: 'a "b" \\c\r\n\t\u0000\u001f</script>\u2028 \ud800 x' }],
+  ['a detail beyond ASCII', { detail: 'Gär nicht: 日本 🚣' }],
+  ['an empty detail', { detail: '' }],
+  ['wrong fields', { detail: 'Some fields are wrong.', errors: FIELD_ERRORS }],
+  ['no wrong fields', { errors: [] }],
+  ['policies', { violatedPolicies: ['key-minute', 'account-month'], extensions: { retry_after: 12 } }],
+  ['no policies', { violatedPolicies: [] }],
+  ['another status', { status: 418, detail: 'x' }],
+  ['extensions', { extensions: { missing_scopes: ['a:b', 'ü:c'], none: null, left_out: undefined } }],
+  ['an extension of nothing', { extensions: { left_out: undefined } }],
+  ['an extension that takes the place of a member', { detail: 'x', extensions: { detail: 'y', code: 'z' } }],
+  ['an extension that is named by a number', { extensions: { 7: 'x', b: 1 } }],
+  ['what is not sent', { headers: ['Retry-After', '1'], cause: new Error('secret') }],
+];
+
+describe.each(OPTIONS)('a problem with %s', (_what, options) => {
+  it('is the same text, whether it is made for one answer or for all of them', () => {
+    for (const problem of [new Problem('rate_limited', options), new FixedProblem('invalid_api_key', options)]) {
+      expectSameBytes(problem);
+      expectSameBytes(problem, 'req_of-someone.else_1');
+    }
+  });
+});
+
+it.each(Object.keys(ERRORS) as ErrorCode[])('%s is the same text, wherever the pages of errors live', (code) => {
+  const fixed = new FixedProblem(code, { detail: 'Always the same.' });
+  for (const url of [defaultUrl, 'https://api.example.com/docs/errors/', 'https://bücher.example/"docs"/']) {
+    setErrorsUrl(url);
+    expectSameBytes(new Problem(code));
+    expectSameBytes(fixed);
+  }
+});
