@@ -77,8 +77,8 @@ export class QuotaSubject {
   /** The last refusal, and when it came in by this node's clock (ms): it holds for the next requests without asking. */
   refusal: QuotaDecision | undefined;
   refusedAtMs = 0;
-  /** What its requests came to since it was last written, by the operation's index. */
-  readonly usage: (UsageCell | undefined)[] = [];
+  /** What its requests came to since it was last written: the first of its cells, which hold the others. */
+  usage: UsageCell | undefined;
   /** The requests that wait to be decided together; belongs to the store. */
   gathering: object | undefined;
   readonly accountCounterKey: string;

@@ -41,25 +41,38 @@ export const UNRECORDED = 'unrecorded';
 /** Outcome of no request: what an operator took from a count, or added to it, by setting it. */
 export const ADJUSTED = 'adjusted';
 
-/** What changed since the last flush; what has ended has left `in_flight`, so that it can be negative. */
+/** Whose cells they are. */
+export interface CellOwner {
+  readonly accountId: string;
+  readonly keyId: string;
+  /** The first of its cells. */
+  usage: UsageCell | undefined;
+}
+
+/**
+ * What changed since the last flush; what has ended has left `in_flight`, so that it can be negative. There is one for every key in
+ * use: what nearly all requests come to stands in fields of its own, and the rest in a list that few keys have.
+ */
 export class UsageCell {
-  /** By outcome. */
-  readonly requests = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-  readonly costs = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
   /** Requests of this process that have not ended and will come back to this cell. */
   inFlight = 0;
   /** Whether it waits to be written. */
   isListed = false;
+  private succeeded = 0;
+  private succeededCost = 0;
+  private begun = 0;
+  private begunCost = 0;
+  /** Requests and cost of the other outcomes, in turn. */
+  private others: number[] | undefined;
 
   constructor(
-    readonly accountId: string,
-    readonly keyId: string,
+    readonly owner: CellOwner,
     readonly operation: Operation,
     /** Label of the month that was counted in. */
     readonly month: number,
     readonly day: DayPeriod,
-    /** Where its subject finds it, by the operation's index. */
-    readonly home: (UsageCell | undefined)[],
+    /** The owner's cells are a chain: most have one, and a list takes more than that. */
+    public next: UsageCell | undefined,
   ) {}
 
   /** Whether a request of the operation, counted in a month at an instant, belongs here. On the request path. */
@@ -68,8 +81,45 @@ export class UsageCell {
   }
 
   add(outcome: number, requests: number, cost: number): void {
-    this.requests[outcome] = (this.requests[outcome] ?? 0) + requests;
-    this.costs[outcome] = (this.costs[outcome] ?? 0) + cost;
+    if (outcome === IN_FLIGHT) {
+      this.begun += requests;
+      this.begunCost += cost;
+    } else if (outcome === SUCCESS) {
+      this.succeeded += requests;
+      this.succeededCost += cost;
+    } else {
+      this.others ??= Array.from({ length: 2 * CELL_NAMES.length }, () => 0);
+      this.others[2 * outcome]! += requests;
+      this.others[2 * outcome + 1]! += cost;
+    }
+  }
+
+  requestsOf(outcome: number): number {
+    if (outcome === IN_FLIGHT) return this.begun;
+    return outcome === SUCCESS ? this.succeeded : (this.others?.[2 * outcome] ?? 0);
+  }
+
+  costOf(outcome: number): number {
+    if (outcome === IN_FLIGHT) return this.begunCost;
+    return outcome === SUCCESS ? this.succeededCost : (this.others?.[2 * outcome + 1] ?? 0);
+  }
+
+  /** Forgets what was counted: it has been handed out. */
+  clear(): void {
+    this.begun = this.begunCost = this.succeeded = this.succeededCost = 0;
+    this.others = undefined;
+  }
+
+  /** Takes it from its owner, who makes another one for the next request. */
+  drop(): void {
+    const { owner } = this;
+    if (owner.usage === this) {
+      owner.usage = this.next;
+      return;
+    }
+    for (let cell = owner.usage; cell !== undefined; cell = cell.next) {
+      if (cell.next === this) cell.next = this.next;
+    }
   }
 }
 

@@ -183,16 +183,28 @@ describe('the usage recorder', () => {
   });
 
   it('lets go of what is idle and keeps what is in flight', () => {
+    const first = begin({}, LIST);
     const running = begin({}, READ);
-    recorder.end(begin({}, LIST), SUCCESS);
+    const last = begin({}, operation(3, 'last'));
+    for (const request of [first, last]) recorder.end(request, SUCCESS);
     taken();
     recorder.dropIdle();
-    expect(subject.usage[LIST.index]).toBeUndefined();
-    expect(subject.usage[READ.index]).toBe(running.usage);
+    expect(subject.usage).toBe(running.usage);
+    expect(subject.usage?.next).toBeUndefined();
     recorder.end(running, SUCCESS);
-    taken();
+    expect(totals()).toEqual({ success: [1, 1], in_flight: [-1, -1] });
     recorder.dropIdle();
-    expect(subject.usage[READ.index]).toBeUndefined();
+    expect(subject.usage).toBeUndefined();
+  });
+
+  it('counts on in the same place while a key stays in use', () => {
+    const { usage: cell } = begin({}, READ);
+    begin({}, LIST);
+    expect(begin({}, READ).usage).toBe(cell);
+    expect(taken().map(({ operation: id, requests }) => [id, requests])).toEqual([
+      ['read', 2],
+      ['list', 1],
+    ]);
   });
 
   it('says since when the oldest change waits', () => {

@@ -118,23 +118,16 @@ export class UsageRecorder {
 
   /** Lets go of cells that nothing has happened to since they were written, so that memory follows what is in use. */
   dropIdle(): void {
-    for (const cell of this.written) {
-      if (cell.isListed || cell.inFlight > 0) continue;
-      const { home, operation } = cell;
-      if (home[operation.index] === cell) home[operation.index] = undefined;
-    }
+    for (const cell of this.written) if (!cell.isListed && cell.inFlight === 0) cell.drop();
     this.written = [];
   }
 
   private cellOf(subject: QuotaSubject, operation: Operation, month: number, nowMs: number): UsageCell {
-    const { index } = operation;
-    let cell = subject.usage[index];
-    if (cell === undefined || !cell.holds(operation, month, nowMs)) {
-      const { accountId, keyId, calendar, usage } = subject;
-      cell = new UsageCell(accountId, keyId, operation, month, calendar.dayAt(nowMs), usage);
-      usage[index] = cell;
+    for (let cell = subject.usage; cell !== undefined; cell = cell.next) {
+      if (cell.holds(operation, month, nowMs)) return cell;
     }
-    return cell;
+    subject.usage = new UsageCell(subject, operation, month, subject.calendar.dayAt(nowMs), subject.usage);
+    return subject.usage;
   }
 
   private add(cell: UsageCell, outcome: number, requests: number, cost: number): void {
@@ -145,21 +138,22 @@ export class UsageRecorder {
   private list(cell: UsageCell): void {
     cell.isListed = true;
     if (this.listed.size === 0) this.oldestMs = this.clock.now();
-    const cells = this.listed.get(cell.accountId);
-    if (cells === undefined) this.listed.set(cell.accountId, [cell]);
+    const { accountId } = cell.owner;
+    const cells = this.listed.get(accountId);
+    if (cells === undefined) this.listed.set(accountId, [cell]);
     else cells.push(cell);
   }
 }
 
 function drain(cell: UsageCell, into: UsageChange[]): void {
-  const { accountId, keyId, operation, month, day, requests: allRequests, costs } = cell;
+  const { operation, month, day } = cell;
+  const { accountId, keyId } = cell.owner;
   for (let outcome = 0; outcome < CELL_NAMES.length; outcome++) {
-    const requests = allRequests[outcome] ?? 0;
-    const cost = costs[outcome] ?? 0;
+    const requests = cell.requestsOf(outcome);
+    const cost = cell.costOf(outcome);
     if (requests === 0 && cost === 0) continue;
-    allRequests[outcome] = 0;
-    costs[outcome] = 0;
     const name = CELL_NAMES[outcome] ?? '';
     into.push({ accountId, keyId, operation: operation.id, month, day: day.label, outcome: name, requests, cost });
   }
+  cell.clear();
 }
