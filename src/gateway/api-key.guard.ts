@@ -4,11 +4,12 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Problem } from '../errors.js';
 import { plainAddress } from '../keys/address-list.js';
 import { Authenticator, DeniedKey } from '../keys/authenticator.js';
 import { bearerSecret } from '../keys/bearer.js';
 import { isPrivateAddress } from '../keys/client-network.js';
-import { FailedAttempts } from '../keys/failed-attempts.js';
+import { FailedAttempts, isFailedAttempt } from '../keys/failed-attempts.js';
 import type { KnownKey } from '../keys/known-key.js';
 import { UsageRecorder } from '../quotas/usage-recorder.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
@@ -24,40 +25,36 @@ export class ApiKeyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const { exchange } = context.getArgByIndex<GatewayRequest>(0);
     const { message, url, clientAddress } = exchange;
-    exchange.refusal = this.failedAttempts.refusal(clientAddress);
-    if (exchange.refusal !== undefined) return false;
-    try {
-      const secret = bearerSecret(message.headers.authorization, message.rawHeaders, url);
-      const key = this.authenticator.authenticate(secret, clientAddress);
-      return key instanceof Promise ? this.acceptLater(exchange, key) : accept(exchange, key);
-    } catch (error) {
-      this.failed(exchange, error);
-      throw error;
+    const throttled = this.failedAttempts.refusal(clientAddress);
+    if (throttled !== undefined) {
+      exchange.refusal = throttled;
+      return false;
     }
+    const secret = bearerSecret(message.headers.authorization, message.rawHeaders, url);
+    if (typeof secret !== 'string') return this.refuse(exchange, secret);
+    const verdict = this.authenticator.authenticate(secret, clientAddress);
+    return verdict instanceof Promise
+      ? verdict.then((late) => this.apply(exchange, late))
+      : this.apply(exchange, verdict);
   }
 
-  private async acceptLater(exchange: Exchange, key: Promise<KnownKey>): Promise<true> {
-    try {
-      return accept(exchange, await key);
-    } catch (error) {
-      this.failed(exchange, error);
-      throw error;
-    }
+  private apply(exchange: Exchange, verdict: KnownKey | Problem): boolean {
+    if (verdict instanceof Problem) return this.refuse(exchange, verdict);
+    exchange.key = verdict;
+    exchange.subject = verdict.subject;
+    return true;
   }
 
-  private failed({ message, clientAddress, operation }: Exchange, error: unknown): void {
+  private refuse(exchange: Exchange, problem: Problem): false {
+    const { message, clientAddress, operation } = exchange;
+    exchange.refusal = problem;
+    if (isFailedAttempt(problem.code)) this.failedAttempts.note(clientAddress, isUnknownProxy(message, clientAddress));
     // A refusal of a known key stands in its usage.
-    if (error instanceof DeniedKey && error.key.subject !== undefined && operation !== undefined) {
-      this.recorder.denied(error.key.subject, operation);
+    else if (problem instanceof DeniedKey && problem.key.subject !== undefined && operation !== undefined) {
+      this.recorder.denied(problem.key.subject, operation);
     }
-    this.failedAttempts.note(error, clientAddress, () => isUnknownProxy(message, clientAddress));
+    return false;
   }
-}
-
-function accept(exchange: Exchange, key: KnownKey): true {
-  exchange.key = key;
-  exchange.subject = key.subject;
-  return true;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What a version and its operations tell their callers about their end, and the end itself; see `ending.ts`. */
 import type { Clock } from '../clock.js';
 import type { Config, Operation } from '../config/schema.js';
+import type { Problem } from '../errors.js';
 import { endingOf, endProblem, type Ending } from '../proxy/ending.js';
 import type { Exchange } from './exchange.js';
 
@@ -24,17 +25,13 @@ export class LifeCycle {
     this.endings = endings;
   }
 
-  /**
-   * Adds the fields to the answer.
-   * @throws Problem as `endProblem`; it carries the fields.
-   */
-  apply(exchange: Exchange, operation: Operation): void {
+  /** Adds the fields to the answer. @returns what the request is refused with, see `endProblem`; it carries the fields. */
+  apply(exchange: Exchange, operation: Operation): Problem | undefined {
     const ending = this.endings[operation.index];
-    if (ending === undefined) return;
+    if (ending === undefined) return undefined;
     const nowMs = this.clock.now();
     exchange.answerHeaders.push(...ending.fields);
     exchange.isDeprecated = nowMs >= ending.deprecatedFromMs;
-    const problem = endProblem(ending, nowMs);
-    if (problem !== undefined) throw problem;
+    return endProblem(ending, nowMs);
   }
 }

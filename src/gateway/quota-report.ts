@@ -1,6 +1,7 @@
 /** The usage fields for answers that count nothing: a known key always learns what is left. */
 import { Injectable } from '@nestjs/common';
 import { appendQuotaFields } from '../quotas/headers.js';
+import type { QuotaDecision, QuotaSubject } from '../quotas/policies.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
 import type { Exchange } from './exchange.js';
 
@@ -8,14 +9,29 @@ import type { Exchange } from './exchange.js';
 export class QuotaReport {
   constructor(private readonly storage: QuotaStorage) {}
 
-  /** Adds the fields of a request that costs nothing. Without counters to ask, the answer goes out without them. */
-  async addTo(exchange: Exchange): Promise<void> {
+  /**
+   * Adds the fields of a request that costs nothing. Without counters to ask, the answer goes out without them: it is about something
+   * else and must not fail for want of these fields.
+   * @returns what to wait for; undefined where the counters answered at once. Never rejects.
+   */
+  addTo(exchange: Exchange): Promise<void> | undefined {
     const { subject } = exchange;
-    if (subject === undefined) return;
+    if (subject === undefined) return undefined;
     try {
-      appendQuotaFields(exchange.answerHeaders, subject, await this.storage.decide(subject, 0));
+      const decision = this.storage.decide(subject, 0);
+      if (decision instanceof Promise) return decision.then((made) => append(exchange, subject, made)).catch(ignore);
+      append(exchange, subject, decision);
     } catch {
-      // The answer is about something else and must not fail for want of these fields.
+      // As above.
     }
+    return undefined;
   }
+}
+
+function append({ answerHeaders }: Exchange, subject: QuotaSubject, decision: QuotaDecision): void {
+  appendQuotaFields(answerHeaders, subject, decision);
+}
+
+function ignore(): void {
+  // As above.
 }

@@ -18,9 +18,12 @@ export class RouteGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const { exchange } = context.getArgByIndex<GatewayRequest>(0);
     const match = exchange.match ?? this.routes.match(exchange);
-    if (match.kind !== 'operation') throw routeProblem(match, exchange.path);
-    exchange.operation = match.operation;
-    this.lifeCycle.apply(exchange, match.operation);
-    return true;
+    if (match.kind === 'operation') {
+      exchange.operation = match.operation;
+      exchange.refusal = this.lifeCycle.apply(exchange, match.operation);
+    } else {
+      exchange.refusal = routeProblem(match, exchange.path);
+    }
+    return exchange.refusal === undefined;
   }
 }

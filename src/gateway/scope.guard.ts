@@ -2,7 +2,7 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { scopeProblem } from '../keys/scope-problem.js';
 import { UsageRecorder } from '../quotas/usage-recorder.js';
-import type { Exchange, GatewayRequest } from './exchange.js';
+import type { GatewayRequest } from './exchange.js';
 import { QuotaReport } from './quota-report.js';
 
 @Injectable()
@@ -19,11 +19,11 @@ export class ScopeGuard implements CanActivate {
     if (key === undefined || operation === undefined) return false;
     if (key.scopes.allows(operation)) return true;
     if (exchange.subject !== undefined) this.recorder.denied(exchange.subject, operation);
-    return this.refuse(exchange, key.scopes.scopes, operation.scopes);
+    exchange.refusal = scopeProblem(key.scopes.scopes, operation.scopes);
+    return this.report.addTo(exchange)?.then(no) ?? false;
   }
+}
 
-  private async refuse(exchange: Exchange, granted: readonly string[], needed: readonly string[]): Promise<never> {
-    await this.report.addTo(exchange);
-    throw scopeProblem(granted, needed);
-  }
+function no(): false {
+  return false;
 }

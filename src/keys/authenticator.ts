@@ -21,6 +21,14 @@ export class DeniedKey extends Problem {
   }
 }
 
+const UNKNOWN_KEY = refusedKey('invalid_api_key', 'There is no such API key.');
+const REVOKED_KEY = refusedKey('revoked_api_key', 'This API key has been revoked. Use another one.');
+const EXPIRED_KEY = refusedKey('expired_api_key', 'This API key has expired. Use another one.');
+const ROTATED_KEY = refusedKey(
+  'expired_api_key',
+  'This API key was rotated and its overlap has ended. Use the new secret.',
+);
+
 export class Authenticator {
   constructor(
     private readonly cache: ApiKeyCache,
@@ -29,13 +37,13 @@ export class Authenticator {
   ) {}
 
   /**
-   * The key that a secret belongs to, when it may be used.
+   * The key that a secret belongs to, or why it may not be used: 401 `invalid_api_key`, `revoked_api_key`, `expired_api_key`; 403
+   * `ip_not_allowed`, `account_suspended`, both as `DeniedKey`.
    * @param secret well formed, see `bearerSecret`.
    * @param address where the request comes from.
-   * @throws Problem 401 `invalid_api_key`, `revoked_api_key`, `expired_api_key`; 403 `ip_not_allowed`,
-   *   `account_suspended`; 503 `authentication_unavailable`.
+   * @throws Problem 503 `authentication_unavailable`: the promise rejects.
    */
-  authenticate(secret: string, address: string): KnownKey | Promise<KnownKey> {
+  authenticate(secret: string, address: string): KnownKey | Problem | Promise<KnownKey | Problem> {
     const found = this.cache.find(hashSecret(secret));
     return found instanceof Promise ? found.then((key) => this.judge(key, address)) : this.judge(found, address);
   }
@@ -53,24 +61,20 @@ export class Authenticator {
     } catch {
       return undefined;
     }
-    if (key === undefined) return unknownKey();
+    if (key === undefined) return UNKNOWN_KEY;
     const { scopes } = key.scopes;
     const mayNot = missingScopes(scopes, needed).length > 0;
     return unusable(key, address, this.clock.now()) ?? (mayNot ? scopeProblem(scopes, needed) : undefined);
   }
 
-  private judge(key: KnownKey | undefined, address: string): KnownKey {
-    if (key === undefined) throw unknownKey();
+  private judge(key: KnownKey | undefined, address: string): KnownKey | Problem {
+    if (key === undefined) return UNKNOWN_KEY;
     const now = this.clock.now();
     const problem = unusable(key, address, now);
-    if (problem !== undefined) throw problem;
+    if (problem !== undefined) return problem;
     this.lastUsed.note(key, now);
     return key;
   }
-}
-
-function unknownKey(): Problem {
-  return refusedKey('invalid_api_key', 'There is no such API key.');
 }
 
 /**
@@ -79,15 +83,8 @@ function unknownKey(): Problem {
  */
 export function unusable(key: KnownKey, address: string | undefined, nowMs: number): Problem | undefined {
   const { record } = key;
-  if (record.keyStatus === 'revoked') {
-    return refusedKey('revoked_api_key', 'This API key has been revoked. Use another one.');
-  }
-  if (record.expiresAt !== null && nowMs >= record.expiresAt) {
-    const why = record.rotatedOut
-      ? 'This API key was rotated and its overlap has ended. Use the new secret.'
-      : 'This API key has expired. Use another one.';
-    return refusedKey('expired_api_key', why);
-  }
+  if (record.keyStatus === 'revoked') return REVOKED_KEY;
+  if (record.expiresAt !== null && nowMs >= record.expiresAt) return record.rotatedOut ? ROTATED_KEY : EXPIRED_KEY;
   if (address !== undefined && key.allowedAddresses !== undefined && !holdsAddress(key.allowedAddresses, address)) {
     const detail = `This API key may only be used from the addresses on its list; ${address} is not one of them.`;
     return new DeniedKey('ip_not_allowed', detail, key);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Problem } from '../errors.js';
+import type { Problem } from '../errors.js';
 import { createSecret, withoutSecrets } from './api-key-format.js';
 import { bearerSecret, insufficientScopeChallenge, refusedKey } from './bearer.js';
 
@@ -8,13 +8,13 @@ const KEY = createSecret('live');
 
 /** What a request with these Authorization headers is refused with, or its secret. */
 function present(headers: readonly string[], url = PATH): string | Problem {
-  try {
-    const raw = headers.flatMap((value) => ['Authorization', value]);
-    return bearerSecret(headers[0], ['Host', 'api', ...raw], url);
-  } catch (error) {
-    if (error instanceof Problem) return error;
-    throw error;
-  }
+  const raw = headers.flatMap((value) => ['Authorization', value]);
+  return bearerSecret(headers[0], ['Host', 'api', ...raw], url);
+}
+
+/** The words of a refusal. */
+function wordsOf(secret: string | Problem): string | undefined {
+  return typeof secret === 'string' ? undefined : secret.options.detail;
 }
 
 function refusal(headers: readonly string[], url = PATH): { status: number; code: string; challenge: string } {
@@ -43,7 +43,7 @@ describe('the key of a request', () => {
   });
 
   it('is not looked for in other fields', () => {
-    expect(() => bearerSecret(undefined, ['Host', 'api', 'X-Api-Key', KEY], PATH)).toThrow(/Authorization: Bearer/);
+    expect(wordsOf(bearerSecret(undefined, ['Host', 'api', 'X-Api-Key', KEY], PATH))).toMatch(/Authorization: Bearer/);
   });
 });
 
@@ -69,7 +69,7 @@ describe('a request without credentials', () => {
 });
 
 describe('what a request without credentials is told', () => {
-  const told = (header: string) => (present([header]) as Problem).options.detail;
+  const told = (header: string) => wordsOf(present([header]));
 
   it.each(['Bearer', 'bearer', 'Bearer ', 'Bearer    '])('%j: no key follows', (header) => {
     expect(told(header)).toMatch(/^No key follows Bearer/);
@@ -129,7 +129,7 @@ describe('a request that says two things', () => {
 
   it('counts headers whatever their case', () => {
     const raw = ['authorization', `Bearer ${KEY}`, 'AUTHORIZATION', `Bearer ${KEY}`];
-    expect(() => bearerSecret(`Bearer ${KEY}`, raw, PATH)).toThrow(/more than one/);
+    expect(wordsOf(bearerSecret(`Bearer ${KEY}`, raw, PATH))).toMatch(/more than one/);
   });
 });
 
@@ -178,7 +178,7 @@ describe('challenges', () => {
     const encoded = [...secret].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('');
     for (const written of [secret, secret.replace('_', '%5f'), secret.replace('_', '%5F'), encoded]) {
       for (const url of [`/api/v1/orders/${written}`, `/api/v1/orders?x=%zz&key=${written}`]) {
-        expect(() => bearerSecret(`Bearer ${secret}`, ['Authorization', `Bearer ${secret}`], url)).toThrow(/URL/);
+        expect(wordsOf(bearerSecret(`Bearer ${secret}`, ['Authorization', `Bearer ${secret}`], url))).toMatch(/URL/);
         expect(withoutSecrets(url)).not.toContain(secret);
         expect(withoutSecrets(url)).not.toContain(written);
       }

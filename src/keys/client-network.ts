@@ -11,7 +11,7 @@ const GROUPS = 8;
  */
 export function clientNetwork(address: string): string {
   const plain = plainAddress(address);
-  if (!isIPv6(plain)) return plain;
+  if (!plain.includes(':') || !isIPv6(plain)) return plain;
   const groups = groupsOf(plain);
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) return embeddedIPv4(groups);
   const network = groups.slice(0, GROUPS_OF_A_NETWORK).map((group) => group.toString(16));

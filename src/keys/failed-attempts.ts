@@ -4,9 +4,9 @@
  * look-up while somebody else fails.
  */
 import type { Clock } from '../clock.js';
-import { Problem, type ErrorCode } from '../errors.js';
+import { FixedProblem, type ErrorCode, type Problem } from '../errors.js';
 import type { Logger } from '../log.js';
-import { METRICS } from '../metrics.js';
+import { METRICS, type ValueSeries } from '../metrics.js';
 import { clientNetwork } from './client-network.js';
 
 /** From the first wrong key of an address on. */
@@ -15,8 +15,20 @@ const WINDOW_MS = 60_000;
 const MOST_ADDRESSES = 50_000;
 const JITTER_SECONDS = 3;
 
-/** What a key that does not open anything is answered with. No key at all is not an attempt. */
-const FAILURES: ReadonlySet<ErrorCode> = new Set(['invalid_api_key', 'expired_api_key', 'revoked_api_key']);
+/** Whether this says that a key does not open anything. No key at all is not an attempt. */
+export function isFailedAttempt(code: ErrorCode): boolean {
+  return code === 'invalid_api_key' || code === 'expired_api_key' || code === 'revoked_api_key';
+}
+
+/** By the seconds of `Retry-After`, of which there are few: whoever is shut out may go on as fast as it can. */
+const refusals: (FixedProblem | undefined)[] = [];
+
+function refusalFor(seconds: number): FixedProblem {
+  return (refusals[seconds] ??= new FixedProblem('too_many_failed_attempts', {
+    detail: `Too many requests from your address had a wrong API key. Correct the key, and go on in ${seconds} seconds.`,
+    headers: ['Retry-After', String(seconds)],
+  }));
+}
 
 interface Window {
   failures: number;
@@ -28,6 +40,8 @@ export class FailedAttempts {
   private readonly windows = new Map<string, Window>();
   private earliestEndMs = Infinity;
   private warnedOfProxy = false;
+  private counted: ValueSeries | undefined;
+  private leftOut: ValueSeries | undefined;
 
   /** @param perMinute failures of one address before it is throttled; 0: never. */
   constructor(
@@ -51,19 +65,16 @@ export class FailedAttempts {
     const window = this.windows.get(clientNetwork(address));
     if (window === undefined || window.failures < this.perMinute || isOver(window, now)) return undefined;
     const seconds = Math.ceil((window.endMs - now) / 1_000) + Math.floor(Math.random() * JITTER_SECONDS);
-    return new Problem('too_many_failed_attempts', {
-      detail: `Too many requests from your address had a wrong API key. Correct the key, and go on in ${seconds} seconds.`,
-      headers: ['Retry-After', String(seconds)],
-    });
+    return refusalFor(seconds);
   }
 
   /**
-   * Counts what a request was refused with, where that was a wrong key.
-   * @param isShared whether the address is a proxy's that stands for everyone behind it; asked on failures only.
+   * Counts a request that was refused because of a wrong key, see `isFailedAttempt`.
+   * @param isShared whether the address is a proxy's that stands for everyone behind it.
    */
-  note(error: unknown, address: string, isShared: () => boolean): void {
-    if (this.perMinute === 0 || !(error instanceof Problem) || !FAILURES.has(error.code)) return;
-    if (isShared()) {
+  note(address: string, isShared: boolean): void {
+    if (this.perMinute === 0) return;
+    if (isShared) {
       this.leaveOut(address);
       return;
     }
@@ -71,7 +82,7 @@ export class FailedAttempts {
     const now = this.clock.now();
     const window = this.windowOf(network, now);
     window.failures++;
-    METRICS.failedAttempts.series('counted').inc();
+    (this.counted ??= METRICS.failedAttempts.series('counted')).inc();
     if (window.failures !== this.perMinute) return;
     METRICS.failedAttempts.series('throttled').inc();
     this.log.warn(
@@ -111,7 +122,7 @@ export class FailedAttempts {
 
   /** Throttling a load balancer that nobody has told us of would shut out everyone behind it. */
   private leaveOut(address: string): void {
-    METRICS.failedAttempts.series('unknown_proxy').inc();
+    (this.leftOut ??= METRICS.failedAttempts.series('unknown_proxy')).inc();
     if (this.warnedOfProxy) return;
     this.warnedOfProxy = true;
     this.log.warn(

@@ -3,7 +3,11 @@
  * place (RFC 5829), and the brown-outs that rehearse the end.
  */
 import type { LifeCycleDates, Operation } from '../config/schema.js';
-import { Problem } from '../errors.js';
+import { FixedProblem, type Problem } from '../errors.js';
+
+const SUNSET = new FixedProblem('operation_sunset', {
+  detail: 'This version or operation of the API has been retired.',
+});
 
 /** What is worked out once for an operation that will end. */
 export interface Ending {
@@ -11,21 +15,28 @@ export interface Ending {
   readonly fields: readonly string[];
   readonly deprecatedFromMs: number;
   readonly sunsetMs: number;
-  readonly brownouts: readonly { readonly fromMs: number; readonly toMs: number }[];
+  readonly brownouts: readonly Brownout[];
+}
+
+interface Brownout {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly problem: Problem;
 }
 
 /** What a request is refused with at `nowMs`: `operation_sunset` from the end on, `operation_brownout` in a rehearsal of it. */
 export function endProblem({ sunsetMs, brownouts }: Ending, nowMs: number): Problem | undefined {
-  if (nowMs >= sunsetMs) {
-    return new Problem('operation_sunset', { detail: 'This version or operation of the API has been retired.' });
-  }
-  const brownout = brownouts.find(({ fromMs, toMs }) => nowMs >= fromMs && nowMs < toMs);
-  return brownout === undefined ? undefined : brownoutProblem(brownout.toMs, sunsetMs);
+  if (nowMs >= sunsetMs) return SUNSET;
+  return brownouts.find(({ fromMs, toMs }) => nowMs >= fromMs && nowMs < toMs)?.problem;
+}
+
+function brownoutOf(fromMs: number, toMs: number, sunsetMs: number): Brownout {
+  return { fromMs, toMs, problem: brownoutProblem(toMs, sunsetMs) };
 }
 
 function brownoutProblem(toMs: number, sunsetMs: number): Problem {
   const end = sunsetMs === Infinity ? 'soon' : `on ${new Date(sunsetMs).toISOString()}`;
-  return new Problem('operation_brownout', {
+  return new FixedProblem('operation_brownout', {
     detail: `This will be retired ${end}; until ${new Date(toMs).toISOString()} it answers as it will then, as a rehearsal.`,
   });
 }
@@ -38,14 +49,15 @@ export function endingOf(operation: Operation, api: LifeCycleDates, publicUrl: (
   const brownouts = [...(own?.brownouts ?? []), ...api.brownouts];
   if (deprecation === null && sunset === null && brownouts.length === 0) return undefined;
   const dates = { deprecation, sunset, successor: own?.successor ?? api.successor, brownouts };
+  const sunsetMs = sunset === null ? Infinity : Date.parse(sunset);
   let fields: readonly string[] | undefined;
   return {
     get fields() {
       return (fields ??= fieldsOf(dates, publicUrl()));
     },
     deprecatedFromMs: deprecation === null ? Infinity : Date.parse(deprecation),
-    sunsetMs: sunset === null ? Infinity : Date.parse(sunset),
-    brownouts: brownouts.map(({ from, to }) => ({ fromMs: Date.parse(from), toMs: Date.parse(to) })),
+    sunsetMs,
+    brownouts: brownouts.map(({ from, to }) => brownoutOf(Date.parse(from), Date.parse(to), sunsetMs)),
   };
 }
 

@@ -192,7 +192,11 @@ export function violatedBy(limits: QuotaLimits, used: QuotaCounts, cost: number)
   return bits;
 }
 
+const NAMES_OF_BITS: readonly (readonly PolicyName[])[] = Array.from({ length: 16 }, (_, bits) =>
+  POLICY_NAMES.filter(([bit]) => (bits & bit) !== 0).map(([, name]) => name),
+);
+
 /** Names of the policies in a set of bits, in the order of the headers. */
-export function policyNames(bits: number): PolicyName[] {
-  return POLICY_NAMES.filter(([bit]) => (bits & bit) !== 0).map(([, name]) => name);
+export function policyNames(bits: number): readonly PolicyName[] {
+  return NAMES_OF_BITS[bits] ?? [];
 }

@@ -107,3 +107,13 @@ describe('a used-up minute', () => {
     expect(problem.options.detail).toMatch(/^Key key_1 has used 10 of 10 requests in the last minute\./);
   });
 });
+
+it.each([0, 7, 60, 999, 1_000, 12_345, 100_000, 1_000_000, 9_007_199_254_740_991])(
+  'writes %d as English does',
+  (limit) => {
+    const used = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: limit };
+    const problem = quotaProblem(inVienna({ ...LIMITS, keyMonth: limit }), refusal(KEY_MONTH, { used }));
+    const text = new Intl.NumberFormat('en-US').format(limit);
+    expect(problem.options.detail).toMatch(`has used ${text} of ${text} requests`);
+  },
+);

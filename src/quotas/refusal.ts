@@ -1,46 +1,62 @@
 /** The words of a refused request: which limit, how much of it is used, when to come back. */
 import { Problem } from '../errors.js';
 import { formatWithOffset } from '../rfc3339.js';
-import { limitedWindows, retryAfterSeconds } from './headers.js';
+import { retryAfterSeconds } from './headers.js';
 import type { MonthPeriod } from './month-period.js';
-import { ACCOUNT_MONTH, KEY_MONTH, policyNames, type QuotaDecision, type QuotaSubject } from './policies.js';
+import {
+  ACCOUNT_MONTH,
+  KEY_MINUTE,
+  KEY_MONTH,
+  policyNames,
+  type QuotaCounts,
+  type QuotaDecision,
+  type QuotaSubject,
+} from './policies.js';
 
-const COUNT = new Intl.NumberFormat('en-US');
 /** When a month ends, in its account's zone: worked out once, because zones are slow to ask. */
 const ends = new WeakMap<MonthPeriod, string>();
 
 /** The 429 for a decision that does not admit: `quota_exceeded` when a month is used up, else `rate_limited`. */
 export function quotaProblem(subject: QuotaSubject, decision: QuotaDecision): Problem {
-  const violated = policyNames(decision.violated);
   const monthUsedUp = (decision.violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0;
+  const code = monthUsedUp && decision.ofShare !== true ? 'quota_exceeded' : 'rate_limited';
   const retryAfter = retryAfterSeconds(decision);
-  const window = limitedWindows(subject.limits, decision.used).find(
-    ({ policy, window: kind }) => violated.some((name) => name === policy) && (kind === 'month') === monthUsedUp,
-  );
-  const who = window?.of === 'key' ? `Key ${subject.keyId}` : `Account ${subject.accountId}`;
-  const span = monthUsedUp ? 'this month' : 'in the last minute';
-  const wait = monthUsedUp
-    ? `It resets at ${endOf(decision.period, subject.calendar.timeZone)}.`
-    : `Try again in ${retryAfter} seconds.`;
-  if (decision.ofShare === true) {
-    return new Problem('rate_limited', {
-      detail: `Each gateway counts by itself at the moment, and this one's share of what is left to ${who} is used up. Try again in ${retryAfter} seconds.`,
-      violatedPolicies: violated,
-      headers: ['Retry-After', String(retryAfter), 'X-Should-Retry', 'true'],
-      extensions: { retry_after: retryAfter },
-    });
-  }
-  const used = Math.min(window?.used ?? 0, window?.limit ?? 0);
-  return new Problem(monthUsedUp ? 'quota_exceeded' : 'rate_limited', {
-    detail: `${who} has used ${grouped(used)} of ${grouped(window?.limit ?? 0)} requests ${span}. ${wait}`,
-    violatedPolicies: violated,
-    headers: ['Retry-After', String(retryAfter), 'X-Should-Retry', monthUsedUp ? 'false' : 'true'],
+  const seconds = String(retryAfter);
+  return new Problem(code, {
+    detail: wordsOf(subject, decision, seconds),
+    violatedPolicies: policyNames(decision.violated),
+    headers: ['Retry-After', seconds, 'X-Should-Retry', code === 'quota_exceeded' ? 'false' : 'true'],
     extensions: { retry_after: retryAfter },
   });
 }
 
+function wordsOf(subject: QuotaSubject, decision: QuotaDecision, seconds: string): string {
+  const window = namedWindow(decision.violated);
+  const who = window.startsWith('key') ? `Key ${subject.keyId}` : `Account ${subject.accountId}`;
+  if (decision.ofShare === true) {
+    return `Each gateway counts by itself at the moment, and this one's share of what is left to ${who} is used up. Try again in ${seconds} seconds.`;
+  }
+  const limit = subject.limits[window];
+  const count = `${grouped(Math.min(decision.used[window], limit))} of ${grouped(limit)} requests`;
+  return window === 'accountMonth' || window === 'keyMonth'
+    ? `${who} has used ${count} this month. It resets at ${endOf(decision.period, subject.calendar.timeZone)}.`
+    : `${who} has used ${count} in the last minute. Try again in ${seconds} seconds.`;
+}
+
+/** Of the windows that refuse, the one to speak of: a month before a minute, the first in the order of the headers. */
+function namedWindow(violated: number): keyof QuotaCounts {
+  if ((violated & ACCOUNT_MONTH) !== 0) return 'accountMonth';
+  if ((violated & KEY_MONTH) !== 0) return 'keyMonth';
+  return (violated & KEY_MINUTE) === 0 ? 'accountMinute' : 'keyMinute';
+}
+
+/** A count as English writes it, `1,234,567`; `Intl` takes longer for it than all the rest of a refusal. */
 function grouped(count: number): string {
-  return count < 1_000 ? String(count) : COUNT.format(count);
+  const digits = String(count);
+  let end = digits.length % 3 || 3;
+  let text = digits.slice(0, end);
+  for (; end < digits.length; end += 3) text += `,${digits.slice(end, end + 3)}`;
+  return text;
 }
 
 /** @param period of a calendar in that zone. */

@@ -97,7 +97,7 @@ function answerOf({ problem, live }: Explanation): ExplanationResource['answer']
     status: problem.status,
     code: problem.code,
     detail: problem.options.detail ?? null,
-    violated_policies: decision === undefined ? [] : policyNames(decision.violated),
+    violated_policies: decision === undefined ? [] : [...policyNames(decision.violated)],
     retry_after_seconds: decision === undefined ? null : Number(problem.options.extensions?.['retry_after']),
   };
 }
