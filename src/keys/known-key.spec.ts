@@ -54,6 +54,23 @@ describe('the quota subject of a key', () => {
     expect(build(record(granted), before).subject?.limits.accountMonth).toBe(11_000);
   });
 
+  it('shares what follows from the plan with all keys that it says the same of', () => {
+    const { terms } = build(record()).subject!;
+    expect(build({ ...record(), keyId: 'key_2', accountId: 'acc_2' }).subject?.terms).toBe(terms);
+    const others = [record({ keyLimits: { month: 1 } }), record(granted), record({}, 'twin')];
+    for (const other of [...others, { ...record(), timeZone: 'UTC' }, { ...record(), billingDay: 2 }]) {
+      expect(build(other).subject?.terms).not.toBe(terms);
+    }
+  });
+
+  it('keeps what a store reported, and nothing before', () => {
+    const subject = build(record()).subject!;
+    expect(subject.lastSeen).toBeUndefined();
+    const counts = { keyMinute: 1, accountMinute: 2, accountMonth: 2 ** 40 + 1, keyMonth: 2 ** 31 };
+    subject.see(counts, LAST_SECOND_MS, NOVEMBER);
+    expect([subject.lastSeen, subject.lastSeenAtMs, subject.lastSeenMonth]).toEqual([counts, LAST_SECOND_MS, NOVEMBER]);
+  });
+
   it('is none where the plan is gone, and there again when the plan is back', () => {
     const gone = build(record({}, 'gone'), build(record()));
     expect(gone.subject).toBeUndefined();

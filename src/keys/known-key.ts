@@ -2,8 +2,9 @@
 import type { BlockList } from 'node:net';
 import type { GatewayFile } from '../config/schema.js';
 import { calendarOf } from '../quotas/month-period.js';
-import { areSameLimits, effectiveLimits, hasGrantIn } from '../quotas/effective-limits.js';
-import { QuotaSubject, ShadowSubject, type QuotaLimits } from '../quotas/policies.js';
+import { effectiveLimits, hasGrantIn } from '../quotas/effective-limits.js';
+import { QuotaSubject, ShadowSubject, type QuotaTerms } from '../quotas/policies.js';
+import { areSameTerms, TermsTable } from '../quotas/terms-table.js';
 import { addressList } from './address-list.js';
 import type { ApiKeyRecord } from './api-key.js';
 import { ScopeSets, type ScopeSet } from './scopes.js';
@@ -41,6 +42,7 @@ export interface KeyRules {
 /** Builds known keys from records, by the plans of the running configuration. */
 export class KnownKeyFactory {
   private inForce: KeyRules;
+  private readonly terms = new TermsTable();
 
   constructor(plans: GatewayFile['plans'], scopeSets: ScopeSets) {
     this.inForce = { plans, scopeSets };
@@ -84,31 +86,30 @@ export class KnownKeyFactory {
     const plan = this.inForce.plans[record.plan];
     if (plan === undefined) return undefined;
     const calendar = calendarOf(record.timeZone, record.billingDay);
-    const { shadow } = plan;
+    const { onRedisLoss, charge, shadow } = plan;
     const limits = effectiveLimits(plan, record.limitChanges, label);
-    const shadowLimits = shadow === undefined ? undefined : effectiveLimits(shadow, record.limitChanges, label);
+    const terms = this.terms.of(limits, onRedisLoss, calendar, charge);
+    const shadowTerms =
+      shadow === undefined
+        ? undefined
+        : this.terms.of(effectiveLimits(shadow, record.limitChanges, label), 'local', calendar, charge);
     const before = previous?.subject;
     if (
       before !== undefined &&
       previous?.record.plan === record.plan &&
-      before.calendar === calendar &&
-      before.onStoreLoss === plan.onRedisLoss &&
-      before.charge === plan.charge &&
-      areSameLimits(before.limits, limits) &&
-      isSameShadow(before.shadow, shadowLimits)
+      areSameTerms(before.terms, terms) &&
+      isSameShadow(before.shadow, shadowTerms)
     ) {
       return before;
     }
     const { accountId, keyId } = record;
     const candidate =
-      shadowLimits === undefined
-        ? undefined
-        : new ShadowSubject(accountId, keyId, record.plan, shadowLimits, calendar, plan.charge);
-    return new QuotaSubject(accountId, keyId, limits, plan.onRedisLoss, calendar, plan.charge, candidate);
+      shadowTerms === undefined ? undefined : new ShadowSubject(accountId, keyId, record.plan, shadowTerms);
+    return new QuotaSubject(accountId, keyId, terms, candidate);
   }
 }
 
-function isSameShadow(before: ShadowSubject | undefined, limits: QuotaLimits | undefined): boolean {
-  if (before === undefined || limits === undefined) return before === limits;
-  return areSameLimits(before.limits, limits);
+function isSameShadow(before: ShadowSubject | undefined, terms: QuotaTerms | undefined): boolean {
+  if (before === undefined || terms === undefined) return before === terms;
+  return areSameTerms(before.terms, terms);
 }

@@ -56,16 +56,6 @@ export function effectiveLimits(
   };
 }
 
-/** Whether two sets of limits judge alike. */
-export function areSameLimits(a: QuotaLimits, b: QuotaLimits): boolean {
-  return (
-    a.keyMinute === b.keyMinute &&
-    a.accountMinute === b.accountMinute &&
-    a.accountMonth === b.accountMonth &&
-    a.keyMonth === b.keyMonth
-  );
-}
-
 function overridden(limit: number, by: number | null | undefined): number {
   if (by === undefined) return limit;
   return by ?? Infinity;

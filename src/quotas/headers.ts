@@ -31,7 +31,8 @@ const MINUTE_JITTER_SECONDS = 3;
 /** Appends the rate-limit fields of a decision, as name, value, name, value. Nothing where nobody counted. */
 export function appendQuotaFields(out: string[], subject: QuotaSubject, decision: QuotaDecision): void {
   if (decision.source === 'open') return;
-  const { limits } = subject;
+  const { terms } = subject;
+  const { limits } = terms;
   const { used, nowMs, period } = decision;
   const keySeconds = secondsUntil(decision.keyMinuteResetMs, nowMs);
   const accountSeconds = secondsUntil(decision.accountMinuteResetMs, nowMs);
@@ -77,13 +78,13 @@ export function appendQuotaFields(out: string[], subject: QuotaSubject, decision
     }
   }
   if (tightestLimit < 0) return;
-  if (subject.policyFieldPeriod !== period.label) {
-    subject.policyField = policyField(limits, period);
-    subject.policyFieldPeriod = period.label;
+  if (terms.policyFieldPeriod !== period.label) {
+    terms.policyField = policyField(limits, period);
+    terms.policyFieldPeriod = period.label;
   }
   out.push(
     'RateLimit-Policy',
-    subject.policyField,
+    terms.policyField,
     'RateLimit',
     field,
     'X-RateLimit-Limit',

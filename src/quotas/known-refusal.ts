@@ -8,8 +8,7 @@ const LONGEST_OF_RESERVATIONS_MS = 500;
 
 /** Remembers a refusal. @param nowMs by this node's clock. */
 export function rememberRefusal(subject: QuotaSubject, refusal: QuotaDecision, nowMs: number): void {
-  subject.refusal = refusal;
-  subject.refusedAtMs = nowMs;
+  subject.refusal = { decision: refusal, atMs: nowMs };
 }
 
 /**
@@ -17,9 +16,9 @@ export function rememberRefusal(subject: QuotaSubject, refusal: QuotaDecision, n
  * subject, and is asked about at once.
  */
 export function knownRefusal(subject: QuotaSubject, cost: number, hereMs: number): QuotaDecision | undefined {
-  const { refusal } = subject;
-  if (refusal === undefined) return undefined;
-  const sinceMs = hereMs - subject.refusedAtMs;
+  if (subject.refusal === undefined) return undefined;
+  const { decision: refusal, atMs } = subject.refusal;
+  const sinceMs = hereMs - atMs;
   const nowMs = refusal.nowMs + sinceMs;
   const longestMs = subject.charge === 'all' ? LONGEST_MS : LONGEST_OF_RESERVATIONS_MS;
   // Negative: the clock went back, and nothing is known.

@@ -27,9 +27,7 @@ describe('the share of a node', () => {
   }
   function seen(limits: Partial<QuotaLimits>, counts: Partial<QuotaCounts>, of: SubjectOptions = {}): QuotaSubject {
     const subject = subjectWith(limits, of);
-    subject.lastSeen = { ...NONE, ...counts };
-    subject.lastSeenAtMs = clock.now();
-    subject.lastSeenMonth = UTC_MONTHS.at(clock.now()).label;
+    subject.see({ ...NONE, ...counts }, clock.now(), UTC_MONTHS.at(clock.now()).label);
     return subject;
   }
   const decide = async (node: LocalShare, subject: QuotaSubject, cost = 1): Promise<QuotaDecision> =>

@@ -37,9 +37,7 @@ class Node {
     for (let request = 0; request < requests; request++) {
       const decision = await this.counters.decide(subject, 1);
       if (subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
-      subject.lastSeen = decision.used;
-      subject.lastSeenAtMs = decision.nowMs;
-      subject.lastSeenMonth = decision.period.label;
+      subject.see(decision.used, decision.nowMs, decision.period.label);
       if (decision.admitted) this.ledger.note(subject, decision);
     }
   }
@@ -138,7 +136,7 @@ describe('the month ledger', () => {
       const node = new Node(database, clock, false);
       const key = subject();
       await node.count(key, 1);
-      key.lastSeen = { keyMinute: 0, accountMinute: 0, accountMonth: used, keyMonth: used };
+      key.see({ keyMinute: 0, accountMinute: 0, accountMonth: used, keyMonth: used }, key.lastSeenAtMs, period.label);
       return node;
     };
     const nodes = await Promise.all([seen(40), seen(90), seen(70)]);

@@ -156,7 +156,7 @@ function lastSeen({
   lastSeenMonth: month,
   lastSeenAtMs,
 }: QuotaSubject): CounterRow[] {
-  if (seen === undefined || month === 0) return [];
+  if (seen === undefined) return [];
   return [
     { accountId, keyId: '', month, used: seen.accountMonth, observedAtMs: lastSeenAtMs },
     { accountId, keyId, month, used: seen.keyMonth, observedAtMs: lastSeenAtMs },

@@ -53,20 +53,38 @@ export interface QuotaCounts {
   keyMonth: number;
 }
 
-/** Whose requests are counted, and against what. Built once per cached key; immutable but for what it last saw. */
-export class QuotaSubject {
-  /** The last counts that a store reported, and when (ms): where a node goes on from when the store is lost. */
-  lastSeen: QuotaCounts | undefined;
-  lastSeenAtMs = 0;
-  lastSeenMonth = 0;
-  /** `RateLimit-Policy` of this subject, and the period that it was written for. */
+/** What the keys of one plan and calendar are judged by, and the texts that follow from it: one object for all of them. */
+export class QuotaTerms {
+  /** `RateLimit-Policy`, and the period that it was written for. */
   policyField = '';
   policyFieldPeriod = 0;
-  /** Its counters as a call to Redis names them. */
-  keysText = '';
   /** The limits as the script in Redis reads them, and the period that they were written for. */
   limitsText = '';
   limitsTextPeriod = 0;
+
+  constructor(
+    readonly limits: QuotaLimits,
+    readonly onStoreLoss: OnStoreLoss,
+    /** The accounts' months, and the zone in which they read their reset times. */
+    readonly calendar: MonthCalendar,
+    readonly charge: Charge = 'all',
+  ) {}
+}
+
+/**
+ * Whose requests are counted, and against what. Built once per cached key, so what it holds is held a hundred thousand times; immutable
+ * but for what it last saw.
+ */
+export class QuotaSubject {
+  /** When a store last reported counts (ms), and the label of their month; 0: none has. */
+  lastSeenAtMs = 0;
+  lastSeenMonth = 0;
+  private seenKeyMinute = 0;
+  private seenAccountMinute = 0;
+  private seenAccountMonth = 0;
+  private seenKeyMonth = 0;
+  /** Its counters as a call to Redis names them. */
+  keysText = '';
   /** Label of the month whose counts have changed since they were last written to the database; 0: none. */
   dirtyMonth = 0;
   /** Notices of a month's use that are known to stand in the database, as bits, and the month that they are of. */
@@ -74,33 +92,97 @@ export class QuotaSubject {
   noticedMonth = 0;
   /** Label of the month in which a month's limit has refused something; 0: none. */
   refusedMonth = 0;
-  /** The last refusal, and when it came in by this node's clock (ms): it holds for the next requests without asking. */
-  refusal: QuotaDecision | undefined;
-  refusedAtMs = 0;
+  /** The last refusal: it holds for the next requests without asking. */
+  refusal: RememberedRefusal | undefined;
   /** What its requests came to since it was last written: the first of its cells, which hold the others. */
   usage: UsageCell | undefined;
   /** The requests that wait to be decided together; belongs to the store. */
   gathering: object | undefined;
-  readonly accountCounterKey: string;
-  readonly keyCounterKey: string;
-  /** Where its counters begin when they do not exist; undefined: at what the database knows. */
-  startsFrom: MonthStart | undefined;
-  readonly isShadow: boolean = false;
+  private accountName: string | undefined;
+  private keyName: string | undefined;
 
   constructor(
     readonly accountId: string,
     readonly keyId: string,
-    readonly limits: QuotaLimits,
-    readonly onStoreLoss: OnStoreLoss,
-    /** The account's months, and the zone in which it reads its reset times. */
-    readonly calendar: MonthCalendar,
-    readonly charge: Charge = 'all',
+    readonly terms: QuotaTerms,
     /** The same requests against the plan's shadow limits; undefined where it has none. */
     readonly shadow: ShadowSubject | undefined = undefined,
-  ) {
-    this.accountCounterKey = accountCounterKey(accountId);
-    this.keyCounterKey = apiKeyCounterKey(accountId, keyId);
+  ) {}
+
+  get isShadow(): boolean {
+    return false;
   }
+
+  get limits(): QuotaLimits {
+    return this.terms.limits;
+  }
+
+  get onStoreLoss(): OnStoreLoss {
+    return this.terms.onStoreLoss;
+  }
+
+  get calendar(): MonthCalendar {
+    return this.terms.calendar;
+  }
+
+  get charge(): Charge {
+    return this.terms.charge;
+  }
+
+  /** Where its counters begin when they do not exist; undefined: at what the database knows. */
+  get startsFrom(): MonthStart | undefined {
+    return undefined;
+  }
+
+  /** Names of its counters. Made when they are asked for: Redis is asked by `keysText`, and seldom by these. */
+  get accountCounterKey(): string {
+    return (this.accountName ??= this.counterNames()[0]);
+  }
+
+  get keyCounterKey(): string {
+    return (this.keyName ??= this.counterNames()[1]);
+  }
+
+  /** The names of its counters, account and key, which it does not keep. */
+  counterNames(): readonly [string, string] {
+    return [accountCounterKey(this.accountId), apiKeyCounterKey(this.accountId, this.keyId)];
+  }
+
+  /** The last counts that a store reported: where a node goes on from when the store is lost. */
+  get lastSeen(): QuotaCounts | undefined {
+    if (this.lastSeenMonth === 0) return undefined;
+    return {
+      keyMinute: this.seenKeyMinute,
+      accountMinute: this.seenAccountMinute,
+      accountMonth: this.seenAccountMonth,
+      keyMonth: this.seenKeyMonth,
+    };
+  }
+
+  /**
+   * Keeps what a store reported, at an instant (ms) of a month. On the request path. The numbers and not the object, which would have
+   * to be moved to the old generation with every request of a key that is one of many.
+   */
+  see(counts: Readonly<QuotaCounts>, atMs: number, month: number): void {
+    this.seenKeyMinute = unboxed(counts.keyMinute);
+    this.seenAccountMinute = unboxed(counts.accountMinute);
+    this.seenAccountMonth = unboxed(counts.accountMonth);
+    this.seenKeyMonth = unboxed(counts.keyMonth);
+    this.lastSeenAtMs = atMs;
+    this.lastSeenMonth = month;
+  }
+}
+
+/** The same number, but as V8 keeps it in the field itself where it has 32 bits, and not in 16 bytes elsewhere. */
+function unboxed(value: number): number {
+  const whole = value | 0;
+  return whole === value ? whole : value;
+}
+
+/** A refusal, and when it came in by this node's clock (ms). */
+export interface RememberedRefusal {
+  readonly decision: QuotaDecision;
+  readonly atMs: number;
 }
 
 /**
@@ -108,22 +190,32 @@ export class QuotaSubject {
  * admitted: by the live counts, a candidate below the live limit would look used up for ever.
  */
 export class ShadowSubject extends QuotaSubject {
-  override readonly isShadow = true;
-  override readonly accountCounterKey: string;
-  override readonly keyCounterKey: string;
+  private start: MonthStart | undefined;
 
   constructor(
     accountId: string,
     keyId: string,
     /** The plan that it belongs to. */
     readonly plan: string,
-    limits: QuotaLimits,
-    calendar: MonthCalendar,
-    charge: Charge = 'all',
+    terms: QuotaTerms,
   ) {
-    super(accountId, keyId, limits, 'local', calendar, charge);
-    this.accountCounterKey = shadowAccountCounterKey(accountId);
-    this.keyCounterKey = shadowApiKeyCounterKey(accountId, keyId);
+    super(accountId, keyId, terms);
+  }
+
+  override get isShadow(): boolean {
+    return true;
+  }
+
+  override get startsFrom(): MonthStart | undefined {
+    return this.start;
+  }
+
+  override set startsFrom(start: MonthStart | undefined) {
+    this.start = start;
+  }
+
+  override counterNames(): readonly [string, string] {
+    return [shadowAccountCounterKey(this.accountId), shadowApiKeyCounterKey(this.accountId, this.keyId)];
   }
 }
 

@@ -83,8 +83,7 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     if (fromMonth === 0) return;
     const { lastSeen } = subject;
     if (lastSeen !== undefined && subject.lastSeenMonth === decision.period.label && nowMs >= subject.lastSeenAtMs) {
-      subject.lastSeen = { ...lastSeen, accountMonth, keyMonth };
-      subject.lastSeenAtMs = nowMs;
+      subject.see({ ...lastSeen, accountMonth, keyMonth }, nowMs, subject.lastSeenMonth);
     }
     this.ledger.note(subject, decision);
   }
@@ -173,9 +172,7 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     // For the time when the store is lost; counters that cannot be are asked themselves.
     if (this.loss !== undefined) {
       if (subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
-      subject.lastSeen = decision.used;
-      subject.lastSeenAtMs = decision.nowMs;
-      subject.lastSeenMonth = decision.period.label;
+      subject.see(decision.used, decision.nowMs, decision.period.label);
     }
     if (decision.admitted) {
       this.ledger.note(subject, decision);

@@ -143,10 +143,9 @@ export class StoreLoss {
       const counted = await this.counters.replay(entry);
       METRICS.quotaReplays.series('counted').inc();
       if (subject.lastSeenMonth !== period.label) this.ledger.monthEnded(subject);
-      subject.lastSeen = { ...lastSeen(subject, period), ...counted };
-      subject.lastSeenMonth = period.label;
       // Now: else a set of the count since the last decision would pass for newer.
-      subject.lastSeenAtMs = this.clock.now() + this.counters.aheadMs;
+      const nowMs = this.clock.now() + this.counters.aheadMs;
+      subject.see({ ...lastSeen(subject, period), ...counted }, nowMs, period.label);
       this.ledger.note(subject, { period });
     } catch (error) {
       METRICS.quotaReplays.series('failed').inc();

@@ -59,7 +59,7 @@ function use({ ledger, recorder, operation, clock }, subjects, open) {
       keyMonth: keyMonth + REQUESTS_OF_A_KEY,
       accountMonth: (keyMonth + REQUESTS_OF_A_KEY) * KEYS_EACH,
     };
-    Object.assign(subject, { lastSeen: used, lastSeenAtMs: nowMs, lastSeenMonth: period.label });
+    subject.see(used, nowMs, period.label);
     const decision = { admitted: true, source: 'store', cost: 1, nowMs, period, used };
     for (let made = 0; made < REQUESTS_OF_A_KEY; made++) {
       const request = { usage: undefined, usageCost: 0, usageOutcome: 8, usageTakenBack: false };

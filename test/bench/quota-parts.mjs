@@ -8,7 +8,7 @@ const { openDatabase } = await dist('database/connect.js');
 const { systemClock } = await dist('clock.js');
 const { calendarOf } = await dist('quotas/month-period.js');
 const { MonthLedger } = await dist('quotas/month-ledger.js');
-const { QuotaSubject } = await dist('quotas/policies.js');
+const { QuotaSubject, QuotaTerms } = await dist('quotas/policies.js');
 const { UsageFlush } = await dist('quotas/usage-flush.js');
 const { UsageRecorder } = await dist('quotas/usage-recorder.js');
 const { UsageTable } = await dist('quotas/usage-table.js');
@@ -17,6 +17,7 @@ export const { accountCounterKey, apiKeyCounterKey } = await dist('redis/keys.js
 
 /** Never reached: what is measured is the decision, not the refusal. */
 const LIMITS = { keyMinute: 1e9, accountMinute: 1e9, accountMonth: 1e12, keyMonth: 1e12 };
+const TERMS = new QuotaTerms(LIMITS, 'closed', calendarOf('Europe/Vienna', 1));
 
 const silent = () => {};
 const LOG = { debug: silent, info: silent, warn: silent, error: silent };
@@ -48,9 +49,7 @@ export function subjectOf(account, index = 0) {
   return new QuotaSubject(
     `acc_${String(account).padStart(25, '0')}`,
     `key_${String(account).padStart(20, '0')}${String(index).padStart(5, '0')}`,
-    LIMITS,
-    'closed',
-    calendarOf('Europe/Vienna', 1),
+    TERMS,
   );
 }
 

@@ -9,6 +9,7 @@ import { METRICS } from '../../src/metrics.js';
 import {
   policyNames,
   QuotaSubject,
+  QuotaTerms,
   ShadowSubject,
   type QuotaDecision,
   type QuotaLimits,
@@ -28,12 +29,10 @@ const BEGINNINGS = ['2100-11-20T10:00:00Z', '2100-12-31T23:59:20Z'].map((text) =
 const KEYS = ['key_1', 'key_2'];
 
 function shadowed(live: Partial<QuotaLimits>, shadow: Partial<QuotaLimits>, keyId = 'key_1', accountId = 'acc_1') {
-  const candidate = new ShadowSubject(accountId, keyId, 'tried', { ...NO_LIMITS, ...shadow }, UTC_MONTHS);
-  const limits = { ...NO_LIMITS, ...live };
-  return {
-    candidate,
-    subject: new QuotaSubject(accountId, keyId, limits, 'local', UTC_MONTHS, 'all', candidate),
-  };
+  const terms = (some: Partial<QuotaLimits>): QuotaTerms =>
+    new QuotaTerms({ ...NO_LIMITS, ...some }, 'local', UTC_MONTHS);
+  const candidate = new ShadowSubject(accountId, keyId, 'tried', terms(shadow));
+  return { candidate, subject: new QuotaSubject(accountId, keyId, terms(live), candidate) };
 }
 
 const limit = fc.oneof({ weight: 4, arbitrary: fc.nat(12) }, fc.constantFrom(Infinity, 30));

@@ -1,7 +1,7 @@
 /** Subjects, limits and a source of month counts for tests of quotas. */
 import type { MonthSource } from '../../src/quotas/counter-store.js';
 import { calendarOf, type MonthPeriod } from '../../src/quotas/month-period.js';
-import { QuotaSubject, type OnStoreLoss, type QuotaLimits } from '../../src/quotas/policies.js';
+import { QuotaSubject, QuotaTerms, type OnStoreLoss, type QuotaLimits } from '../../src/quotas/policies.js';
 
 export const NO_LIMITS: QuotaLimits = {
   keyMinute: Infinity,
@@ -24,7 +24,8 @@ export interface SubjectOptions {
 /** A subject without limits but for those named. */
 export function subjectWith(limits: Partial<QuotaLimits>, options: SubjectOptions = {}): QuotaSubject {
   const { accountId = 'acc_1', keyId = 'key_1', onStoreLoss = 'local', timeZone = 'UTC', billingDay = 1 } = options;
-  return new QuotaSubject(accountId, keyId, { ...NO_LIMITS, ...limits }, onStoreLoss, calendarOf(timeZone, billingDay));
+  const terms = new QuotaTerms({ ...NO_LIMITS, ...limits }, onStoreLoss, calendarOf(timeZone, billingDay));
+  return new QuotaSubject(accountId, keyId, terms);
 }
 
 /** What the database would say; remembers what it was asked. */
