@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { CallDeadline } from './call-deadline.js';
+import { CallDeadline, type TimedCall } from './call-deadline.js';
 
 const DEADLINE_MS = 40;
 /** How much later than asked for a timer of a busy machine may be. */
@@ -11,7 +11,7 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('the deadline of calls', () => {
   let late: { name: string; afterMs: number }[];
-  let deadline: CallDeadline<{ name: string; sentMs: number }>;
+  let deadline: CallDeadline<TimedCall & { readonly name: string }>;
   beforeEach(() => {
     late = [];
     deadline = new CallDeadline(DEADLINE_MS, ({ name, sentMs }) =>
@@ -21,7 +21,7 @@ describe('the deadline of calls', () => {
   afterEach(() => sleep(DEADLINE_MS * 2));
 
   const begin = (name: string) => {
-    const call = { name, sentMs: performance.now() };
+    const call = { name, sentMs: performance.now(), deadlineSlot: -1 };
     deadline.begin(call);
     return call;
   };
@@ -50,6 +50,15 @@ describe('the deadline of calls', () => {
     expect(deadline.end(ended)).toBe(false);
     await allLate(1);
     expect(late.map(({ name }) => name)).toEqual(['open']);
+  });
+
+  it('finds each of many, in whatever order they end', async () => {
+    const calls = ['a', 'b', 'c', 'd', 'e'].map(begin);
+    for (const index of [1, 4, 0]) expect(deadline.end(calls[index]!)).toBe(true);
+    expect(deadline.end(calls[1]!)).toBe(false);
+    begin('f');
+    await allLate(3);
+    expect(late.map(({ name }) => name).toSorted()).toEqual(['c', 'd', 'f']);
   });
 
   it('says of a call that was given up that it is not open any more', async () => {

@@ -7,11 +7,13 @@
 export interface TimedCall {
   /** By `performance.now()`. */
   readonly sentMs: number;
+  /** Belongs to `CallDeadline`. */
+  deadlineSlot: number;
 }
 
 export class CallDeadline<Call extends TimedCall> {
-  /** In the order in which they were sent. */
-  private readonly open = new Set<Call>();
+  /** An array whose gaps are filled from its end: a Set makes a table anew for each call that comes and goes. */
+  private readonly open: Call[] = [];
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -22,26 +24,32 @@ export class CallDeadline<Call extends TimedCall> {
 
   /** A call is sent. */
   begin(call: Call): void {
-    this.open.add(call);
+    call.deadlineSlot = this.open.push(call) - 1;
     this.timer ??= setTimeout(() => this.check(), this.deadlineMs);
   }
 
   /** It has ended. @returns whether it was open: what ends after the deadline has ended before. */
   end(call: Call): boolean {
-    return this.open.delete(call);
+    const { open } = this;
+    if (open[call.deadlineSlot] !== call) return false;
+    const last = open.pop();
+    if (last !== undefined && last !== call) {
+      open[call.deadlineSlot] = last;
+      last.deadlineSlot = call.deadlineSlot;
+    }
+    return true;
   }
 
   private check(): void {
     this.timer = undefined;
     const dueMs = performance.now() - this.deadlineMs;
     const due: Call[] = [];
+    let nextMs = Infinity;
     for (const call of this.open) {
-      if (call.sentMs > dueMs) {
-        this.timer = setTimeout(() => this.check(), Math.ceil(call.sentMs - dueMs));
-        break;
-      }
-      due.push(call);
+      if (call.sentMs > dueMs) nextMs = Math.min(nextMs, call.sentMs);
+      else due.push(call);
     }
+    if (nextMs !== Infinity) this.timer = setTimeout(() => this.check(), Math.ceil(nextMs - dueMs));
     if (due.length > 0) setImmediate(() => this.giveUp(due));
   }
 

@@ -40,7 +40,8 @@ export interface Asker {
 }
 
 /** A call without an answer. */
-interface Unanswered extends TimedCall {
+interface Unanswered {
+  readonly sentMs: number;
   readonly batch: readonly Group[];
   readonly marker: string;
   readonly number: number;
@@ -49,11 +50,12 @@ interface Unanswered extends TimedCall {
 }
 
 /** A call on its way. */
-class DecideCall implements WrittenCall, Unanswered {
+class DecideCall implements WrittenCall, Unanswered, TimedCall {
   readonly script = DECIDE;
   readonly argumentCount = ARGUMENTS;
   readonly keyCount: number;
   readonly text: string;
+  deadlineSlot = -1;
 
   constructor(
     private readonly calls: DecideCalls,

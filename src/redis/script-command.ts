@@ -1,8 +1,8 @@
 /**
  * A script call that its caller has written down: ioredis sends the text in its turn and hands back the bytes of the answer. It does
- * nothing for each argument, makes no timer, and no promise that anybody waits for.
+ * nothing for each argument, and makes no timer, no promise and no function.
  */
-import { Command } from 'ioredis';
+import type { Command } from 'ioredis';
 import type { RedisClient } from './connect.js';
 
 /** A script and the SHA-1 that a server knows it by. */
@@ -39,42 +39,99 @@ export function plainText(ascii: string): string {
 /**
  * Sends a call by the script's hash, and whole where the server does not know it (a restart, a failover): never twice after it may have
  * run. Without a deadline: whoever waits has one.
+ * @param isWhole whether the server gets the script itself at once.
  */
-export function sendScript(client: RedisClient, call: WrittenCall): void {
-  client.sendCommand(new ScriptCommand(call, false, client));
+export function sendScript(client: RedisClient, call: WrittenCall, isWhole = false): void {
+  client.sendCommand(new ScriptCommand(call, isWhole, client) as unknown as Command);
 }
 
-export class ScriptCommand extends Command {
+/** What ioredis asks of a command that it is given. */
+type AskedOfCommand = Pick<
+  Command,
+  | 'name'
+  | 'args'
+  | 'promise'
+  | 'inTransaction'
+  | 'isTraced'
+  | 'isSettled'
+  | 'resolve'
+  | 'reject'
+  | 'toWritable'
+  | 'getSlot'
+  | 'getKeys'
+  | 'setReplyContext'
+  | 'setTimeout'
+>;
+
+const NO_ARGUMENTS: [] = [];
+/** For whoever traces commands; the call itself is told. */
+const NOBODY_WAITS = Promise.resolve();
+
+/**
+ * It does not extend ioredis's own command: that makes a promise and assigns functions to its properties, which V8 allocates among the
+ * old objects (decision 0026). Whatever they reach would stay until the next full collection: the call, and every request in it.
+ */
+export class ScriptCommand implements AskedOfCommand {
+  readonly name: string;
+  readonly args = NO_ARGUMENTS;
+  readonly promise = NOBODY_WAITS;
+  readonly inTransaction = false;
+  isTraced = false;
+  /** Undefined when it has ended: in a Cluster ioredis assigns a function to `reject`, which keeps this command for long. */
+  call: WrittenCall | undefined;
+
   constructor(
-    readonly call: WrittenCall,
+    call: WrittenCall,
     /** Whether the server gets the script itself. */
     private readonly isWhole: boolean,
-    client: RedisClient,
+    private readonly client: RedisClient,
   ) {
-    super(isWhole ? 'eval' : 'evalsha');
-    this.resolve = (answer: unknown) => {
-      this.isSettled = true;
-      call.answered(answer);
-    };
-    this.reject = (error: Error) => {
-      this.isSettled = true;
-      if (isWhole || !error.message.startsWith('NOSCRIPT')) call.failed(error);
-      else client.sendCommand(new ScriptCommand(call, true, client));
-    };
+    this.name = isWhole ? 'eval' : 'evalsha';
+    this.call = call;
   }
 
-  override toWritable(): string {
-    const { script, keyCount, argumentCount, text } = this.call;
+  get isSettled(): boolean {
+    return this.call === undefined;
+  }
+
+  resolve(answer: unknown): void {
+    this.end()?.answered(answer);
+  }
+
+  reject(error: Error): void {
+    const call = this.end();
+    if (call === undefined) return;
+    if (this.isWhole || !error.message.startsWith('NOSCRIPT')) call.failed(error);
+    else sendScript(this.client, call, true);
+  }
+
+  private end(): WrittenCall | undefined {
+    const { call } = this;
+    this.call = undefined;
+    return call;
+  }
+
+  toWritable(): string {
+    const { call } = this;
+    if (call === undefined) throw new Error('a call that has ended is not sent again');
+    const { script, keyCount, argumentCount, text } = call;
     const name = this.isWhole
       ? `$4\r\neval\r\n${bulkText(script.source)}`
       : `$7\r\nevalsha\r\n$40\r\n${script.sha}\r\n`;
-    return `*${3 + keyCount + argumentCount}\r\n${name}${bulkText(String(keyCount))}${text}`;
+    return `*${3 + keyCount + argumentCount}\r\n${name}${plainText(String(keyCount))}${text}`;
   }
 
-  override getSlot(): number {
-    return this.call.slot;
+  getSlot(): number {
+    return this.call?.slot ?? 0;
   }
+
+  getKeys(): [] {
+    return NO_ARGUMENTS;
+  }
+
+  /** Answers come as bytes, whatever the protocol. */
+  setReplyContext(): void {}
 
   /** ioredis's own deadline: a timer for each call, and later than the caller's. */
-  override setTimeout(): void {}
+  setTimeout(): void {}
 }

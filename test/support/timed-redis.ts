@@ -5,7 +5,7 @@ import type { MonthSource } from '../../src/quotas/counter-store.js';
 import { PLAIN_SETTLING } from '../../src/quotas/gathering.js';
 import { RedisCounters } from '../../src/quotas/redis-counters.js';
 import { connectRedis, redisReady, type RedisClient } from '../../src/redis/connect.js';
-import { plainText, ScriptCommand } from '../../src/redis/script-command.js';
+import { plainText, sendScript, type ScriptCommand } from '../../src/redis/script-command.js';
 import type { ClusterGroup } from './redis-groups.js';
 import { sharedRedisUrl } from './redis.js';
 
@@ -40,6 +40,7 @@ export function timedClient(client: RedisClient, clock: Clock): Redis {
     eval: (script: string, keyCount: number, ...rest: (string | number)[]) =>
       client.eval(exchanged(script), keyCount, ...rest, clock.now()),
     sendCommand: ({ call }: ScriptCommand) => {
+      if (call === undefined) throw new Error('a command without a call');
       const { script, keyCount, argumentCount, text, slot } = call;
       const written = {
         script: { source: exchanged(script.source), sha: script.sha },
@@ -50,7 +51,7 @@ export function timedClient(client: RedisClient, clock: Clock): Redis {
         answered: (answer: unknown) => call.answered(answer),
         failed: (error: Error) => call.failed(error),
       };
-      return client.sendCommand(new ScriptCommand(written, true, client));
+      sendScript(client, written, true);
     },
   };
   return timed as unknown as Redis;
