@@ -3,6 +3,7 @@ import path from 'node:path';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { BODY } from './backend.mjs';
 import { makeKey, redisQuotas } from './steps-parts.mjs';
+import { refusalSteps } from './steps-refusals.mjs';
 
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
 
@@ -26,8 +27,8 @@ const { IN_FLIGHT } = await dist('quotas/usage-cell.js');
 
 const ADDRESS = '127.0.0.1';
 const AT_ONCE = 64;
-/** Requests that a client may get wrong before it is throttled; as in the default configuration. */
-const FAILED_ATTEMPTS_PER_MINUTE = 60;
+/** Nobody is throttled, however often a step that is refused is done. */
+const FAILED_ATTEMPTS_PER_MINUTE = Infinity;
 
 const BACKEND_HEAD =
   'HTTP/1.1 200 OK\r\nServer: nginx\r\nDate: Fri, 20 Nov 2026 12:00:00 GMT\r\nContent-Type: application/json\r\n' +
@@ -45,7 +46,8 @@ const ERROR_BODY = Buffer.from(
 export async function stepsOf(gateway, request, key) {
   const { config, log, domain } = gateway;
   const { message, response } = request;
-  const begin = (answer = response) => new Exchange(message, answer, originForm(message), ADDRESS);
+  const arrived = (from, url = originForm(from), answer = response) => new Exchange(from, answer, url, ADDRESS);
+  const begin = (answer = response) => arrived(message, undefined, answer);
   const exchange = begin();
   const context = new ExecutionContextHost([{ exchange }, undefined, undefined]);
   const { recorder, storage } = domain.quotas;
@@ -59,7 +61,7 @@ export async function stepsOf(gateway, request, key) {
     scope: new ScopeGuard(undefined, recorder),
   };
   const withParameter = new ExecutionContextHost([
-    { exchange: new Exchange(message, response, '/api/v1/customers/cus_0000000000000007', ADDRESS) },
+    { exchange: arrived(message, '/api/v1/customers/cus_0000000000000007') },
   ]);
   // The first one creates the counters.
   const decision = await storage.decide(key.known.subject, 1);
@@ -78,6 +80,7 @@ export async function stepsOf(gateway, request, key) {
     ...fieldSteps(exchange, key.known, decision, gateway),
     ...endSteps(begin(request.finished), key.known, decision, config, log, recorder),
     errorStep(),
+    ...(await refusalSteps(guards, arrived, message, key.known, decision)),
   ];
 }
 

@@ -23,6 +23,11 @@ const LIMITS = {
   end: 40,
   'end-logged': 2_380,
   error: 5_600,
+  'refused-no-key': 180,
+  'refused-unknown': 620,
+  'refused-scope': 600,
+  'refused-route': 890,
+  'refused-minute': 1_950,
 };
 const ATTEMPTS = 3;
 

@@ -1,0 +1,68 @@
+/** Steps of a request that is refused: from its guard to the body that says why. Whoever is refused must not be the dearer caller. */
+import path from 'node:path';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
+import { newSecret } from './keys.mjs';
+
+const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
+
+const { scopeProblem } = await dist('keys/scope-problem.js');
+const { problemBytes } = await dist('problem-text.js');
+const { KEY_MINUTE } = await dist('quotas/policies.js');
+const { quotaProblem } = await dist('quotas/refusal.js');
+
+const REQUEST_ID = 'req_0123456789abcdef01234567';
+const WAIT_MS = 12_345;
+
+/**
+ * @param guards {route, key}
+ * @param begin makes the exchange of a message, for a path
+ * @param known the key that is refused where it is not the key that is wrong
+ * @param decision one that admits
+ */
+export async function refusalSteps(guards, begin, message, { subject }, decision) {
+  const refused = { ...decision, admitted: false, violated: KEY_MINUTE, retryAtMs: decision.nowMs + WAIT_MS };
+  const needed = ['invoices:read'];
+  const unknown = newSecret();
+  const noKey = guarded(guards.key, begin(withKey(message, undefined)), 'missing_api_key');
+  const unknownKey = guarded(guards.key, begin(withKey(message, unknown)), 'invalid_api_key');
+  const noRoute = guarded(guards.route, begin(message, '/api/v1/nothing'), 'route_not_found');
+  // The first one asks the database.
+  await unknownKey.first;
+  return [
+    { id: 'refused-no-key', what: 'refused: no key', run: noKey.run },
+    { id: 'refused-unknown', what: 'refused: a key that nobody has, SHA-256, remembered', run: unknownKey.run },
+    { id: 'refused-scope', what: 'refused: a scope is missing', run: () => bodyOf(scopeProblem([], needed)) },
+    { id: 'refused-route', what: 'refused: no such path', run: noRoute.run },
+    { id: 'refused-minute', what: 'refused: the minute is used up', run: () => bodyOf(quotaProblem(subject, refused)) },
+  ];
+}
+
+function bodyOf(problem) {
+  return problemBytes(problem, REQUEST_ID);
+}
+
+/** What a guard refuses, as a step, and its first answer, which may be a promise. */
+function guarded(guard, exchange, code) {
+  const context = new ExecutionContextHost([{ exchange }, undefined, undefined]);
+  const run = () => {
+    exchange.refusal = undefined;
+    if (guard.canActivate(context) !== false || exchange.refusal.code !== code) throw new Error(`not ${code}`);
+    return bodyOf(exchange.refusal);
+  };
+  return { first: guard.canActivate(context), run };
+}
+
+/** The message with another key. */
+function withKey({ method, httpVersion, headers, rawHeaders, socket }, secret) {
+  const others = rawHeaders.slice(0, rawHeaders.indexOf('Authorization'));
+  const { authorization: _own, ...rest } = headers;
+  if (secret === undefined) return { method, httpVersion, socket, headers: rest, rawHeaders: others };
+  const authorization = `Bearer ${secret}`;
+  return {
+    method,
+    httpVersion,
+    socket,
+    headers: { ...rest, authorization },
+    rawHeaders: [...others, 'Authorization', authorization],
+  };
+}
