@@ -3,10 +3,10 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { systemClock } from './clock.js';
 import { publicUrlOf } from './config/load.js';
 import { setErrorsUrl } from './errors.js';
-import { Connections } from './gateway/connections.js';
+import { Connections, HEAD_TIMEOUT_MS } from './gateway/connections.js';
 import { Cors } from './gateway/cors.js';
 import type { Draining } from './gateway/draining.js';
-import { createGatewayApplication, HEAD_TIMEOUT_MS } from './gateway/gateway.application.js';
+import { createGatewayApplication } from './gateway/gateway.application.js';
 import { LifeCycle } from './gateway/life-cycle.js';
 import { LiveStreams } from './gateway/live-streams.js';
 import { Routes } from './gateway/routes.js';
@@ -156,10 +156,16 @@ async function drainGateway(
 ): Promise<void> {
   forwarder.endWebSockets();
   const server = gateway.getHttpServer();
-  const timer = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_INTERVAL_MS);
+  const endIdle = (): void => {
+    server.closeIdleConnections();
+    connections.endIdlePlain();
+  };
+  const timer = setInterval(endIdle, IDLE_SWEEP_INTERVAL_MS);
   const heads = setTimeout(() => connections.endWithoutRequest(), HEAD_TIMEOUT_MS);
+  const closed = gateway.close();
+  endIdle();
   try {
-    await gateway.close();
+    await closed;
   } finally {
     clearInterval(timer);
     clearTimeout(heads);

@@ -2,9 +2,9 @@
  * Step 2 of 4: who is calling. Refuses with 429 an address that has sent too many wrong keys, before it looks at the key; then
  * with 401, 403 for the address or a suspended account, 503 when nobody can tell.
  */
-import type { IncomingMessage } from 'node:http';
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Problem } from '../errors.js';
+import type { ClientMessage } from '../http1/client-answer.js';
 import { plainAddress } from '../keys/address-list.js';
 import { Authenticator, DeniedKey } from '../keys/authenticator.js';
 import { bearerSecret } from '../keys/bearer.js';
@@ -61,7 +61,7 @@ export class ApiKeyGuard implements CanActivate {
  * Whether the address is that of a proxy among ours which `trustedProxies` does not name: it says for whom it speaks, and is not
  * on the internet, from where anyone could say so.
  */
-function isUnknownProxy({ headers, socket }: IncomingMessage, clientAddress: string): boolean {
+function isUnknownProxy({ headers, socket }: ClientMessage, clientAddress: string): boolean {
   if (headers['x-forwarded-for'] === undefined && headers['forwarded'] === undefined) return false;
   return clientAddress === plainAddress(socket.remoteAddress ?? '') && isPrivateAddress(clientAddress);
 }

@@ -3,16 +3,20 @@ import proxyAddress from '@fastify/proxy-addr';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { plainAddress } from '../keys/address-list.js';
+import type { ClientMessage } from '../http1/client-answer.js';
+import { NodeAnswer } from '../http1/node-answer.js';
+import type { PlainConnection } from '../http1/plain-connection.js';
+import type { PlainRequest } from '../http1/plain-request.js';
 import { discardRest } from '../proxy/discard-body.js';
 import { KEEP_ALIVE_TIMEOUT_MS } from './connections.js';
-import { Exchange } from './exchange.js';
+import { Exchange, type ExchangeOwner } from './exchange.js';
 import { originForm } from './framing.js';
 import type { RequestLog } from './request-log.js';
 
 /** Whether an address is that of a proxy of ours. */
 type Trusts = (address: string, hop: number) => boolean;
 
-export class Arrivals {
+export class Arrivals implements ExchangeOwner {
   private readonly trusts: Trusts | undefined;
 
   /** @param trustedProxies addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed. */
@@ -23,43 +27,60 @@ export class Arrivals {
     this.trusts = trustedProxies.length === 0 ? undefined : proxyAddress.compile([...trustedProxies]);
   }
 
-  /** The exchange of a request, which is counted and logged when its connection is done with it. */
+  /** The exchange of a request that Node has read, which is counted and logged when its connection is done with it. */
   begin(message: IncomingMessage, response: ServerResponse): Exchange {
     const exchange = new Exchange(
       message,
-      response,
+      new NodeAnswer(message, response, KEEP_ALIVE_TIMEOUT_MS),
       originForm(message),
       this.addressOf(message),
       this.schemeOf(message),
+      this,
     );
-    // For the `Keep-Alive` field, which Node writes by this.
-    (response as ServerResponse & { _keepAliveTimeout: number })._keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
-    response.on('close', () => this.end(exchange));
+    watchEnd(exchange, response);
     return exchange;
   }
 
-  private end(exchange: Exchange): void {
-    const { message } = exchange;
+  /** The exchange of a plain request, likewise. */
+  beginPlain(request: PlainRequest, connection: PlainConnection): Exchange {
+    const address =
+      this.trusts === undefined ? (connection.clientAddress ??= this.addressOf(request)) : this.addressOf(request);
+    const exchange = new Exchange(request, connection, request.url, address, this.schemeOf(request), this);
+    connection.begin(exchange, request);
+    return exchange;
+  }
+
+  onHandedOver(exchange: Exchange, message: IncomingMessage, response: ServerResponse): void {
+    exchange.message = message;
+    exchange.answer = new NodeAnswer(message, response, KEEP_ALIVE_TIMEOUT_MS);
+    watchEnd(exchange, response);
+  }
+
+  onEnd(exchange: Exchange, status: number): void {
     exchange.closeListener?.onClose();
     // Answered without a look at the body: it must not trickle in for ever.
-    if (!message.complete) discardRest(message);
-    this.requestLog.record(exchange);
+    if (!exchange.message.complete) discardRest(exchange.incoming);
+    this.requestLog.record(exchange, status);
   }
 
   /** Where a request comes from: what a trusted proxy says, as far as it is an address; else the other end of the connection. */
-  private addressOf(message: IncomingMessage): string {
+  private addressOf(message: ClientMessage): string {
     const direct = plainAddress(message.socket.remoteAddress ?? '');
     if (this.trusts === undefined) return direct;
-    const told = plainAddress(proxyAddress.all(message, this.trusts).at(-1) ?? '');
+    const told = plainAddress(proxyAddress.all(message as IncomingMessage, this.trusts).at(-1) ?? '');
     return isIP(told) === 0 ? direct : told;
   }
 
   /** What the client spoke: the connection says it, or the trusted proxy at its other end. */
-  private schemeOf({ socket, headers }: IncomingMessage): 'http' | 'https' {
+  private schemeOf({ socket, headers }: ClientMessage): 'http' | 'https' {
     if (this.trusts?.(socket.remoteAddress ?? '', 0) === true) {
       const told = headers['x-forwarded-proto'];
       if (told !== undefined) return String(told).split(',').at(-1)?.trim() === 'https' ? 'https' : 'http';
     }
     return 'encrypted' in socket ? 'https' : 'http';
   }
+}
+
+function watchEnd(exchange: Exchange, response: ServerResponse): void {
+  response.on('close', () => exchange.onEnd(response.writableFinished ? response.statusCode : 0));
 }

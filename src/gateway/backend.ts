@@ -31,14 +31,14 @@ export class Backend {
    * which then costs nothing. What the plan does not charge for gives its cost back; so does what was refused before it was sent.
    */
   answer(exchange: Exchange): void {
-    const { operation, key, message, response, answerHeaders, clientAddress, scheme, requestId } = exchange;
+    const { operation, key, message, answer, answerHeaders, clientAddress, scheme, requestId } = exchange;
     if (operation === undefined || key === undefined) throw new Problem('internal_error');
     // Gone while its key was looked up or its quota decided: nobody would end a call that begins now, and it would hold a
     // connection until its deadline.
-    if (response.destroyed || clientAddress === '') {
+    if (answer.isGone || clientAddress === '') {
       this.giveBack(exchange);
       // A connection that was reset before its address was asked for need not be read any more, and would never be noticed.
-      response.destroy();
+      answer.destroy();
       return;
     }
     const { accountId, keyId } = key.record;
@@ -59,7 +59,6 @@ export class Backend {
       operation,
       accountId,
       message,
-      response,
       path: this.routes.backendPath(exchange),
       basePath: this.routes.basePath,
       fieldLines,

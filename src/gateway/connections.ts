@@ -7,12 +7,16 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionLimits } from '../config/listener-schema.js';
 import type { GatewayFile } from '../config/schema.js';
+import { errorOfPeer } from '../http1/errors.js';
+import { plainConnectionOf } from '../http1/plain-connection.js';
 import { clientNetwork } from '../keys/client-network.js';
 import { METRICS } from '../metrics.js';
 
 const SWEEP_INTERVAL_MS = 2_000;
 /** How long a connection may idle: longer than the usual load balancers' 60 s, so that they close first. */
 export const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** Until the head of a request has arrived. */
+export const HEAD_TIMEOUT_MS = 10_000;
 
 /** On a connection: at how many sweeps in a row it was idle, and what it had read by then. */
 const IDLE_SWEEPS = Symbol('idleSweeps');
@@ -54,6 +58,7 @@ export class Connections {
     services: GatewayFile['services'],
     private readonly keepAliveTimeoutMs = KEEP_ALIVE_TIMEOUT_MS,
     private readonly sweepIntervalMs = SWEEP_INTERVAL_MS,
+    private readonly headTimeoutMs = HEAD_TIMEOUT_MS,
   ) {
     this.limits = gateway.limits;
     this.use(gateway, services);
@@ -106,7 +111,15 @@ export class Connections {
   /** Cuts those on which no request is under way. Node's own way passes over what has begun to send a head. */
   endWithoutRequest(): void {
     for (const socket of this.open) {
-      if (socket.alpnProtocol !== 'h2' && (socket._httpMessage ?? null) === null) socket.destroy();
+      if (socket.alpnProtocol !== 'h2' && !hasRequest(socket)) socket.destroy();
+    }
+  }
+
+  /** What `closeIdleConnections` does to connections that Node reads: ends those that have had a request and wait for the next. */
+  endIdlePlain(): void {
+    for (const socket of this.open) {
+      const connection = plainConnectionOf(socket);
+      if (connection?.isIdle === true && !connection.isFresh) socket.destroy();
     }
   }
 
@@ -116,7 +129,8 @@ export class Connections {
       const waiting = socket.writableLength;
       if (waiting === 0) {
         if (this.progress.size > 0) this.progress.delete(socket);
-        this.endIdle(socket);
+        if (plainConnectionOf(socket)?.isFresh === true) this.endSilent(socket, now);
+        else this.endIdle(socket);
         continue;
       }
       const written = socket.bytesWritten - waiting;
@@ -130,14 +144,23 @@ export class Connections {
     }
   }
 
+  /** Ends a connection that has never said anything, as Node ends those that have not said enough. */
+  private endSilent(socket: SystemSocket, now: number): void {
+    const connection = plainConnectionOf(socket);
+    if (connection === undefined || now - connection.openedMs < this.headTimeoutMs) return;
+    connection.endConnection();
+    this.server?.emit('clientError', errorOfPeer('ERR_HTTP_REQUEST_TIMEOUT'), socket);
+  }
+
   /**
    * Ends a connection that has had no request for `keepAliveTimeoutMs`. Node's own `keepAliveTimeout` makes two timers for every request:
    * one when it begins to idle and one when it no longer does.
    */
   private endIdle(socket: SystemSocket): void {
     const { bytesRead } = socket;
-    const isIdle = (socket._httpMessage ?? null) === null && (socket.parser ?? null) !== null;
-    if (!isIdle || socket.alpnProtocol === 'h2' || bytesRead !== socket[READ_BEFORE]) {
+    const plain = plainConnectionOf(socket);
+    const isHttp = plain?.isIdle === true || (socket.parser ?? null) !== null;
+    if (!isHttp || hasRequest(socket) || socket.alpnProtocol === 'h2' || bytesRead !== socket[READ_BEFORE]) {
       socket[READ_BEFORE] = bytesRead;
       socket[IDLE_SWEEPS] = 0;
       return;
@@ -172,6 +195,11 @@ class NetworkCounts {
     socket.on('close', this.countDown);
     return count;
   }
+}
+
+/** Whether a request is under way on a connection. */
+function hasRequest(socket: SystemSocket): boolean {
+  return (socket._httpMessage ?? null) !== null || plainConnectionOf(socket)?.hasRequest === true;
 }
 
 function limitServer(server: Server, { connections, requestsPerConnection }: ConnectionLimits): void {

@@ -65,8 +65,8 @@ export class ErrorFilter implements ExceptionFilter {
       return;
     }
     if (!isHttp2(exchange.message)) {
-      exchange.response.shouldKeepAlive = false;
-      answerLast(exchange.message);
+      exchange.answer.endConnection();
+      answerLast(exchange.incoming);
     }
     this.answer(problem ?? new Problem('bad_request', { detail: 'The request target is not a path.' }), exchange);
   }
@@ -85,7 +85,7 @@ export class ErrorFilter implements ExceptionFilter {
     } catch (failure) {
       // Nobody else would answer: whoever refuses has done with the request.
       this.log.error({ event: 'internal_error', request_id: exchange.requestId, err: failure }, 'An unexpected error');
-      exchange.response.destroy();
+      exchange.answer.destroy();
     }
   }
 

@@ -4,13 +4,22 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operation } from '../config/schema.js';
 import type { KnownKey } from '../keys/known-key.js';
 import type { Problem } from '../errors.js';
+import type { ClientAnswer, ClientMessage } from '../http1/client-answer.js';
+import type { Transaction } from '../http1/plain-connection.js';
 import type { CloseListener, ForwardClient } from '../proxy/forward-request.js';
 import type { RouteMatch } from '../proxy/operation-table.js';
 import type { QuotaDecision, QuotaSubject } from '../quotas/policies.js';
 import { IN_FLIGHT, type CountedRequest, type UsageCell } from '../quotas/usage-cell.js';
 import { randomNames, requestId, traceparent } from './request-ids.js';
 
-export class Exchange implements ForwardClient, CountedRequest {
+/** Who is told how an exchange goes on. */
+export interface ExchangeOwner {
+  /** @param status of the answer; 0: the client has gone before its end. */
+  onEnd(exchange: Exchange, status: number): void;
+  onHandedOver(exchange: Exchange, message: IncomingMessage, response: ServerResponse): void;
+}
+
+export class Exchange implements ForwardClient, CountedRequest, Transaction {
   readonly requestId: string;
   readonly startedMs = performance.now();
   /** Where the query begins in `url`; its length where there is none. */
@@ -47,13 +56,14 @@ export class Exchange implements ForwardClient, CountedRequest {
   private readonly names = randomNames();
 
   constructor(
-    readonly message: IncomingMessage,
-    readonly response: ServerResponse,
+    public message: ClientMessage,
+    public answer: ClientAnswer,
     /** Path and query, as received. */
     readonly url: string,
     readonly clientAddress: string,
     /** What the client spoke to us, or to the trusted proxy before us. */
     readonly scheme: 'http' | 'https',
+    private readonly owner: ExchangeOwner,
   ) {
     const offered = message.headers['x-request-id'];
     this.requestId = requestId(typeof offered === 'string' ? offered : undefined, this.names);
@@ -64,6 +74,25 @@ export class Exchange implements ForwardClient, CountedRequest {
 
   onFailed(problem: Problem): void {
     this.whenFailed?.(this, problem);
+  }
+
+  /** For what cannot be written whole; see `ClientAnswer`. */
+  get response(): ServerResponse {
+    return this.answer.response;
+  }
+
+  /** The request as Node has it: only that can have a body. */
+  get incoming(): IncomingMessage {
+    void this.answer.response;
+    return this.message as IncomingMessage;
+  }
+
+  onEnd(status: number): void {
+    this.owner.onEnd(this, status);
+  }
+
+  onHandedOver(message: IncomingMessage, response: ServerResponse): void {
+    this.owner.onHandedOver(this, message, response);
   }
 
   /** The path without the query. */

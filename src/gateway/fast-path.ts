@@ -8,7 +8,13 @@ import type { CanActivate, INestApplication, Type } from '@nestjs/common';
 import { GUARDS_METADATA, INTERCEPTORS_METADATA, PIPES_METADATA } from '@nestjs/common/constants.js';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { Problem } from '../errors.js';
+import type { ClientMessage } from '../http1/client-answer.js';
+import { plainConnectionOf, type PlainConnection } from '../http1/plain-connection.js';
+import type { PlainRequestHandler } from '../http1/plain-listener.js';
+import type { PlainRequest } from '../http1/plain-request.js';
+import type { RouteMatch } from '../proxy/operation-table.js';
 import type { Arrivals } from './arrivals.js';
+import { KEEP_ALIVE_TIMEOUT_MS } from './connections.js';
 import type { Cors } from './cors.js';
 import type { Draining } from './draining.js';
 import type { ErrorFilter } from './error.filter.js';
@@ -31,7 +37,8 @@ export interface FastPathParts {
 /** What a handler says to Fastify: nobody listens. */
 const NO_REPLY = { hijack: () => undefined } as unknown as GatewayReply;
 
-export class FastPath {
+export class FastPath implements PlainRequestHandler {
+  readonly keepAliveTimeoutMs = KEEP_ALIVE_TIMEOUT_MS;
   private readonly guards: readonly CanActivate[];
   private readonly controller: GatewayController;
 
@@ -56,27 +63,52 @@ export class FastPath {
     const others = server.listeners('request') as ((message: IncomingMessage, response: ServerResponse) => void)[];
     server.removeAllListeners('request');
     server.on('request', (message: IncomingMessage, response: ServerResponse) => {
+      const plain = plainConnectionOf(message.socket);
+      if (plain?.adopt(message, response) === true) return;
+      plain?.countNodes(response);
       if (this.take(message, response)) return;
       for (const other of others) other.call(server, message, response);
     });
   }
 
-  /** Serves a request of a known operation that has nothing unusual about it; false: it is left untouched. */
+  /** Serves a plain request of a known operation; false: it is left untouched. */
+  readonly serve = (request: PlainRequest, connection: PlainConnection): boolean => {
+    const { arrivals, draining } = this.parts;
+    const match = this.match(request, request.url);
+    if (match === undefined) return false;
+    if (draining.hasBegun) connection.endConnection();
+    this.run(arrivals.beginPlain(request, connection), match);
+    return true;
+  };
+
+  /** Likewise a request that Node has read. */
   private take(
     message: IncomingMessage,
     response: ServerResponse & { maxRequestsOnConnectionReached?: boolean },
   ): boolean {
-    const { routes, cors, draining, arrivals } = this.parts;
+    const { cors, draining, arrivals } = this.parts;
     const { url = '', httpVersion } = message;
-    if (httpVersion !== '1.1' || url.length > LONGEST_URL || isClosing(message.socket)) return false;
+    if (httpVersion !== '1.1' || isClosing(message.socket)) return false;
     // A preflight is answered before the first step.
     if (response.maxRequestsOnConnectionReached === true || (cors.enabled && message.method === 'OPTIONS'))
       return false;
-    const query = url.indexOf('?');
-    const match = routes.match({ message, path: query === -1 ? url : url.slice(0, query) });
-    if (match.kind !== 'operation' || framingProblem(message) !== undefined) return false;
+    const match = this.match(message, url);
+    if (match === undefined) return false;
     if (draining.hasBegun) response.shouldKeepAlive = false;
-    const exchange = arrivals.begin(message, response);
+    this.run(arrivals.begin(message, response), match);
+    return true;
+  }
+
+  /** The operation that a request asks for; undefined where it is not plain that it does. */
+  private match(message: ClientMessage, url: string): RouteMatch | undefined {
+    if (url.length > LONGEST_URL) return undefined;
+    const query = url.indexOf('?');
+    const match = this.parts.routes.match({ message, path: query === -1 ? url : url.slice(0, query) });
+    return match.kind === 'operation' && framingProblem(message) === undefined ? match : undefined;
+  }
+
+  private run(exchange: Exchange, match: RouteMatch): void {
+    const { cors } = this.parts;
     exchange.match = match;
     if (cors.enabled) cors.apply(exchange);
     const request = { exchange } as GatewayRequest;
@@ -86,7 +118,6 @@ export class FastPath {
       GatewayController.prototype.forward,
     );
     this.goOn(0, request, context);
-    return true;
   }
 
   /** The guards from `first` on, and the handler behind the last of them. */

@@ -2,8 +2,8 @@
  * What Node's parser lets through although RFC 9112 says that it must be refused, or that two readers may take differently:
  * decided before anything of the request is believed. Refuses with 400 and 431.
  */
-import type { IncomingMessage } from 'node:http';
 import { Problem } from '../errors.js';
+import type { ClientMessage } from '../http1/client-answer.js';
 
 /** `uri-host [":" port]` (RFC 9110 section 7.2), of a name or an address that DNS can know: no quotes, no commas, no spaces. */
 const HOST = /^(?:[A-Za-z0-9._~%-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
@@ -12,12 +12,12 @@ const MOST_FIELDS = 200;
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
 
 /** Whether a request came over HTTP/2; Node's parser of HTTP/1 takes `HTTP/2.0` in a request line for granted. */
-export function isHttp2(message: IncomingMessage): boolean {
+export function isHttp2(message: ClientMessage): boolean {
   return message.httpVersionMajor === 2 && 'stream' in message;
 }
 
 /** What is wrong with how the request is framed, or undefined. The connection must not be used again after such a problem. */
-export function framingProblem(message: IncomingMessage): Problem | undefined {
+export function framingProblem(message: ClientMessage): Problem | undefined {
   const { httpVersion, headers, rawHeaders } = message;
   if (httpVersion !== '1.1' && httpVersion !== '1.0' && !isHttp2(message)) {
     return refused('This server speaks HTTP/1.1, and HTTP/2 over TLS.');
@@ -42,7 +42,7 @@ export function framingProblem(message: IncomingMessage): Problem | undefined {
  * Path and query of the request target. The absolute form (RFC 9112 section 3.2.2) stands for the same request with another
  * `Host`, which is put in the place of the one that was sent. Every other form is returned as it is.
  */
-export function originForm(message: IncomingMessage): string {
+export function originForm(message: ClientMessage): string {
   const target = message.url ?? '';
   if (target.startsWith('/')) return target;
   const [, authority = '', rest = ''] = ABSOLUTE_FORM.exec(target) ?? [];

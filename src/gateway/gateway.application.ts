@@ -6,10 +6,11 @@ import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
+import { readPlainRequests } from '../http1/plain-listener.js';
 import type { Log } from '../log.js';
 import { Arrivals } from './arrivals.js';
 import { Certificate } from './certificate.js';
-import { KEEP_ALIVE_TIMEOUT_MS, type Connections } from './connections.js';
+import { HEAD_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, type Connections } from './connections.js';
 import type { Cors } from './cors.js';
 import { ErrorFilter } from './error.filter.js';
 import type { GatewayRequest } from './exchange.js';
@@ -23,8 +24,6 @@ import { RequestLog } from './request-log.js';
 import { Upgrades } from './upgrades.js';
 
 const LARGEST_HEAD_BYTES = 16 * 1024;
-/** Until the head of a request has arrived. */
-export const HEAD_TIMEOUT_MS = 10_000;
 /**
  * Node's deadline for a whole request would cut a large upload in the middle of its progress: none. A body that stands still ends by
  * its service's `timeouts.idle`, one that nobody wants by `discard-body.ts`.
@@ -85,12 +84,14 @@ export async function createGatewayApplication(
   application.useGlobalFilters(filter);
   const server = application.getHttpServer() as Server;
   const { routes, cors, draining } = deps;
-  new FastPath(application, { routes, cors, draining, arrivals, filter }).install(server);
+  const fastPath = new FastPath(application, { routes, cors, draining, arrivals, filter });
+  fastPath.install(server);
   delayContinue(server);
   refuseConnect(server, deps.cors);
   upgrades.install(server);
   if (certificate !== undefined) serveTls(server as TlsServer, certificate, deps.connections, fastify);
   boundConnections(server, deps.connections, fastify);
+  if (certificate === undefined) readPlainRequests(server, fastPath);
   return application;
 }
 

@@ -41,10 +41,13 @@ export class RequestLog {
     this.enabled = log.logger.isLevelEnabled('info');
   }
 
-  /** Called once per request, when its connection is done with it. */
-  record(exchange: Exchange): void {
-    const { response, operation, message } = exchange;
-    const status = exchange.isUpgraded ? UPGRADED : response.writableFinished ? response.statusCode : CLIENT_GONE;
+  /**
+   * Called once per request, when its connection is done with it.
+   * @param answered status of the answer; 0: the client did not get all of it.
+   */
+  record(exchange: Exchange, answered: number): void {
+    const { operation, message } = exchange;
+    const status = exchange.isUpgraded ? UPGRADED : answered === 0 ? CLIENT_GONE : answered;
     this.recorder.end(exchange, outcomeOf(status));
     const durationMs = performance.now() - exchange.startedMs;
     this.durationOf(message.method ?? '', operation, status).observe(durationMs / 1_000);

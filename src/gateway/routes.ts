@@ -1,5 +1,6 @@
 /** The operations of the running configuration, by the path under which the outside asks for them. */
 import type { Config } from '../config/schema.js';
+import type { ClientMessage } from '../http1/client-answer.js';
 import { BUILT_IN_PATHS } from '../proxy/built-in-paths.js';
 import { OperationTable, type RouteMatch } from '../proxy/operation-table.js';
 import type { Exchange } from './exchange.js';
@@ -22,7 +23,7 @@ export class Routes {
     this.table = new OperationTable(operations, BUILT_IN_PATHS);
   }
 
-  match({ path, message }: Pick<Exchange, 'path' | 'message'>): RouteMatch {
+  match({ path, message }: { readonly path: string; readonly message: Pick<ClientMessage, 'method'> }): RouteMatch {
     if (!path.startsWith(this.prefix)) return NOT_FOUND;
     return this.table.match(message.method ?? '', path.slice(this.basePath.length));
   }

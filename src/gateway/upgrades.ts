@@ -4,15 +4,16 @@
  */
 import { ServerResponse, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ClientMessage } from '../http1/client-answer.js';
 import { hasBody } from '../proxy/request-body.js';
 import { endConnection } from './last-answer.js';
 import { Routes } from './routes.js';
 
 /** What came behind the head of a handshake. */
-const heads = new WeakMap<IncomingMessage, Buffer>();
+const heads = new WeakMap<ClientMessage, Buffer>();
 
 /** The bytes behind the head of a handshake that is to be upgraded; undefined for a request that is not one. */
-export function upgradeHead(message: IncomingMessage): Buffer | undefined {
+export function upgradeHead(message: ClientMessage): Buffer | undefined {
   return heads.get(message);
 }
 

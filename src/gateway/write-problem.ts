@@ -1,10 +1,9 @@
 /** How a problem leaves the gateway: RFC 9457 on the raw connection, the same from every step. */
-import type { IncomingMessage } from 'node:http';
 import { PROBLEM_CONTENT_TYPE, type Problem } from '../errors.js';
+import type { ClientMessage } from '../http1/client-answer.js';
 import { problemBytes } from '../problem-text.js';
 import type { Exchange } from './exchange.js';
 import { discardRest } from '../proxy/discard-body.js';
-import { canWriteWhole, writeWhole } from '../proxy/write-whole.js';
 import { isHttp2 } from './framing.js';
 import { answerLast, isClosing } from './last-answer.js';
 
@@ -13,10 +12,10 @@ const LARGEST_DISCARDED_BODY_BYTES = 64 * 1024;
 
 /** Answers with a problem. When the head is already out, the connection is cut: a broken answer must not look whole. */
 export function writeProblem(exchange: Exchange, problem: Problem): void {
-  const { response, message } = exchange;
+  const { answer, message } = exchange;
   exchange.problemCode = problem.code;
-  if (response.headersSent) {
-    response.destroy();
+  if (answer.hasBegun) {
+    answer.destroy();
     return;
   }
   const body = problemBytes(problem, exchange.requestId);
@@ -31,20 +30,22 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
     ...(problem.options.headers ?? []),
   ];
   // Nothing is left to be read, although the parser may not have said so yet.
-  if ((message.complete || !hasUnreadBody(message)) && message.method !== 'HEAD' && canWriteWhole(message, response)) {
-    writeWhole(response, problem.status, head, body);
+  const isBare = (message.complete || !hasUnreadBody(message)) && message.method !== 'HEAD';
+  if (isBare && answer.takesWhole) {
+    answer.writeWhole(problem.status, head, body);
     return;
   }
   // In HTTP/2 a body has a stream of its own.
   if (!message.complete && hasUnreadBody(message) && !isHttp2(message)) {
     // What has not come in time will not come now.
     if (problem.status !== 408 && isSmall(message)) {
-      discardRest(message);
+      discardRest(exchange.incoming);
     } else {
       head.push('Connection', 'close');
-      answerLast(message);
+      answerLast(exchange.incoming);
     }
   }
+  const { response } = exchange;
   response.writeHead(problem.status, head);
   if (message.method === 'HEAD') response.end();
   else response.end(body, 'latin1');
@@ -54,7 +55,7 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
  * Whether the rest of the body can be read and thrown away, so that the connection goes on. Not where the client waits for a
  * 100: it need not send the body then, and what it sends next would be taken for it (RFC 9110 section 10.1.1).
  */
-function isSmall(message: IncomingMessage): boolean {
+function isSmall(message: ClientMessage): boolean {
   const { headers, socket } = message;
   const length = headers['content-length'];
   return (
@@ -65,7 +66,7 @@ function isSmall(message: IncomingMessage): boolean {
   );
 }
 
-function hasUnreadBody(message: IncomingMessage): boolean {
+function hasUnreadBody(message: ClientMessage): boolean {
   const { headers } = message;
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

@@ -1,15 +1,14 @@
 /** What the forwarder is given and what it reports. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Operation } from '../config/schema.js';
 import type { Problem } from '../errors.js';
+import type { ClientAnswer, ClientMessage } from '../http1/client-answer.js';
 
 /** One request, ready to be sent. */
 export interface ForwardRequest {
   readonly operation: Operation;
   /** Whose request it is; see `accountShare` of a service. */
   readonly accountId: string;
-  readonly message: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly message: ClientMessage;
   /** Path and query relative to the base path, as received. */
   readonly path: string;
   /** Field lines for the backend, each with its CRLF, see `backendRequestHeaders`. */
@@ -25,6 +24,8 @@ export interface ForwardRequest {
 
 /** What the forwarder and whoever holds the client's connection tell each other. */
 export interface ForwardClient {
+  /** Another one when the connection becomes Node's: to be asked for each time. */
+  readonly answer: ClientAnswer;
   /** Time that the backend took; set before the answer ends. */
   upstreamMs: number;
   /** Whether the backend may have seen anything of the request; set before it does. */

@@ -2,10 +2,10 @@
  * Forwards one request to its service and streams the answer back, with backpressure both ways. Nothing is buffered but
  * errors; what could be read as another request than the one that was let in is refused before it gets there.
  */
-import type { IncomingMessage } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayFile } from '../config/schema.js';
 import { Problem } from '../errors.js';
+import type { ClientMessage } from '../http1/client-answer.js';
 import { Deadlines } from './deadlines.js';
 import type { ForwardRequest } from './forward-request.js';
 import { OpenWebSockets } from './open-websockets.js';
@@ -120,7 +120,7 @@ export class Forwarder {
   }
 }
 
-function refuseTooLarge(message: IncomingMessage, maxBodyBytes: number): void {
+function refuseTooLarge(message: ClientMessage, maxBodyBytes: number): void {
   if (Number(message.headers['content-length'] ?? 0) > maxBodyBytes) {
     throw new Problem('content_too_large', { detail: `The request body is larger than ${maxBodyBytes} bytes.` });
   }

@@ -13,11 +13,11 @@ const CONTINUE = 100;
  * @param fields flat: name, value, name, value.
  */
 export function passInterimAnswer(request: ForwardRequest, status: number, fields: readonly string[]): void {
-  const { message, response } = request;
-  if (message.httpVersion === '1.0' || status === CONTINUE || response.headersSent || response.destroyed) return;
+  const { answer } = request.client;
+  if (request.message.httpVersion === '1.0' || status === CONTINUE || answer.hasBegun || answer.isGone) return;
   const link = fieldValue(fields, 'link');
   try {
-    response.writeInformation(status, link === undefined ? {} : { link });
+    answer.response.writeInformation(status, link === undefined ? {} : { link });
   } catch {
     // A value that Node does not write: only a hint is lost.
   }

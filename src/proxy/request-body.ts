@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
+import type { ClientMessage } from '../http1/client-answer.js';
 import { errorOfPeer } from '../http1/errors.js';
 import { discardRest } from './discard-body.js';
 
@@ -13,7 +14,7 @@ export function peerError(code: string): Error {
 }
 
 /** Whether a request has a body at all (RFC 9112 section 6.3). */
-export function hasBody(message: IncomingMessage): boolean {
+export function hasBody(message: ClientMessage): boolean {
   const { headers } = message;
   if (headers['transfer-encoding'] !== undefined) return true;
   const length = headers['content-length'];
@@ -21,7 +22,7 @@ export function hasBody(message: IncomingMessage): boolean {
 }
 
 /** RFC 9110 section 10.1.1: HTTP/1.0 knows no 1xx, and no other expectation exists. */
-export function expectsContinue({ headers: { expect }, httpVersion }: IncomingMessage): boolean {
+export function expectsContinue({ headers: { expect }, httpVersion }: ClientMessage): boolean {
   return expect !== undefined && httpVersion !== '1.0' && expect.toLowerCase() === '100-continue';
 }
 

@@ -2,7 +2,7 @@
  * Fields behind a body (RFC 9110 section 6.5). A backend's are passed to clients that say that they take them; nothing that has to be
  * known before the body, or that only we may set, can come this way. A request's are dropped, which section 6.5.1 allows.
  */
-import type { IncomingMessage } from 'node:http';
+import type { ClientMessage } from '../http1/client-answer.js';
 import { fieldsByName, fieldsOfLines } from '../http1/fields.js';
 import { NEVER_PASSED } from './response-headers.js';
 
@@ -39,7 +39,7 @@ const BEFORE_THE_BODY: ReadonlySet<string> = new Set([
 const TRAILERS = /(?:^|,)[ \t]*trailers[ \t]*(?:,|$)/i;
 
 /** Whether the client takes trailers (RFC 9110 section 10.1.4); HTTP/1.0 has none. */
-export function takesTrailers({ headers: { te }, httpVersion }: IncomingMessage): boolean {
+export function takesTrailers({ headers: { te }, httpVersion }: ClientMessage): boolean {
   return te !== undefined && httpVersion !== '1.0' && TRAILERS.test(String(te));
 }
 

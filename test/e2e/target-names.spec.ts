@@ -6,6 +6,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { configSchema } from '../../src/config/schema.js';
 import type { Operation } from '../../src/config/schema.js';
+import { NodeAnswer } from '../../src/http1/node-answer.js';
 import { Forwarder } from '../../src/proxy/forwarder.js';
 import { send } from '../support/http.js';
 import { eventually } from '../support/processes.js';
@@ -76,13 +77,13 @@ beforeEach(async () => {
       operation,
       accountId: 'acc_1',
       message,
-      response,
       path: '/x',
       basePath: '/api/v1',
       fieldLines: '',
       answerHeaders: [],
       ownCors: false,
       client: {
+        answer: new NodeAnswer(message, response, 0),
         failedTarget: '',
         failedStatus: 0,
         isUpgraded: false,

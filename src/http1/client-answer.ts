@@ -1,0 +1,53 @@
+/** The answer to one request of a client, however its connection is read; and what is asked of a request, likewise. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/**
+ * The fields of a request that a gateway looks at, in the form that Node gives them: several of a name are one here only where Node
+ * joins them. A name that is missing here cannot be asked for: `plain-request.ts` keeps these alone.
+ */
+export interface ClientFields {
+  readonly 'access-control-request-method'?: string | undefined;
+  readonly authorization?: string | undefined;
+  readonly 'content-length'?: string | undefined;
+  readonly expect?: string | undefined;
+  readonly forwarded?: string | undefined;
+  /** Of an absolute target the authority takes its place. */
+  host?: string | undefined;
+  readonly origin?: string | undefined;
+  readonly te?: string | undefined;
+  readonly traceparent?: string | string[] | undefined;
+  readonly 'transfer-encoding'?: string | undefined;
+  readonly upgrade?: string | undefined;
+  readonly 'x-forwarded-for'?: string | string[] | undefined;
+  readonly 'x-forwarded-proto'?: string | string[] | undefined;
+  readonly 'x-request-id'?: string | string[] | undefined;
+}
+
+/** What Node's `IncomingMessage` and `PlainRequest` have in common. */
+export interface ClientMessage extends Pick<
+  IncomingMessage,
+  'method' | 'url' | 'httpVersion' | 'httpVersionMajor' | 'rawHeaders' | 'complete' | 'socket'
+> {
+  readonly headers: ClientFields;
+}
+
+export interface ClientAnswer {
+  /** The client has gone, or the answer was cut. */
+  readonly isGone: boolean;
+  /** Whether a byte of the answer has been written, other than of an interim one. */
+  readonly hasBegun: boolean;
+  /** Whether `writeWhole` may write it: HTTP/1.1, and nobody has set a field on the response. */
+  readonly takesWhole: boolean;
+  /** Node's, for whatever streams. Asking for it makes the connection Node's, where it was not. */
+  readonly response: ServerResponse;
+  /**
+   * Writes head and body in one piece and ends the answer, where `takesWhole`.
+   * @param fields flat: name, value, name, value; with the `Content-Length` of the body, without `Connection`.
+   * @param body as Latin-1, byte for byte.
+   */
+  writeWhole(status: number, fields: readonly string[], body: string): void;
+  /** No other request is served behind this one; the answer says so. */
+  endConnection(): void;
+  /** Cuts the connection. */
+  destroy(): void;
+}

@@ -1,0 +1,69 @@
+/**
+ * An answer that Node's server has the connection of. A small whole one goes past its `writeHead`: this is where what Node keeps to
+ * itself is set (`_header`, `_contentLength`, `_last`, `_keepAliveTimeout`).
+ */
+import type { ServerResponse } from 'node:http';
+import type { ClientAnswer, ClientMessage } from './client-answer.js';
+import { wholeHead } from './whole-answer.js';
+
+/** What Node's own `writeHead` sets, and goes by. */
+interface HeadState {
+  _header: string | null;
+  _contentLength: number | null;
+  _last: boolean;
+  _keepAliveTimeout: number;
+  readonly _maxRequestsPerSocket: number;
+  readonly maxRequestsOnConnectionReached?: boolean;
+}
+
+export class NodeAnswer implements ClientAnswer {
+  /** @param keepAliveTimeoutMs for the `Keep-Alive` field. */
+  constructor(
+    private readonly message: Pick<ClientMessage, 'httpVersion'>,
+    readonly response: ServerResponse,
+    keepAliveTimeoutMs: number,
+  ) {
+    (response as ServerResponse & HeadState)._keepAliveTimeout = keepAliveTimeoutMs;
+  }
+
+  get isGone(): boolean {
+    return this.response.destroyed;
+  }
+
+  get hasBegun(): boolean {
+    return this.response.headersSent;
+  }
+
+  get takesWhole(): boolean {
+    const { response, message } = this;
+    return message.httpVersion === '1.1' && !response.headersSent && response.getHeaderNames().length === 0;
+  }
+
+  writeWhole(status: number, fields: readonly string[], body: string): void {
+    const { response } = this;
+    const state = response as ServerResponse & HeadState;
+    response.statusCode = status;
+    state._header = wholeHead(status, fields, connectionLines(state));
+    state._contentLength = body.length;
+    // As a Latin-1 string, byte for byte, the body joins the head in one buffer; as a Buffer the two would leave by writev.
+    response.end(body, 'latin1');
+  }
+
+  endConnection(): void {
+    this.response.shouldKeepAlive = false;
+  }
+
+  destroy(): void {
+    this.response.destroy();
+  }
+}
+
+function connectionLines(state: ServerResponse & HeadState): string {
+  if (state.shouldKeepAlive && state.maxRequestsOnConnectionReached !== true) {
+    const { _keepAliveTimeout: timeoutMs, _maxRequestsPerSocket: most } = state;
+    const hint = timeoutMs > 0 ? `Keep-Alive: timeout=${timeoutMs / 1_000}${most > 0 ? `, max=${most}` : ''}\r\n` : '';
+    return `Connection: keep-alive\r\n${hint}`;
+  }
+  state._last = true;
+  return 'Connection: close\r\n';
+}

@@ -1,0 +1,232 @@
+/**
+ * A client's connection as long as its requests are plain and their answers whole: both are read and written here, at a fraction of
+ * what Node's server costs. With the first one that is not, the connection becomes Node's for good, and what has been read of it goes
+ * there first; a request that is under way goes along.
+ */
+import { ServerResponse, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ClientAnswer } from './client-answer.js';
+import { parsePlainRequest, type PlainRequest } from './plain-request.js';
+import { wholeHead } from './whole-answer.js';
+
+/** Whoever serves the requests of a listener. */
+export interface PlainRequestServer {
+  readonly keepAliveTimeoutMs: number;
+  /** Of one connection; 0: any number. */
+  readonly mostRequests: number;
+  /** Serves a request, for which it calls `begin` first; false: it has done nothing, and Node's server is to have it. */
+  serve(request: PlainRequest, connection: PlainConnection): boolean;
+  /** Makes a connection Node's; what it has read comes as its `data`. */
+  handOver(socket: Socket): void;
+  /** A connection has failed. */
+  onFailure(error: Error, socket: Socket): void;
+}
+
+/** A request that is being served. */
+export interface Transaction {
+  /** The answer has been sent; status 0: the client has gone before. */
+  onEnd(status: number): void;
+  /** From here on Node has the connection, and this is the same request. */
+  onHandedOver(message: IncomingMessage, response: ServerResponse): void;
+}
+
+const CONNECTION = Symbol('plainConnection');
+type PlainSocket = Socket & { [CONNECTION]?: PlainConnection };
+
+/** The plain connection that a socket is; undefined: it is Node's, and always was. */
+export function plainConnectionOf(socket: Socket): PlainConnection | undefined {
+  return (socket as PlainSocket)[CONNECTION];
+}
+
+export class PlainConnection implements ClientAnswer {
+  /** When it was opened, by `performance.now()`. */
+  readonly openedMs = performance.now();
+  /** Of the client, as far as it has been asked for; belongs to whoever serves. */
+  clientAddress: string | undefined;
+  /** It has had so many, Node's among them. */
+  private requests = 0;
+  private transaction: Transaction | undefined;
+  /** The request under way, byte for byte. */
+  private head = '';
+  private status = 0;
+  private isLast = false;
+  private isNodes = false;
+  private adopted: ServerResponse | undefined;
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly server: PlainRequestServer,
+  ) {
+    (socket as PlainSocket)[CONNECTION] = this;
+    socket.on('end', onSocketEnd);
+    socket.on('error', onSocketError);
+    socket.on('close', onSocketClose);
+  }
+
+  /** Whether it is read here still, and waits for a request. */
+  get isIdle(): boolean {
+    return !this.isNodes && this.transaction === undefined;
+  }
+
+  /** Whether it never had a request. */
+  get isFresh(): boolean {
+    return this.isIdle && this.requests === 0;
+  }
+
+  /** Whether a request is under way here. */
+  get hasRequest(): boolean {
+    return this.transaction !== undefined;
+  }
+
+  get isGone(): boolean {
+    return this.socket.destroyed;
+  }
+
+  get hasBegun(): boolean {
+    return this.status !== 0;
+  }
+
+  get response(): ServerResponse {
+    if (this.transaction !== undefined && !this.socket.destroyed) this.handOver();
+    return (this.adopted ??= responseToNobody(this.socket));
+  }
+
+  /** Given what has been read. False: no more until the socket is resumed. */
+  onRead(bytes: number, buffer: Buffer): boolean {
+    // Node has let go of it: whoever has it now reads it as a stream.
+    if (this.isNodes) return this.socket.push(Buffer.from(buffer.subarray(0, bytes)));
+    // RFC 9112 section 9.6: what is sent behind the last request must not be served.
+    if (this.isLast) return true;
+    if (this.transaction === undefined) {
+      this.head = buffer.toString('latin1', 0, bytes);
+      const request = parsePlainRequest(this.head, this.socket);
+      if (request !== undefined && this.server.serve(request, this)) return true;
+      this.head = '';
+    }
+    this.handOver();
+    this.socket.emit('data', Buffer.from(buffer.subarray(0, bytes)));
+    return true;
+  }
+
+  /** The request that has been read is served from here on. */
+  begin(transaction: Transaction, { keepsAlive }: PlainRequest): void {
+    this.transaction = transaction;
+    if (this.isFull() || !keepsAlive) this.isLast = true;
+  }
+
+  /** Counts a request that Node has read, which is the last one where there have been as many as there may be. */
+  countNodes(response: ServerResponse): void {
+    if (this.isFull()) response.shouldKeepAlive = false;
+  }
+
+  /** Whether Node's server has just read the request that is under way; then it is that, and not a new one. */
+  adopt(message: IncomingMessage, response: ServerResponse): boolean {
+    const { transaction } = this;
+    if (transaction === undefined) return false;
+    this.transaction = undefined;
+    this.adopted = response;
+    if (this.isLast) response.shouldKeepAlive = false;
+    transaction.onHandedOver(message, response);
+    return true;
+  }
+
+  get takesWhole(): boolean {
+    return !this.isNodes && this.status === 0;
+  }
+
+  writeWhole(status: number, fields: readonly string[], body: string): void {
+    const { socket } = this;
+    // The end of the connection ends the request.
+    if (socket.destroyed) return;
+    const connectionLines = this.isLast ? 'Connection: close\r\n' : this.keepAliveLines();
+    this.status = status;
+    socket.write(wholeHead(status, fields, connectionLines) + body, 'latin1');
+    if (socket.writableLength > 0) socket.write('', 'latin1', (error) => this.sent(status, error));
+    else this.sent(status, socket.errored);
+  }
+
+  endConnection(): void {
+    this.isLast = true;
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  /** The client has closed its side: so does Node, whatever is under way. */
+  onEof(): void {
+    this.socket.end();
+  }
+
+  onFailure(error: Error): void {
+    this.server.onFailure(error, this.socket);
+  }
+
+  onClosed(): void {
+    this.end(0);
+  }
+
+  private isFull(): boolean {
+    const most = this.server.mostRequests;
+    return ++this.requests >= most && most > 0;
+  }
+
+  private keepAliveLines(): string {
+    const { keepAliveTimeoutMs, mostRequests } = this.server;
+    const most = mostRequests > 0 ? `, max=${mostRequests}` : '';
+    return `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveTimeoutMs / 1_000}${most}\r\n`;
+  }
+
+  /** An answer that could not be sent ends with its connection. */
+  private sent(status: number, error: Error | null | undefined): void {
+    if (error === null || error === undefined) this.end(status);
+  }
+
+  private end(status: number): void {
+    const { transaction } = this;
+    if (transaction === undefined) return;
+    this.transaction = undefined;
+    this.head = '';
+    this.status = 0;
+    transaction.onEnd(status);
+    if (this.isLast) this.socket.destroySoon();
+  }
+
+  private handOver(): void {
+    if (this.isNodes) return;
+    const { socket, head } = this;
+    this.isNodes = true;
+    this.head = '';
+    socket.off('end', onSocketEnd);
+    socket.off('error', onSocketError);
+    socket.off('close', onSocketClose);
+    this.server.handOver(socket);
+    if (head !== '') socket.emit('data', Buffer.from(head, 'latin1'));
+  }
+}
+
+/** For whoever has not heard yet that the client has gone. */
+function responseToNobody(socket: Socket): ServerResponse {
+  const response = new ServerResponse({
+    method: 'GET',
+    httpVersionMajor: 1,
+    httpVersionMinor: 1,
+    socket,
+  } as IncomingMessage);
+  response.on('error', () => undefined);
+  response.destroy();
+  return response;
+}
+
+/** The same functions for all connections: an idle one is held by as little as possible. */
+function onSocketEnd(this: Socket): void {
+  plainConnectionOf(this)?.onEof();
+}
+
+function onSocketError(this: Socket, error: Error): void {
+  plainConnectionOf(this)?.onFailure(error);
+}
+
+function onSocketClose(this: Socket): void {
+  plainConnectionOf(this)?.onClosed();
+}

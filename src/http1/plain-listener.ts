@@ -1,0 +1,64 @@
+/**
+ * Gives the connections of a server to `plain-connection.ts` first. Node's server counts them, and gets each that turns
+ * out not to be plain. This is where what Node keeps to itself of a socket is set: `_handle`, `_server`.
+ */
+import type { Server } from 'node:http';
+import { Socket, type OnReadOpts, type Server as NetServer, type SocketConstructorOpts } from 'node:net';
+import { plainConnectionOf, PlainConnection, type PlainRequestServer } from './plain-connection.js';
+
+const READ_BYTES = 64 * 1024;
+
+/** What every connection reads into: a piece is used or copied before the next one is read. */
+const sharedBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
+const ONREAD: OnReadOpts = {
+  buffer: sharedBuffer,
+  // Node calls it as a method of the socket: the same function for all.
+  callback: function onRead(this: Socket, bytes: number): boolean {
+    return plainConnectionOf(this)?.onRead(bytes, sharedBuffer) ?? true;
+  } as OnReadOpts['callback'],
+};
+
+/** A socket as Node's server makes it. */
+interface AcceptedSocket extends Socket {
+  _handle: unknown;
+  _server: NetServer | null;
+  server: NetServer | null;
+}
+
+/** What is done with plain requests; see `PlainRequestServer`. */
+export type PlainRequestHandler = Pick<PlainRequestServer, 'keepAliveTimeoutMs' | 'serve'>;
+
+type ConnectionListener = (this: Server, socket: Socket) => void;
+
+/** Stands before the listeners that a server has for connections, which get the socket that is read here. */
+export function readPlainRequests(server: Server, { keepAliveTimeoutMs, serve }: PlainRequestHandler): void {
+  const listeners = server.listeners('connection') as ConnectionListener[];
+  const [nodes, ...others] = listeners;
+  if (nodes === undefined) throw new Error('Node has no listener for the connections of its server');
+  const owner: PlainRequestServer = {
+    keepAliveTimeoutMs,
+    get mostRequests() {
+      return server.maxRequestsPerSocket ?? 0;
+    },
+    serve,
+    handOver: (socket) => nodes.call(server, socket),
+    onFailure: (error, socket) => void server.emit('clientError', error, socket),
+  };
+  server.removeAllListeners('connection');
+  server.on('connection', (accepted: AcceptedSocket) => {
+    const socket = readByHand(accepted);
+    new PlainConnection(socket, owner);
+    for (const other of others) other.call(server, socket);
+  });
+}
+
+/** A socket in the place of the one that was accepted, which reads without making a buffer, and an event, of every piece. */
+function readByHand(accepted: AcceptedSocket): Socket {
+  const { _handle: handle, server } = accepted;
+  const options = { handle, allowHalfOpen: true, onread: ONREAD };
+  accepted._handle = null;
+  const socket = new Socket(options as unknown as SocketConstructorOpts) as AcceptedSocket;
+  socket.server = server;
+  socket._server = server;
+  return socket;
+}

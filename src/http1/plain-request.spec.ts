@@ -1,0 +1,192 @@
+/** What is taken for a plain request, and that it is the very request that Node's parser would have read. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { connect, Socket, type AddressInfo } from 'node:net';
+import { parsePlainRequest } from './plain-request.js';
+
+const socket = new Socket();
+const parse = (text: string) => parsePlainRequest(text.replaceAll('\n', '\r\n'), socket);
+const GET = 'GET /a HTTP/1.1\nHost: h\n';
+
+describe('a plain request', () => {
+  it('has its method, its target, and its fields as they were sent, without the space around values', () => {
+    const request = parse('DELETE /a/b?c=%20#d HTTP/1.1\nHost: h\nX-A: \t one  two \t\nx-a:\naccept:*/*\n\n');
+    expect(request).toMatchObject({ method: 'DELETE', url: '/a/b?c=%20#d', httpVersion: '1.1', complete: true });
+    expect(request?.rawHeaders).toEqual(['Host', 'h', 'X-A', 'one  two', 'x-a', '', 'accept', '*/*']);
+  });
+
+  it('shows the fields that a gateway looks at by name', () => {
+    const names = ['authorization', 'forwarded', 'origin', 'te', 'traceparent', 'x-forwarded-for', 'x-forwarded-proto'];
+    const request = parse(`${GET}${names.map((name) => `${name.toUpperCase()}: of ${name}\n`).join('')}\n`);
+    expect(request?.headers).toMatchObject(Object.fromEntries(names.map((name) => [name, `of ${name}`])));
+    expect(request?.headers.host).toBe('h');
+    expect(request?.headers['content-length']).toBeUndefined();
+  });
+
+  it.each([
+    ['keep-alive', true],
+    ['Keep-Alive', true],
+    ['close', false],
+  ])('may say "Connection: %s"', (value, keepsAlive) => {
+    expect(parse(`${GET}Connection: ${value}\n\n`)).toMatchObject({ keepsAlive });
+  });
+});
+
+describe('whatever is not plain is left to Node', () => {
+  it.each([
+    ['nothing', ''],
+    ['an empty line', '\n'],
+    ['an empty line before it', `\n${GET}\n`],
+    ['a part', 'GET /a HTTP/1.1\nHost: h\n'],
+    ['a part of a line', 'GET /a HT'],
+    ['two at once', `${GET}\n${GET}\n`],
+    ['something behind it', `${GET}\nx`],
+    ['a line end behind it', `${GET}\n\n`],
+    ['another method', 'POST /a HTTP/1.1\nHost: h\n\n'],
+    ['HEAD, whose answer has no body', 'HEAD /a HTTP/1.1\nHost: h\n\n'],
+    ['a method in lower case', 'get /a HTTP/1.1\nHost: h\n\n'],
+    ['a target that is no path', 'GET http://h/a HTTP/1.1\nHost: h\n\n'],
+    ['a target with a space', 'GET /a b HTTP/1.1\nHost: h\n\n'],
+    ['two spaces', 'GET  /a HTTP/1.1\nHost: h\n\n'],
+    ['a space behind the version', 'GET /a HTTP/1.1 \nHost: h\n\n'],
+    ['a target beyond ASCII', 'GET /\u00e9 HTTP/1.1\nHost: h\n\n'],
+    ['a control character in the target', 'GET /\u0001 HTTP/1.1\nHost: h\n\n'],
+    ['no version', 'GET /a\nHost: h\n\n'],
+    ['HTTP/1.0', 'GET /a HTTP/1.0\nHost: h\n\n'],
+    ['HTTP/1.2', 'GET /a HTTP/1.2\nHost: h\n\n'],
+    ['a field without a colon', `${GET}X\n\n`],
+    ['a space before the colon', `${GET}X : 1\n\n`],
+    ['a field without a name', `${GET}: 1\n\n`],
+    ['a line that goes on in the next', `${GET}X: 1\n 2\n\n`],
+    ['a control character in a value', `${GET}X: \u0000\n\n`],
+    ['a second Host', `${GET}host: i\n\n`],
+    ['a second key', `${GET}Authorization: a\nauthorization: a\n\n`],
+    ['a second X-Forwarded-For', `${GET}X-Forwarded-For: a\nX-Forwarded-For: b\n\n`],
+    ['a length', `${GET}Content-Length: 0\n\n`],
+    ['a transfer coding', `${GET}Transfer-Encoding: chunked\n\n`],
+    ['an expectation', `${GET}Expect: 100-continue\n\n`],
+    ['an upgrade', `${GET}Upgrade: websocket\nConnection: upgrade\n\n`],
+    ['a second Connection', `${GET}Connection: keep-alive\nConnection: close\n\n`],
+    ['a connection that ends in its own way', `${GET}Connection: Close\n\n`],
+    ['a field that belongs to the connection', `${GET}Connection: keep-alive, x\n\n`],
+    ['a connection field of old', `${GET}Proxy-Connection: keep-alive\n\n`],
+    ['more fields than usual', `${GET}${'X: 1\n'.repeat(100)}\n`],
+    ['a head longer than usual', `${GET}X: ${'1'.repeat(8_192)}\n\n`],
+  ])('%s', (_what, text) => {
+    expect(parse(text)).toBeUndefined();
+  });
+
+  it('a line that ends with LF or CR alone', () => {
+    for (const text of [
+      'GET /a HTTP/1.1\nHost: h\r\n\r\n',
+      'GET /a HTTP/1.1\r\nHost: h\nX: 1\r\n\r\n',
+      'GET /a HTTP/1.1\r\nHost: h\rX: 1\r\n\r\n',
+      'GET /a HTTP/1.1\r\nHost: h\n\n',
+    ])
+      expect(parsePlainRequest(text, socket)).toBeUndefined();
+  });
+});
+
+describe('beside Node', () => {
+  const HISTORIES = 4_000;
+  let server: Server;
+  let port: number;
+  /** What Node has read. */
+  let seen: IncomingMessage | undefined;
+
+  beforeAll(async () => {
+    server = createServer({ requireHostHeader: false }, (message, response) => {
+      seen = message;
+      response.end();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    ({ port } = server.address() as AddressInfo);
+  });
+  afterAll(() => void server.close());
+
+  /** What Node's parser makes of a text; undefined where it refuses it. */
+  function readByNode(text: string): IncomingMessage | undefined {
+    seen = undefined;
+    // The listener of connections is Node's own; no system is asked.
+    const fake = new Socket();
+    server.once('clientError', () => undefined);
+    server.emit('connection', fake);
+    fake.emit('data', Buffer.from(text, 'latin1'));
+    fake.destroy();
+    server.removeAllListeners('clientError');
+    return seen;
+  }
+
+  it(`takes nothing that Node refuses, and reads the same (${HISTORIES} texts, most of them nearly right)`, () => {
+    let state = 0x2f6e2b1;
+    const random = (below: number): number => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return Math.floor((state / 2 ** 32) * below);
+    };
+    const pick = <T>(values: readonly T[]): T => values[random(values.length)] as T;
+    const PIECES = [
+      '\r',
+      '\n',
+      '\r\n',
+      ' ',
+      '\t',
+      ':',
+      '\0',
+      '\x7f',
+      '\xff',
+      'Host: i\r\n',
+      'TE: x\r\n',
+      '#',
+      '%',
+      ';',
+      ',',
+    ];
+    const FIELDS = [
+      'Host: h',
+      'Authorization: Bearer x',
+      'X-Request-Id: 1',
+      'Accept: */*',
+      'Cookie: a=b; c=d',
+      'Origin: https://p',
+      'Connection: keep-alive',
+      'Connection: close',
+      'X-Empty:',
+      'X-Latin: \xe9',
+      'Content-Length: 0',
+      'TE: trailers',
+    ];
+    let plain = 0;
+    for (let round = 0; round < HISTORIES; round++) {
+      const fields = Array.from({ length: random(6) }, () => `${pick(FIELDS)}\r\n`).join('');
+      let text = `${pick(['GET', 'DELETE', 'POST', 'GE'])} ${pick(['/', '/a?b', '/%00', '*'])} HTTP/1.1\r\nHost: h\r\n${fields}\r\n`;
+      for (let edits = random(3); edits > 0; edits--) {
+        const at = random(text.length);
+        text = text.slice(0, at) + pick(PIECES) + text.slice(at + random(3));
+      }
+      const request = parsePlainRequest(text, socket);
+      if (request === undefined) continue;
+      plain++;
+      const { method, url, rawHeaders, headers, httpVersion } = readByNode(text) ?? {};
+      expect({ text, method, url, rawHeaders, httpVersion }).toEqual({
+        text,
+        method: request.method,
+        url: request.url,
+        rawHeaders: request.rawHeaders,
+        httpVersion: request.httpVersion,
+      });
+      for (const [name, value] of Object.entries(request.headers))
+        expect([name, headers?.[name]]).toEqual([name, value]);
+    }
+    expect(plain).toBeGreaterThan(HISTORIES / 20);
+  });
+
+  it('is read by Node all the same when a client asks for it in the usual way', async () => {
+    const client = connect(port, '127.0.0.1');
+    client.write('GET /a HTTP/1.1\r\nHost: h\r\n\r\n');
+    await once(client, 'data');
+    client.destroy();
+    expect(seen?.url).toBe('/a');
+  });
+});
