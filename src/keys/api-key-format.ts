@@ -43,29 +43,43 @@ function randomBase62(length: number): string {
   return text;
 }
 
-/** Whether the text has the shape of a secret and its checksum fits. Costs no look-up. */
+/** By character code the value of a base62 digit, or -1. */
+const DIGITS = new Int8Array(128).fill(-1);
+for (let value = 0; value < ALPHABET.length; value++) DIGITS[ALPHABET.charCodeAt(value)] = value;
+
+/** What each value of a byte does to a CRC-32 (IEEE 802.3, reflected). */
+const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = (crc & 1) === 0 ? crc >>> 1 : 0xedb88320 ^ (crc >>> 1);
+  return crc;
+});
+
+/**
+ * Whether the text has the shape of a secret and its checksum fits. Costs no look-up. Every request is asked this: one pass over the
+ * characters takes less than half of what a call of zlib's `crc32` and a look at each digit do.
+ */
 export function isWellFormedSecret(text: string): boolean {
   if (text.length !== SECRET_LENGTH) return false;
   if (!text.startsWith('tg_live_') && !text.startsWith('tg_test_')) return false;
-  // The last six characters are compared as a number, which saves building the expected string on every request.
+  let crc = -1;
+  let index = PREFIX_LENGTH;
+  for (; index < PREFIX_LENGTH + RANDOM_LENGTH; index++) {
+    const code = text.charCodeAt(index);
+    if (digitOf(code) < 0) return false;
+    crc = (CRC_TABLE[(crc ^ code) & 0xff] ?? 0) ^ (crc >>> 8);
+  }
+  // The last six characters are compared as a number, which saves building the expected string.
   let claimed = 0;
-  for (let index = PREFIX_LENGTH + RANDOM_LENGTH; index < SECRET_LENGTH; index++) {
+  for (; index < SECRET_LENGTH; index++) {
     const digit = digitOf(text.charCodeAt(index));
     if (digit < 0) return false;
     claimed = claimed * 62 + digit;
   }
-  for (let index = PREFIX_LENGTH; index < PREFIX_LENGTH + RANDOM_LENGTH; index++) {
-    if (digitOf(text.charCodeAt(index)) < 0) return false;
-  }
-  return claimed === crc32(text.slice(PREFIX_LENGTH, PREFIX_LENGTH + RANDOM_LENGTH));
+  return claimed === ~crc >>> 0;
 }
 
-/** The value of a base62 digit, or -1. */
-function digitOf(charCode: number): number {
-  if (charCode >= 48 && charCode <= 57) return charCode - 48;
-  if (charCode >= 65 && charCode <= 90) return charCode - 55;
-  if (charCode >= 97 && charCode <= 122) return charCode - 61;
-  return -1;
+function digitOf(code: number): number {
+  return DIGITS[code] ?? -1;
 }
 
 /** SHA-256 of the whole secret in lower-case hex: the only form in which a secret is kept. */
