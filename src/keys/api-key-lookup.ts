@@ -1,5 +1,7 @@
 /** The request path's questions to the database: which key has this secret, and which keys were used. */
 import { sql, type Kysely } from 'kysely';
+import type { DatabaseHandle } from '../database/connect.js';
+import { jsonRows, type JsonColumn } from '../database/json-rows.js';
 import type { Tables } from '../database/schema.js';
 import { NO_LIMIT_CHANGES, type LimitChanges } from '../quotas/effective-limits.js';
 import type { ApiKeyLookup, ApiKeyRecord } from './api-key.js';
@@ -7,12 +9,19 @@ import { parseLimits, parseStrings } from './api-key-rows.js';
 
 /** Far below both databases' limits on parameters. */
 const MAX_ROWS_PER_STATEMENT = 500;
+const USE_COLUMNS: readonly JsonColumn[] = [
+  { name: 'id', type: 'text' },
+  { name: 'at', type: 'bigint' },
+];
 
 export class DatabaseKeyLookup implements ApiKeyLookup {
   private readonly words = new SameWords();
   private readonly lists = new SameLists();
 
-  constructor(protected readonly db: Kysely<Tables>) {}
+  constructor(
+    protected readonly db: Kysely<Tables>,
+    private readonly kind: DatabaseHandle['kind'],
+  ) {}
 
   /** One statement for all. Rejects with `DatabaseUnavailable` where the database cannot be asked. */
   async findByHashes(hashes: readonly string[]): Promise<readonly ApiKeyRecord[]> {
@@ -23,11 +32,12 @@ export class DatabaseKeyLookup implements ApiKeyLookup {
 
   /** Notes when keys were last used: key id → milliseconds. An older time than the stored one changes nothing. */
   async touchLastUsed(batch: ReadonlyMap<string, number>): Promise<void> {
-    for (const some of chunks([...batch].sort(([a], [b]) => (a < b ? -1 : 1)))) {
-      const rows = sql.join(some.map(([id, ms]) => sql`(${id}, cast(${ms} as bigint))`));
+    // A part at a time: with all keys of a busy minute at once the event loop would stand still.
+    for (const some of chunks(batch)) {
+      // In one order for all processes, or PostgreSQL would have them wait for each other.
+      const rows = some.sort(([a], [b]) => (a < b ? -1 : 1));
       await sql`
-        with seen(id, at) as (values ${rows})
-        update api_key set last_used_at = seen.at from seen
+        update api_key set last_used_at = seen.at from ${jsonRows(this.kind, USE_COLUMNS, rows, 'seen')}
         where api_key.id = seen.id and (api_key.last_used_at is null or api_key.last_used_at < seen.at)
       `.execute(this.db);
     }
@@ -129,8 +139,13 @@ function limitChanges(row: {
   };
 }
 
-function* chunks<T>(items: readonly T[]): Generator<readonly T[]> {
-  for (let start = 0; start < items.length; start += MAX_ROWS_PER_STATEMENT) {
-    yield items.slice(start, start + MAX_ROWS_PER_STATEMENT);
+function* chunks<T>(items: Iterable<T>): Generator<T[]> {
+  let chunk: T[] = [];
+  for (const item of items) {
+    chunk.push(item);
+    if (chunk.length < MAX_ROWS_PER_STATEMENT) continue;
+    yield chunk;
+    chunk = [];
   }
+  if (chunk.length > 0) yield chunk;
 }

@@ -39,7 +39,7 @@ const DEAD_SECRET_RETENTION_MS = 30 * 86_400_000;
 /** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
 export class ApiKeyStore extends DatabaseKeyLookup {
   constructor(private readonly deps: StoreDependencies) {
-    super(deps.database.db);
+    super(deps.database.db, deps.database.kind);
   }
 
   async create(accountId: string, input: CreateApiKey, context: ChangeContext): Promise<ApiKeyWithSecret> {

@@ -2,6 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../clock.js';
 import type { GatewayFile } from '../config/schema.js';
+import type { DatabaseHandle } from '../database/connect.js';
 import type { Tables } from '../database/schema.js';
 import type { Logger } from '../log.js';
 import { connectRedis, connectSubscriber } from '../redis/connect.js';
@@ -26,6 +27,7 @@ export interface Keys {
 
 export interface KeyParts {
   readonly db: Kysely<Tables>;
+  readonly kind: DatabaseHandle['kind'];
   readonly clock: Clock;
   readonly log: Logger;
   readonly plans: GatewayFile['plans'];
@@ -35,9 +37,9 @@ export interface KeyParts {
   readonly alone: boolean;
 }
 
-export function openKeys({ db, clock, log, plans, redisUrl, alone }: KeyParts): Keys {
+export function openKeys({ db, kind, clock, log, plans, redisUrl, alone }: KeyParts): Keys {
   const { bus, close } = redisUrl === undefined ? processBus(alone) : redisBus(redisUrl, clock, log);
-  const lookup = new DatabaseKeyLookup(db);
+  const lookup = new DatabaseKeyLookup(db, kind);
   const factory = new KnownKeyFactory(plans, new ScopeSets());
   const cache = new ApiKeyCache(lookup, factory, bus, clock);
   const lastUsed = new LastUsed(lookup, log);

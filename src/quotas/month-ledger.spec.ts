@@ -12,7 +12,7 @@ import type { QuotaSubject } from './policies.js';
 import { ProcessCounters } from './process-counters.js';
 import { UsageFlush } from './usage-flush.js';
 import { UsageRecorder } from './usage-recorder.js';
-import { UsageTable } from './usage-table.js';
+import { UsageTable, type CounterRow } from './usage-table.js';
 
 const LOG = pino({ level: 'silent' });
 const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
@@ -128,6 +128,26 @@ describe('the month ledger', () => {
     await node.count(subject(), 6);
     await rename('quota_counter', 'away');
     await expect(node.flush.stop()).rejects.toThrow('no such table');
+  });
+
+  it('writes a key whose month turned while it waited, by the month that it is in now', async () => {
+    const ledger = new MonthLedger(database.db, clock);
+    const [key, other] = [subject(), subject({ keyId: 'key_2' })];
+    const [november, december] = [monthPeriodAt(NOW_MS), monthPeriodAt(NOW_MS + 31 * 86_400_000)];
+    const counts = { keyMinute: 0, accountMinute: 0, accountMonth: 7, keyMonth: 3 };
+    for (const of of [other, key]) ledger.note(of, { period: november });
+    ledger.note(key, { period: december });
+    key.see(counts, december.startMs, december.label);
+    other.see({ ...counts, keyMonth: 4 }, november.endMs - 1, november.label);
+    const rows: CounterRow[] = [];
+    ledger.take('acc_1', rows, []);
+    expect(rows.map(({ keyId, month, used }) => [keyId, month, used])).toEqual([
+      ['', november.label, 7],
+      ['key_2', november.label, 4],
+      ['', december.label, 7],
+      ['key_1', december.label, 3],
+    ]);
+    expect(ledger.accounts()).toEqual([]);
   });
 
   it('lets the highest count stand when several nodes share their counters and flush in any order', async () => {

@@ -16,9 +16,23 @@ export type ExactCounts = (subject: QuotaSubject) => readonly ExactCount[];
 
 /** What waits of one account. */
 class WaitingAccount {
-  readonly subjects = new Map<QuotaSubject, MonthPeriod>();
+  /** Each once, and beside it the month that its counts were noted in. */
+  readonly subjects: QuotaSubject[] = [];
+  readonly periods: MonthPeriod[] = [];
   /** Last counts of months that ended before they were written. */
   readonly ended: CounterRow[] = [];
+
+  note(subject: QuotaSubject, period: MonthPeriod): void {
+    // One that waits already does so with the month before.
+    const at = subject.dirtyMonth === 0 ? -1 : this.subjects.indexOf(subject);
+    if (at === -1) {
+      this.subjects.push(subject);
+      this.periods.push(period);
+    } else {
+      this.periods[at] = period;
+    }
+    subject.dirtyMonth = period.label;
+  }
 }
 
 export class MonthLedger implements MonthSource {
@@ -56,9 +70,7 @@ export class MonthLedger implements MonthSource {
 
   /** Remembers that a subject's counts have changed. On the request path: one comparison when they already had. */
   note(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period'>): void {
-    if (subject.dirtyMonth === decision.period.label) return;
-    subject.dirtyMonth = decision.period.label;
-    this.accountOf(subject.accountId).subjects.set(subject, decision.period);
+    if (subject.dirtyMonth !== decision.period.label) this.accountOf(subject.accountId).note(subject, decision.period);
   }
 
   /**
@@ -81,7 +93,7 @@ export class MonthLedger implements MonthSource {
   /** Of the keys of an account whose counts wait, the one that saw the account last; undefined where none waits. */
   lastOf(accountId: string): QuotaSubject | undefined {
     let last: QuotaSubject | undefined;
-    for (const subject of this.waiting.get(accountId)?.subjects.keys() ?? []) {
+    for (const subject of this.waiting.get(accountId)?.subjects ?? []) {
       if (last === undefined || subject.lastSeenAtMs > last.lastSeenAtMs) last = subject;
     }
     return last;
@@ -101,18 +113,19 @@ export class MonthLedger implements MonthSource {
     if (account === undefined) return;
     this.waiting.delete(accountId);
     if (this.waiting.size === 0) this.oldestMs = 0;
-    const rows = new Map<string, CounterRow>();
-    for (const row of account.ended) putLatest(rows, row);
-    for (const [subject, period] of account.subjects) {
+    const rows = new LatestRows();
+    for (const row of account.ended) rows.put(row);
+    for (const [index, subject] of account.subjects.entries()) {
+      const period = account.periods[index]!;
       subject.dirtyMonth = 0;
       const counts = this.countsOf(subject, period);
-      for (const row of counts) putLatest(rows, row);
+      for (const row of counts) rows.put(row);
       notices.push(...this.noticesOf(subject, period, counts));
     }
     counters.push(...rows.values());
   }
 
-  private noticesOf(subject: QuotaSubject, noted: MonthPeriod, counts: readonly CounterRow[]): MonthNotice[] {
+  private noticesOf(subject: QuotaSubject, noted: MonthPeriod, counts: readonly CounterRow[]): readonly MonthNotice[] {
     // Of each the current month comes first.
     const account = counts.find(({ keyId }) => keyId === '');
     const key = counts.find(({ keyId }) => keyId === subject.keyId);
@@ -138,14 +151,25 @@ export class MonthLedger implements MonthSource {
   }
 }
 
-/** Of two observations the later one, of the same instant the higher one. */
-function putLatest(rows: Map<string, CounterRow>, row: CounterRow): void {
-  const name = `${row.keyId}/${row.month}`;
-  const known = rows.get(name);
-  const isOlder =
-    known !== undefined &&
-    (row.observedAtMs < known.observedAtMs || (row.observedAtMs === known.observedAtMs && row.used < known.used));
-  if (!isOlder) rows.set(name, row);
+/** Rows of one account: of two observations of a count the later one, of the same instant the higher one. */
+class LatestRows {
+  private readonly rows = new Map<string, CounterRow>();
+  /** Of nearly all of them: they need no name that says the month. */
+  private month = 0;
+
+  put(row: CounterRow): void {
+    if (this.month === 0) this.month = row.month;
+    const name = row.month === this.month ? row.keyId : `${row.keyId}/${row.month}`;
+    const known = this.rows.get(name);
+    const isOlder =
+      known !== undefined &&
+      (row.observedAtMs < known.observedAtMs || (row.observedAtMs === known.observedAtMs && row.used < known.used));
+    if (!isOlder) this.rows.set(name, row);
+  }
+
+  values(): Iterable<CounterRow> {
+    return this.rows.values();
+  }
 }
 
 /** The counts that the store last reported, in the month that they were counted in. */

@@ -41,12 +41,20 @@ export function noticesDue(
   subject: QuotaSubject,
   period: MonthPeriod,
   counts: { readonly account: MonthCount; readonly key: MonthCount },
-): MonthNotice[] {
+): readonly MonthNotice[] {
   const { limits } = subject;
+  if (!isNear(limits.accountMonth, counts.account) && !isNear(limits.keyMonth, counts.key)) return NONE;
   return [
     ...policyNotices(subject, period, 'account-month', limits.accountMonth, counts.account, 0),
     ...policyNotices(subject, period, 'key-month', limits.keyMonth, counts.key, THRESHOLDS.length),
   ];
+}
+
+const NONE: readonly MonthNotice[] = [];
+
+/** Whether anything can be due. Asked of every key that was in use, so before anything is made for it. */
+function isNear(limit: number, { used }: MonthCount): boolean {
+  return used * 100 >= limit * THRESHOLDS[0];
 }
 
 function policyNotices(

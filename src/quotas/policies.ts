@@ -73,7 +73,7 @@ export class QuotaTerms {
 
 /**
  * Whose requests are counted, and against what. Built once per cached key, so what it holds is held a hundred thousand times; immutable
- * but for what it last saw.
+ * but for what it last saw. Every field has a value from the beginning: V8 puts those that come later into an object of their own.
  */
 export class QuotaSubject {
   /** When a store last reported counts (ms), and the label of their month; 0: none has. */
@@ -93,13 +93,13 @@ export class QuotaSubject {
   /** Label of the month in which a month's limit has refused something; 0: none. */
   refusedMonth = 0;
   /** The last refusal: it holds for the next requests without asking. */
-  refusal: RememberedRefusal | undefined;
+  refusal: RememberedRefusal | undefined = undefined;
   /** What its requests came to since it was last written: the first of its cells, which hold the others. */
-  usage: UsageCell | undefined;
+  usage: UsageCell | undefined = undefined;
   /** The requests that wait to be decided together; belongs to the store. */
-  gathering: object | undefined;
-  private accountName: string | undefined;
-  private keyName: string | undefined;
+  gathering: object | undefined = undefined;
+  private accountName: string | undefined = undefined;
+  private keyName: string | undefined = undefined;
 
   constructor(
     readonly accountId: string,

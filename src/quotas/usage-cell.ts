@@ -63,7 +63,7 @@ export class UsageCell {
   private begun = 0;
   private begunCost = 0;
   /** Requests and cost of the other outcomes, in turn. */
-  private others: number[] | undefined;
+  private others: number[] | undefined = undefined;
 
   constructor(
     readonly owner: CellOwner,

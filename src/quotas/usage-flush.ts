@@ -13,8 +13,8 @@ import { MonthNotices, type MonthNotice } from './month-notices.js';
 import type { UsageChange, UsageRecorder } from './usage-recorder.js';
 import { ROUND, type CounterRow, type UsageBatch, type UsageTable } from './usage-table.js';
 
-/** A batch ends with the account that fills it. */
-const FULL_BATCH_ROWS = 5_000;
+/** A batch ends with the account that fills it. Bounds how long the event loop is busy with putting it together: a few milliseconds. */
+const FULL_BATCH_ROWS = 2_000;
 
 interface PendingBatch extends UsageBatch {
   /** When the first of it was counted, ms. */
