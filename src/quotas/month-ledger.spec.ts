@@ -135,7 +135,7 @@ describe('the month ledger', () => {
     const [key, other] = [subject(), subject({ keyId: 'key_2' })];
     const [november, december] = [monthPeriodAt(NOW_MS), monthPeriodAt(NOW_MS + 31 * 86_400_000)];
     const counts = { keyMinute: 0, accountMinute: 0, accountMonth: 7, keyMonth: 3 };
-    for (const of of [other, key]) ledger.note(of, { period: november });
+    for (const used of [other, key]) ledger.note(used, { period: november });
     ledger.note(key, { period: december });
     key.see(counts, december.startMs, december.label);
     other.see({ ...counts, keyMonth: 4 }, november.endMs - 1, november.label);
