@@ -164,8 +164,11 @@ export interface ProblemOptions {
   readonly headers?: readonly string[];
   /** A status other than the catalogue's, for a backend's own 4xx. */
   readonly status?: number;
-  /** More extension members of the body. */
-  readonly extensions?: Readonly<Record<string, unknown>>;
+  /** Seconds until the same request can be admitted: `retry_after`. */
+  readonly retryAfter?: number;
+  readonly missingScopes?: readonly string[];
+  /** A backend's own code for what is wrong. */
+  readonly reason?: string;
   /** What really happened; for the log only, never sent. */
   readonly cause?: unknown;
 }
@@ -213,7 +216,7 @@ export class FixedProblem extends Problem {
   textUrl = '';
 }
 
-/** The JSON body of an error, RFC 9457 with our extension members (`code`, `request_id`, `errors`, `violated-policies`). */
+/** The JSON body of an error, RFC 9457 with our extension members (`code` and what follows it). */
 export interface ProblemBody {
   readonly type: string;
   readonly title: string;
@@ -223,6 +226,9 @@ export interface ProblemBody {
   readonly request_id: string;
   readonly errors?: readonly FieldError[];
   readonly 'violated-policies'?: readonly string[];
+  readonly retry_after?: number;
+  readonly missing_scopes?: readonly string[];
+  readonly reason?: string;
 }
 
 let errorsUrl = 'http://localhost:8080/docs/errors/';
@@ -245,7 +251,7 @@ export function problemType(code: ErrorCode): string {
 
 /** The body that a problem is answered with. */
 export function problemBody(problem: Problem, requestId: string): ProblemBody {
-  const { detail, errors, violatedPolicies, extensions } = problem.options;
+  const { detail, errors, violatedPolicies, retryAfter, missingScopes, reason } = problem.options;
   return {
     type: problemType(problem.code),
     title: ERRORS[problem.code].title,
@@ -255,7 +261,9 @@ export function problemBody(problem: Problem, requestId: string): ProblemBody {
     request_id: requestId,
     ...(errors === undefined || errors.length === 0 ? {} : { errors }),
     ...(violatedPolicies === undefined ? {} : { 'violated-policies': violatedPolicies }),
-    ...extensions,
+    ...(retryAfter === undefined ? {} : { retry_after: retryAfter }),
+    ...(missingScopes === undefined ? {} : { missing_scopes: missingScopes }),
+    ...(reason === undefined ? {} : { reason }),
   };
 }
 

@@ -32,13 +32,15 @@ const OPTIONS: readonly [string, ProblemOptions][] = [
   ['an empty detail', { detail: '' }],
   ['wrong fields', { detail: 'Some fields are wrong.', errors: FIELD_ERRORS }],
   ['no wrong fields', { errors: [] }],
-  ['policies', { violatedPolicies: ['key-minute', 'account-month'], extensions: { retry_after: 12 } }],
+  ['policies', { violatedPolicies: ['key-minute', 'account-month'], retryAfter: 12 }],
   ['no policies', { violatedPolicies: [] }],
   ['another status', { status: 418, detail: 'x' }],
-  ['extensions', { extensions: { missing_scopes: ['a:b', 'ü:c'], none: null, left_out: undefined } }],
-  ['an extension of nothing', { extensions: { left_out: undefined } }],
-  ['an extension that takes the place of a member', { detail: 'x', extensions: { detail: 'y', code: 'z' } }],
-  ['an extension that is named by a number', { extensions: { 7: 'x', b: 1 } }],
+  ['scopes', { missingScopes: ['a:b', 'ü:c'] }],
+  ["a backend's own code", { detail: 'x', reason: '"é"' }],
+  [
+    'all there is',
+    { detail: 'é', errors: FIELD_ERRORS, violatedPolicies: ['x'], retryAfter: 0, missingScopes: [], reason: '' },
+  ],
   ['what is not sent', { headers: ['Retry-After', '1'], cause: new Error('secret') }],
 ];
 

@@ -13,11 +13,7 @@ import {
 } from './errors.js';
 
 /** Stands for the request id where a body is cut in two: no text of ours holds it. */
-const PLACE = '\u0000';
-const PLACE_TEXT = JSON.stringify(PLACE);
-const OUR_MEMBERS: ReadonlySet<string> = new Set(
-  'type title status detail code request_id errors violated-policies'.split(' '),
-);
+const PLACE = '<request id>';
 
 /** By code, a body up to its status; written for `beginningsUrl`. */
 const beginnings = new Map<ErrorCode, string>();
@@ -25,23 +21,25 @@ let beginningsUrl = '';
 
 /**
  * The body of a problem in UTF-8, each byte as a character (Latin-1), so that it can leave in one write with its head.
- * @param requestId of ASCII characters.
+ * @param requestId of letters, digits, `_`, `-` and `.`: it is not looked at once more.
  */
 export function problemBytes(problem: Problem, requestId: string): string {
   const url = errorsUrlInForce();
   if (problem instanceof FixedProblem) {
     if (problem.textUrl !== url) keepText(problem, url);
-    return problem.textBefore + JSON.stringify(requestId) + problem.textBehind;
+    return `${problem.textBefore}${requestId}${problem.textBehind}`;
   }
   const { code, status } = problem;
-  const { detail, errors, violatedPolicies, extensions } = problem.options;
-  const more = extensions === undefined ? '' : membersOf(extensions);
-  if (more === undefined) return bytesOf(JSON.stringify(problemBody(problem, requestId)));
-  let rest = detail === undefined ? '' : `,"detail":${JSON.stringify(detail)}`;
-  rest += `,"code":"${code}","request_id":${JSON.stringify(requestId)}`;
-  if (errors !== undefined && errors.length > 0) rest += `,"errors":${JSON.stringify(errors)}`;
-  if (violatedPolicies !== undefined) rest += `,"violated-policies":${JSON.stringify(violatedPolicies)}`;
-  return `${beginningOf(code, url)}${status}${bytesOf(rest + more)}}`;
+  const { detail, errors, violatedPolicies, retryAfter, missingScopes, reason } = problem.options;
+  let text = beginningOf(code, url) + status;
+  if (detail !== undefined) text += `,"detail":${valueOf(detail)}`;
+  text += `,"code":"${code}","request_id":"${requestId}"`;
+  if (errors !== undefined && errors.length > 0) text += `,"errors":${valueOf(errors)}`;
+  if (violatedPolicies !== undefined) text += `,"violated-policies":${valueOf(violatedPolicies)}`;
+  if (retryAfter !== undefined) text += `,"retry_after":${retryAfter}`;
+  if (missingScopes !== undefined) text += `,"missing_scopes":${valueOf(missingScopes)}`;
+  if (reason !== undefined) text += `,"reason":${valueOf(reason)}`;
+  return `${text}}`;
 }
 
 function beginningOf(code: ErrorCode, url: string): string {
@@ -58,17 +56,14 @@ function beginningOf(code: ErrorCode, url: string): string {
 }
 
 function keepText(problem: FixedProblem, url: string): void {
-  const [before = '', behind = ''] = bytesOf(JSON.stringify(problemBody(problem, PLACE))).split(PLACE_TEXT);
+  const [before = '', behind = ''] = bytesOf(JSON.stringify(problemBody(problem, PLACE))).split(PLACE);
   problem.textBefore = before;
   problem.textBehind = behind;
   problem.textUrl = url;
 }
 
-/** The members of an extension behind ours; undefined where one has the place of ours, or a number for a name, which comes first. */
-function membersOf(extensions: Readonly<Record<string, unknown>>): string | undefined {
-  for (const name in extensions) if (OUR_MEMBERS.has(name) || name.charCodeAt(0) <= 57) return undefined;
-  const text = JSON.stringify(extensions);
-  return text === '{}' ? '' : `,${text.slice(1, -1)}`;
+function valueOf(value: unknown): string {
+  return bytesOf(JSON.stringify(value));
 }
 
 /** UTF-8 as Latin-1, byte for byte. Counting the bytes takes half as long as looking for one that is not ASCII with a pattern. */

@@ -21,7 +21,7 @@ export function scopeProblem(granted: readonly string[], needed: Operation['scop
   const options = {
     detail: `This API key lacks ${missing.length === 1 ? 'the scope' : 'the scopes'} ${missing.join(', ')}.`,
     headers: ['WWW-Authenticate', insufficientScopeChallenge(needed)],
-    extensions: { missing_scopes: missing },
+    missingScopes: missing,
   };
   if (ofOperation.size >= MOST_KEPT) return new Problem('insufficient_scope', options);
   const problem = new FixedProblem('insufficient_scope', options);

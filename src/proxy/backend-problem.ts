@@ -66,7 +66,7 @@ export function backendProblem(answer: BackendAnswer, authenticates: boolean, er
     headers: keptFields(answer.headers, status),
     ...(meaning.detail === undefined ? {} : { detail: meaning.detail }),
     ...(meaning.errors === undefined ? {} : { errors: meaning.errors }),
-    ...(meaning.reason === undefined ? {} : { extensions: { reason: meaning.reason } }),
+    ...(meaning.reason === undefined ? {} : { reason: meaning.reason }),
   });
 }
 

@@ -26,7 +26,7 @@ export function quotaProblem(subject: QuotaSubject, decision: QuotaDecision): Pr
     detail: wordsOf(subject, decision, seconds),
     violatedPolicies: policyNames(decision.violated),
     headers: ['Retry-After', seconds, 'X-Should-Retry', code === 'quota_exceeded' ? 'false' : 'true'],
-    extensions: { retry_after: retryAfter },
+    retryAfter,
   });
 }
 

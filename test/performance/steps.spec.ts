@@ -23,11 +23,11 @@ const LIMITS = {
   end: 40,
   'end-logged': 2_380,
   error: 5_600,
-  'refused-no-key': 180,
-  'refused-unknown': 620,
-  'refused-scope': 600,
-  'refused-route': 890,
-  'refused-minute': 1_950,
+  'refused-no-key': 130,
+  'refused-unknown': 540,
+  'refused-scope': 540,
+  'refused-route': 760,
+  'refused-minute': 1_600,
 };
 const ATTEMPTS = 3;
 

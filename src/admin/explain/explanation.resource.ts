@@ -98,7 +98,7 @@ function answerOf({ problem, live }: Explanation): ExplanationResource['answer']
     code: problem.code,
     detail: problem.options.detail ?? null,
     violated_policies: decision === undefined ? [] : [...policyNames(decision.violated)],
-    retry_after_seconds: decision === undefined ? null : Number(problem.options.extensions?.['retry_after']),
+    retry_after_seconds: (decision === undefined ? undefined : problem.options.retryAfter) ?? null,
   };
 }
 
