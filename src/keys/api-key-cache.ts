@@ -7,7 +7,9 @@ import type { Clock } from '../clock.js';
 import { Problem } from '../errors.js';
 import { METRICS } from '../metrics.js';
 import type { ApiKeyLookup, ApiKeyRecord, Invalidation, InvalidationBus } from './api-key.js';
+import { RecordKeeper } from './kept-record.js';
 import type { KnownKey, KnownKeyFactory } from './known-key.js';
+import { KnownKeys } from './known-keys.js';
 
 /** How long a record is trusted without word from the bus: the stated bound on a revocation while the bus is down. */
 export const FRESH_WITHOUT_BUS_MS = 10_000;
@@ -42,12 +44,9 @@ interface Read {
 }
 
 export class ApiKeyCache {
-  private readonly known = new LRUCache<string, KnownKey>({
-    max: MOST_KNOWN,
-    dispose: (key, hash) => this.byAccount.get(key.record.accountId)?.delete(hash),
-  });
+  private readonly known: KnownKeys;
+  private readonly keeper = new RecordKeeper();
   private readonly unknown = new LRUCache<string, true>({ max: MOST_UNKNOWN, ttl: UNKNOWN_MS });
-  private readonly byAccount = new Map<string, Set<string>>();
   private readonly waiting = new Map<string, Waiting>();
   private queue: string[] = [];
   private queries = 0;
@@ -64,7 +63,10 @@ export class ApiKeyCache {
     private readonly factory: KnownKeyFactory,
     private readonly bus: InvalidationBus,
     private readonly clock: Clock,
+    /** Keys that are remembered; the database is asked for what is beyond. */
+    mostKnown = MOST_KNOWN,
   ) {
+    this.known = new KnownKeys(mostKnown);
     bus.subscribe((change) => this.invalidate(change));
     METRICS.keyCacheEntries.collect = () => {
       METRICS.keyCacheEntries.series('known').set(this.known.size);
@@ -94,14 +96,14 @@ export class ApiKeyCache {
 
   /** What is in memory, with the limits of now: a grant ends with its month, also while the database is away; plans change. */
   private current(hash: string): KnownKey | undefined {
-    const key = this.known.get(hash);
+    const key = this.known.use(hash);
     if (key === undefined) return undefined;
-    const isCurrent = key.limitsUntilMs === Infinity || this.clock.now() < key.limitsUntilMs;
+    const isCurrent = key.limitsUntilMs === undefined || this.clock.now() < key.limitsUntilMs;
     if (isCurrent && key.rules === this.factory.rules) return key;
     const renewed = this.factory.build(key.record, key.checkedAtMs, key, this.clock.now());
     renewed.recheckFailed = key.recheckFailed;
     renewed.useNotedAtMs = key.useNotedAtMs;
-    this.remember(hash, renewed);
+    this.known.set(renewed);
     return renewed;
   }
 
@@ -182,26 +184,17 @@ export class ApiKeyCache {
       waiting?.resolve(undefined);
       return;
     }
-    const key = this.factory.build(record, beganMs, this.known.peek(hash));
-    if (current) this.remember(hash, key);
+    const kept = this.keeper.keep(record, this.known.account(record.accountId));
+    const key = this.factory.build(kept, beganMs, this.known.get(hash));
+    if (current) this.known.set(key);
     waiting?.resolve(key);
-  }
-
-  private remember(hash: string, key: KnownKey): void {
-    const { accountId } = key.record;
-    this.known.set(hash, key);
-    const ofAccount = this.byAccount.get(accountId);
-    if (ofAccount === undefined) this.byAccount.set(accountId, new Set([hash]));
-    else ofAccount.add(hash);
   }
 
   private invalidate(change: Invalidation): void {
     this.invalidations += 1;
-    for (const hash of this.byAccount.get(change.accountId) ?? []) {
-      const key = this.known.peek(hash);
-      if (change.type === 'account' || key?.record.keyId === change.keyId) this.known.delete(hash);
+    for (const { record } of this.known.ofAccount(change.accountId)) {
+      if (change.type === 'account' || record.keyId === change.keyId) this.known.delete(record.hash);
     }
-    if (this.byAccount.get(change.accountId)?.size === 0) this.byAccount.delete(change.accountId);
   }
 }
 

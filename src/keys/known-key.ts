@@ -9,13 +9,19 @@ import { addressList } from './address-list.js';
 import type { ApiKeyRecord } from './api-key.js';
 import { ScopeSets, type ScopeSet } from './scopes.js';
 
+/**
+ * There is one for every key in use: instants are whole seconds, which V8 keeps in the field itself, and every field has a value from the
+ * beginning.
+ */
 export class KnownKey {
-  /** When the database last confirmed the record, ms. */
-  checkedAtMs: number;
   /** True after a re-check failed: the next ones run behind the request instead of in front of it. */
   recheckFailed = false;
-  /** When its use was last noted for `last_used_at`, ms. */
-  useNotedAtMs = 0;
+  /** Since somebody last looked; belongs to `KnownKeys`, as the next two. */
+  wasUsed = false;
+  nextOfAccount: KnownKey | undefined = undefined;
+  previousOfAccount: KnownKey | undefined = undefined;
+  private readonly checkedAtSecond: number;
+  private useNotedAtSecond = 0;
 
   constructor(
     readonly record: ApiKeyRecord,
@@ -24,12 +30,26 @@ export class KnownKey {
     /** Undefined where the account's plan is not in the configuration: then nothing can be decided. */
     readonly subject: QuotaSubject | undefined,
     checkedAtMs: number,
-    /** When its limits change by themselves, because a grant ends; most never do. */
-    readonly limitsUntilMs: number,
+    /** When its limits change by themselves, because a grant ends (ms); undefined: most never do. */
+    readonly limitsUntilMs: number | undefined,
     /** The rules that it was built by. */
     readonly rules: KeyRules,
   ) {
-    this.checkedAtMs = checkedAtMs;
+    this.checkedAtSecond = Math.floor(checkedAtMs / 1_000);
+  }
+
+  /** When the database last confirmed the record, ms; not later than it did, and less than a second earlier. */
+  get checkedAtMs(): number {
+    return this.checkedAtSecond * 1_000;
+  }
+
+  /** When its use was last noted for `last_used_at`, ms; as exact. */
+  get useNotedAtMs(): number {
+    return this.useNotedAtSecond * 1_000;
+  }
+
+  set useNotedAtMs(ms: number) {
+    this.useNotedAtSecond = Math.floor(ms / 1_000);
   }
 }
 
@@ -77,7 +97,7 @@ export class KnownKeyFactory {
       addressList(record.allowedIps),
       this.subject(record, label, previous),
       checkedAtMs,
-      hasGrantIn(record.limitChanges, label) ? endMs : Infinity,
+      hasGrantIn(record.limitChanges, label) ? endMs : undefined,
       this.inForce,
     );
   }
