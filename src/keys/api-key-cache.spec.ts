@@ -5,7 +5,6 @@ import { METRICS } from '../metrics.js';
 import { NO_LIMIT_CHANGES } from '../quotas/effective-limits.js';
 import type { ApiKeyLookup, ApiKeyRecord, Invalidation, InvalidationBus } from './api-key.js';
 import { ApiKeyCache, FRESH_WITHOUT_BUS_MS, LONGEST_STALE_MS } from './api-key-cache.js';
-import type { KeptRecord } from './kept-record.js';
 import { KnownKeyFactory, type KnownKey } from './known-key.js';
 import { ScopeSets } from './scopes.js';
 
@@ -150,43 +149,6 @@ describe('a key in memory', () => {
 });
 
 describe('keys in memory', () => {
-  it('that have few words among them share what they say: the account, and what kind of key it is', async () => {
-    const { cache, database } = setUp();
-    for (const hash of ['a', 'b']) database.rows.set(hash, record(hash));
-    database.rows.set('test', record('test', { environment: 'test', scopes: [] }));
-    database.rows.set('other', record('other', { accountId: 'acc_2', plan: 'gone', expiresAt: 1_900_000_000_000 }));
-    const [a, b, test, other] = await Promise.all(['a', 'b', 'test', 'other'].map((hash) => cache.find(hash)));
-    expect(Object.is((a!.record as KeptRecord).account, (b!.record as KeptRecord).account)).toBe(true);
-    for (const [key, hash] of [
-      [a, 'a'],
-      [b, 'b'],
-      [test, 'test'],
-      [other, 'other'],
-    ] as const) {
-      const { scopes, ...expected } = database.rows.get(hash)!;
-      expect(key!.record).toMatchObject(expected);
-      expect(key!.record.scopes).toEqual(scopes);
-    }
-  });
-
-  it('follow an account that has changed, each as it was read', async () => {
-    const { cache, database } = setUp();
-    for (const hash of ['a', 'b']) database.rows.set(hash, record(hash));
-    const a = await cache.find('a');
-    database.rows.set(
-      'b',
-      record('b', { accountStatus: 'suspended', plan: 'gone', billingDay: 3, timeZone: 'Asia/Tokyo' }),
-    );
-    const b = await cache.find('b');
-    expect(b!.record).toMatchObject({
-      accountStatus: 'suspended',
-      plan: 'gone',
-      billingDay: 3,
-      timeZone: 'Asia/Tokyo',
-    });
-    expect(a!.record).toMatchObject({ accountStatus: 'active', plan: 'starter', billingDay: 1, timeZone: 'UTC' });
-  });
-
   it('are bounded: those go that nobody uses, and changes reach the ones that stay', async () => {
     const { cache, database, bus } = setUp(10);
     for (let at = 0; at < 50; at++) database.rows.set(`k${at}`, record(`k${at}`, { accountId: `acc_${at % 3}` }));

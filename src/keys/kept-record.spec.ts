@@ -1,0 +1,60 @@
+/** Records in memory say what the database said, and what many of them have in common is there once. */
+import { describe, expect, it } from '@jest/globals';
+import { NO_LIMIT_CHANGES } from '../quotas/effective-limits.js';
+import type { ApiKeyRecord } from './api-key.js';
+import { RecordKeeper, type KeptRecord } from './kept-record.js';
+
+const FIELDS = {
+  hash: 'a',
+  keyId: 'key_1',
+  accountId: 'acc_1',
+  keyStatus: 'active',
+  environment: 'live',
+  scopes: ['customers:read'],
+  expiresAt: null,
+  rotatedOut: false,
+  allowedIps: [],
+  accountStatus: 'active',
+  plan: 'starter',
+  timeZone: 'UTC',
+  billingDay: 1,
+  limitChanges: NO_LIMIT_CHANGES,
+} as const satisfies ApiKeyRecord;
+
+const OTHERS: readonly Partial<ApiKeyRecord>[] = [
+  { hash: 'b' },
+  { keyId: 'key_2' },
+  { accountId: 'acc_2' },
+  { keyStatus: 'revoked' },
+  { environment: 'test' },
+  { scopes: [] },
+  { expiresAt: 1_900_000_000_000 },
+  { rotatedOut: true },
+  { allowedIps: ['192.0.2.1'] },
+  { accountStatus: 'suspended' },
+  { plan: 'pro' },
+  { timeZone: 'Asia/Tokyo' },
+  { billingDay: 31 },
+  { limitChanges: { ...NO_LIMIT_CHANGES, keyLimits: { minute: 1 } } },
+];
+
+function fieldsOf(kept: KeptRecord): ApiKeyRecord {
+  const names = Object.keys(FIELDS) as (keyof ApiKeyRecord)[];
+  return Object.fromEntries(names.map((name) => [name, kept[name]])) as unknown as ApiKeyRecord;
+}
+
+describe('a kept record', () => {
+  it.each(OTHERS)('is not taken for another that differs in %j', (difference) => {
+    const keeper = new RecordKeeper();
+    const first = keeper.keep(FIELDS, undefined);
+    const other = { ...FIELDS, ...difference };
+    const second = keeper.keep(other, first.account);
+    expect([fieldsOf(first), fieldsOf(second)]).toEqual([FIELDS, other]);
+  });
+
+  it('shares its account with a key of the same account', () => {
+    const keeper = new RecordKeeper();
+    const { account } = keeper.keep(FIELDS, undefined);
+    expect(keeper.keep({ ...FIELDS, hash: 'b', scopes: ['*'] }, account).account).toBe(account);
+  });
+});
