@@ -29,6 +29,10 @@ export function expectsContinue({ headers: { expect }, httpVersion }: ClientMess
 export class RequestBody extends Readable {
   private received = 0;
   private held = false;
+  // Assigned below: written here they would be made among the old objects, with all of the request behind them (decision 0026).
+  private readonly onData: (chunk: Buffer) => void;
+  private readonly onEnd: () => void;
+  private readonly onGone: () => void;
 
   /**
    * @param maxBytes the most that may pass; more ends the stream with `TRAILGATE_REQUEST_TOO_LARGE`.
@@ -42,10 +46,16 @@ export class RequestBody extends Readable {
     super();
     // The connection listens while it sends, and no longer: a client that goes just then must not be an error that nobody caught.
     this.on('error', () => {});
-    source.on('data', this.onData);
-    source.on('end', this.onEnd);
-    source.on('aborted', this.onGone);
-    source.on('error', this.onGone);
+    const onData = (chunk: Buffer): void => this.receive(chunk);
+    const onEnd = (): void => void this.push(null);
+    const onGone = (): void => void this.destroy(peerError('TRAILGATE_CLIENT_GONE'));
+    this.onData = onData;
+    this.onEnd = onEnd;
+    this.onGone = onGone;
+    source.on('data', onData);
+    source.on('end', onEnd);
+    source.on('aborted', onGone);
+    source.on('error', onGone);
     source.pause();
   }
 
@@ -69,7 +79,7 @@ export class RequestBody extends Readable {
     callback(error);
   }
 
-  private readonly onData = (chunk: Buffer): void => {
+  private receive(chunk: Buffer): void {
     this.received += chunk.length;
     if (this.received > this.maxBytes) {
       this.destroy(peerError('TRAILGATE_REQUEST_TOO_LARGE'));
@@ -79,13 +89,5 @@ export class RequestBody extends Readable {
     if (this.push(chunk)) return;
     this.held = true;
     this.source.pause();
-  };
-
-  private readonly onEnd = (): void => {
-    this.push(null);
-  };
-
-  private readonly onGone = (): void => {
-    this.destroy(peerError('TRAILGATE_CLIENT_GONE'));
-  };
+  }
 }

@@ -17,7 +17,7 @@ import { startRedis, type RedisServer } from '../support/redis.js';
 const AT_ONCE = 64;
 const ACCOUNTS = 8;
 const WARM_UP = { together: 16_000, alone: 1_000 };
-const MEASURED = { together: 4_000, alone: 500 };
+const MEASURED = { together: 4_000, alone: 500, collected: 6_000 };
 /** The lowest of them counts: what runs beside the requests, and a compiler that is not done yet, can only add. */
 const ROUNDS = 4;
 /** A round in which Redis was too slow, and this process decided by itself, is done again: it would show another request. */
@@ -39,6 +39,8 @@ const TOGETHER = {
 };
 /** What a call to Redis allocates; how many requests share one is looked at by itself. */
 const CALL_BYTES = 8_000;
+/** Of a request among 64 at once, put among the old objects by a collection of the young ones (decision 0026). */
+const PROMOTED_BYTES = 60;
 /** Made by a request by itself. */
 const MADE: Made = { PROMISE: 4.4, TickObject: 3.3, Timeout: 2.3 };
 /** Anything else. */
@@ -167,6 +169,13 @@ type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads'
     const tooMany = above({ bytesBesideRedis }, TOGETHER.bytes);
     expect(tooMany.length === 0 ? [] : [...tooMany, ...(await allocators())]).toEqual([]);
     expect(bytesBesideRedis).toBeGreaterThan(TOGETHER.bytes.bytesBesideRedis / 4);
+  });
+
+  it('leaves next to nothing behind when the young objects are collected', async () => {
+    const rounds = await roundsOf(() => program.promotedWhile(() => load.send(MEASURED.collected, AT_ONCE)));
+    const promoted = rounds.map(({ bytes }) => bytes / MEASURED.collected);
+    expect(Math.min(...promoted)).toBeLessThan(PROMOTED_BYTES);
+    expect(Math.min(...rounds.map(({ scavenges }) => scavenges))).toBeGreaterThan(1);
   });
 
   /** Who makes what there is too much of, and how much for each request; the most first. */

@@ -3,7 +3,7 @@
 import { createHook } from 'node:async_hooks';
 import { Session } from 'node:inspector/promises';
 import { createServer } from 'node:net';
-import { getHeapStatistics } from 'node:v8';
+import { GCProfiler, getHeapStatistics } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
 
 const FRAMES = 12;
@@ -36,6 +36,16 @@ function callers() {
 }
 
 let session;
+let profiler;
+
+/** Bytes in use that young collections have put among the old objects. */
+function promotedBy(statistics) {
+  const old = ({ heapSpaceStatistics }) =>
+    heapSpaceStatistics.find(({ spaceName }) => spaceName === 'old_space').spaceUsedSize;
+  const scavenges = statistics.filter(({ gcType }) => gcType === 'Scavenge');
+  const bytes = scavenges.reduce((sum, { beforeGC, afterGC }) => sum + old(afterGC) - old(beforeGC), 0);
+  return { scavenges: scavenges.length, bytes };
+}
 
 /** Bytes that each function has allocated itself, whether or not they are still in use. */
 function allocatedBy({ head }) {
@@ -66,6 +76,12 @@ const commands = {
     hook.disable();
     return { made, makers: Object.fromEntries(makers ?? []) };
   },
+  profile() {
+    profiler = new GCProfiler();
+    profiler.start();
+    return {};
+  },
+  profiled: () => promotedBy(profiler.stop().statistics),
   async sample() {
     session = new Session();
     session.connect();

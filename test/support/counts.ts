@@ -66,6 +66,13 @@ export class CountedProgram {
     return (await this.ask<{ makers: Made }>('unwatch')).makers;
   }
 
+  /** How many collections of the young generation come while something is done, and how many bytes they move to the old one. */
+  async promotedWhile(work: () => Promise<void>): Promise<{ readonly scavenges: number; readonly bytes: number }> {
+    await this.ask('profile');
+    await work();
+    return this.ask('profiled');
+  }
+
   /** Bytes that functions allocate themselves while something is done, by sampling. */
   async allocatedWhile(work: () => Promise<void>): Promise<Readonly<Record<string, number>>> {
     await this.ask('sample');
