@@ -5,6 +5,7 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Problem } from '../errors.js';
 import type { ClientMessage } from '../http1/client-answer.js';
+import { PlainRequest } from '../http1/plain-request.js';
 import { plainAddress } from '../keys/address-list.js';
 import { Authenticator, DeniedKey } from '../keys/authenticator.js';
 import { bearerSecret } from '../keys/bearer.js';
@@ -13,6 +14,9 @@ import { FailedAttempts, isFailedAttempt } from '../keys/failed-attempts.js';
 import type { KnownKey } from '../keys/known-key.js';
 import { UsageRecorder } from '../quotas/usage-recorder.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
+
+/** A request that has been read by hand has no two headers of that name. */
+const ONCE: readonly string[] = [];
 
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
@@ -30,7 +34,11 @@ export class ApiKeyGuard implements CanActivate {
       exchange.refusal = throttled;
       return false;
     }
-    const secret = bearerSecret(message.headers.authorization, message.rawHeaders, url);
+    const secret = bearerSecret(
+      message.headers.authorization,
+      message instanceof PlainRequest ? ONCE : message.rawHeaders,
+      url,
+    );
     if (typeof secret !== 'string') return this.refuse(exchange, secret);
     const verdict = this.authenticator.authenticate(secret, clientAddress);
     return verdict instanceof Promise

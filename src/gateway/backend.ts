@@ -1,11 +1,12 @@
 /** The last step: the operation's service is asked, and a request that it could not serve is given back. */
 import { Injectable } from '@nestjs/common';
 import { Problem } from '../errors.js';
+import { linesOfMessage } from '../http1/plain-request.js';
 import { Forwarder } from '../proxy/forwarder.js';
 import { ProxyStatus, proxyStatusOf } from '../proxy/proxy-status.js';
 import { backendRequestHeaders } from '../proxy/request-headers.js';
 import { withoutCost } from '../quotas/decision.js';
-import { appendQuotaFields } from '../quotas/headers.js';
+import { quotaLines } from '../quotas/headers.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
 import { UsageRecorder } from '../quotas/usage-recorder.js';
 import { Cors } from './cors.js';
@@ -31,7 +32,7 @@ export class Backend {
    * which then costs nothing. What the plan does not charge for gives its cost back; so does what was refused before it was sent.
    */
   answer(exchange: Exchange): void {
-    const { operation, key, message, answer, answerHeaders, clientAddress, scheme, requestId } = exchange;
+    const { operation, key, message, answer, clientAddress, scheme, requestId } = exchange;
     if (operation === undefined || key === undefined) throw new Problem('internal_error');
     // Gone while its key was looked up or its quota decided: nobody would end a call that begins now, and it would hold a
     // connection until its deadline.
@@ -42,7 +43,7 @@ export class Backend {
       return;
     }
     const { accountId, keyId } = key.record;
-    const fieldLines = backendRequestHeaders(message.rawHeaders, {
+    const fieldLines = backendRequestHeaders(linesOfMessage(message), {
       accountId,
       keyId,
       scopes: key.scopes.text,
@@ -62,7 +63,6 @@ export class Backend {
       path: this.routes.backendPath(exchange),
       basePath: this.routes.basePath,
       fieldLines,
-      answerHeaders,
       ownCors: this.cors.enabled,
       client: exchange,
     };
@@ -79,18 +79,18 @@ export class Backend {
     const isFree = error instanceof Problem && !isCharged(exchange, error.status);
     if (!exchange.wasSent || isFree) this.giveBack(exchange);
     if (this.proxyStatus.isOn && error instanceof Problem) {
-      exchange.answerHeaders.push('Proxy-Status', proxyStatusOf(error, exchange));
+      exchange.answerLines += `Proxy-Status: ${proxyStatusOf(error, exchange)}\r\n`;
     }
     this.filter.answer(error, exchange);
   };
 
   private giveBack(exchange: Exchange): void {
-    const { subject, decision, answerHeaders } = exchange;
+    const { subject, decision } = exchange;
     if (subject === undefined || decision === undefined) return;
     void this.quotas.giveBack(subject, decision).then((cost) => this.recorder.takeBack(exchange, cost));
     // The answer says what is left without the cost.
-    answerHeaders.length = exchange.quotaFieldsAt;
-    appendQuotaFields(answerHeaders, subject, withoutCost(decision));
+    const before = exchange.answerLines.slice(0, exchange.quotaFieldsAt);
+    exchange.answerLines = before + quotaLines(subject, withoutCost(decision));
   }
 }
 

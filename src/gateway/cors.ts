@@ -3,6 +3,7 @@
  * is answered here; every other answer, errors too, says which pages may read it. Where it is not configured nothing runs.
  */
 import type { CorsConfig } from '../config/listener-schema.js';
+import { fieldsOfLines, linesOf } from '../http1/fields.js';
 import type { Exchange } from './exchange.js';
 import type { Routes } from './routes.js';
 
@@ -44,7 +45,7 @@ export class Cors {
     if (!exchange.url.startsWith(this.routes.basePath)) return false;
     const { headers, method } = exchange.message;
     // The answer to one page must not be handed to another by a cache.
-    if (!this.anyOrigin) exchange.answerHeaders.push('Vary', 'Origin');
+    if (!this.anyOrigin) exchange.answerLines += 'Vary: Origin\r\n';
     const isPreflight =
       method === 'OPTIONS' &&
       headers.origin !== undefined &&
@@ -53,8 +54,8 @@ export class Cors {
       headers['transfer-encoding'] === undefined &&
       this.routes.methodsOf(exchange) !== undefined;
     if (this.allows(headers.origin)) {
-      exchange.answerHeaders.push('Access-Control-Allow-Origin', this.anyOrigin ? '*' : (headers.origin ?? ''));
-      if (!isPreflight) exchange.answerHeaders.push(...this.answerFields);
+      exchange.answerLines += `Access-Control-Allow-Origin: ${this.anyOrigin ? '*' : (headers.origin ?? '')}\r\n`;
+      if (!isPreflight) exchange.answerLines += linesOf(this.answerFields);
     }
     return isPreflight;
   }
@@ -73,10 +74,13 @@ export class Cors {
 
   /** 204; to a page that is not allowed without a word about what it might do, which a browser takes for a no. */
   answerPreflight(exchange: Exchange): void {
-    const { response, message, answerHeaders } = exchange;
+    const { response, message } = exchange;
     const allowed = this.allows(message.headers.origin);
     const methods = ['Access-Control-Allow-Methods', this.routes.methodsOf(exchange) ?? ''];
-    response.writeHead(204, [...answerHeaders, ...(allowed ? [...methods, ...this.preflightFields] : [])]);
+    response.writeHead(204, [
+      ...fieldsOfLines(exchange.answerLines),
+      ...(allowed ? [...methods, ...this.preflightFields] : []),
+    ]);
     response.end();
   }
 

@@ -1,6 +1,7 @@
 /** The one place that turns whatever was thrown into an answer. What nobody foresaw is a 500 without a word about why. */
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { Problem, type ErrorCode } from '../errors.js';
+import { fieldsOfLines } from '../http1/fields.js';
 import type { Logger } from '../log.js';
 import { hasBody } from '../proxy/request-body.js';
 import { routeProblem } from '../proxy/route-problem.js';
@@ -60,7 +61,7 @@ export class ErrorFilter implements ExceptionFilter {
       exchange.url === '*' &&
       !hasBody(exchange.message)
     ) {
-      exchange.response.writeHead(204, ['Allow', SERVER_METHODS, ...exchange.answerHeaders]);
+      exchange.response.writeHead(204, ['Allow', SERVER_METHODS, ...fieldsOfLines(exchange.answerLines)]);
       exchange.response.end();
       return;
     }

@@ -24,8 +24,8 @@ export class Exchange implements ForwardClient, CountedRequest, Transaction {
   readonly startedMs = performance.now();
   /** Where the query begins in `url`; its length where there is none. */
   readonly pathEnd: number;
-  /** Fields of every answer to this request, flat: name, value. The steps add to it. */
-  readonly answerHeaders: string[];
+  /** Fields of every answer to this request, each line with its CRLF. The steps add to it. */
+  answerLines: string;
 
   /** What the path leads to, where somebody has looked already. */
   match: RouteMatch | undefined;
@@ -33,7 +33,7 @@ export class Exchange implements ForwardClient, CountedRequest, Transaction {
   key: KnownKey | undefined;
   subject: QuotaSubject | undefined;
   decision: QuotaDecision | undefined;
-  /** Where the usage fields begin in `answerHeaders`. */
+  /** Where the usage fields begin in `answerLines`. */
   quotaFieldsAt = 0;
   /** Why a guard said no, where it did not throw: a 429 comes by the thousand, and throwing is not free. */
   refusal: Problem | undefined;
@@ -69,7 +69,7 @@ export class Exchange implements ForwardClient, CountedRequest, Transaction {
     this.requestId = requestId(typeof offered === 'string' ? offered : undefined, this.names);
     const query = url.indexOf('?');
     this.pathEnd = query === -1 ? url.length : query;
-    this.answerHeaders = ['X-Request-Id', this.requestId];
+    this.answerLines = `X-Request-Id: ${this.requestId}\r\n`;
   }
 
   onFailed(problem: Problem): void {

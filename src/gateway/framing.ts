@@ -4,6 +4,7 @@
  */
 import { Problem } from '../errors.js';
 import type { ClientMessage } from '../http1/client-answer.js';
+import { PlainRequest } from '../http1/plain-request.js';
 
 /** `uri-host [":" port]` (RFC 9110 section 7.2), of a name or an address that DNS can know: no quotes, no commas, no spaces. */
 const HOST = /^(?:[A-Za-z0-9._~%-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
@@ -18,6 +19,8 @@ export function isHttp2(message: ClientMessage): boolean {
 
 /** What is wrong with how the request is framed, or undefined. The connection must not be used again after such a problem. */
 export function framingProblem(message: ClientMessage): Problem | undefined {
+  // Read by hand: to the letter, and without what is refused below.
+  if (message instanceof PlainRequest) return hostProblem(message.headers.host === undefined ? 0 : 1, message);
   const { httpVersion, headers, rawHeaders } = message;
   if (httpVersion !== '1.1' && httpVersion !== '1.0' && !isHttp2(message)) {
     return refused('This server speaks HTTP/1.1, and HTTP/2 over TLS.');
@@ -25,16 +28,21 @@ export function framingProblem(message: ClientMessage): Problem | undefined {
   if (rawHeaders.length > 2 * MOST_FIELDS) {
     return new Problem('headers_too_large', { detail: `A request may have ${MOST_FIELDS} headers.` });
   }
-  const hosts = countHosts(rawHeaders);
-  // RFC 9112 section 3.2; HTTP/1.0 may go without.
-  if (hosts !== 1 && (hosts > 1 || httpVersion !== '1.0')) return refused('Send exactly one Host header.');
-  if (hosts === 1 && !HOST.test(headers.host ?? '')) return refused('The Host header is not valid.');
+  const problem = hostProblem(countHosts(rawHeaders), message);
+  if (problem !== undefined) return problem;
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return undefined;
   // RFC 9112 section 6.1: HTTP/1.0 knows no Transfer-Encoding; someone on the way may have taken the body for a request.
   if (httpVersion === '1.0') return refused('HTTP/1.0 has no Transfer-Encoding.');
   // A second coding would be lost when the message is framed anew for the backend.
   if (coding.toLowerCase() !== 'chunked') return refused('The only transfer coding that is understood is "chunked".');
+  return undefined;
+}
+
+/** RFC 9112 section 3.2; HTTP/1.0 may go without. */
+function hostProblem(hosts: number, { headers, httpVersion }: ClientMessage): Problem | undefined {
+  if (hosts !== 1 && (hosts > 1 || httpVersion !== '1.0')) return refused('Send exactly one Host header.');
+  if (hosts === 1 && !HOST.test(headers.host ?? '')) return refused('The Host header is not valid.');
   return undefined;
 }
 

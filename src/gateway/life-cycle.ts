@@ -30,7 +30,7 @@ export class LifeCycle {
     const ending = this.endings[operation.index];
     if (ending === undefined) return undefined;
     const nowMs = this.clock.now();
-    exchange.answerHeaders.push(...ending.fields);
+    exchange.answerLines += ending.lines;
     exchange.isDeprecated = nowMs >= ending.deprecatedFromMs;
     return endProblem(ending, nowMs);
   }

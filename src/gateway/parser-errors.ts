@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ERRORS, Problem, problemBody, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../errors.js';
+import { linesOf } from '../http1/fields.js';
 import { METRICS } from '../metrics.js';
 import type { Cors } from './cors.js';
 import { endConnection } from './last-answer.js';
@@ -48,19 +49,13 @@ export function answerParserError(error: ParserError, socket: Socket, cors: Cors
   const code = codeOf(error.code);
   METRICS.clientErrors.series(code).inc();
   if (error.code === 'ECONNRESET') socket.destroy();
-  else answerInTurn(code, socket, fieldLines(cors.fieldsOfUnread(() => originOf(error))));
+  else answerInTurn(code, socket, linesOf(cors.fieldsOfUnread(() => originOf(error))));
 }
 
 /** Of a head that is too large, as far as it stands in what was read last; a browser causes no other of these errors. */
 function originOf({ code, rawPacket }: ParserError): string | undefined {
   if (code !== HEAD_TOO_LARGE || !Buffer.isBuffer(rawPacket)) return undefined;
   return ORIGIN.exec(rawPacket.toString('latin1'))?.[1];
-}
-
-function fieldLines(fields: readonly string[]): string {
-  let lines = '';
-  for (let index = 0; index < fields.length; index += 2) lines += `${fields[index]}: ${fields[index + 1]}\r\n`;
-  return lines;
 }
 
 /** @param more field lines, each with its end. */

@@ -1,6 +1,6 @@
 /** The usage fields for answers that count nothing: a known key always learns what is left. */
 import { Injectable } from '@nestjs/common';
-import { appendQuotaFields } from '../quotas/headers.js';
+import { quotaLines } from '../quotas/headers.js';
 import type { QuotaDecision, QuotaSubject } from '../quotas/policies.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
 import type { Exchange } from './exchange.js';
@@ -28,8 +28,8 @@ export class QuotaReport {
   }
 }
 
-function append({ answerHeaders }: Exchange, subject: QuotaSubject, decision: QuotaDecision): void {
-  appendQuotaFields(answerHeaders, subject, decision);
+function append(exchange: Exchange, subject: QuotaSubject, decision: QuotaDecision): void {
+  exchange.answerLines += quotaLines(subject, decision);
 }
 
 function ignore(): void {

@@ -8,7 +8,7 @@ import { getOptionsToken, getStorageToken, ThrottlerGuard, type ThrottlerModuleO
 import type { Operation } from '../config/schema.js';
 import { Problem } from '../errors.js';
 import { METRICS, type ValueSeries } from '../metrics.js';
-import { appendQuotaFields } from '../quotas/headers.js';
+import { quotaLines } from '../quotas/headers.js';
 import { policyNames, type QuotaDecision, type QuotaSubject } from '../quotas/policies.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
 import { quotaProblem } from '../quotas/refusal.js';
@@ -49,8 +49,8 @@ export class QuotaGuard extends ThrottlerGuard {
   private apply(exchange: Exchange, subject: QuotaSubject, operation: Operation, decision: QuotaDecision): boolean {
     exchange.decision = decision;
     this.recorder.begin(exchange, subject, operation, decision);
-    exchange.quotaFieldsAt = exchange.answerHeaders.length;
-    appendQuotaFields(exchange.answerHeaders, subject, decision);
+    exchange.quotaFieldsAt = exchange.answerLines.length;
+    exchange.answerLines += quotaLines(subject, decision);
     const plan = exchange.key?.record.plan ?? '';
     if (decision.admitted) {
       this.admittedBy(plan).inc();

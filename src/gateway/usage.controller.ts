@@ -4,6 +4,7 @@
  */
 import { Controller, Get, Req, Res, UseGuards } from '@nestjs/common';
 import { Problem } from '../errors.js';
+import { fieldsOfLines } from '../http1/fields.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
 import { UsageReader, type UsageReport } from '../quotas/usage.js';
 import { ApiKeyGuard } from './api-key.guard.js';
@@ -26,7 +27,7 @@ export class UsageController {
   @Get()
   async read(@Req() request: GatewayRequest, @Res() reply: GatewayReply): Promise<void> {
     const { exchange } = request;
-    const { key, answerHeaders, response, message } = exchange;
+    const { key, response, message } = exchange;
     if (key === undefined) throw new Problem('missing_api_key');
     const parameters = Object.fromEntries(new URLSearchParams(exchange.url.slice(exchange.pathEnd)));
     const query = this.usage.query(parameters, key.record);
@@ -41,7 +42,7 @@ export class UsageController {
       String(body.length),
       'Cache-Control',
       'private, no-store',
-      ...answerHeaders,
+      ...fieldsOfLines(exchange.answerLines),
     ]);
     if (message.method === 'HEAD') response.end();
     else response.end(body);

@@ -1,6 +1,8 @@
 /** How a problem leaves the gateway: RFC 9457 on the raw connection, the same from every step. */
 import { PROBLEM_CONTENT_TYPE, type Problem } from '../errors.js';
 import type { ClientMessage } from '../http1/client-answer.js';
+import { fieldsOfLines, linesOf } from '../http1/fields.js';
+import { dateLine } from '../http1/whole-answer.js';
 import { problemBytes } from '../problem-text.js';
 import type { Exchange } from './exchange.js';
 import { discardRest } from '../proxy/discard-body.js';
@@ -19,16 +21,9 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
     return;
   }
   const body = problemBytes(problem, exchange.requestId);
-  const head = [
-    'Content-Type',
-    PROBLEM_CONTENT_TYPE,
-    'Content-Length',
-    String(body.length),
-    'Cache-Control',
-    'no-store',
-    ...exchange.answerHeaders,
-    ...(problem.options.headers ?? []),
-  ];
+  let head =
+    `Content-Type: ${PROBLEM_CONTENT_TYPE}\r\nContent-Length: ${body.length}\r\nCache-Control: no-store\r\n` +
+    `${dateLine()}${exchange.answerLines}${linesOf(problem.options.headers ?? [])}`;
   // Nothing is left to be read, although the parser may not have said so yet.
   const isBare = (message.complete || !hasUnreadBody(message)) && message.method !== 'HEAD';
   if (isBare && answer.takesWhole) {
@@ -41,12 +36,12 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
     if (problem.status !== 408 && isSmall(message)) {
       discardRest(exchange.incoming);
     } else {
-      head.push('Connection', 'close');
+      head += 'Connection: close\r\n';
       answerLast(exchange.incoming);
     }
   }
   const { response } = exchange;
-  response.writeHead(problem.status, head);
+  response.writeHead(problem.status, fieldsOfLines(head));
   if (message.method === 'HEAD') response.end();
   else response.end(body, 'latin1');
 }

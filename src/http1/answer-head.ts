@@ -16,8 +16,8 @@ export const enum Framing {
 
 export interface AnswerHead {
   readonly status: number;
-  /** Flat: name, value, name, value; names as they were sent. */
-  readonly fields: string[];
+  /** The field lines as they were sent, each with its CRLF; fields to the letter. */
+  readonly lines: string;
   readonly framing: Framing;
   /** -1: not told. Of an answer to HEAD and of a 304, what a GET would have. */
   readonly contentLength: number;
@@ -41,32 +41,33 @@ export function parseAnswerHead(text: string, isHead: boolean): AnswerHead {
   const lineEnd = text.indexOf('\r\n');
   const start = STATUS_LINE.exec(text.slice(0, lineEnd));
   if (start === null) throw protocolError('status line');
-  const fieldText = text.slice(lineEnd + 2);
-  if (!areFieldLines(fieldText)) throw protocolError('field');
+  const lines = text.slice(lineEnd + 2);
+  if (!areFieldLines(lines)) throw protocolError('field');
   const isOld = start[1] === '0';
-  const fields: string[] = [];
   let length = -1;
   let isChunked = false;
   let connection = '';
   let keepAliveMs = -1;
-  for (let at = 0; at < fieldText.length;) {
-    const end = fieldText.indexOf('\r\n', at);
-    const colon = fieldText.indexOf(':', at);
-    const name = fieldText.slice(at, colon);
-    const value = trimmed(fieldText, colon + 1, end);
+  for (let at = 0; at < lines.length;) {
+    const end = lines.indexOf('\r\n', at);
+    const colon = lines.indexOf(':', at);
+    const nameLength = colon - at;
+    const nameAt = at;
     at = end + 2;
-    fields.push(name, value);
     // Most names are told apart from those that matter here by their length.
-    if (name.length === 14 && isName(name, 'content-length')) {
+    if (nameLength !== 10 && nameLength !== 14 && nameLength !== 17) continue;
+    const name = lines.slice(nameAt, colon);
+    const value = trimmed(lines, colon + 1, end);
+    if (isName(name, 'content-length')) {
       if (length !== -1 || !LENGTH.test(value)) throw protocolError('content-length');
       length = Number(value);
-    } else if (name.length === 17 && isName(name, 'transfer-encoding')) {
+    } else if (isName(name, 'transfer-encoding')) {
       // A coding that nobody undoes would be taken for the content.
       if (isChunked || isOld || value.toLowerCase() !== 'chunked') throw protocolError('transfer-encoding');
       isChunked = true;
-    } else if (name.length === 10 && isName(name, 'connection')) {
+    } else if (isName(name, 'connection')) {
       connection += `,${value}`;
-    } else if (name.length === 10 && isName(name, 'keep-alive')) {
+    } else if (isName(name, 'keep-alive')) {
       const seconds = TIMEOUT.exec(value)?.[1];
       if (seconds !== undefined) keepAliveMs = Number(seconds) * 1_000;
     }
@@ -77,7 +78,7 @@ export function parseAnswerHead(text: string, isHead: boolean): AnswerHead {
   // A 204 whose fields speak of a body may have one all the same, and its bytes would be taken for the next answer.
   const isMisframed = status === 204 && (length > 0 || isChunked);
   const keepsAlive = framing !== Framing.Close && !isMisframed && persists(connection, isOld);
-  return { status, fields, framing, contentLength: length, keepsAlive, keepAliveMs };
+  return { status, lines, framing, contentLength: length, keepsAlive, keepAliveMs };
 }
 
 /**

@@ -42,10 +42,10 @@ export interface ClientAnswer {
   readonly response: ServerResponse;
   /**
    * Writes head and body in one piece and ends the answer, where `takesWhole`.
-   * @param fields flat: name, value, name, value; with the `Content-Length` of the body, without `Connection`.
+   * @param lines its fields, each with its CRLF: with `Date` and the `Content-Length` of the body, without `Connection`.
    * @param body as Latin-1, byte for byte.
    */
-  writeWhole(status: number, fields: readonly string[], body: string): void;
+  writeWhole(status: number, lines: string, body: string): void;
   /** No other request is served behind this one; the answer says so. */
   endConnection(): void;
   /** Cuts the connection. */

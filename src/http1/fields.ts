@@ -37,6 +37,13 @@ export function areFieldLines(text: string): boolean {
   return LINES.test(text);
 }
 
+/** Fields as lines, each with its CRLF. @param fields flat: name, value, name, value. */
+export function linesOf(fields: readonly string[]): string {
+  let lines = '';
+  for (let index = 0; index < fields.length; index += 2) lines += `${fields[index]}: ${fields[index + 1]}\r\n`;
+  return lines;
+}
+
 /** The fields of lines that each end with CRLF. @throws Error `TRAILGATE_BAD_ANSWER`. */
 export function fieldsOfLines(text: string): string[] {
   if (!areFieldLines(text)) throw protocolError('field');

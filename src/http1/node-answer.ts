@@ -39,11 +39,11 @@ export class NodeAnswer implements ClientAnswer {
     return message.httpVersion === '1.1' && !response.headersSent && response.getHeaderNames().length === 0;
   }
 
-  writeWhole(status: number, fields: readonly string[], body: string): void {
+  writeWhole(status: number, lines: string, body: string): void {
     const { response } = this;
     const state = response as ServerResponse & HeadState;
     response.statusCode = status;
-    state._header = wholeHead(status, fields, connectionLines(state));
+    state._header = wholeHead(status, lines, connectionLines(state));
     state._contentLength = body.length;
     // As a Latin-1 string, byte for byte, the body joins the head in one buffer; as a Buffer the two would leave by writev.
     response.end(body, 'latin1');

@@ -134,13 +134,13 @@ export class PlainConnection implements ClientAnswer {
     return !this.isNodes && this.status === 0;
   }
 
-  writeWhole(status: number, fields: readonly string[], body: string): void {
+  writeWhole(status: number, lines: string, body: string): void {
     const { socket } = this;
     // The end of the connection ends the request.
     if (socket.destroyed) return;
     const connectionLines = this.isLast ? 'Connection: close\r\n' : this.keepAliveLines();
     this.status = status;
-    socket.write(wholeHead(status, fields, connectionLines) + body, 'latin1');
+    socket.write(wholeHead(status, lines, connectionLines) + body, 'latin1');
     if (socket.writableLength > 0) socket.write('', 'latin1', (error) => this.sent(status, error));
     else this.sent(status, socket.errored);
   }

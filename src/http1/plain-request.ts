@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { ClientFields, ClientMessage } from './client-answer.js';
-import { areFieldLines, trimmed } from './fields.js';
+import { areFieldLines, fieldsOfLines, linesOf, trimmed } from './fields.js';
 
 /** Longer heads, and more fields, are for Node's parser, which counts them. */
 const LONGEST_HEAD = 8_192;
@@ -21,14 +21,33 @@ export class PlainRequest implements ClientMessage {
   constructor(
     readonly method: 'GET' | 'DELETE',
     readonly url: string,
-    /** As Node has them: name, value, name, value. */
-    readonly rawHeaders: string[],
+    /** The field lines as they were sent, each with its CRLF; fields to the letter, and none twice that Node would not join. */
+    readonly lines: string,
     readonly headers: ClientFields,
     readonly socket: Socket,
     /** Whether another request may follow on the connection. */
     readonly keepsAlive: boolean,
   ) {}
+
+  /** As Node has them: name, value, name, value. Made when they are asked for. */
+  get rawHeaders(): string[] {
+    return fieldsOfLines(this.lines);
+  }
 }
+
+/** The fields of a request as lines, each with its CRLF. */
+export function linesOfMessage(message: ClientMessage): string {
+  return message instanceof PlainRequest ? message.lines : linesOf(message.rawHeaders);
+}
+
+/** With these a request has a body, asks for another protocol, or speaks to the connection. */
+const BARRED: ReadonlySet<string> = new Set([
+  'content-length',
+  'expect',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+]);
 
 /** What can be among the fields of a plain request; always of one shape. */
 class PlainFields implements ClientFields {
@@ -44,6 +63,9 @@ class PlainFields implements ClientFields {
   'x-request-id': string | undefined = undefined;
 }
 
+/** By the length of a name: the letters that those begin with which matter here. */
+const FIRST_LETTERS = firstLetters([...Object.keys(new PlainFields()), ...BARRED]);
+
 /**
  * The request that a piece of a connection is; undefined: it is another one, none, a part of one, or more than one.
  * @param text in Latin-1, from where a request begins to the end of what has been read.
@@ -58,49 +80,26 @@ export function parsePlainRequest(text: string, socket: Socket): PlainRequest | 
   const lines = text.slice(lineEnd + 2, headEnd + 2);
   if (!TARGET.test(target) || !areFieldLines(lines)) return undefined;
   const headers = new PlainFields();
-  const rawHeaders = plainFields(lines, headers);
-  if (rawHeaders === undefined) return undefined;
-  return new PlainRequest(method, target, rawHeaders, headers, socket, headers.connection !== 'close');
+  if (!noteFields(lines, headers)) return undefined;
+  return new PlainRequest(method, target, lines, headers, socket, headers.connection !== 'close');
 }
 
-/** The fields of lines that have been looked at, those that matter in `known` as well; undefined where one is not plain. */
-function plainFields(lines: string, known: PlainFields): string[] | undefined {
-  const fields: string[] = [];
-  for (let at = 0; at < lines.length;) {
-    const end = lines.indexOf('\r\n', at);
+/** Notes what matters of lines that have been looked at; false where they are more, or others, than a plain request has. */
+function noteFields(lines: string, known: PlainFields): boolean {
+  let count = 0;
+  for (let at = 0, next = 0; at < lines.length; at = next) {
+    next = lines.indexOf('\r\n', at) + 2;
     const colon = lines.indexOf(':', at);
-    const name = lines.slice(at, colon);
-    const value = trimmed(lines, colon + 1, end);
-    at = end + 2;
-    fields.push(name, value);
-    if (!note(name, value, known)) return undefined;
+    if (++count > MOST_FIELDS) return false;
+    // Most names are told apart from those that matter by their length and first letter.
+    if (FIRST_LETTERS[colon - at]?.includes(lines.charAt(at)) !== true) continue;
+    if (!note(lines.slice(at, colon).toLowerCase(), trimmed(lines, colon + 1, next - 2), known)) return false;
   }
-  return fields.length > 2 * MOST_FIELDS ? undefined : fields;
+  return true;
 }
 
-/** Whether a request with this field can be plain. Most names are told apart from those that matter by their length. */
-function note(name: string, value: string, known: PlainFields): boolean {
-  switch (name.length) {
-    case 2: // te
-    case 4: // host
-    case 6: // origin, expect
-    case 7: // upgrade
-    case 9: // forwarded
-    case 10: // connection
-    case 11: // traceparent
-    case 12: // x-request-id
-    case 13: // authorization
-    case 14: // content-length
-    case 15: // x-forwarded-for
-    case 16: // proxy-connection
-    case 17: // transfer-encoding, x-forwarded-proto
-      return noteKnown(name.toLowerCase(), value, known);
-    default:
-      return true;
-  }
-}
-
-function noteKnown(lower: string, value: string, known: PlainFields): boolean {
+/** Whether a request with this field can be plain. */
+function note(lower: string, value: string, known: PlainFields): boolean {
   switch (lower) {
     case 'authorization':
     case 'forwarded':
@@ -119,13 +118,16 @@ function noteKnown(lower: string, value: string, known: PlainFields): boolean {
       if (known.connection !== undefined) return false;
       known.connection = value;
       return value === 'keep-alive' || value === 'close' || value === 'Keep-Alive';
-    case 'content-length':
-    case 'expect':
-    case 'proxy-connection':
-    case 'transfer-encoding':
-    case 'upgrade':
-      return false;
     default:
-      return true;
+      return !BARRED.has(lower);
   }
+}
+
+function firstLetters(names: readonly string[]): string[] {
+  const letters: string[] = [];
+  for (const name of names) {
+    const first = name.charAt(0);
+    letters[name.length] = `${letters[name.length] ?? ''}${first}${first.toUpperCase()}`;
+  }
+  return letters;
 }

@@ -8,11 +8,12 @@ import { FixedProblem, type Problem } from '../errors.js';
 const SUNSET = new FixedProblem('operation_sunset', {
   detail: 'This version or operation of the API has been retired.',
 });
+import { linesOf } from '../http1/fields.js';
 
 /** What is worked out once for an operation that will end. */
 export interface Ending {
-  /** Of every answer, flat: name, value. */
-  readonly fields: readonly string[];
+  /** Fields of every answer, each line with its CRLF. */
+  readonly lines: string;
   readonly deprecatedFromMs: number;
   readonly sunsetMs: number;
   readonly brownouts: readonly Brownout[];
@@ -50,10 +51,10 @@ export function endingOf(operation: Operation, api: LifeCycleDates, publicUrl: (
   if (deprecation === null && sunset === null && brownouts.length === 0) return undefined;
   const dates = { deprecation, sunset, successor: own?.successor ?? api.successor, brownouts };
   const sunsetMs = sunset === null ? Infinity : Date.parse(sunset);
-  let fields: readonly string[] | undefined;
+  let lines: string | undefined;
   return {
-    get fields() {
-      return (fields ??= fieldsOf(dates, publicUrl()));
+    get lines() {
+      return (lines ??= linesOf(fieldsOf(dates, publicUrl())));
     },
     deprecatedFromMs: deprecation === null ? Infinity : Date.parse(deprecation),
     sunsetMs,

@@ -15,8 +15,6 @@ export interface ForwardRequest {
   readonly fieldLines: string;
   /** `/api/v1`: what was taken off the path. */
   readonly basePath: string;
-  /** Fields that every answer to this request carries: request id, usage. */
-  readonly answerHeaders: readonly string[];
   /** Whether a backend's own fields of CORS are dropped. */
   readonly ownCors: boolean;
   readonly client: ForwardClient;
@@ -26,6 +24,8 @@ export interface ForwardRequest {
 export interface ForwardClient {
   /** Another one when the connection becomes Node's: to be asked for each time. */
   readonly answer: ClientAnswer;
+  /** Fields that every answer to this request carries, each line with its CRLF: request id, usage. */
+  readonly answerLines: string;
   /** Time that the backend took; set before the answer ends. */
   upstreamMs: number;
   /** Whether the backend may have seen anything of the request; set before it does. */

@@ -1,5 +1,5 @@
 /** Answers before the answer: 103 Early Hints and its like are passed on (RFC 9110 section 15.2), but not without end. */
-import { fieldValue } from '../http1/fields.js';
+import { fieldsOfLines, fieldValue } from '../http1/fields.js';
 import type { ForwardRequest } from './forward-request.js';
 
 /** Of one request; more are dropped. */
@@ -10,12 +10,12 @@ const CONTINUE = 100;
 /**
  * Writes an interim answer of a backend to the client, with its `Link` alone: a hint sets nothing (RFC 8297 section 2). HTTP/1.0 knows
  * none, `100 Continue` is ours to say, and what cannot be written is dropped.
- * @param fields flat: name, value, name, value.
+ * @param lines its fields, each with its CRLF.
  */
-export function passInterimAnswer(request: ForwardRequest, status: number, fields: readonly string[]): void {
+export function passInterimAnswer(request: ForwardRequest, status: number, lines: string): void {
   const { answer } = request.client;
   if (request.message.httpVersion === '1.0' || status === CONTINUE || answer.hasBegun || answer.isGone) return;
-  const link = fieldValue(fields, 'link');
+  const link = fieldValue(fieldsOfLines(lines), 'link');
   try {
     answer.response.writeInformation(status, link === undefined ? {} : { link });
   } catch {

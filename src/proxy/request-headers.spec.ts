@@ -1,7 +1,7 @@
 /** What a backend receives beside the body: the client's own fields, and ours, which no client can forge or take away. */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { fieldsOfLines } from '../http1/fields.js';
+import { fieldsOfLines, linesOf } from '../http1/fields.js';
 import { backendRequestHeaders, type ForwardedIdentity } from './request-headers.js';
 
 const IDENTITY: ForwardedIdentity = {
@@ -33,7 +33,7 @@ const OURS: Readonly<Record<string, string>> = {
 
 /** Name and value pairs of what is sent for these fields, names in lower case. */
 function sent(rawHeaders: readonly string[], identity: Partial<ForwardedIdentity> = {}): [string, string][] {
-  const lines = backendRequestHeaders(rawHeaders, { ...IDENTITY, ...identity });
+  const lines = backendRequestHeaders(linesOf(rawHeaders), { ...IDENTITY, ...identity });
   return pairs(fieldsOfLines(lines)).map(([name, value]) => [name.toLowerCase(), value]);
 }
 
@@ -212,7 +212,9 @@ describe('everything else', () => {
       'X_Plain',
       '1',
     ];
-    expect(fieldsOfLines(backendRequestHeaders(rawHeaders, IDENTITY)).slice(0, rawHeaders.length)).toEqual(rawHeaders);
+    expect(fieldsOfLines(backendRequestHeaders(linesOf(rawHeaders), IDENTITY)).slice(0, rawHeaders.length)).toEqual(
+      rawHeaders,
+    );
   });
 
   it('holds for any names at all: nothing that is ours comes from the client', () => {

@@ -3,6 +3,7 @@
  * ourselves are taken out first, so that no client can speak in our name (RFC 9110 section 7.6, design section 2.7).
  */
 import { holdsSecret } from '../keys/api-key-format.js';
+import { fieldsOfLines, fieldValue, linesOf, trimmed } from '../http1/fields.js';
 import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
 
 /** Fields that end at this hop, or that only we may set. Lower case. */
@@ -36,6 +37,9 @@ const OVERRIDES: ReadonlySet<string> = new Set([
   'content_length',
 ]);
 
+const SPACE = 0x20;
+const TAB = 0x09;
+
 const NEVER_FORWARDED_PREFIXES = ['x-forwarded-', 'x-trailgate-'] as const;
 
 const enum Verdict {
@@ -68,43 +72,69 @@ export interface ForwardedIdentity {
 }
 
 /**
- * Field lines for the backend, each with its CRLF. The client's are not looked at byte by byte: Node's strict parser has refused
- * whatever could end a line.
- * @param rawHeaders as Node received them.
+ * Field lines for the backend, each with its CRLF. The client's are not looked at byte by byte: a strict parser has refused whatever
+ * could end a line. What passes as it is, is passed as one piece of text and not field by field.
+ * @param lines as they were received, each with its CRLF.
  */
-export function backendRequestHeaders(rawHeaders: readonly string[], identity: ForwardedIdentity): string {
-  return fieldLines(rawHeaders, identity, false);
+export function backendRequestHeaders(lines: string, identity: ForwardedIdentity): string {
+  return forwarded(lines, identity, false);
 }
 
-/** @param looksForSecrets whether a field of the client with a key in its value is left out. */
-function fieldLines(rawHeaders: readonly string[], identity: ForwardedIdentity, looksForSecrets: boolean): string {
+/** @param isClean whether fields with a key in their values have been taken out. */
+function forwarded(lines: string, identity: ForwardedIdentity, isClean: boolean): string {
   let out = '';
   let via = '';
-  let named: Set<string> | undefined;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? '';
-    const value = rawHeaders[index + 1] ?? '';
+  /** Where that begins which has not been passed yet. */
+  let from = 0;
+  for (let at = 0, next = 0; at < lines.length; at = next) {
+    next = lines.indexOf('\r\n', at) + 2;
+    const colon = lines.indexOf(':', at);
+    const name = lines.slice(at, colon);
     const verdict = verdicts.get(name) ?? judge(name);
-    if (looksForSecrets && holdsSecret(value)) continue;
-    if (verdict === Verdict.Forward) {
-      if (named === undefined || isKept(name, named)) out += `${name}: ${value}\r\n`;
-    } else if (verdict === Verdict.Via) {
-      via += `${value}, `;
-    } else if (verdict === Verdict.TraceState) {
-      const isWanted = named === undefined || isKept(name, named);
-      if (isWanted && continuesTrace(rawHeaders, identity.traceparent)) out += `${name}: ${value}\r\n`;
-    } else if (verdict === Verdict.Connection && named === undefined && !isUsualConnection(value)) {
-      // Begins anew, without the fields that it names.
-      named = namedFields(rawHeaders);
-      out = '';
-      via = '';
-      index = -2;
+    if (verdict === Verdict.Forward && isTidy(lines, colon + 1, next - 2)) continue;
+    const value = trimmed(lines, colon + 1, next - 2);
+    if (verdict === Verdict.Connection && !isUsualConnection(value))
+      return forwarded(withoutNamed(lines), identity, isClean);
+    out += lines.slice(from, at);
+    from = next;
+    if (verdict === Verdict.Via) via += `${value}, `;
+    else if (verdict === Verdict.Forward || (verdict === Verdict.TraceState && continuesTrace(lines, identity))) {
+      out += `${name}: ${value}\r\n`;
     }
   }
+  out = from === 0 ? lines : out + lines.slice(from);
   // One look at all that is the client's; the rare one that finds something looks at each. A look puts the pieces of a text together
   // in one copy: of the whole it would be made here, and once more when the head is written.
-  if (!looksForSecrets && (holdsSecret(out) || holdsSecret(via))) return fieldLines(rawHeaders, identity, true);
+  if (!isClean && (holdsSecret(out) || holdsSecret(via))) return forwarded(withoutSecrets(lines), identity, true);
   return `${out}${identityLines(identity)}Via: ${via}${identity.httpVersion} trailgate\r\n`;
+}
+
+/** One space in front of the value and none behind it: as everybody writes it, and as it may be passed on. */
+function isTidy(lines: string, from: number, to: number): boolean {
+  if (to - from < 2 || lines.charCodeAt(from) !== SPACE) return false;
+  const [first, last] = [lines.charCodeAt(from + 1), lines.charCodeAt(to - 1)];
+  return first !== SPACE && first !== TAB && last !== SPACE && last !== TAB;
+}
+
+/** Without the fields that `Connection` names; what frames the message passes, and who has passed it on. */
+function withoutNamed(lines: string): string {
+  const fields = fieldsOfLines(lines);
+  const named = namedFields(fields);
+  named.add('connection');
+  return linesWhere(fields, (lower) => lower === 'content-length' || lower === 'via' || !named.has(lower));
+}
+
+function withoutSecrets(lines: string): string {
+  return linesWhere(fieldsOfLines(lines), (_lower, value) => !holdsSecret(value));
+}
+
+function linesWhere(fields: readonly string[], isKept: (lower: string, value: string) => boolean): string {
+  return linesOf(
+    fields.filter((_, index) => {
+      const nameAt = index - (index % 2);
+      return isKept((fields[nameAt] ?? '').toLowerCase(), fields[nameAt + 1] ?? '');
+    }),
+  );
 }
 
 function identityLines(identity: ForwardedIdentity): string {
@@ -138,11 +168,9 @@ function isOurs(lower: string): boolean {
 }
 
 /** Whether the trace is the client's. The state of a trace that begins anew must be deleted (W3C Trace Context, section 4.3). */
-function continuesTrace(rawHeaders: readonly string[], traceparent: string): boolean {
-  const traceId = traceparent.slice(3, 35);
-  return rawHeaders.some(
-    (name, at) => at % 2 === 0 && name.toLowerCase() === 'traceparent' && rawHeaders[at + 1]?.slice(3, 35) === traceId,
-  );
+function continuesTrace(lines: string, { traceparent }: ForwardedIdentity): boolean {
+  const offered = fieldValue(fieldsOfLines(lines), 'traceparent');
+  return offered !== undefined && offered.slice(3, 35) === traceparent.slice(3, 35);
 }
 
 function isUsualConnection(value: string): boolean {
@@ -150,17 +178,7 @@ function isUsualConnection(value: string): boolean {
 }
 
 /** What the `Connection` fields name, in lower case. */
-function namedFields(rawHeaders: readonly string[]): Set<string> {
-  const named = new Set<string>();
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    if ((rawHeaders[index] ?? '').toLowerCase() !== 'connection') continue;
-    for (const token of (rawHeaders[index + 1] ?? '').split(',')) named.add(token.trim().toLowerCase());
-  }
-  return named;
-}
-
-/** Whether `Connection` lets a field pass; what frames the message passes. */
-function isKept(name: string, named: ReadonlySet<string>): boolean {
-  const lower = name.toLowerCase();
-  return lower === 'content-length' || !named.has(lower);
+function namedFields(fields: readonly string[]): Set<string> {
+  const tokens = (fieldValue(fields, 'connection') ?? '').split(',');
+  return new Set(tokens.map((token) => token.trim().toLowerCase()));
 }

@@ -1,15 +1,12 @@
 /** What a client receives of a backend's fields. */
 import { describe, expect, it } from '@jest/globals';
 import { QUOTA_FIELDS } from '../quotas/headers.js';
-import { appendBackendResponseHeaders } from './response-headers.js';
+import { fieldsOfLines, linesOf } from '../http1/fields.js';
+import { passedFields } from './response-headers.js';
 
 function passed(headers: Record<string, string | string[]>): string[] {
-  const out: string[] = [];
-  appendBackendResponseHeaders(
-    out,
-    Object.entries(headers).flatMap(([name, values]) => [values].flat().flatMap((value) => [name, value])),
-  );
-  return out;
+  const fields = Object.entries(headers).flatMap(([name, values]) => [values].flat().flatMap((value) => [name, value]));
+  return fieldsOfLines(passedFields(linesOf(fields)).lines);
 }
 
 describe('end-to-end fields', () => {

@@ -1,4 +1,5 @@
 /** What a client receives of a backend's fields: the end-to-end ones, but for those that only we may set. */
+import { fieldsOfLines, linesOf, trimmed } from '../http1/fields.js';
 import { QUOTA_FIELDS } from '../quotas/headers.js';
 import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
 import { publicField, type ReferenceMap } from './public-references.js';
@@ -30,6 +31,7 @@ const enum Rule {
   Cors,
   Connection,
   CacheControl,
+  Date,
   Reference,
 }
 
@@ -45,33 +47,45 @@ export interface PassingRules {
   readonly references?: ReferenceMap | undefined;
 }
 
+/** What may be passed on of a backend's fields. */
+export interface PassedFields {
+  /** Each with its CRLF, as it was sent. */
+  readonly lines: string;
+  readonly hasCacheControl: boolean;
+  readonly hasDate: boolean;
+}
+
 /**
- * Appends the fields of a backend's answer to `out`; both flat: name, value, name, value. Returns whether `Cache-Control` is among
- * them.
+ * The fields of a backend's answer that a client gets. What passes as it is, is passed as one piece of text and not field by field.
+ * @param lines each with its CRLF, and fields to the letter.
  */
-export function appendBackendResponseHeaders(
-  out: string[],
-  fields: readonly string[],
-  { ownCors = false, references }: PassingRules = {},
-): boolean {
-  const begin = out.length;
+export function passedFields(lines: string, { ownCors = false, references }: PassingRules = {}): PassedFields {
+  let passed = '';
+  /** Where that begins which has not been passed yet. */
+  let from = 0;
   let named: string[] | undefined;
   let hasCacheControl = false;
-  for (let index = 0; index < fields.length; index += 2) {
-    const name = fields[index] ?? '';
-    const value = fields[index + 1] ?? '';
+  let hasDate = false;
+  for (let at = 0, next = 0; at < lines.length; at = next) {
+    next = lines.indexOf('\r\n', at) + 2;
+    const colon = lines.indexOf(':', at);
+    const name = lines.slice(at, colon);
     const rule = rules.get(name) ?? judge(name);
-    if (rule === Rule.Drop || (rule === Rule.Cors && ownCors)) continue;
-    if (rule === Rule.Connection) {
-      if (value !== 'keep-alive' && value !== 'close') named = [...(named ?? []), ...options(value)];
+    if (rule === Rule.Pass || (rule === Rule.Cors && !ownCors) || (rule === Rule.Reference && references === undefined))
       continue;
-    }
     if (rule === Rule.CacheControl) hasCacheControl = true;
-    const isMapped = rule === Rule.Reference && references !== undefined;
-    out.push(name, isMapped ? publicField(name.toLowerCase(), value, references) : value);
+    else if (rule === Rule.Date) hasDate = true;
+    else {
+      passed += lines.slice(from, at);
+      from = next;
+      if (rule === Rule.Connection) named = withOptions(named, trimmed(lines, colon + 1, next - 2));
+      else if (rule === Rule.Reference && references !== undefined) {
+        passed += `${name}: ${publicField(name.toLowerCase(), trimmed(lines, colon + 1, next - 2), references)}\r\n`;
+      }
+    }
   }
-  if (named !== undefined) dropNamed(out, begin, named);
-  return hasCacheControl;
+  passed = from === 0 ? lines : passed + lines.slice(from);
+  return { lines: named === undefined ? passed : withoutNamed(passed, named), hasCacheControl, hasDate };
 }
 
 function judge(name: string): Rule {
@@ -85,19 +99,19 @@ function ruleOf(lower: string): Rule {
   if (NEVER_PASSED.has(lower)) return Rule.Drop;
   if (CORS_FIELDS.has(lower)) return Rule.Cors;
   if (lower === 'cache-control') return Rule.CacheControl;
+  if (lower === 'date') return Rule.Date;
   const isReference = lower === 'location' || lower === 'content-location' || lower === 'link';
   return isReference ? Rule.Reference : Rule.Pass;
 }
 
-function options(value: string): string[] {
-  return value.split(',').map((token) => token.trim().toLowerCase());
+/** What a `Connection` names, behind what others of it have named. */
+function withOptions(named: string[] | undefined, value: string): string[] | undefined {
+  if (value === 'keep-alive' || value === 'close') return named;
+  return [...(named ?? []), ...value.split(',').map((token) => token.trim().toLowerCase())];
 }
 
-/** Takes out the fields that the backend's `Connection` names. */
-function dropNamed(out: string[], begin: number, named: readonly string[]): void {
-  const kept = out.splice(begin);
-  for (let index = 0; index < kept.length; index += 2) {
-    const name = kept[index] ?? '';
-    if (!named.includes(name.toLowerCase())) out.push(name, kept[index + 1] ?? '');
-  }
+/** Without the fields that the backend's `Connection` names. */
+function withoutNamed(lines: string, named: readonly string[]): string {
+  const fields = fieldsOfLines(lines);
+  return linesOf(fields.filter((_, index) => !named.includes((fields[index - (index % 2)] ?? '').toLowerCase())));
 }

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../errors.js';
 import { Framing, type AnswerHead } from '../http1/answer-head.js';
 import type { Call, Sending } from '../http1/call.js';
+import { fieldsOfLines } from '../http1/fields.js';
 import { answerHead } from './answer-head.js';
 import type { Deadlines, Expiring } from './deadlines.js';
 import type { Endpoint } from './endpoint.js';
@@ -54,8 +55,8 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
   /** A byte of an answer has come, if only of an interim one. */
   private answerBegun = false;
   private status = 0;
-  /** Fields of an answer whose head has not been written yet. */
-  private head: string[] | undefined;
+  /** Field lines of an answer whose head has not been written yet. */
+  private head: string | undefined;
   /** A body that came whole. */
   private text = '';
   private errorAnswer: ErrorAnswer | undefined;
@@ -180,22 +181,22 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     if (this.retries > 0) this.deadlineMs = Math.min(this.deadlineMs, this.answerDueMs);
   }
 
-  onInterim({ status, fields }: AnswerHead): void {
+  onInterim({ status, lines }: AnswerHead): void {
     this.answerBegun = true;
-    if (this.interimAnswers++ < MOST_INTERIM_ANSWERS) passInterimAnswer(this.request, status, fields);
+    if (this.interimAnswers++ < MOST_INTERIM_ANSWERS) passInterimAnswer(this.request, status, lines);
   }
 
-  onHead({ status, fields, framing, contentLength }: AnswerHead): void {
+  onHead({ status, lines, framing, contentLength }: AnswerHead): void {
     this.answerBegun = true;
     this.status = status;
     this.deadlineIn(this.upstream.config.timeouts.idle);
     if (this.endpoint?.probe === this) this.upstream.probeAnswered(this, this.endpoint, status);
     if (status >= 400) {
-      this.errorAnswer = new ErrorAnswer(status, fields);
+      this.errorAnswer = new ErrorAnswer(status, fieldsOfLines(lines));
       return;
     }
     const isStream = framing === Framing.Chunked || framing === Framing.Close;
-    this.head = answerHead(this.request, fields, this.endpoint, isStream);
+    this.head = answerHead(this.request, lines, this.endpoint, isStream);
     if (isStream || (framing === Framing.Length && contentLength > LARGEST_SINGLE_WRITE_BYTES)) {
       if (this.barred !== undefined) {
         this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
@@ -290,7 +291,7 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
   private writeHead(): void {
     const { head } = this;
     this.head = undefined;
-    if (head !== undefined) this.response.writeHead(this.status, head);
+    if (head !== undefined) this.response.writeHead(this.status, fieldsOfLines(head));
   }
 
   private addTrailers(text: string): void {

@@ -7,7 +7,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { createProxyServer } from 'http-proxy';
 import { Problem } from '../errors.js';
-import { fieldsOfLines } from '../http1/fields.js';
+import { fieldsOfLines, linesOf } from '../http1/fields.js';
 import type { Deadlines, Expiring } from './deadlines.js';
 import type { Endpoint } from './endpoint.js';
 import { ErrorAnswer } from './error-answer.js';
@@ -16,7 +16,7 @@ import { OpenWebSocket } from './open-websocket.js';
 import type { OpenWebSockets } from './open-websockets.js';
 import type { CutKind, PendingCall } from './pending-call.js';
 import { peerError } from './request-body.js';
-import { appendBackendResponseHeaders } from './response-headers.js';
+import { passedFields } from './response-headers.js';
 import { failureDetail, upstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
 import type { Upstream } from './upstream.js';
 
@@ -158,12 +158,11 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
   private onUpgrade(answer: IncomingMessage, backend: Socket): void {
     const { request } = this;
     Reflect.deleteProperty(request.message.socket, 'destroySoon');
-    const fields: string[] = [];
-    appendBackendResponseHeaders(fields, answer.rawHeaders);
+    const { lines } = passedFields(linesOf(answer.rawHeaders));
     answer.headers = {
       connection: 'Upgrade',
       upgrade: 'websocket',
-      ...grouped([...fields, ...request.answerHeaders]),
+      ...grouped(fieldsOfLines(lines + request.client.answerLines)),
     };
     this.status = 101;
     request.client.isUpgraded = true;

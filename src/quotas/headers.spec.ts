@@ -2,7 +2,8 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { isInnerList, parseList } from 'structured-headers';
 import { NO_LIMITS, subjectWith } from '../../test/support/quotas.js';
-import { appendQuotaFields, remaining, retryAfterSeconds } from './headers.js';
+import { fieldsOfLines } from '../http1/fields.js';
+import { quotaLines, remaining, retryAfterSeconds } from './headers.js';
 import { monthPeriodAt } from './month-period.js';
 import { ACCOUNT_MONTH, KEY_MINUTE, type QuotaCounts, type QuotaDecision, type QuotaLimits } from './policies.js';
 
@@ -27,8 +28,7 @@ function decisionWith(used: Partial<QuotaCounts>, more: Partial<QuotaDecision> =
 }
 
 function fieldsOf(limits: Partial<QuotaLimits>, decision: QuotaDecision): Map<string, string> {
-  const flat: string[] = [];
-  appendQuotaFields(flat, subjectWith(limits), decision);
+  const flat = fieldsOfLines(quotaLines(subjectWith(limits), decision));
   const fields = new Map<string, string>();
   for (let at = 0; at < flat.length; at += 2) fields.set(flat[at] ?? '', flat[at + 1] ?? '');
   return fields;
@@ -107,8 +107,7 @@ describe('the rate-limit fields', () => {
     const subject = subjectWith({ accountMonth: 10 });
     const widths = ['2026-01-31T23:59:59Z', '2026-02-01T00:00:00Z', '2026-03-01T00:00:00Z'].map((instant) => {
       const nowMs = Date.parse(instant);
-      const flat: string[] = [];
-      appendQuotaFields(flat, subject, decisionWith({}, { nowMs, period: monthPeriodAt(nowMs) }));
+      const flat = fieldsOfLines(quotaLines(subject, decisionWith({}, { nowMs, period: monthPeriodAt(nowMs) })));
       return parsed(flat[1])[0]?.[1]['w'];
     });
     expect(widths).toEqual([31 * 86_400, 28 * 86_400, 31 * 86_400]);

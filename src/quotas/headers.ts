@@ -28,9 +28,9 @@ export const QUOTA_FIELDS: readonly string[] = [
 const MONTH_JITTER_SECONDS = 60;
 const MINUTE_JITTER_SECONDS = 3;
 
-/** Appends the rate-limit fields of a decision, as name, value, name, value. Nothing where nobody counted. */
-export function appendQuotaFields(out: string[], subject: QuotaSubject, decision: QuotaDecision): void {
-  if (decision.source === 'open') return;
+/** The rate-limit fields of a decision as lines, each with its CRLF. None where nobody counted. */
+export function quotaLines(subject: QuotaSubject, decision: QuotaDecision): string {
+  if (decision.source === 'open') return '';
   const { terms } = subject;
   const { limits } = terms;
   const { used, nowMs, period } = decision;
@@ -77,22 +77,14 @@ export function appendQuotaFields(out: string[], subject: QuotaSubject, decision
       tightestSeconds = monthSeconds;
     }
   }
-  if (tightestLimit < 0) return;
+  if (tightestLimit < 0) return '';
   if (terms.policyFieldPeriod !== period.label) {
     terms.policyField = policyField(limits, period);
     terms.policyFieldPeriod = period.label;
   }
-  out.push(
-    'RateLimit-Policy',
-    terms.policyField,
-    'RateLimit',
-    field,
-    'X-RateLimit-Limit',
-    String(tightestLimit),
-    'X-RateLimit-Remaining',
-    String(tightestLeft),
-    'X-RateLimit-Reset',
-    String(tightestSeconds),
+  return (
+    `RateLimit-Policy: ${terms.policyField}\r\nRateLimit: ${field}\r\nX-RateLimit-Limit: ${tightestLimit}\r\n` +
+    `X-RateLimit-Remaining: ${tightestLeft}\r\nX-RateLimit-Reset: ${tightestSeconds}\r\n`
   );
 }
 

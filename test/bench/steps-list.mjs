@@ -18,11 +18,12 @@ const { RouteGuard } = await dist('gateway/route.guard.js');
 const { Routes } = await dist('gateway/routes.js');
 const { ScopeGuard } = await dist('gateway/scope.guard.js');
 const { FailedAttempts } = await dist('keys/failed-attempts.js');
+const { linesOf } = await dist('http1/fields.js');
 const { parseAnswerHead } = await dist('http1/answer-head.js');
 const { answerHead } = await dist('proxy/answer-head.js');
 const { ErrorAnswer } = await dist('proxy/error-answer.js');
 const { backendRequestHeaders } = await dist('proxy/request-headers.js');
-const { appendQuotaFields } = await dist('quotas/headers.js');
+const { quotaLines } = await dist('quotas/headers.js');
 const { IN_FLIGHT } = await dist('quotas/usage-cell.js');
 
 const ADDRESS = '127.0.0.1';
@@ -109,6 +110,7 @@ async function decisionSteps({ domain, log }, subject) {
 
 function fieldSteps(exchange, { subject, record, scopes }, decision, { config: { file }, endpoint }) {
   const { message } = exchange;
+  const requestLines = linesOf(message.rawHeaders);
   const { basePath } = file.api;
   const identity = () => ({
     accountId: record.accountId,
@@ -122,22 +124,21 @@ function fieldSteps(exchange, { subject, record, scopes }, decision, { config: {
     prefix: basePath,
     httpVersion: message.httpVersion,
   });
-  const answerHeaders = ['X-Request-Id', exchange.requestId];
-  appendQuotaFields(answerHeaders, subject, decision);
-  const request = { message, answerHeaders, basePath, ownCors: false };
+  const answerLines = `X-Request-Id: ${exchange.requestId}\r\n${quotaLines(subject, decision)}`;
+  const request = { message, client: { answerLines }, basePath, ownCors: false };
   // As it arrives: in one text with its body.
   const answer = Buffer.from(`${BACKEND_HEAD}\r\n${BODY}`).toString('latin1');
-  const { fields } = parseAnswerHead(BACKEND_HEAD, false);
+  const { lines } = parseAnswerHead(BACKEND_HEAD, false);
   return [
     {
       id: 'quota-fields',
       what: 'RateLimit and X-RateLimit fields',
-      run: () => appendQuotaFields(['X-Request-Id', exchange.requestId], subject, decision),
+      run: () => mustBe(true, quotaLines(subject, decision).length > 20),
     },
     {
       id: 'request-headers',
       what: 'fields for the backend',
-      run: () => mustBe(true, backendRequestHeaders(message.rawHeaders, identity()).length > 400),
+      run: () => mustBe(true, backendRequestHeaders(requestLines, identity()).length > 400),
     },
     {
       id: 'answer-parsed',
@@ -147,7 +148,7 @@ function fieldSteps(exchange, { subject, record, scopes }, decision, { config: {
     {
       id: 'response-headers',
       what: 'fields for the client',
-      run: () => mustBe(true, answerHead(request, fields, endpoint, false).length > 20),
+      run: () => mustBe(true, answerHead(request, lines, endpoint, false).length > 20),
     },
   ];
 }

@@ -80,9 +80,9 @@ beforeEach(async () => {
       path: '/x',
       basePath: '/api/v1',
       fieldLines: '',
-      answerHeaders: [],
       ownCors: false,
       client: {
+        answerLines: '',
         answer: new NodeAnswer(message, response, 0),
         failedTarget: '',
         failedStatus: 0,

@@ -248,7 +248,7 @@ function oracle(method: string): Promise<Reading | undefined> {
 
 const reading = (call: RecordedCall): Reading => ({
   status: call.head?.status ?? 0,
-  fields: call.head?.fields ?? [],
+  fields: fieldsOfLines(call.head?.lines ?? ''),
   body: call.text,
   trailers: fieldsOfLines(call.trailerText),
   interim: call.interim,
