@@ -1,5 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
-import { readNumbers } from './decide-text.js';
+import { NO_LIMITS, subjectWith, UTC_MONTHS } from '../../test/support/quotas.js';
+import { bulkText } from '../redis/script-command.js';
+import { keysText, readNumbers } from './decide-text.js';
+import { QuotaTerms, ShadowSubject } from './policies.js';
+
+describe('the counters of a subject', () => {
+  it('are named in a call as everywhere else, whatever the length of the ids', () => {
+    const terms = new QuotaTerms(NO_LIMITS, 'local', UTC_MONTHS);
+    const ids = ['a', 'acc_1m7x92zfd016nt4eqnwjw2pxy', 'acc_2m7x92zfd016nt4eqnwjw2pxy', 'b', 'bb', 'c'];
+    for (const accountId of ids) {
+      for (const keyId of ['k', 'key_1m7x92zfd016nt4eqnwjw2py0']) {
+        for (const subject of [
+          subjectWith({}, { accountId, keyId }),
+          new ShadowSubject(accountId, keyId, 'pro', terms),
+        ]) {
+          expect(keysText(subject)).toBe(bulkText(subject.accountCounterKey) + bulkText(subject.keyCounterKey));
+        }
+      }
+    }
+  });
+});
 
 describe('numbers in an answer', () => {
   const read = (text: string): number[] => {

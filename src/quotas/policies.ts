@@ -83,8 +83,6 @@ export class QuotaSubject {
   private seenAccountMinute = 0;
   private seenAccountMonth = 0;
   private seenKeyMonth = 0;
-  /** Its counters as a call to Redis names them. */
-  keysText = '';
   /** Label of the month whose counts have changed since they were last written to the database; 0: none. */
   dirtyMonth = 0;
   /** Notices of a month's use that are known to stand in the database, as bits, and the month that they are of. */
@@ -98,8 +96,8 @@ export class QuotaSubject {
   usage: UsageCell | undefined = undefined;
   /** The requests that wait to be decided together; belongs to the store. */
   gathering: object | undefined = undefined;
-  private accountName: string | undefined = undefined;
-  private keyName: string | undefined = undefined;
+  protected accountName: string | undefined = undefined;
+  protected keyName: string | undefined = undefined;
 
   constructor(
     readonly accountId: string,
@@ -134,18 +132,13 @@ export class QuotaSubject {
     return undefined;
   }
 
-  /** Names of its counters. Made when they are asked for: Redis is asked by `keysText`, and seldom by these. */
+  /** Names of its counters. Made when they are asked for: a decision in Redis writes them by itself. */
   get accountCounterKey(): string {
-    return (this.accountName ??= this.counterNames()[0]);
+    return (this.accountName ??= accountCounterKey(this.accountId));
   }
 
   get keyCounterKey(): string {
-    return (this.keyName ??= this.counterNames()[1]);
-  }
-
-  /** The names of its counters, account and key, which it does not keep. */
-  counterNames(): readonly [string, string] {
-    return [accountCounterKey(this.accountId), apiKeyCounterKey(this.accountId, this.keyId)];
+    return (this.keyName ??= apiKeyCounterKey(this.accountId, this.keyId));
   }
 
   /** The last counts that a store reported: where a node goes on from when the store is lost. */
@@ -214,8 +207,12 @@ export class ShadowSubject extends QuotaSubject {
     this.start = start;
   }
 
-  override counterNames(): readonly [string, string] {
-    return [shadowAccountCounterKey(this.accountId), shadowApiKeyCounterKey(this.accountId, this.keyId)];
+  override get accountCounterKey(): string {
+    return (this.accountName ??= shadowAccountCounterKey(this.accountId));
+  }
+
+  override get keyCounterKey(): string {
+    return (this.keyName ??= shadowApiKeyCounterKey(this.accountId, this.keyId));
   }
 }
 
