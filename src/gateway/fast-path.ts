@@ -65,7 +65,7 @@ export class FastPath implements PlainRequestHandler {
     server.on('request', (message: IncomingMessage, response: ServerResponse) => {
       const plain = plainConnectionOf(message.socket);
       if (plain?.adopt(message, response) === true) return;
-      plain?.countNodes(response);
+      if (plain?.countNodes(response) === false) return;
       if (this.take(message, response)) return;
       for (const other of others) other.call(server, message, response);
     });

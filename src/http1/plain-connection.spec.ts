@@ -52,7 +52,7 @@ beforeEach(async () => {
   server = createServer((message, response) => {
     const plain = plainConnectionOf(message.socket);
     if (plain?.adopt(message, response) === true) return;
-    plain?.countNodes(response);
+    if (plain?.countNodes(response) === false) return;
     nodes.push(message.url ?? '');
     response.end(`node ${message.url}`);
   });
@@ -245,6 +245,34 @@ describe('a connection becomes Node’s', () => {
     await client.sees('first', 'node /2');
   });
 
+  it('when a request comes behind an answer that the client has not taken, and that one is not asked for again', async () => {
+    const client = new Client();
+    isPrompt = false;
+    client.socket.pause();
+    client.get('/1');
+    await until(() => served.length === 1);
+    onlyOne().answer('x'.repeat(16 * 1024 * 1024));
+    client.get('/2');
+    await sleep(50);
+    expect([onlyOne().status, onlyOne().nodes]).toEqual([undefined, undefined]);
+    client.socket.resume();
+    await client.sees('HTTP/1.1 200', 'xxx', 'HTTP/1.1 200', 'node /2');
+    expect([onlyOne().status, nodes]).toEqual([200, ['/2']]);
+  });
+
+  it('behind an answer that the client never takes, whose end is told when it has gone', async () => {
+    const client = new Client();
+    isPrompt = false;
+    client.socket.pause();
+    client.get('/1');
+    await until(() => served.length === 1);
+    onlyOne().answer('x'.repeat(16 * 1024 * 1024));
+    client.get('/2');
+    await sleep(50);
+    client.socket.resetAndDestroy();
+    await until(() => onlyOne().status === 0);
+  });
+
   it('when what follows is no HTTP, which Node refuses', async () => {
     const client = new Client();
     client.get('/1');
@@ -303,6 +331,31 @@ describe('limits', () => {
     client.get('/3');
     await until(() => client.isEnded);
     expect(client.text).toContain('node /3');
+  });
+
+  it.each([
+    ['read by Node', false],
+    ['read by hand, and streamed', true],
+  ])('what comes behind the last request is not served, the last %s', async (_how, isByHand) => {
+    server.maxRequestsPerSocket = 2;
+    const client = new Client();
+    client.get('/1');
+    await client.sees('hand /1');
+    isPrompt = false;
+    const [two, three] = ['/2', '/3'].map((path) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`);
+    if (isByHand) {
+      client.send(String(two));
+      await until(() => served.length === 2);
+      const response = served[1]?.connection.response;
+      response?.write('streamed');
+      client.send(String(three));
+      await sleep(30);
+      response?.end(' to its end');
+    } else client.send(`${two}${three}`);
+    await until(() => client.isEnded);
+    expect(client.text).toContain(isByHand ? ' to its end' : 'node /2');
+    expect(client.text).toContain('Connection: close');
+    expect(nodes).toEqual(isByHand ? [] : ['/2']);
   });
 
   it('of requests on a connection read by hand alone', async () => {

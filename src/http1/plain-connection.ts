@@ -114,15 +114,23 @@ export class PlainConnection implements ClientAnswer {
     if (this.isFull() || !keepsAlive) this.isLast = true;
   }
 
-  /** Counts a request that Node has read, which is the last one where there have been as many as there may be. */
-  countNodes(response: ServerResponse): void {
-    if (this.isFull()) response.shouldKeepAlive = false;
+  /**
+   * Counts a request that Node has read, which is the last one where there have been as many as there may be. False: the last one was
+   * before it, and it must not be served (RFC 9112 section 9.6). Node knows of those alone that it has read.
+   */
+  countNodes(response: ServerResponse): boolean {
+    if (this.isLast) return false;
+    if (this.isFull()) {
+      this.isLast = true;
+      response.shouldKeepAlive = false;
+    }
+    return true;
   }
 
   /** Whether Node's server has just read the request that is under way; then it is that, and not a new one. */
   adopt(message: IncomingMessage, response: ServerResponse): boolean {
     const { transaction } = this;
-    if (transaction === undefined) return false;
+    if (transaction === undefined || this.hasBegun) return false;
     this.transaction = undefined;
     this.adopted = response;
     if (this.isLast) response.shouldKeepAlive = false;
@@ -199,9 +207,9 @@ export class PlainConnection implements ClientAnswer {
     this.head = '';
     socket.off('end', onSocketEnd);
     socket.off('error', onSocketError);
-    socket.off('close', onSocketClose);
     this.server.handOver(socket);
-    if (head !== '') socket.emit('data', Buffer.from(head, 'latin1'));
+    // One that has been answered, and is under way until the client has taken the answer, comes to its end here.
+    if (head !== '' && !this.hasBegun) socket.emit('data', Buffer.from(head, 'latin1'));
   }
 }
 
