@@ -98,7 +98,7 @@ export class Backend {
  * Whether the cost of a request stays counted although it is answered with an error: of 400 and above, each of which comes by here.
  * 502, 503, 504: the caller got nothing for it. Who leaves before the answer is there pays, or leaving early would be free.
  */
-function isCharged({ subject, response }: Exchange, status: number): boolean {
+function isCharged({ subject, answer }: Exchange, status: number): boolean {
   if (status === 502 || status === 503 || status === 504) return false;
-  return subject?.charge !== 'successes' || response.destroyed;
+  return subject?.charge !== 'successes' || answer.isGone;
 }
