@@ -122,6 +122,17 @@ const onlyOne = (): Served => {
   return served[0] as Served;
 };
 
+/** A client with an answer that it has not taken. */
+async function unread(): Promise<Client> {
+  const client = new Client();
+  isPrompt = false;
+  client.socket.pause();
+  client.get('/1');
+  await until(() => served.length === 1);
+  onlyOne().answer('x'.repeat(16 * 1024 * 1024));
+  return client;
+}
+
 describe('plain requests', () => {
   it('are served one after the other without Node', async () => {
     const client = new Client();
@@ -171,12 +182,7 @@ describe('plain requests', () => {
   });
 
   it('end when the client has taken the answer, not before', async () => {
-    const client = new Client();
-    isPrompt = false;
-    client.socket.pause();
-    client.get('/1');
-    await until(() => served.length === 1);
-    onlyOne().answer('x'.repeat(16 * 1024 * 1024));
+    const client = await unread();
     await sleep(50);
     expect(onlyOne().status).toBeUndefined();
     expect(onlyOne().connection.hasRequest).toBe(true);
@@ -246,12 +252,7 @@ describe('a connection becomes Node’s', () => {
   });
 
   it('when a request comes behind an answer that the client has not taken, and that one is not asked for again', async () => {
-    const client = new Client();
-    isPrompt = false;
-    client.socket.pause();
-    client.get('/1');
-    await until(() => served.length === 1);
-    onlyOne().answer('x'.repeat(16 * 1024 * 1024));
+    const client = await unread();
     client.get('/2');
     await sleep(50);
     expect([onlyOne().status, onlyOne().nodes]).toEqual([undefined, undefined]);
@@ -261,12 +262,7 @@ describe('a connection becomes Node’s', () => {
   });
 
   it('behind an answer that the client never takes, whose end is told when it has gone', async () => {
-    const client = new Client();
-    isPrompt = false;
-    client.socket.pause();
-    client.get('/1');
-    await until(() => served.length === 1);
-    onlyOne().answer('x'.repeat(16 * 1024 * 1024));
+    const client = await unread();
     client.get('/2');
     await sleep(50);
     client.socket.resetAndDestroy();
