@@ -97,6 +97,9 @@ export class ErrorFilter implements ExceptionFilter {
       const match = this.routes.match(exchange);
       return match.kind === 'operation' ? new Problem('route_not_found') : routeProblem(match, exchange.path);
     }
+    const match = status === 400 ? this.routes.match(exchange) : undefined;
+    // What Fastify's router does not even look up.
+    if (match?.kind === 'invalid_path') return routeProblem(match, exchange.path);
     const code = status === undefined ? undefined : FRAMEWORK_CODES[status];
     if (code !== undefined) return new Problem(code, { cause: error });
     this.log.error({ event: 'internal_error', request_id: exchange.requestId, err: error }, 'An unexpected error');

@@ -1,7 +1,8 @@
 /**
- * The way of nearly every request: from Node's server straight to the guards and the handler of `GatewayController`, in the order that
- * stands there. Nest's router would call the same ones with eight async functions, and Fastify's would look the operation up in a table
- * that has one entry; whatever is not plain, refusals of the path above all, goes their way and comes to the same.
+ * The way of nearly every request: from its connection, or from Node's server, straight to the guards and the handler of
+ * `GatewayController`, in the order that stands there. Nest's router would call the same ones with eight async functions, and Fastify's
+ * would look the operation up in a table that has one entry. What is not for the API, or framed in an unusual way, goes through both of
+ * them and comes to the same guards.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { CanActivate, INestApplication, Type } from '@nestjs/common';
@@ -71,7 +72,7 @@ export class FastPath implements PlainRequestHandler {
     });
   }
 
-  /** Serves a plain request of a known operation; false: it is left untouched. */
+  /** Serves a plain request for the API; false: it is left untouched. */
   readonly serve = (request: PlainRequest, connection: PlainConnection): boolean => {
     const { arrivals, draining } = this.parts;
     const match = this.match(request, request.url);
@@ -99,12 +100,12 @@ export class FastPath implements PlainRequestHandler {
     return true;
   }
 
-  /** The operation that a request asks for; undefined where it is not plain that it does. */
+  /** What of the API a request asks for, or that it has no such thing; undefined where somebody else has to look at it. */
   private match(message: ClientMessage, url: string): RouteMatch | undefined {
     if (url.length > LONGEST_URL) return undefined;
     const query = url.indexOf('?');
     const match = this.parts.routes.match({ message, path: query === -1 ? url : url.slice(0, query) });
-    return match.kind === 'operation' && framingProblem(message) === undefined ? match : undefined;
+    return match.kind !== 'not_ours' && framingProblem(message) === undefined ? match : undefined;
   }
 
   private run(exchange: Exchange, match: RouteMatch): void {

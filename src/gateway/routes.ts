@@ -2,10 +2,8 @@
 import type { Config } from '../config/schema.js';
 import type { ClientMessage } from '../http1/client-answer.js';
 import { BUILT_IN_PATHS } from '../proxy/built-in-paths.js';
-import { OperationTable, type RouteMatch } from '../proxy/operation-table.js';
+import { NOT_OURS, OperationTable, type RouteMatch } from '../proxy/operation-table.js';
 import type { Exchange } from './exchange.js';
-
-const NOT_FOUND: RouteMatch = { kind: 'not_found' };
 
 export class Routes {
   private table: OperationTable;
@@ -24,7 +22,7 @@ export class Routes {
   }
 
   match({ path, message }: { readonly path: string; readonly message: Pick<ClientMessage, 'method'> }): RouteMatch {
-    if (!path.startsWith(this.prefix)) return NOT_FOUND;
+    if (!path.startsWith(this.prefix)) return NOT_OURS;
     return this.table.match(message.method ?? '', path.slice(this.basePath.length));
   }
 

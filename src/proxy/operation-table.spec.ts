@@ -111,7 +111,7 @@ describe('what is not configured is not reachable', () => {
   });
 
   it('what the gateway answers itself is never forwarded', () => {
-    expect(matched('GET', '/usage')).toBe('not_found');
+    expect(matched('GET', '/usage')).toBe('not_ours');
     expect(matched('POST', '/usage')).toBe('405 GET, HEAD');
   });
 });

@@ -9,6 +9,8 @@ import { pathSegments } from './path.js';
 export type RouteMatch =
   | { readonly kind: 'operation'; readonly operation: Operation }
   | { readonly kind: 'not_found' }
+  /** Somebody else on the same listener may have it: what the gateway answers by itself, and all that is not below the base path. */
+  | { readonly kind: 'not_ours' }
   | { readonly kind: 'invalid_path' }
   /** The path exists; `allow` lists its methods, sorted, as the `Allow` field wants them. */
   | { readonly kind: 'method_not_allowed'; readonly allow: string };
@@ -27,6 +29,7 @@ interface Methods {
 }
 
 const NOT_FOUND: RouteMatch = { kind: 'not_found' };
+export const NOT_OURS: RouteMatch = { kind: 'not_ours' };
 const INVALID_PATH: RouteMatch = { kind: 'invalid_path' };
 
 export class OperationTable {
@@ -36,7 +39,7 @@ export class OperationTable {
 
   /** @param builtIn methods by template of paths that the gateway answers itself, such as `/usage`. */
   constructor(operations: readonly Operation[], builtIn: ReadonlyMap<string, readonly string[]> = new Map()) {
-    for (const [template, methods] of builtIn) for (const method of methods) this.insert(method, template, NOT_FOUND);
+    for (const [template, methods] of builtIn) for (const method of methods) this.insert(method, template, NOT_OURS);
     for (const operation of operations) {
       this.insert(operation.method, operation.template, { kind: 'operation', operation });
     }

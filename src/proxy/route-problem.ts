@@ -18,6 +18,7 @@ export function routeProblem(match: Exclude<RouteMatch, { kind: 'operation' }>, 
     case 'invalid_path':
       return INVALID_PATH;
     case 'not_found':
+    case 'not_ours':
       return new Problem('route_not_found', {
         detail: `There is nothing at ${withoutSecrets(path).slice(0, 200)}.`,
       });

@@ -119,7 +119,7 @@ describe('what the gateway refuses', () => {
   it.each<[string, ErrorCode, () => Promise<Answer>]>([
     ['a URL of more than 8 KiB', 'uri_too_long', () => call(`/customers?q=${'a'.repeat(8_200)}`)],
     ['a path that can be read in two ways', 'invalid_path', () => call('/customers/..%2fopen')],
-    ['a path with broken escapes', 'bad_request', () => call('/customers/%ff%zz')],
+    ['a path with broken escapes', 'invalid_path', () => call('/customers/%ff%zz')],
     ['a path that is not there', 'route_not_found', () => call('/nothing/here')],
     ['a path outside of the API', 'route_not_found', () => send(`${gateway.gatewayUrl}/admin/v1/accounts`)],
     ['the target *', 'bad_request', () => send(gateway.gatewayUrl, { method: 'GET', path: '*' })],

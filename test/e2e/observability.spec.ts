@@ -135,10 +135,10 @@ describe('/metrics', () => {
     const grown = await growth(() =>
       sendRaw(Number(new URL(gateway.gatewayUrl).port), `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`),
     );
-    expect(grown).toMatchObject({ 'trailgate_refusals_total{code="bad_request",fault="client"}': 1 });
+    expect(grown).toMatchObject({ 'trailgate_refusals_total{code="invalid_path",fault="client"}': 1 });
     await eventually('its line is written', () => gateway.logs().some((line) => line['path'] === path));
     expect(gateway.logs().filter((line) => line['path'] === path)).toEqual([
-      expect.objectContaining({ event: 'request', status: 400, code: 'bad_request', client_address: '127.0.0.1' }),
+      expect.objectContaining({ event: 'request', status: 400, code: 'invalid_path', client_address: '127.0.0.1' }),
     ]);
   });
 
