@@ -173,7 +173,9 @@ function delayContinue(server: Server): void {
 
 /** This is no tunnel; without a listener Node would cut the connection without a word. */
 function refuseConnect(server: Server, cors: Cors): void {
-  server.on('connect', (_message: IncomingMessage, socket: Socket) =>
-    answerParserError(new Error('CONNECT'), socket, cors),
-  );
+  server.on('connect', (_message: IncomingMessage, socket: Socket) => {
+    // Node has let go of the connection: without a listener its error would end the process.
+    socket.on('error', () => socket.destroy());
+    answerParserError(new Error('CONNECT'), socket, cors);
+  });
 }
