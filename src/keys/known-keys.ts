@@ -9,12 +9,13 @@ export class KnownKeys {
   private readonly keys = new Map<string, KnownKey>();
   /** The first key of each account, which holds the others: a set for each would take more than all the rest of it. */
   private readonly accounts = new Map<string, KnownKey>();
-  /** Goes round in the order in which keys came in. */
-  private hand: Iterator<KnownKey>;
+  /**
+   * Goes round in the order in which keys came in. Made when the map is full: an iterator that stands still keeps every table alive that the
+   * map has grown out of.
+   */
+  private hand: Iterator<KnownKey> | undefined;
 
-  constructor(private readonly most: number) {
-    this.hand = this.keys.values();
-  }
+  constructor(private readonly most: number) {}
 
   get size(): number {
     return this.keys.size;
@@ -77,9 +78,10 @@ export class KnownKeys {
   /** Ends in the second round at the latest: the first one has taken every mark away. */
   private evict(): void {
     for (;;) {
+      this.hand ??= this.keys.values();
       const { value: key, done } = this.hand.next();
       if (done) {
-        this.hand = this.keys.values();
+        this.hand = undefined;
       } else if (key.wasUsed) {
         key.wasUsed = false;
       } else {

@@ -79,8 +79,9 @@ export class MonthLedger implements MonthSource {
    */
   noteRefusal(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period' | 'violated'>): void {
     if ((decision.violated & (ACCOUNT_MONTH | KEY_MONTH)) === 0) return;
-    if (subject.refusedMonth === decision.period.label) return;
-    subject.refusedMonth = decision.period.label;
+    const reached = subject.reachedLimits();
+    if (reached.refusedMonth === decision.period.label) return;
+    reached.refusedMonth = decision.period.label;
     this.note(subject, decision);
   }
 

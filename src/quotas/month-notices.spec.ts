@@ -77,11 +77,10 @@ describe('notices', () => {
   it('are no longer due when they are known to be given, and are again in another month', () => {
     const of = subject(100, Infinity);
     const [first] = due(of, 85, 85);
-    of.noticed = first!.bit;
-    of.noticedMonth = NOVEMBER.label;
+    Object.assign(of.reachedLimits(), { noticed: first!.bit, noticedMonth: NOVEMBER.label });
     expect(due(of, 99, 99)).toEqual([]);
     expect(due(of, 100, 100).map(({ event }) => event.data.threshold_percent)).toEqual([100]);
-    of.noticedMonth = NOVEMBER.label - 100;
+    of.reachedLimits().noticedMonth = NOVEMBER.label - 100;
     expect(due(of, 85, 85)).toHaveLength(1);
   });
 

@@ -24,7 +24,7 @@ type ThresholdEvent = NewEvent<'quota.threshold_reached'>;
 export interface MonthNotice {
   readonly subject: QuotaSubject;
   readonly period: MonthPeriod;
-  /** Its bit in `QuotaSubject.noticed`. */
+  /** Its bit in `ReachedLimits.noticed`. */
   readonly bit: number;
   readonly event: ThresholdEvent;
 }
@@ -66,7 +66,7 @@ function policyNotices(
   firstBit: number,
 ): MonthNotice[] {
   if (count.month !== period.label) return [];
-  const given = subject.noticedMonth === period.label ? subject.noticed : 0;
+  const given = subject.reached?.noticedMonth === period.label ? subject.reached.noticed : 0;
   return thresholdsReached(limit, count.used).flatMap((percent) => {
     const bit = 1 << (firstBit + THRESHOLDS.indexOf(percent));
     if ((given & bit) !== 0) return [];
@@ -129,8 +129,9 @@ export class MonthNotices {
   written(due: readonly MonthNotice[], added: ReadonlySet<string>): void {
     const told = new Set<string>();
     for (const { subject, period, bit, event } of due) {
-      subject.noticed = (subject.noticedMonth === period.label ? subject.noticed : 0) | bit;
-      subject.noticedMonth = period.label;
+      const reached = subject.reachedLimits();
+      reached.noticed = (reached.noticedMonth === period.label ? reached.noticed : 0) | bit;
+      reached.noticedMonth = period.label;
       if (!added.has(event.dedupeKey) || told.has(event.dedupeKey)) continue;
       told.add(event.dedupeKey);
       const { policy, threshold_percent: percent, api_key_id: keyId, limit, used } = event.data;

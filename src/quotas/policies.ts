@@ -85,19 +85,15 @@ export class QuotaSubject {
   private seenKeyMonth = 0;
   /** Label of the month whose counts have changed since they were last written to the database; 0: none. */
   dirtyMonth = 0;
-  /** Notices of a month's use that are known to stand in the database, as bits, and the month that they are of. */
-  noticed = 0;
-  noticedMonth = 0;
-  /** Label of the month in which a month's limit has refused something; 0: none. */
-  refusedMonth = 0;
+  /** What became of a month's limits; most keys stay far below them. */
+  reached: ReachedLimits | undefined = undefined;
   /** The last refusal: it holds for the next requests without asking. */
   refusal: RememberedRefusal | undefined = undefined;
   /** What its requests came to since it was last written: the first of its cells, which hold the others. */
   usage: UsageCell | undefined = undefined;
   /** The requests that wait to be decided together; belongs to the store. */
   gathering: object | undefined = undefined;
-  protected accountName: string | undefined = undefined;
-  protected keyName: string | undefined = undefined;
+  private names: CounterNames | undefined = undefined;
 
   constructor(
     readonly accountId: string,
@@ -134,11 +130,20 @@ export class QuotaSubject {
 
   /** Names of its counters. Made when they are asked for: a decision in Redis writes them by itself. */
   get accountCounterKey(): string {
-    return (this.accountName ??= accountCounterKey(this.accountId));
+    return (this.names ??= this.makeNames()).account;
   }
 
   get keyCounterKey(): string {
-    return (this.keyName ??= apiKeyCounterKey(this.accountId, this.keyId));
+    return (this.names ??= this.makeNames()).key;
+  }
+
+  protected makeNames(): CounterNames {
+    return { account: accountCounterKey(this.accountId), key: apiKeyCounterKey(this.accountId, this.keyId) };
+  }
+
+  /** For whoever notes something in it. */
+  reachedLimits(): ReachedLimits {
+    return (this.reached ??= { noticed: 0, noticedMonth: 0, refusedMonth: 0 });
   }
 
   /** The last counts that a store reported: where a node goes on from when the store is lost. */
@@ -170,6 +175,19 @@ export class QuotaSubject {
 function unboxed(value: number): number {
   const whole = value | 0;
   return whole === value ? whole : value;
+}
+
+interface CounterNames {
+  readonly account: string;
+  readonly key: string;
+}
+
+export interface ReachedLimits {
+  /** Notices of a month's use that are known to stand in the database, as bits, and the month that they are of. */
+  noticed: number;
+  noticedMonth: number;
+  /** Label of the month in which a month's limit has refused something; 0: none. */
+  refusedMonth: number;
 }
 
 /** A refusal, and when it came in by this node's clock (ms). */
@@ -207,12 +225,9 @@ export class ShadowSubject extends QuotaSubject {
     this.start = start;
   }
 
-  override get accountCounterKey(): string {
-    return (this.accountName ??= shadowAccountCounterKey(this.accountId));
-  }
-
-  override get keyCounterKey(): string {
-    return (this.keyName ??= shadowApiKeyCounterKey(this.accountId, this.keyId));
+  protected override makeNames(): CounterNames {
+    const { accountId, keyId } = this;
+    return { account: shadowAccountCounterKey(accountId), key: shadowApiKeyCounterKey(accountId, keyId) };
   }
 }
 
