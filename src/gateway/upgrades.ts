@@ -9,6 +9,9 @@ import { hasBody } from '../proxy/request-body.js';
 import { endConnection } from './last-answer.js';
 import { Routes } from './routes.js';
 
+/** A connection as Node's server has it: with the answer whose turn it is. */
+type ServerSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
+
 /** What came behind the head of a handshake. */
 const heads = new WeakMap<ClientMessage, Buffer>();
 
@@ -26,6 +29,8 @@ export class Upgrades {
     if (method !== 'GET' || httpVersion !== '1.1' || headers.upgrade?.toLowerCase() !== 'websocket') return false;
     // A handshake has no body: what a backend took for one would be the first frames of the WebSocket.
     if (hasBody(message)) return false;
+    // Answers to requests before it are still to come: Node would let go of the connection that they need.
+    if (((message.socket as ServerSocket)._httpMessage ?? null) !== null) return false;
     const query = url.indexOf('?');
     const match = this.routes.match({ message, path: query === -1 ? url : url.slice(0, query) });
     return match.kind === 'operation' && match.operation.isWebSocket === true;

@@ -1,4 +1,7 @@
-/** Attack: a client resets its connection at every phase of a WebSocket. It ends that WebSocket, and nothing else. */
+/**
+ * Attack: a client resets its connection at every phase of a WebSocket, or asks for one behind a request that waits for its answer. It
+ * ends that WebSocket, and nothing else.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
 import { startRawBackend, type RawBackend } from '../support/backend.js';
@@ -75,5 +78,16 @@ it.each<[string, (socket: Socket) => void, number]>([
   await eventually('the backend sees their end', () => atBackend.every((socket) => socket.destroyed));
   expect((await gateway.send('/open')).status).toBe(200);
   await eventually('nothing is left of them', async () => (await inFlight()) === 0);
+  expect(gateway.trailgate.logs().filter(({ event }) => event === 'crash' || event === 'internal_error')).toEqual([]);
+});
+
+it('a handshake behind a request without an answer is served as if it did not ask for one', async () => {
+  onHandshake = (socket) => void setTimeout(() => socket.end('HTTP/1.1 204 No Content\r\n\r\n'), 50);
+  const fields = `Host: a\r\nAuthorization: ${gateway.authorization}\r\n`;
+  const handshake =
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n';
+  const requests = ['', handshake].map((more) => `GET /api/v1/live/a HTTP/1.1\r\n${fields}${more}\r\n`);
+  const answers = await gateway.raw(requests.join(''), 300);
+  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 204', 'HTTP/1.1 204']);
   expect(gateway.trailgate.logs().filter(({ event }) => event === 'crash' || event === 'internal_error')).toEqual([]);
 });
