@@ -58,6 +58,12 @@ const CASES: readonly [what: string, ErrorCode, Request][] = [
   ['no such path', 'route_not_found', { path: '/nothing/%C3%A4%22', key: 'plain' }],
   ['no such path, nothing encoded', 'route_not_found', { path: '/nothing?a=1', key: 'plain' }],
   ['another method', 'method_not_allowed', { path: '/open', method: 'DELETE', key: 'plain' }],
+  [
+    "another method of the gateway's own page",
+    'method_not_allowed',
+    { path: '/usage', method: 'DELETE', key: 'plain' },
+  ],
+  ["something below the gateway's own page", 'route_not_found', { path: '/usage/', key: 'plain' }],
   ['a path of two readings', 'invalid_path', { path: '/customers//1', key: 'plain' }],
   ['a retired operation', 'operation_sunset', { path: '/retired', key: 'plain' }],
   ['a brown-out', 'operation_brownout', { path: '/rehearsed', key: 'plain' }],
@@ -203,6 +209,11 @@ function withoutChance({ status, fields, body }: Told): object {
       return ask(name, { key: 'plain' }, address);
     });
     expectSame('too_many_failed_attempts', told);
+  });
+
+  it.each(['/usage', '/us%61ge', '/openapi.json?a=%20'])('is not one for %s, by any way', async (path) => {
+    const told = await byEveryWay((name) => ask(name, { path, key: 'plain' }));
+    for (const { status } of told.values()) expect(status).toBe(200);
   });
 
   it('is counted by its code, and reaches no backend', async () => {
