@@ -1,7 +1,7 @@
 /** The operations of the running configuration, by the path under which the outside asks for them. */
 import type { Config } from '../config/schema.js';
 import type { ClientMessage } from '../http1/client-answer.js';
-import { BUILT_IN_PATHS } from '../proxy/built-in-paths.js';
+import { BUILT_IN_PATHS, REFERENCE_ROOT } from '../proxy/built-in-paths.js';
 import { NOT_OURS, OperationTable, type RouteMatch } from '../proxy/operation-table.js';
 import type { Exchange } from './exchange.js';
 
@@ -9,10 +9,14 @@ export class Routes {
   private table: OperationTable;
   readonly basePath: string;
   private readonly prefix: string;
+  /** Pages of the reference stand among the operations. */
+  private readonly hasPagesBelow: boolean;
 
   constructor(config: Config) {
     this.basePath = config.file.api.basePath;
     this.prefix = `${this.basePath}/`;
+    const pages = `${REFERENCE_ROOT}/`;
+    this.hasPagesBelow = pages.startsWith(this.prefix) || this.prefix.startsWith(pages);
     this.table = new OperationTable(config.operations, BUILT_IN_PATHS);
   }
 
@@ -23,7 +27,8 @@ export class Routes {
 
   match({ path, message }: { readonly path: string; readonly message: Pick<ClientMessage, 'method'> }): RouteMatch {
     if (!path.startsWith(this.prefix)) return NOT_OURS;
-    return this.table.match(message.method ?? '', path.slice(this.basePath.length));
+    const match = this.table.match(message.method ?? '', path.slice(this.basePath.length));
+    return this.hasPagesBelow && match.kind === 'not_found' ? NOT_OURS : match;
   }
 
   /** The methods of a path, as `Allow` lists them; undefined where nothing is there. */

@@ -3,13 +3,12 @@ import { Controller, Get, Header, Inject, Param, Req, Res } from '@nestjs/common
 import type { Type } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../errors.js';
+import { REFERENCE_ROOT } from '../proxy/built-in-paths.js';
 import { errorListPage, errorPage, isErrorCode } from './error-pages.js';
 import { PAGES_CSS, markdownToHtml, page } from './html.js';
 import { ReferenceDocuments } from './reference-documents.js';
 import { pageHeaders, scalarPage, scalarScript } from './scalar-page.js';
 
-/** Where the pages live; `type` of a problem leads below it. */
-export const REFERENCE_ROOT = '/docs';
 const CACHE_SHORTLY = 'public, max-age=300';
 const CACHE_FOR_EVER = 'public, max-age=31536000, immutable';
 const HTML = 'text/html; charset=utf-8';
