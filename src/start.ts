@@ -10,6 +10,7 @@ import { configSummary } from './config/summary.js';
 import type { DatabaseHandle } from './database/connect.js';
 import { setErrorsUrl } from './errors.js';
 import { startGatewayRole, type PoolHolder } from './gateway-role.js';
+import { letEventLoopGoFirst } from './helper-threads.js';
 import { giveMemoryBackWhenIdle } from './idle-memory.js';
 import type { AccountStore } from './keys/accounts.js';
 import type { ApiKeyStore } from './keys/api-key-store.js';
@@ -79,6 +80,7 @@ async function open(
   log.logger.info({ event: 'starting', version: VERSION, roles, ...configSummary(config) }, 'Trailgate starts');
   // With workers, each of them forwards, and this process does not.
   const forwards = roles.includes('gateway') && (processes.isWorker || processes.workers === 1);
+  if (forwards) letEventLoopGoFirst();
   const running = new RunningConfig(config);
   const reload = new Reload(running, log.logger);
   const domain = await openDomain(running, roles, forwards, log, shutdown);

@@ -1,0 +1,35 @@
+/** The threads beside the event loop step back for it: on a core that they share, requests do not wait for compilers and flushes. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+/** Of the fields behind the name in /proc/<pid>/stat. */
+const NICE_FIELD = 16;
+
+/** Name and nice value of each thread. */
+function threadsOf(pid: number): { name: string; nice: number }[] {
+  return readdirSync(`/proc/${pid}/task`).map((id) => {
+    const stat = readFileSync(`/proc/${pid}/task/${id}/stat`, 'utf8');
+    const end = stat.lastIndexOf(')');
+    return { name: stat.slice(stat.indexOf('(') + 1, end), nice: Number(stat.slice(end + 2).split(' ')[NICE_FIELD]) };
+  });
+}
+
+(existsSync('/proc/self/task') ? describe : describe.skip)('the threads of a gateway', () => {
+  let gateway: RunningTrailgate;
+  beforeAll(async () => {
+    gateway = await startTrailgate();
+  });
+  afterAll(() => gateway.stop());
+
+  it.each([/^node-V8Worker/, /^sqlite/])('that help the event loop, %s, have a lower priority', (name) => {
+    const helpers = threadsOf(gateway.pid).filter((thread) => name.test(thread.name));
+    expect(helpers.length).toBeGreaterThan(0);
+    expect(new Set(helpers.map(({ nice }) => nice))).toEqual(new Set([5]));
+  });
+
+  it('that runs the event loop has the priority that the program was given', () => {
+    const [main] = threadsOf(gateway.pid).filter(({ name }) => name.startsWith('node-MainThread'));
+    expect(main?.nice).toBe(threadsOf(process.pid).find(({ name }) => name.startsWith('node-MainThread'))?.nice);
+  });
+});
