@@ -20,7 +20,7 @@ export class ScopeGuard implements CanActivate {
     if (key.scopes.allows(operation)) return true;
     if (exchange.subject !== undefined) this.recorder.denied(exchange.subject, operation);
     exchange.refusal = scopeProblem(key.scopes.scopes, operation.scopes);
-    return this.report.addTo(exchange)?.then(no) ?? false;
+    return this.report.repeatTo(exchange)?.then(no) ?? false;
   }
 }
 

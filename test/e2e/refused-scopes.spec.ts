@@ -1,0 +1,60 @@
+/** A key that keeps asking for what it may not do is limited by nothing; so it must cost Redis next to nothing, and is told the truth. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Agent } from 'node:http';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { send, type Answer } from '../support/http.js';
+import { seriesOf } from '../support/metrics-text.js';
+import { expectProblem } from '../support/problem.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { sharedRedisUrl } from '../support/redis.js';
+
+const REQUESTS = 400;
+/** What is said of a key's quota may be said again for so long. */
+const REPEATED_MS = 100;
+/** Before and behind the requests. */
+const BESIDE = 2;
+
+describeWithRedis('with counters in Redis, a key that lacks a scope', () => {
+  const agent = new Agent({ keepAlive: true });
+  let backend: Backend;
+  let gateway: RunningTrailgate;
+  beforeAll(async () => {
+    backend = await startBackend(json({ data: [] }));
+    gateway = await startTrailgate({ backend: backend.url, env: { REDIS_URL: await sharedRedisUrl() } });
+  });
+  afterAll(async () => {
+    agent.destroy();
+    await gateway.stop();
+    await backend.stop();
+  });
+
+  const call = (secret: string, path: string): Promise<Answer> =>
+    send(`${gateway.gatewayUrl}/api/v1${path}`, { agent, headers: { Authorization: `Bearer ${secret}` } });
+  const callsToRedis = async (): Promise<number> =>
+    seriesOf((await send(`${gateway.adminUrl}/metrics`)).text).get(
+      'trailgate_quota_store_call_duration_seconds_count',
+    ) ?? 0;
+
+  it('is told what is left of its limits, for a call to Redis now and then', async () => {
+    const { secret } = (await gateway.admin.newKey('starter', { scopes: ['files:read'] })).key;
+    expectProblem(await call(secret, '/customers'), 'insufficient_scope');
+    const before = await callsToRedis();
+    const startedMs = performance.now();
+    for (let sent = 0; sent < REQUESTS; sent++) {
+      expect((await call(secret, '/customers')).headers['ratelimit']).toMatch(/^"key-minute";r=60;/);
+    }
+    const most = (performance.now() - startedMs) / REPEATED_MS + BESIDE;
+    expect((await callsToRedis()) - before).toBeLessThanOrEqual(most);
+  });
+
+  it('is told of each request that it may make, too, at once', async () => {
+    const { secret } = (await gateway.admin.newKey('starter', { scopes: ['files:read'] })).key;
+    for (let left = 59; left > 40; left--) {
+      expect((await call(secret, '/files/a')).status).toBe(200);
+      for (let again = 0; again < 2; again++) {
+        expect((await call(secret, '/customers')).headers['x-ratelimit-remaining']).toBe(String(left));
+      }
+    }
+  });
+});
