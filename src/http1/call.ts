@@ -28,6 +28,8 @@ export interface Call {
   onText(body: string): void;
   /** A piece of a body, which the receiver may keep. */
   onData(piece: Buffer): void;
+  /** What has come together with the head has been told, and there is more to come. Not where `onText` was called. */
+  onPartial(): void;
   /** @param trailerText lines behind a chunked body, each with its CRLF; as they were sent, and fields to the letter. */
   onEnd(trailerText: string): void;
   /** The only end where there is no `onEnd`; nothing follows. What the handlers above throw comes back here. */

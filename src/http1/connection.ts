@@ -157,6 +157,7 @@ export class Connection implements Sending {
       if (framing === Framing.Length) this.bytesLeft = contentLength;
       else if (framing === Framing.Chunked) this.chunked = new ChunkedBody();
       if (at < bytes) this.takeBody(buffer, at, bytes);
+      if (this.call === call) call.onPartial();
     }
   }
 

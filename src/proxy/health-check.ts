@@ -91,5 +91,6 @@ class HealthCall implements Call {
   onInterim(): void {}
   onText(): void {}
   onData(): void {}
+  onPartial(): void {}
   onEnd(): void {}
 }

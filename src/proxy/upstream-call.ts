@@ -12,6 +12,7 @@ import type { Deadlines, Expiring } from './deadlines.js';
 import type { Endpoint } from './endpoint.js';
 import { ErrorAnswer } from './error-answer.js';
 import type { CloseListener, ForwardRequest } from './forward-request.js';
+import { HeldAnswer, LARGEST_HELD_BYTES } from './held-answer.js';
 import { MOST_INTERIM_ANSWERS, passInterimAnswer } from './interim-answers.js';
 import type { CutKind, PendingCall } from './pending-call.js';
 import { expectsContinue, hasBody, peerError, RequestBody } from './request-body.js';
@@ -20,8 +21,6 @@ import { passableTrailers, takesTrailers } from './trailers.js';
 import { failureDetail, upstreamFailure, type UpstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
 import type { Upstream } from './upstream.js';
 
-/** Bodies up to this size wait for their end, so that head and body leave in one write. */
-const LARGEST_SINGLE_WRITE_BYTES = 16 * 1024;
 /** How long a target that was ejected may take for its first answer, when another one could give it. */
 const PROBE_TIMEOUT_MS = 2_000;
 
@@ -55,11 +54,11 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
   /** A byte of an answer has come, if only of an interim one. */
   private answerBegun = false;
   private status = 0;
-  /** Field lines of an answer whose head has not been written yet. */
-  private head: string | undefined;
-  /** A body that came whole. */
-  private text = '';
+  /** An answer of which nothing has been written yet. */
+  private held: HeldAnswer | undefined;
   private errorAnswer: ErrorAnswer | undefined;
+  /** The held answer is waited for, however many pieces it comes in. */
+  private isPatient = false;
   private interimAnswers = 0;
   private settled = false;
   private answerEnded = false;
@@ -196,15 +195,11 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
       return;
     }
     const isStream = framing === Framing.Chunked || framing === Framing.Close;
-    this.head = answerHead(this.request, lines, this.endpoint, isStream);
-    if (isStream || (framing === Framing.Length && contentLength > LARGEST_SINGLE_WRITE_BYTES)) {
-      if (this.barred !== undefined) {
-        this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
-        return;
-      }
-      this.writeHead();
-      this.response.flushHeaders();
-    }
+    this.held = new HeldAnswer(answerHead(this.request, lines, this.endpoint, isStream), isStream);
+    // One whose length nobody tells may be here as a whole; see `onPartial`.
+    const mayTrail = isStream && takesTrailers(this.request.message);
+    if (mayTrail || framing === Framing.Close || contentLength > LARGEST_HELD_BYTES) this.stream();
+    else this.isPatient = framing === Framing.Length;
   }
 
   onText(body: string): void {
@@ -212,7 +207,7 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
       this.errorAnswer.add(Buffer.from(body, 'latin1'));
       return;
     }
-    this.text = body;
+    this.held?.set(body);
   }
 
   onData(piece: Buffer): void {
@@ -223,8 +218,18 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
       return;
     }
     this.deadlineIn(this.upstream.config.timeouts.idle);
-    if (this.head !== undefined) this.writeHead();
-    if (!this.response.write(piece) && !this.waitingForClient) this.waitForClient();
+    const { held } = this;
+    if (held === undefined) {
+      this.write(piece);
+      return;
+    }
+    held.add(piece);
+    if (held.isTooLarge) this.stream();
+  }
+
+  /** One whose end may be far is not held any longer. */
+  onPartial(): void {
+    if (!this.isPatient) this.stream();
   }
 
   onEnd(trailerText: string): void {
@@ -233,18 +238,19 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
       this.answerWithProblem(this.errorAnswer);
       return;
     }
-    const { head } = this;
+    const { held } = this;
     const { answer } = this.request.client;
-    if (head !== undefined && this.method !== 'HEAD' && answer.takesWhole) {
+    const text = held?.text ?? '';
+    if (held !== undefined && this.method !== 'HEAD' && answer.takesWhole) {
       this.finish('answered');
-      answer.writeWhole(this.status, head, this.text);
+      answer.writeWhole(this.status, held.linesFor(text), text);
       return;
     }
     // Before the call counts as over: whatever this throws comes back as `onError`.
-    if (head !== undefined) this.writeHead();
+    if (held !== undefined) this.writeHead(held.linesFor(text));
     if (trailerText !== '') this.addTrailers(trailerText);
     this.finish('answered');
-    this.endAnswer(this.text);
+    this.endAnswer(text);
   }
 
   onError(error: Error): void {
@@ -288,10 +294,26 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     return true;
   }
 
-  private writeHead(): void {
-    const { head } = this;
-    this.head = undefined;
-    if (head !== undefined) this.response.writeHead(this.status, fieldsOfLines(head));
+  /** Passes on what has been held back, and from now on everything as it comes. */
+  private stream(): void {
+    const { held } = this;
+    if (held === undefined) return;
+    if (this.barred !== undefined) {
+      this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
+      return;
+    }
+    this.writeHead(held.lines);
+    this.response.flushHeaders();
+    for (const piece of held.takePieces()) this.write(piece);
+  }
+
+  private writeHead(lines: string): void {
+    this.held = undefined;
+    this.response.writeHead(this.status, fieldsOfLines(lines));
+  }
+
+  private write(piece: Buffer): void {
+    if (!this.response.write(piece) && !this.waitingForClient) this.waitForClient();
   }
 
   private addTrailers(text: string): void {

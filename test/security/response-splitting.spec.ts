@@ -69,13 +69,17 @@ describe('the second answer is the second answer', () => {
   });
 });
 
-it('the length that a client is told is the length that it gets, or the connection breaks', async () => {
-  const answer = (length: number): string => `HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\nok`;
+it('the length that a client is told is the length that it gets, or it gets a 502, or the connection breaks', async () => {
+  const answer = (length: number, body = 'ok'): string => `HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n${body}`;
   const bodyOf = (text = ''): string => text.slice(text.indexOf('\r\n\r\n') + 4);
   bytes = answer(2);
   expect((await twoAnswers()).map(bodyOf)[0]).toBe('ok');
   bytes = answer(1);
   expect((await twoAnswers()).map(bodyOf)[0]).toBe('o');
   bytes = answer(3);
-  expect((await twoAnswers()).map(bodyOf)).toEqual(['ok']);
+  expect((await twoAnswers())[0]).toMatch(/^HTTP\/1\.1 502 /);
+  // Too much to be held back until it is whole.
+  const large = 'x'.repeat(20_000);
+  bytes = answer(large.length + 1, large);
+  expect((await twoAnswers()).map(bodyOf)).toEqual([large]);
 });

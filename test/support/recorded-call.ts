@@ -95,6 +95,10 @@ export class RecordedCall implements Call {
     this.on('data', this);
   }
 
+  onPartial(): void {
+    if (this.head === undefined || this.isOver) this.breaches.push('partial');
+  }
+
   onEnd(trailerText: string): void {
     this.check('onEnd', true);
     this.trailerText = trailerText;
