@@ -110,6 +110,6 @@ describe('an answer with a length', () => {
 
   it('that breaks off when it is not held any more cuts the connection', async () => {
     backendWrites([`${OK}Content-Length: ${SMALL + 10}\r\n\r\nhalf`], (response) => response.socket?.resetAndDestroy());
-    await expect(gateway.send('/open')).rejects.toThrow();
+    await expect(gateway.send('/open')).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 });
