@@ -157,6 +157,8 @@ export interface FieldError {
 export interface ProblemOptions {
   /** Words for the caller; says what to do. Never a stack, a host name or a secret. */
   readonly detail?: string;
+  /** `detail` is of printable ASCII without quotes and backslashes, so that JSON has nothing to escape in it. */
+  readonly isPlain?: true;
   readonly errors?: readonly FieldError[];
   /** Names of the quota policies that refused. */
   readonly violatedPolicies?: readonly string[];

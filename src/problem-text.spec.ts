@@ -27,6 +27,7 @@ const FIELD_ERRORS = [{ detail: 'is "invalid"\n', pointer: '#/e\u0301mail', code
 const OPTIONS: readonly [string, ProblemOptions][] = [
   ['nothing more', {}],
   ['a detail', { detail: 'Send exactly one.' }],
+  ['a plain detail', { detail: 'Send exactly one.', isPlain: true }],
   ['a detail that has to be escaped', { detail: 'a "b" \\c\r\n\t\u0000\u001f</script>\u2028 \ud800 x' }],
   ['a detail beyond ASCII', { detail: 'Gär nicht: 日本 🚣' }],
   ['an empty detail', { detail: '' }],

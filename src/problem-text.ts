@@ -30,9 +30,9 @@ export function problemBytes(problem: Problem, requestId: string): string {
     return `${problem.textBefore}${requestId}${problem.textBehind}`;
   }
   const { code, status } = problem;
-  const { detail, errors, violatedPolicies, retryAfter, missingScopes, reason } = problem.options;
+  const { detail, isPlain, errors, violatedPolicies, retryAfter, missingScopes, reason } = problem.options;
   let text = beginningOf(code, url) + status;
-  if (detail !== undefined) text += `,"detail":${valueOf(detail)}`;
+  if (detail !== undefined) text += isPlain === true ? `,"detail":"${detail}"` : `,"detail":${valueOf(detail)}`;
   text += `,"code":"${code}","request_id":"${requestId}"`;
   if (errors !== undefined && errors.length > 0) text += `,"errors":${valueOf(errors)}`;
   if (violatedPolicies !== undefined) text += `,"violated-policies":${valueOf(violatedPolicies)}`;

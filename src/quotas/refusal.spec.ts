@@ -2,6 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { subjectWith } from '../../test/support/quotas.js';
 import { ERRORS, problemBody } from '../errors.js';
+import { problemBytes } from '../problem-text.js';
 import { monthPeriodAt } from './month-period.js';
 import {
   ACCOUNT_MINUTE,
@@ -115,5 +116,15 @@ it.each([0, 7, 60, 999, 1_000, 12_345, 100_000, 1_000_000, 9_007_199_254_740_991
     const problem = quotaProblem(inVienna({ ...LIMITS, keyMonth: limit }), refusal(KEY_MONTH, { used }));
     const text = new Intl.NumberFormat('en-US').format(limit);
     expect(problem.options.detail).toMatch(`has used ${text} of ${text} requests`);
+  },
+);
+
+it.each([KEY_MINUTE, ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MONTH, KEY_MINUTE | ACCOUNT_MONTH])(
+  'is written without a look at its words, and as JSON writes them: %d',
+  (violated) => {
+    for (const ofShare of [false, true]) {
+      const problem = quotaProblem(inVienna(), refusal(violated, { ofShare }));
+      expect(problemBytes(problem, 'req_1')).toBe(JSON.stringify(problemBody(problem, 'req_1')));
+    }
   },
 );

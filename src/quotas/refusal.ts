@@ -24,6 +24,8 @@ export function quotaProblem(subject: QuotaSubject, decision: QuotaDecision): Pr
   const seconds = String(retryAfter);
   return new Problem(code, {
     detail: wordsOf(subject, decision, seconds),
+    // Ids, numbers and times of our own making.
+    isPlain: true,
     violatedPolicies: policyNames(decision.violated),
     headers: ['Retry-After', seconds, 'X-Should-Retry', code === 'quota_exceeded' ? 'false' : 'true'],
     retryAfter,

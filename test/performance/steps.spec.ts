@@ -27,7 +27,7 @@ const LIMITS = {
   'refused-unknown': 540,
   'refused-scope': 540,
   'refused-route': 760,
-  'refused-minute': 1_600,
+  'refused-minute': 1_330,
 };
 const ATTEMPTS = 3;
 
