@@ -9,11 +9,14 @@ import {
 import type { GroupVerdict } from './decision.js';
 import type { Group } from './gathering.js';
 import type { MonthPeriod } from './month-period.js';
-import type { QuotaSubject, QuotaTerms } from './policies.js';
+import { unboxed, type QuotaCounts, type QuotaSubject, type QuotaTerms } from './policies.js';
 
 const SPACE = 0x20;
 const MINUS = 0x2d;
 const ZERO = 0x30;
+const END = '\r\n';
+/** Cost and size. */
+const SINGLE = '1 1';
 
 /**
  * What stands around the ids in the names of a subject's counters, as a call names them: a text of two bulk strings. The ids are our own
@@ -24,18 +27,20 @@ class NamesText {
   private keyLength = -1;
   private before = '';
   private between = '';
+  private readonly after: string;
   private readonly accountName: readonly string[];
   private readonly keyName: readonly string[];
 
   constructor(accountName: (accountId: string) => string, keyName: (accountId: string, keyId: string) => string) {
     this.accountName = accountName('\n').split('\n');
     this.keyName = keyName('\n', '\n').split('\n');
+    this.after = this.keyName[2]! + END;
   }
 
   /** For every request anew: that takes 50 ns, and to keep it 136 bytes for every key. */
   of(accountId: string, keyId: string): string {
     if (accountId.length !== this.accountLength || keyId.length !== this.keyLength) this.measure(accountId, keyId);
-    return this.before + accountId + this.between + accountId + this.keyName[1]! + keyId + this.keyName[2]! + END;
+    return this.before + accountId + this.between + accountId + this.keyName[1]! + keyId + this.after;
   }
 
   private measure({ length: account }: string, { length: key }: string): void {
@@ -46,8 +51,6 @@ class NamesText {
     this.keyLength = key;
   }
 }
-
-const END = '\r\n';
 
 function lengthOf(parts: readonly string[]): number {
   return parts.join('').length;
@@ -64,16 +67,20 @@ export function keysText({ isShadow, accountId, keyId }: QuotaSubject): string {
 /** What a call asks about groups: a line for each. */
 export function groupsText(batch: readonly Group[]): string {
   let text = '';
-  for (const { subject, cost, size, period } of batch) text += `${cost} ${size} ${limitsText(subject.terms, period)}\n`;
+  for (const { subject, cost, size, period } of batch) {
+    const limits = limitsText(subject.terms, period);
+    // Nearly every group is one request that costs 1, and a text takes bytes for each of its pieces.
+    text += cost === 1 && size === 1 ? limits : `${cost} ${size}${limits.slice(SINGLE.length)}`;
+  }
   return text;
 }
 
-/** The part of a group's text that changes with the plan and the month only; kept on the terms. */
+/** The line of a group of one request that costs 1, which changes with the plan and the month only; kept on the terms. */
 function limitsText(terms: QuotaTerms, period: MonthPeriod): string {
   if (terms.limitsTextPeriod !== period.label) {
     const { accountMinute, keyMinute, accountMonth, keyMonth } = terms.limits;
     const limits = [accountMinute, keyMinute, accountMonth, keyMonth].map((limit) => (limit === Infinity ? -1 : limit));
-    terms.limitsText = `${limits.join(' ')} ${period.label} ${period.endMs + COUNTER_GRACE_MS}`;
+    terms.limitsText = `${SINGLE} ${limits.join(' ')} ${period.label} ${period.endMs + COUNTER_GRACE_MS}\n`;
     terms.limitsTextPeriod = period.label;
   }
   return terms.limitsText;
@@ -104,22 +111,32 @@ export function readNumbers(bytes: Uint8Array, into: Float64Array): number {
   return count;
 }
 
-/** The verdict on the group whose numbers begin at `at`. */
+/** The verdict that is being read: one for all, because each is read before the next. */
+const verdict: { -readonly [Name in keyof GroupVerdict]: GroupVerdict[Name] } = {
+  source: 'store',
+  nowMs: 0,
+  period: { label: 0, startMs: 0, endMs: 0 },
+  admitted: 0,
+  before: { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 },
+  accountOldest: 0,
+  keyOldest: 0,
+  accountFreedAt: 0,
+  keyFreedAt: 0,
+};
+
+/** The verdict on the group whose numbers begin at `at`; valid until the next call. */
 export function verdictAt(answer: Float64Array, at: number, nowMs: number, period: MonthPeriod): GroupVerdict {
-  return {
-    source: 'store',
-    nowMs,
-    period,
-    admitted: answer[at]!,
-    before: {
-      accountMinute: answer[at + 1]!,
-      keyMinute: answer[at + 2]!,
-      accountMonth: answer[at + 3]!,
-      keyMonth: answer[at + 4]!,
-    },
-    accountOldest: answer[at + 5]!,
-    keyOldest: answer[at + 6]!,
-    accountFreedAt: answer[at + 7]!,
-    keyFreedAt: answer[at + 8]!,
-  };
+  const before: QuotaCounts = verdict.before;
+  verdict.nowMs = nowMs;
+  verdict.period = period;
+  verdict.admitted = unboxed(answer[at]!);
+  before.accountMinute = unboxed(answer[at + 1]!);
+  before.keyMinute = unboxed(answer[at + 2]!);
+  before.accountMonth = unboxed(answer[at + 3]!);
+  before.keyMonth = unboxed(answer[at + 4]!);
+  verdict.accountOldest = unboxed(answer[at + 5]!);
+  verdict.keyOldest = unboxed(answer[at + 6]!);
+  verdict.accountFreedAt = unboxed(answer[at + 7]!);
+  verdict.keyFreedAt = unboxed(answer[at + 8]!);
+  return verdict;
 }

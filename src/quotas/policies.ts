@@ -58,7 +58,7 @@ export class QuotaTerms {
   /** `RateLimit-Policy`, and the period that it was written for. */
   policyField = '';
   policyFieldPeriod = 0;
-  /** The limits as the script in Redis reads them, and the period that they were written for. */
+  /** One request that costs 1, and the limits, as the script in Redis reads them, and the period that they were written for. */
   limitsText = '';
   limitsTextPeriod = 0;
 
@@ -172,7 +172,7 @@ export class QuotaSubject {
 }
 
 /** The same number, but as V8 keeps it in the field itself where it has 32 bits, and not in 16 bytes elsewhere. */
-function unboxed(value: number): number {
+export function unboxed(value: number): number {
   const whole = value | 0;
   return whole === value ? whole : value;
 }

@@ -35,14 +35,14 @@ const ALONE = { redisCalls: 1.02, redisReads: 1.05, reads: 3.2, writes: 3.3, tur
 /** One of 64 at once: those that wait share a call. */
 const TOGETHER = {
   calls: { redisCalls: 0.2, redisReads: 0.2, reads: 2.35, writes: 2.4 },
-  bytes: { bytesBesideRedis: 20_000 },
+  bytes: { bytesBesideRedis: 16_000 },
 };
 /** What a call to Redis allocates; how many requests share one is looked at by itself. */
 const CALL_BYTES = 8_000;
 /** Of a request among 64 at once, put among the old objects by a collection of the young ones (decision 0026). */
 const PROMOTED_BYTES = 60;
 /** Made by a request by itself. */
-const MADE: Made = { PROMISE: 4.4, TickObject: 3.3, Timeout: 2.3 };
+const MADE: Made = { PROMISE: 3.4, TickObject: 1.3, Timeout: 1.3 };
 /** Anything else. */
 const MOST_OTHERS = 0.3;
 
