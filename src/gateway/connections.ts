@@ -17,6 +17,8 @@ const SWEEP_INTERVAL_MS = 2_000;
 export const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** Until the head of a request has arrived. */
 export const HEAD_TIMEOUT_MS = 10_000;
+/** A connection of less has a request on the way. */
+const NEW_MS = 500;
 
 /** On a connection: at how many sweeps in a row it was idle, and what it had read by then. */
 const IDLE_SWEEPS = Symbol('idleSweeps');
@@ -115,11 +117,13 @@ export class Connections {
     }
   }
 
-  /** What `closeIdleConnections` does to connections that Node reads: ends those that have had a request and wait for the next. */
+  /** What `closeIdleConnections` does to connections that Node reads: ends those that wait for a request, a new one not at once. */
   endIdlePlain(): void {
+    const openedBeforeMs = performance.now() - NEW_MS;
     for (const socket of this.open) {
       const connection = plainConnectionOf(socket);
-      if (connection?.isIdle === true && !connection.isFresh) socket.destroy();
+      if (connection?.isIdle !== true) continue;
+      if (!connection.isFresh || connection.openedMs < openedBeforeMs) socket.destroy();
     }
   }
 

@@ -1,5 +1,6 @@
 /** A process that is told to end: nobody who has begun is cut off, nobody waits longer than that. */
 import { Agent } from 'node:http';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';
 import { send } from '../support/http.js';
@@ -38,4 +39,16 @@ it('a request under way is answered, a new one is refused, readiness says so, an
   await expect(exit).resolves.toMatchObject({ code: 0 });
   // The client keeps its connection open; without a request on it, nothing is waited for.
   expect(performance.now() - finishedMs).toBeLessThan(3_000);
+});
+
+it('connections without a request are not waited for, whether they have had one or not', async () => {
+  gateway = await startProxied();
+  await gateway.send('/open', { agent: KEEP_ALIVE });
+  const silent = connect(gateway.port, '127.0.0.1').on('error', () => undefined);
+  await new Promise((resolve) => silent.once('connect', resolve));
+  await sleep(100);
+  const startedMs = performance.now();
+  await expect(gateway.trailgate.stop()).resolves.toMatchObject({ code: 0 });
+  expect(performance.now() - startedMs).toBeLessThan(3_000);
+  silent.destroy();
 });
