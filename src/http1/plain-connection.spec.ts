@@ -122,13 +122,19 @@ const onlyOne = (): Served => {
   return served[0] as Served;
 };
 
-/** A client with an answer that it has not taken. */
-async function unread(): Promise<Client> {
+/** A client whose request is under way. */
+async function asked(): Promise<Client> {
   const client = new Client();
   isPrompt = false;
-  client.socket.pause();
   client.get('/1');
   await until(() => served.length === 1);
+  return client;
+}
+
+/** A client with an answer that it has not taken. */
+async function unread(): Promise<Client> {
+  const client = await asked();
+  client.socket.pause();
   onlyOne().answer('x'.repeat(16 * 1024 * 1024));
   return client;
 }
@@ -161,10 +167,7 @@ describe('plain requests', () => {
   });
 
   it('whose client has gone end with status 0', async () => {
-    const client = new Client();
-    isPrompt = false;
-    client.get('/1');
-    await until(() => served.length === 1);
+    const client = await asked();
     client.socket.resetAndDestroy();
     await until(() => onlyOne().status !== undefined);
     expect(onlyOne().status).toBe(0);
@@ -172,13 +175,14 @@ describe('plain requests', () => {
     expect(onlyOne().connection.isGone).toBe(true);
   });
 
-  it('whose client has closed its side end with it, as Node ends them', async () => {
-    const client = new Client();
-    isPrompt = false;
-    client.get('/1');
-    await until(() => served.length === 1);
+  it('whose client has closed its side end with it, as Node ends them, and what is answered then is nobody’s fault', async () => {
+    const errors: string[] = [];
+    server.on('clientError', (error: NodeJS.ErrnoException) => errors.push(String(error.code)));
+    const client = await asked();
+    onlyOne().request.socket.once('end', () => onlyOne().answer('too late'));
     client.socket.end();
     await until(() => onlyOne().status === 0 && client.isEnded);
+    expect([client.text, errors]).toEqual(['', []]);
   });
 
   it('end when the client has taken the answer, not before', async () => {
@@ -239,10 +243,7 @@ describe('a connection becomes Node’s', () => {
   });
 
   it('when a request comes while another is under way, and both are answered in their order', async () => {
-    const client = new Client();
-    isPrompt = false;
-    client.get('/1');
-    await until(() => served.length === 1);
+    const client = await asked();
     client.get('/2');
     await until(() => nodes.length === 1);
     await sleep(20);

@@ -144,8 +144,8 @@ export class PlainConnection implements ClientAnswer {
 
   writeWhole(status: number, lines: string, body: string): void {
     const { socket } = this;
-    // The end of the connection ends the request.
-    if (socket.destroyed) return;
+    // The client has gone, or closed its side: the end of the connection ends the request.
+    if (!socket.writable) return;
     const connectionLines = this.isLast ? 'Connection: close\r\n' : this.keepAliveLines();
     this.status = status;
     socket.write(wholeHead(status, lines, connectionLines) + body, 'latin1');
