@@ -8,7 +8,8 @@ import type { ClientAnswer, ClientMessage } from '../http1/client-answer.js';
 import type { Transaction } from '../http1/plain-connection.js';
 import type { CloseListener, ForwardClient } from '../proxy/forward-request.js';
 import type { RouteMatch } from '../proxy/operation-table.js';
-import type { QuotaDecision, QuotaSubject } from '../quotas/policies.js';
+import type { QuotaDecision } from '../quotas/policies.js';
+import type { QuotaSubject } from '../quotas/subject.js';
 import { IN_FLIGHT, type CountedRequest, type UsageCell } from '../quotas/usage-cell.js';
 import { randomNames, requestId, traceparent } from './request-ids.js';
 

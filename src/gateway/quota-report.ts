@@ -2,7 +2,8 @@
 import { Injectable } from '@nestjs/common';
 import { systemClock } from '../clock.js';
 import { quotaLines } from '../quotas/headers.js';
-import type { QuotaDecision, QuotaSubject } from '../quotas/policies.js';
+import type { QuotaDecision } from '../quotas/policies.js';
+import type { QuotaSubject } from '../quotas/subject.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
 import type { Exchange } from './exchange.js';
 import { RecentReports } from './recent-reports.js';

@@ -3,7 +3,8 @@
  * them, and each of their requests would be as much work for the counters as one that is admitted.
  */
 import type { Clock } from '../clock.js';
-import type { QuotaCounts, QuotaDecision, QuotaSubject } from '../quotas/policies.js';
+import type { QuotaCounts, QuotaDecision } from '../quotas/policies.js';
+import type { QuotaSubject } from '../quotas/subject.js';
 
 /** How late a report may be about what other keys of the account, or other nodes, have used; of the key's own requests here it is not. */
 const REPEATED_MS = 100;

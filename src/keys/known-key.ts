@@ -3,7 +3,7 @@ import type { BlockList } from 'node:net';
 import type { GatewayFile } from '../config/schema.js';
 import { calendarOf } from '../quotas/month-period.js';
 import { effectiveLimits, hasGrantIn } from '../quotas/effective-limits.js';
-import { QuotaSubject, ShadowSubject, type QuotaTerms } from '../quotas/policies.js';
+import { QuotaSubject, ShadowSubject, type QuotaTerms } from '../quotas/subject.js';
 import { areSameTerms, TermsTable } from '../quotas/terms-table.js';
 import { addressList } from './address-list.js';
 import type { ApiKeyRecord } from './api-key.js';

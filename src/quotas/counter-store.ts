@@ -1,7 +1,8 @@
 /** What a place for live counters must do. The process and Redis implement it; one contract suite tests both. */
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import type { OutageEntry } from './outage-log.js';
-import type { QuotaCounts, QuotaDecision, QuotaSubject } from './policies.js';
+import type { QuotaCounts, QuotaDecision } from './policies.js';
+import type { QuotaSubject } from './subject.js';
 
 /** Counts of an account or a key, read without counting. */
 export interface CounterReading {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { NO_LIMITS, subjectWith, UTC_MONTHS } from '../../test/support/quotas.js';
 import { bulkText } from '../redis/script-command.js';
 import { keysText, readNumbers } from './decide-text.js';
-import { QuotaTerms, ShadowSubject } from './policies.js';
+import { QuotaTerms, ShadowSubject } from './subject.js';
 
 describe('the counters of a subject', () => {
   it('are named in a call as everywhere else, whatever the length of the ids', () => {

@@ -9,7 +9,8 @@ import {
 import type { GroupVerdict } from './decision.js';
 import type { Group } from './gathering.js';
 import type { MonthPeriod } from './month-period.js';
-import { unboxed, type QuotaCounts, type QuotaSubject, type QuotaTerms } from './policies.js';
+import type { QuotaCounts } from './policies.js';
+import { unboxed, type QuotaSubject, type QuotaTerms } from './subject.js';
 
 const SPACE = 0x20;
 const MINUS = 0x2d;

@@ -10,8 +10,8 @@ import {
   type DecisionSource,
   type QuotaCounts,
   type QuotaDecision,
-  type QuotaSubject,
 } from './policies.js';
+import type { QuotaSubject } from './subject.js';
 
 /** What a store found for a group of equal requests that arrived together: same key, same cost. */
 export interface GroupVerdict {

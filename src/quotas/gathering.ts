@@ -1,7 +1,8 @@
 /** Requests that gather while a call to the store is under way, and get their decisions from the next one. */
 import { decisionFor, type GroupVerdict } from './decision.js';
 import type { MonthPeriod } from './month-period.js';
-import type { MonthStart, QuotaDecision, QuotaSubject } from './policies.js';
+import type { QuotaDecision } from './policies.js';
+import type { MonthStart, QuotaSubject } from './subject.js';
 
 /** What becomes of decisions before their requests get them. */
 export interface Settling {

@@ -4,13 +4,8 @@
  * window, `Retry-After` (RFC 9110 section 10.2.3). The draft may still change its wire format: only this file writes it.
  */
 import type { MonthPeriod } from './month-period.js';
-import {
-  MINUTE_SECONDS,
-  type QuotaCounts,
-  type QuotaDecision,
-  type QuotaLimits,
-  type QuotaSubject,
-} from './policies.js';
+import { MINUTE_SECONDS, type QuotaCounts, type QuotaDecision, type QuotaLimits } from './policies.js';
+import type { QuotaSubject } from './subject.js';
 
 /** Names of the fields written here, lower case: a backend's own fields of these names are dropped. */
 export const QUOTA_FIELDS: readonly string[] = [

@@ -1,5 +1,6 @@
 /** A window that is known to be used up refuses without asking, until it has room again: who keeps calling costs the store nothing. */
-import type { QuotaDecision, QuotaSubject } from './policies.js';
+import type { QuotaDecision } from './policies.js';
+import type { QuotaSubject } from './subject.js';
 
 /** How long a refusal is repeated without asking the store again: a cost that another node gave back is found after this. */
 const LONGEST_MS = 10_000;

@@ -3,7 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { FixedMonths, subjectWith, UTC_MONTHS, type SubjectOptions } from '../../test/support/quotas.js';
 import { TestClock } from '../../test/support/stores.js';
 import { LocalShare, shareOf } from './local-share.js';
-import type { QuotaCounts, QuotaDecision, QuotaLimits, QuotaSubject } from './policies.js';
+import type { QuotaCounts, QuotaDecision, QuotaLimits } from './policies.js';
+import type { QuotaSubject } from './subject.js';
 import { ProcessCounters } from './process-counters.js';
 
 const START_MS = Date.parse('2026-11-20T10:00:00Z');

@@ -12,8 +12,8 @@ import {
   type QuotaCounts,
   type QuotaDecision,
   type QuotaLimits,
-  type QuotaSubject,
 } from './policies.js';
+import type { QuotaSubject } from './subject.js';
 import type { ProcessCounters } from './process-counters.js';
 import { SingleFlight } from './single-flight.js';
 

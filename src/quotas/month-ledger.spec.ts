@@ -8,7 +8,7 @@ import { TestClock } from '../../test/support/stores.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { MonthLedger } from './month-ledger.js';
 import { monthPeriodAt } from './month-period.js';
-import type { QuotaSubject } from './policies.js';
+import type { QuotaSubject } from './subject.js';
 import { ProcessCounters } from './process-counters.js';
 import { UsageFlush } from './usage-flush.js';
 import { UsageRecorder } from './usage-recorder.js';

@@ -8,7 +8,8 @@ import type { Tables } from '../database/schema.js';
 import type { ExactCount, MonthSource } from './counter-store.js';
 import { noticesDue, type MonthNotice } from './month-notices.js';
 import type { MonthPeriod } from './month-period.js';
-import { ACCOUNT_MONTH, KEY_MONTH, type QuotaDecision, type QuotaSubject } from './policies.js';
+import { ACCOUNT_MONTH, KEY_MONTH, type QuotaDecision } from './policies.js';
+import type { QuotaSubject } from './subject.js';
 import type { CounterRow } from './usage-table.js';
 
 /** Month counts of this process's own counters, the last ones of a month that has ended among them; empty where there are none. */

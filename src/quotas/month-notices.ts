@@ -13,7 +13,7 @@ import { METRICS } from '../metrics.js';
 import { formatWithOffset } from '../rfc3339.js';
 import type { MonthCount } from './counter-store.js';
 import type { MonthPeriod } from './month-period.js';
-import type { QuotaSubject } from './policies.js';
+import type { QuotaSubject } from './subject.js';
 
 /** Percent of a month's limit. */
 export const THRESHOLDS = [80, 100] as const;

@@ -4,7 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { MonthPeriod } from './month-period.js';
-import { MINUTE_BUCKETS, type QuotaSubject } from './policies.js';
+import { MINUTE_BUCKETS } from './policies.js';
+import type { QuotaSubject } from './subject.js';
 
 /** Admitted requests of one key in one month. */
 export interface OutageEntry {

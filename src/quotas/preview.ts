@@ -1,8 +1,9 @@
 /** What the limits would answer to one more request, without counting it. */
 import type { CounterReading, MinuteRoom } from './counter-store.js';
 import { violatedBy, ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from './policies.js';
-import type { QuotaDecision, QuotaLimits, QuotaSubject } from './policies.js';
+import type { QuotaDecision, QuotaLimits } from './policies.js';
 import type { QuotaStorage } from './quota-storage.js';
+import type { QuotaSubject } from './subject.js';
 
 /** Limits, the counts before the request, and what would become of it. */
 export interface Preview {

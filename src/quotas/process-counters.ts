@@ -16,14 +16,8 @@ import { decisionFor } from './decision.js';
 import type { FlushRounds } from './flush-rounds.js';
 import { IdleSweep } from './idle-sweep.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
-import {
-  MINUTE_BUCKETS,
-  roomFor,
-  type MonthStart,
-  type QuotaCounts,
-  type QuotaDecision,
-  type QuotaSubject,
-} from './policies.js';
+import { MINUTE_BUCKETS, roomFor, type QuotaCounts, type QuotaDecision } from './policies.js';
+import type { MonthStart, QuotaSubject } from './subject.js';
 import { RingPool } from './ring-pool.js';
 import { SingleFlight } from './single-flight.js';
 

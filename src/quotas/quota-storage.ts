@@ -11,7 +11,8 @@ import type { CounterReading, CounterStore, GivenBack, MinuteRoom, MonthSet } fr
 import { knownRefusal, rememberRefusal } from './known-refusal.js';
 import type { MonthLedger } from './month-ledger.js';
 import type { MonthCalendar } from './month-period.js';
-import type { QuotaCounts, QuotaDecision, QuotaSubject } from './policies.js';
+import type { QuotaCounts, QuotaDecision } from './policies.js';
+import type { QuotaSubject } from './subject.js';
 import { ShadowLimits } from './shadow-limits.js';
 import type { Settling } from './gathering.js';
 import type { StoreLoss } from './store-loss.js';

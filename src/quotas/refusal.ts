@@ -3,15 +3,8 @@ import { Problem } from '../errors.js';
 import { formatWithOffset } from '../rfc3339.js';
 import { retryAfterSeconds } from './headers.js';
 import type { MonthPeriod } from './month-period.js';
-import {
-  ACCOUNT_MONTH,
-  KEY_MINUTE,
-  KEY_MONTH,
-  policyNames,
-  type QuotaCounts,
-  type QuotaDecision,
-  type QuotaSubject,
-} from './policies.js';
+import { ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH, policyNames, type QuotaCounts, type QuotaDecision } from './policies.js';
+import type { QuotaSubject } from './subject.js';
 
 /** When a month ends, in its account's zone: worked out once, because zones are slow to ask. */
 const ends = new WeakMap<MonthPeriod, string>();

@@ -6,7 +6,8 @@ import type { Clock } from '../clock.js';
 import { METRICS, type ValueSeries } from '../metrics.js';
 import type { CounterStore } from './counter-store.js';
 import { knownRefusal, rememberRefusal } from './known-refusal.js';
-import { policyNames, type QuotaDecision, type ShadowSubject } from './policies.js';
+import { policyNames, type QuotaDecision } from './policies.js';
+import type { ShadowSubject } from './subject.js';
 
 export class ShadowLimits {
   private readonly admitted = new Map<string, ValueSeries>();

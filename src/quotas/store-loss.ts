@@ -12,7 +12,8 @@ import type { LocalShare } from './local-share.js';
 import type { MonthLedger } from './month-ledger.js';
 import type { MonthPeriod } from './month-period.js';
 import { OutageLog, type OutageEntry } from './outage-log.js';
-import type { QuotaCounts, QuotaDecision, QuotaSubject } from './policies.js';
+import type { QuotaCounts, QuotaDecision } from './policies.js';
+import type { QuotaSubject } from './subject.js';
 
 /** How much of a log is handed in side by side. */
 const REPLAYS_AT_ONCE = 200;

@@ -1,6 +1,7 @@
 /** Equal terms are one object: a hundred thousand keys have few plans among them, and what follows from a plan is worked out once. */
 import type { MonthCalendar } from './month-period.js';
-import { QuotaTerms, type Charge, type OnStoreLoss, type QuotaLimits } from './policies.js';
+import type { Charge, OnStoreLoss, QuotaLimits } from './policies.js';
+import { QuotaTerms } from './subject.js';
 
 /** Limits of single keys and grants can make as many as there are keys. */
 const LARGEST_TABLE = 10_000;

@@ -3,7 +3,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { subjectWith } from '../../test/support/quotas.js';
 import { TestClock } from '../../test/support/stores.js';
 import type { Operation } from '../config/schema.js';
-import { ACCOUNT_MONTH, KEY_MINUTE, type QuotaDecision, type QuotaSubject } from './policies.js';
+import { ACCOUNT_MONTH, KEY_MINUTE, type QuotaDecision } from './policies.js';
+import type { QuotaSubject } from './subject.js';
 import { ABORTED, CLIENT_ERROR, IN_FLIGHT, SERVER_ERROR, SUCCESS, type CountedRequest } from './usage-cell.js';
 import { UsageRecorder, type UsageChange } from './usage-recorder.js';
 

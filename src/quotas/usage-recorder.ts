@@ -4,7 +4,8 @@
  */
 import type { Clock } from '../clock.js';
 import type { Operation } from '../config/schema.js';
-import { ACCOUNT_MONTH, KEY_MONTH, type QuotaDecision, type QuotaSubject } from './policies.js';
+import { ACCOUNT_MONTH, KEY_MONTH, type QuotaDecision } from './policies.js';
+import type { QuotaSubject } from './subject.js';
 import {
   CELL_NAMES,
   DENIED,

@@ -6,7 +6,7 @@ import type { DatabaseHandle } from '../../src/database/connect.js';
 import { EventOutbox } from '../../src/events/outbox.js';
 import { METRICS } from '../../src/metrics.js';
 import { MonthLedger } from '../../src/quotas/month-ledger.js';
-import type { QuotaSubject } from '../../src/quotas/policies.js';
+import type { QuotaSubject } from '../../src/quotas/subject.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
 import { QuotaStorage } from '../../src/quotas/quota-storage.js';
 import { ProcessThrottleWindows } from '../../src/quotas/throttle-windows.js';

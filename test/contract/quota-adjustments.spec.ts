@@ -16,7 +16,7 @@ import type { CounterStore } from '../../src/quotas/counter-store.js';
 import { LocalShare } from '../../src/quotas/local-share.js';
 import { MonthLedger } from '../../src/quotas/month-ledger.js';
 import { monthPeriodAt } from '../../src/quotas/month-period.js';
-import type { QuotaSubject } from '../../src/quotas/policies.js';
+import type { QuotaSubject } from '../../src/quotas/subject.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
 import { QuotaStorage } from '../../src/quotas/quota-storage.js';
 import { RedisCounters } from '../../src/quotas/redis-counters.js';

@@ -6,14 +6,8 @@ import { deepStrictEqual } from 'node:assert/strict';
 import { beforeEach, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { METRICS } from '../../src/metrics.js';
-import {
-  policyNames,
-  QuotaSubject,
-  QuotaTerms,
-  ShadowSubject,
-  type QuotaDecision,
-  type QuotaLimits,
-} from '../../src/quotas/policies.js';
+import { policyNames, type QuotaDecision, type QuotaLimits } from '../../src/quotas/policies.js';
+import { QuotaSubject, QuotaTerms, ShadowSubject } from '../../src/quotas/subject.js';
 import { FlushRounds } from '../../src/quotas/flush-rounds.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
 import { ShadowLimits } from '../../src/quotas/shadow-limits.js';

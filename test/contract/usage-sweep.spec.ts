@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { systemClock } from '../../src/clock.js';
 import { openRedisQuotas, type Quotas } from '../../src/quotas/open-quotas.js';
-import type { QuotaSubject } from '../../src/quotas/policies.js';
+import type { QuotaSubject } from '../../src/quotas/subject.js';
 import { IN_FLIGHT, SUCCESS, type CountedRequest } from '../../src/quotas/usage-cell.js';
 import { sumsQuery } from '../../src/quotas/usage-reconcile.js';
 import { UsageSweep } from '../../src/quotas/usage-sweep.js';

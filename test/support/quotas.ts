@@ -1,7 +1,8 @@
 /** Subjects, limits and a source of month counts for tests of quotas. */
 import type { MonthSource } from '../../src/quotas/counter-store.js';
 import { calendarOf, type MonthPeriod } from '../../src/quotas/month-period.js';
-import { QuotaSubject, QuotaTerms, type OnStoreLoss, type QuotaLimits } from '../../src/quotas/policies.js';
+import type { OnStoreLoss, QuotaLimits } from '../../src/quotas/policies.js';
+import { QuotaSubject, QuotaTerms } from '../../src/quotas/subject.js';
 
 export const NO_LIMITS: QuotaLimits = {
   keyMinute: Infinity,
