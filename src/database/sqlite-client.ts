@@ -128,10 +128,12 @@ export class SqliteClient {
       pending.reject(new DatabaseUnavailable(`SQLite: no answer within ${deadlineMs} ms`));
     }, deadlineMs);
     const settle = pending.settle.bind(pending);
-    pending.settle = () => {
+    // Assigned by its name: written there it would be an old object from the beginning, and keep what was asked and answered (decision 0026).
+    const settleInTime = (): void => {
       clearTimeout(timer);
       settle();
     };
+    pending.settle = settleInTime;
     this.pending.set(id, pending);
   }
 

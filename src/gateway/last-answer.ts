@@ -35,7 +35,8 @@ export function answerLast(message: IncomingMessage): void {
   closing.add(socket);
   if (message.complete) return;
   const cut = socket.destroySoon.bind(socket);
-  socket.destroySoon = () => {
+  // Assigned by its name: written there it would be an old object from the beginning, and keep the request (decision 0026).
+  const endOwnSide = (): void => {
     if (message.complete) {
       cut();
       return;
@@ -43,5 +44,6 @@ export function answerLast(message: IncomingMessage): void {
     message.once('end', cut);
     socket.end();
   };
+  socket.destroySoon = endOwnSide;
   discardRest(message);
 }
