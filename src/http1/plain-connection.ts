@@ -11,9 +11,10 @@ import { wholeHead } from './whole-answer.js';
 
 /** Whoever serves the requests of a listener. */
 export interface PlainRequestServer {
-  readonly keepAliveTimeoutMs: number;
-  /** Of one connection; 0: any number. */
+  /** Requests of one connection; 0: any number. */
   readonly mostRequests: number;
+  /** Field lines, each with its CRLF, of an answer behind which another request may follow. */
+  readonly keepAliveLines: string;
   /** Serves a request, for which it calls `begin` first; false: it has done nothing, and Node's server is to have it. */
   serve(request: PlainRequest, connection: PlainConnection): boolean;
   /** Makes a connection Node's; what it has read comes as its `data`. */
@@ -146,7 +147,7 @@ export class PlainConnection implements ClientAnswer {
     const { socket } = this;
     // The client has gone, or closed its side: the end of the connection ends the request.
     if (!socket.writable) return;
-    const connectionLines = this.isLast ? 'Connection: close\r\n' : this.keepAliveLines();
+    const connectionLines = this.isLast ? 'Connection: close\r\n' : this.server.keepAliveLines;
     this.status = status;
     socket.write(wholeHead(status, lines, connectionLines) + body, 'latin1');
     if (socket.writableLength > 0) socket.write('', 'latin1', (error) => this.sent(status, error));
@@ -177,12 +178,6 @@ export class PlainConnection implements ClientAnswer {
   private isFull(): boolean {
     const most = this.server.mostRequests;
     return ++this.requests >= most && most > 0;
-  }
-
-  private keepAliveLines(): string {
-    const { keepAliveTimeoutMs, mostRequests } = this.server;
-    const most = mostRequests > 0 ? `, max=${mostRequests}` : '';
-    return `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveTimeoutMs / 1_000}${most}\r\n`;
   }
 
   /** An answer that could not be sent ends with its connection. */

@@ -26,7 +26,10 @@ interface AcceptedSocket extends Socket {
 }
 
 /** What is done with plain requests; see `PlainRequestServer`. */
-export type PlainRequestHandler = Pick<PlainRequestServer, 'keepAliveTimeoutMs' | 'serve'>;
+export interface PlainRequestHandler extends Pick<PlainRequestServer, 'serve'> {
+  /** How long a connection may idle, as its client is told. */
+  readonly keepAliveTimeoutMs: number;
+}
 
 type ConnectionListener = (this: Server, socket: Socket) => void;
 
@@ -35,10 +38,20 @@ export function readPlainRequests(server: Server, { keepAliveTimeoutMs, serve }:
   const listeners = server.listeners('connection') as ConnectionListener[];
   const [nodes, ...others] = listeners;
   if (nodes === undefined) throw new Error('Node has no listener for the connections of its server');
+  let lines = '';
+  let linesFor = -1;
   const owner: PlainRequestServer = {
-    keepAliveTimeoutMs,
     get mostRequests() {
       return server.maxRequestsPerSocket ?? 0;
+    },
+    get keepAliveLines() {
+      const most = owner.mostRequests;
+      if (most !== linesFor) {
+        linesFor = most;
+        const max = most > 0 ? `, max=${most}` : '';
+        lines = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveTimeoutMs / 1_000}${max}\r\n`;
+      }
+      return lines;
     },
     serve,
     handOver: (socket) => nodes.call(server, socket),
