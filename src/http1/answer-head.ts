@@ -2,8 +2,9 @@
  * The head of an answer: status line and fields (RFC 9112 sections 4 and 5), and what follows from them for the body and for the
  * connection (sections 6 and 9). Strict: two readers who could understand a head differently must not both be asked.
  */
+import { COLON, CR, LF, nameEnd, SPACE, standsAt, valueEnd } from './bytes.js';
 import { protocolError } from './errors.js';
-import { areFieldLines, trimmed } from './fields.js';
+import { trimmed } from './fields.js';
 
 /** How the end of a body is found (RFC 9112 section 6.3). */
 export const enum Framing {
@@ -25,60 +26,147 @@ export interface AnswerHead {
   readonly keepsAlive: boolean;
   /** `Keep-Alive: timeout` in milliseconds; -1: not told. */
   readonly keepAliveMs: number;
+  /** Behind its last byte. */
+  readonly end: number;
 }
 
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const PROTOCOL = 'HTTP/1.';
+const PROTOCOL_BYTES = Buffer.from(PROTOCOL);
+/** `HTTP/1.1 200`. */
+const STATUS_BYTES = 12;
 const LENGTH = /^[0-9]{1,15}$/;
 const TIMEOUT = /(?:^|[ ,])timeout=([0-9]{1,6})(?:$|[ ,;])/i;
-const PROTOCOL = 'HTTP/1.';
+const ZERO = 0x30;
+/** Of a letter in lower case; a dash has it as well. */
+const LETTER_CASE = 0x20;
+const CONTENT_LENGTH = Buffer.from('content-length');
+const TRANSFER_ENCODING = Buffer.from('transfer-encoding');
+const CONNECTION = Buffer.from('connection');
+const KEEP_ALIVE = Buffer.from('keep-alive');
+const USUAL = Buffer.from(' keep-alive');
+const KEPT = ',keep-alive';
+
+/** What the fields say that matters here. */
+interface Meaning {
+  length: number;
+  isChunked: boolean;
+  /** What `Connection` lists; several of them one behind the other, each with a comma in front. */
+  connection: string;
+  keepAliveMs: number;
+}
 
 /**
- * @param text of the head in Latin-1, with the end of its last line and without the empty line behind it.
+ * The head that begins at `from`; undefined where its end has not come.
  * @param isHead whether HEAD was asked.
  * @throws Error `TRAILGATE_BAD_ANSWER` for anything that is not to the letter.
  */
-export function parseAnswerHead(text: string, isHead: boolean): AnswerHead {
-  const lineEnd = text.indexOf('\r\n');
-  const start = STATUS_LINE.exec(text.slice(0, lineEnd));
-  if (start === null) throw protocolError('status line');
-  const lines = text.slice(lineEnd + 2);
-  if (!areFieldLines(lines)) throw protocolError('field');
-  const isOld = start[1] === '0';
-  let length = -1;
-  let isChunked = false;
-  let connection = '';
-  let keepAliveMs = -1;
-  for (let at = 0; at < lines.length;) {
-    const end = lines.indexOf('\r\n', at);
-    const colon = lines.indexOf(':', at);
+export function parseAnswerHead(bytes: Buffer, from: number, to: number, isHead: boolean): AnswerHead | undefined {
+  const linesAt = statusLineEnd(bytes, from, to);
+  if (linesAt === -1) return undefined;
+  const meaning: Meaning = { length: -1, isChunked: false, connection: '', keepAliveMs: -1 };
+  const isOld = bytes[from + PROTOCOL.length] === ZERO;
+  let at = linesAt;
+  while (bytes[at] !== CR || at >= to) {
+    const colon = nameEnd(bytes, at, to);
+    if (colon >= to) return undefined;
+    if (colon === at || bytes[colon] !== COLON) throw protocolError('field');
+    const end = valueEnd(bytes, colon + 1, to);
+    if (end + 1 >= to) return undefined;
+    if (bytes[end] !== CR || bytes[end + 1] !== LF) throw protocolError('field');
+    // Most names are told apart from those that matter by their length.
     const nameLength = colon - at;
-    const nameAt = at;
-    at = end + 2;
-    // Most names are told apart from those that matter here by their length.
-    if (nameLength !== 10 && nameLength !== 14 && nameLength !== 17) continue;
-    const name = lines.slice(nameAt, colon);
-    const value = trimmed(lines, colon + 1, end);
-    if (isName(name, 'content-length')) {
-      if (length !== -1 || !LENGTH.test(value)) throw protocolError('content-length');
-      length = Number(value);
-    } else if (isName(name, 'transfer-encoding')) {
-      // A coding that nobody undoes would be taken for the content.
-      if (isChunked || isOld || value.toLowerCase() !== 'chunked') throw protocolError('transfer-encoding');
-      isChunked = true;
-    } else if (isName(name, 'connection')) {
-      connection += `,${value}`;
-    } else if (isName(name, 'keep-alive')) {
-      const seconds = TIMEOUT.exec(value)?.[1];
-      if (seconds !== undefined) keepAliveMs = Number(seconds) * 1_000;
+    if (nameLength === 10 || nameLength === 14 || nameLength === 17) {
+      note(bytes, at, nameLength, colon + 1, end, meaning, isOld);
     }
+    at = end + 2;
   }
+  if (at + 1 >= to) return undefined;
+  if (bytes[at + 1] !== LF) throw protocolError('field');
+  const { length, isChunked, connection, keepAliveMs } = meaning;
   if (isChunked && length !== -1) throw protocolError('content-length beside transfer-encoding');
-  const status = Number(start[2]);
+  const status = statusAt(bytes, from);
   const framing = framingOf(status, isHead, isChunked, length);
   // A 204 whose fields speak of a body may have one all the same, and its bytes would be taken for the next answer.
   const isMisframed = status === 204 && (length > 0 || isChunked);
   const keepsAlive = framing !== Framing.Close && !isMisframed && persists(connection, isOld);
-  return { status, lines, framing, contentLength: length, keepsAlive, keepAliveMs };
+  const lines = bytes.toString('latin1', linesAt, at);
+  return { status, lines, framing, contentLength: length, keepsAlive, keepAliveMs, end: at + 2 };
+}
+
+/** Where the line behind the status line begins (RFC 9112 section 4); -1 where it has not come. */
+function statusLineEnd(bytes: Buffer, from: number, to: number): number {
+  if (to - from < STATUS_BYTES + 2) {
+    if (valueEnd(bytes, from, Math.min(to, from + STATUS_BYTES)) < Math.min(to, from + STATUS_BYTES))
+      throw protocolError('status line');
+    return -1;
+  }
+  const version = (bytes[from + PROTOCOL.length] as number) - ZERO;
+  const isProtocol = standsAt(bytes, from, to, PROTOCOL_BYTES) && (version === 0 || version === 1);
+  if (!isProtocol || bytes[from + PROTOCOL.length + 1] !== SPACE || statusAt(bytes, from) < 100) {
+    throw protocolError('status line');
+  }
+  const reasonAt = from + STATUS_BYTES;
+  const end = bytes[reasonAt] === SPACE ? valueEnd(bytes, reasonAt + 1, to) : reasonAt;
+  if (end + 1 >= to) return -1;
+  if (bytes[end] !== CR || bytes[end + 1] !== LF) throw protocolError('status line');
+  return end + 2;
+}
+
+/** Three digits; -1 where they are none. */
+function statusAt(bytes: Buffer, from: number): number {
+  let status = 0;
+  for (let at = from + STATUS_BYTES - 3; at < from + STATUS_BYTES; at++) {
+    const digit = (bytes[at] as number) - ZERO;
+    if (digit < 0 || digit > 9) return -1;
+    status = status * 10 + digit;
+  }
+  return status;
+}
+
+/** Notes what a field says that may matter; of its name the length is known. */
+function note(
+  bytes: Buffer,
+  at: number,
+  nameLength: number,
+  from: number,
+  to: number,
+  meaning: Meaning,
+  isOld: boolean,
+): void {
+  if (nameLength === 14) {
+    if (isName(bytes, at, CONTENT_LENGTH)) meaning.length = lengthOf(bytes, from, to, meaning);
+  } else if (nameLength === 17) {
+    if (!isName(bytes, at, TRANSFER_ENCODING)) return;
+    // A coding that nobody undoes would be taken for the content.
+    const isUndone = valueOf(bytes, from, to).toLowerCase() === 'chunked';
+    if (meaning.isChunked || isOld || !isUndone) throw protocolError('transfer-encoding');
+    meaning.isChunked = true;
+  } else if (isName(bytes, at, CONNECTION)) {
+    meaning.connection +=
+      standsAt(bytes, from, to, USUAL) && to - from === USUAL.length ? KEPT : `,${valueOf(bytes, from, to)}`;
+  } else if (isName(bytes, at, KEEP_ALIVE)) {
+    const seconds = TIMEOUT.exec(valueOf(bytes, from, to))?.[1];
+    if (seconds !== undefined) meaning.keepAliveMs = Number(seconds) * 1_000;
+  }
+}
+
+function lengthOf(bytes: Buffer, from: number, to: number, { length }: Meaning): number {
+  const value = valueOf(bytes, from, to);
+  if (length !== -1 || !LENGTH.test(value)) throw protocolError('content-length');
+  return Number(value);
+}
+
+/** Whether a name of this length is this one. @param lower its bytes in lower case. */
+function isName(bytes: Buffer, at: number, lower: Uint8Array): boolean {
+  for (let index = 0; index < lower.length; index++) {
+    if (((bytes[at + index] as number) | LETTER_CASE) !== lower[index]) return false;
+  }
+  return true;
+}
+
+function valueOf(bytes: Buffer, from: number, to: number): string {
+  const text = bytes.toString('latin1', from, to);
+  return trimmed(text, 0, text.length);
 }
 
 /**
@@ -102,12 +190,8 @@ function framingOf(status: number, isHead: boolean, isChunked: boolean, length: 
 
 /** RFC 9112 section 9.3. */
 function persists(connection: string, isOld: boolean): boolean {
-  if (connection === '') return !isOld;
+  if (connection === '' || connection === KEPT) return !isOld || connection !== '';
   const options = connection.toLowerCase().split(',');
   if (options.some((option) => option.trim() === 'close')) return false;
   return !isOld || options.some((option) => option.trim() === 'keep-alive');
-}
-
-function isName(name: string, lower: string): boolean {
-  return name === lower || name.toLowerCase() === lower;
 }

@@ -27,7 +27,7 @@ export class Connection implements Sending {
   private socket!: Socket;
   private call: Call | undefined;
   /** The head of an answer while more of it is to come. */
-  private heldHead = '';
+  private held: Buffer | undefined;
   private head: AnswerHead | undefined;
   /** Of a body whose length is known. */
   private bytesLeft = 0;
@@ -105,58 +105,56 @@ export class Connection implements Sending {
       this.fail(connectionError('TRAILGATE_BAD_ANSWER', 'nothing was asked'));
       return;
     }
-    const held = this.heldHead.length;
-    const text = this.heldHead + buffer.toString('latin1', 0, bytes);
-    let searchFrom = Math.max(0, held - HEAD_END.length);
+    const { held } = this;
+    const whole = held === undefined ? buffer : Buffer.concat([held, buffer.subarray(0, bytes)]);
+    const to = held === undefined ? bytes : whole.length;
+    // What comes in many pieces is read when it is whole.
+    const seen = held === undefined ? 0 : held.length;
+    const mayBeWhole = held === undefined || whole.indexOf(HEAD_END, Math.max(0, seen - HEAD_END.length)) !== -1;
     for (let at = 0; ;) {
-      const end = text.indexOf(HEAD_END, searchFrom);
-      if ((end === -1 ? text.length : end) - at > LARGEST_HEAD_BYTES) {
+      const head = mayBeWhole ? parseAnswerHead(whole, at, to, call.method === 'HEAD') : undefined;
+      if ((head === undefined ? to : head.end - HEAD_END.length) - at > LARGEST_HEAD_BYTES) {
         throw connectionError('TRAILGATE_ANSWER_HEAD_TOO_LARGE');
       }
-      if (end === -1) {
-        this.heldHead = text.slice(at);
-        // Whatever is no answer would be waited for until the deadline.
-        if (!mayBecomeHead(this.heldHead, Math.max(0, searchFrom - at))) throw protocolError('status line');
+      if (head === undefined) {
+        this.hold(whole, at, to, at === 0 ? seen : at);
         return;
       }
-      const head = parseAnswerHead(text.slice(at, end + 2), call.method === 'HEAD');
-      at = end + HEAD_END.length;
+      at = head.end;
+      this.held = undefined;
       if (head.status >= 200) {
-        this.heldHead = '';
-        this.beginBody(call, head, text, buffer, at - held, bytes, at);
+        this.beginBody(call, head, whole, to);
         return;
       }
       // Never asked for; what follows would not be HTTP/1.1.
       if (head.status === 101) throw connectionError('TRAILGATE_BAD_ANSWER', 'switching protocols');
       call.onInterim(head);
       if (this.call !== call) return;
-      searchFrom = at;
     }
   }
 
-  /** @param at where the body begins in `buffer`, `textAt`: in `text`. */
-  private beginBody(
-    call: Call,
-    head: AnswerHead,
-    text: string,
-    buffer: Buffer,
-    at: number,
-    bytes: number,
-    textAt: number,
-  ): void {
+  /** Keeps a part of a head until more of it comes. @param seen how far it was looked at before. */
+  private hold(buffer: Buffer, at: number, to: number, seen: number): void {
+    this.held = copy(buffer, at, to);
+    // Whatever is no answer would be waited for until the deadline.
+    const text = this.held.toString('latin1');
+    if (!mayBecomeHead(text, Math.max(0, seen - at - HEAD_END.length))) throw protocolError('status line');
+  }
+
+  private beginBody(call: Call, head: AnswerHead, buffer: Buffer, to: number): void {
     this.head = head;
     call.onHead(head);
     if (this.call !== call) return;
-    const { framing, contentLength } = head;
+    const { framing, contentLength, end: at } = head;
     if (framing === Framing.None) {
-      this.complete(call, '', at === bytes);
-    } else if (framing === Framing.Length && contentLength <= LARGEST_TEXT_BYTES && bytes - at >= contentLength) {
-      call.onText(text.slice(textAt, textAt + contentLength));
-      if (this.call === call) this.complete(call, '', bytes - at === contentLength);
+      this.complete(call, '', at === to);
+    } else if (framing === Framing.Length && contentLength <= LARGEST_TEXT_BYTES && to - at >= contentLength) {
+      call.onText(buffer.toString('latin1', at, at + contentLength));
+      if (this.call === call) this.complete(call, '', to - at === contentLength);
     } else {
       if (framing === Framing.Length) this.bytesLeft = contentLength;
       else if (framing === Framing.Chunked) this.chunked = new ChunkedBody();
-      if (at < bytes) this.takeBody(buffer, at, bytes);
+      if (at < to) this.takeBody(buffer, at, to);
       if (this.call === call) call.onPartial();
     }
   }
@@ -213,7 +211,7 @@ export class Connection implements Sending {
 
   /** Its other end, or the way to it, has gone. */
   private onLost(reason: Error): void {
-    const isUnanswered = this.call !== undefined && this.head === undefined && this.heldHead === '';
+    const isUnanswered = this.call !== undefined && this.head === undefined && this.held === undefined;
     if (isUnanswered && this.isUsed) this.owner.onStale();
     this.fail(reason);
   }
