@@ -2,7 +2,7 @@
  * The head of an answer: status line and fields (RFC 9112 sections 4 and 5), and what follows from them for the body and for the
  * connection (sections 6 and 9). Strict: two readers who could understand a head differently must not both be asked.
  */
-import { COLON, CR, LF, nameEnd, SPACE, standsAt, valueEnd } from './bytes.js';
+import { COLON, CR, isName, LF, nameEnd, SPACE, standsAt, valueEnd } from './bytes.js';
 import { protocolError } from './errors.js';
 import { trimmed } from './fields.js';
 
@@ -37,8 +37,6 @@ const STATUS_BYTES = 12;
 const LENGTH = /^[0-9]{1,15}$/;
 const TIMEOUT = /(?:^|[ ,])timeout=([0-9]{1,6})(?:$|[ ,;])/i;
 const ZERO = 0x30;
-/** Of a letter in lower case; a dash has it as well. */
-const LETTER_CASE = 0x20;
 const CONTENT_LENGTH = Buffer.from('content-length');
 const TRANSFER_ENCODING = Buffer.from('transfer-encoding');
 const CONNECTION = Buffer.from('connection');
@@ -154,14 +152,6 @@ function lengthOf(bytes: Buffer, from: number, to: number, { length }: Meaning):
   const value = valueOf(bytes, from, to);
   if (length !== -1 || !LENGTH.test(value)) throw protocolError('content-length');
   return Number(value);
-}
-
-/** Whether a name of this length is this one. @param lower its bytes in lower case. */
-function isName(bytes: Buffer, at: number, lower: Uint8Array): boolean {
-  for (let index = 0; index < lower.length; index++) {
-    if (((bytes[at + index] as number) | LETTER_CASE) !== lower[index]) return false;
-  }
-  return true;
 }
 
 function valueOf(bytes: Buffer, from: number, to: number): string {

@@ -5,6 +5,8 @@ export const LF = 0x0a;
 export const SPACE = 0x20;
 export const COLON = 0x3a;
 
+/** Of a letter in lower case; a dash has it as well. */
+const LETTER_CASE = 0x20;
 const NAME = 1;
 const VALUE = 2;
 const TARGET = 4;
@@ -47,5 +49,13 @@ export function targetEnd(bytes: Uint8Array, at: number, to: number): number {
 export function standsAt(bytes: Uint8Array, at: number, to: number, expected: Uint8Array): boolean {
   if (to - at < expected.length) return false;
   for (let index = 0; index < expected.length; index++) if (bytes[at + index] !== expected[index]) return false;
+  return true;
+}
+
+/** Whether the name that begins at `at`, of characters of names and as long as `lower`, is this one. @param lower in lower case. */
+export function isName(bytes: Uint8Array, at: number, lower: Uint8Array): boolean {
+  for (let index = 0; index < lower.length; index++) {
+    if (((bytes[at + index] as number) | LETTER_CASE) !== lower[index]) return false;
+  }
   return true;
 }

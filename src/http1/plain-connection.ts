@@ -47,8 +47,7 @@ export class PlainConnection implements ClientAnswer {
   /** It has had so many, Node's among them. */
   private requests = 0;
   private transaction: Transaction | undefined;
-  /** The request under way, byte for byte. */
-  private head = '';
+  private request: PlainRequest | undefined;
   private status = 0;
   private isLast = false;
   private isNodes = false;
@@ -99,10 +98,8 @@ export class PlainConnection implements ClientAnswer {
     // RFC 9112 section 9.6: what is sent behind the last request must not be served.
     if (this.isLast) return true;
     if (this.transaction === undefined) {
-      this.head = buffer.toString('latin1', 0, bytes);
-      const request = parsePlainRequest(this.head, this.socket);
+      const request = parsePlainRequest(buffer, bytes, this.socket);
       if (request !== undefined && this.server.serve(request, this)) return true;
-      this.head = '';
     }
     this.handOver();
     this.socket.emit('data', Buffer.from(buffer.subarray(0, bytes)));
@@ -110,9 +107,10 @@ export class PlainConnection implements ClientAnswer {
   }
 
   /** The request that has been read is served from here on. */
-  begin(transaction: Transaction, { keepsAlive }: PlainRequest): void {
+  begin(transaction: Transaction, request: PlainRequest): void {
     this.transaction = transaction;
-    if (this.isFull() || !keepsAlive) this.isLast = true;
+    this.request = request;
+    if (this.isFull() || !request.keepsAlive) this.isLast = true;
   }
 
   /**
@@ -189,7 +187,7 @@ export class PlainConnection implements ClientAnswer {
     const { transaction } = this;
     if (transaction === undefined) return;
     this.transaction = undefined;
-    this.head = '';
+    this.request = undefined;
     this.status = 0;
     transaction.onEnd(status);
     if (this.isLast) this.socket.destroySoon();
@@ -197,14 +195,14 @@ export class PlainConnection implements ClientAnswer {
 
   private handOver(): void {
     if (this.isNodes) return;
-    const { socket, head } = this;
+    const { socket, request } = this;
     this.isNodes = true;
-    this.head = '';
+    this.request = undefined;
     socket.off('end', onSocketEnd);
     socket.off('error', onSocketError);
     this.server.handOver(socket);
     // One that has been answered, and is under way until the client has taken the answer, comes to its end here.
-    if (head !== '' && !this.hasBegun) socket.emit('data', Buffer.from(head, 'latin1'));
+    if (request !== undefined && !this.hasBegun) socket.emit('data', Buffer.from(request.text, 'latin1'));
   }
 }
 

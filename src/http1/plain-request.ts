@@ -4,14 +4,15 @@
  */
 import type { Socket } from 'node:net';
 import type { ClientFields, ClientMessage } from './client-answer.js';
-import { areFieldLines, fieldsOfLines, linesOf, trimmed } from './fields.js';
+import { COLON, CR, isName, LF, nameEnd, standsAt, targetEnd, valueEnd } from './bytes.js';
+import { fieldsOfLines, linesOf, trimmed } from './fields.js';
 
 /** Longer heads, and more fields, are for Node's parser, which counts them. */
 const LONGEST_HEAD = 8_192;
 const MOST_FIELDS = 100;
-const HEAD_END = '\r\n\r\n';
-const VERSION = ' HTTP/1.1';
-const TARGET = /^\/[\x21-\x7e]*$/;
+const GET = Buffer.from('GET /');
+const DELETE = Buffer.from('DELETE /');
+const VERSION = Buffer.from(' HTTP/1.1\r\n');
 
 export class PlainRequest implements ClientMessage {
   readonly httpVersion = '1.1';
@@ -33,21 +34,17 @@ export class PlainRequest implements ClientMessage {
   get rawHeaders(): string[] {
     return fieldsOfLines(this.lines);
   }
+
+  /** Byte for byte as it was sent, in Latin-1. */
+  get text(): string {
+    return `${this.method} ${this.url} HTTP/1.1\r\n${this.lines}\r\n`;
+  }
 }
 
 /** The fields of a request as lines, each with its CRLF. */
 export function linesOfMessage(message: ClientMessage): string {
   return message instanceof PlainRequest ? message.lines : linesOf(message.rawHeaders);
 }
-
-/** With these a request has a body, asks for another protocol, or speaks to the connection. */
-const BARRED: ReadonlySet<string> = new Set([
-  'content-length',
-  'expect',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-]);
 
 /** What can be among the fields of a plain request; always of one shape. */
 class PlainFields implements ClientFields {
@@ -63,71 +60,76 @@ class PlainFields implements ClientFields {
   'x-request-id': string | undefined = undefined;
 }
 
-/** By the length of a name: the letters that those begin with which matter here. */
-const FIRST_LETTERS = firstLetters([...Object.keys(new PlainFields()), ...BARRED]);
+/** With these a request has a body, asks for another protocol, or speaks to the connection. */
+const BARRED = ['content-length', 'expect', 'proxy-connection', 'transfer-encoding', 'upgrade'];
+
+/** Names that matter here, by their length; `field`: undefined where a plain request has none such. */
+const KNOWN = byLength([...Object.keys(new PlainFields()), ...BARRED]);
+
+interface KnownName {
+  readonly lower: Buffer;
+  readonly field: keyof PlainFields | undefined;
+}
+
+function byLength(names: readonly string[]): KnownName[][] {
+  const known: KnownName[][] = [];
+  for (const name of names) {
+    const field = BARRED.includes(name) ? undefined : (name as keyof PlainFields);
+    (known[name.length] ??= []).push({ lower: Buffer.from(name), field });
+  }
+  return known;
+}
 
 /**
  * The request that a piece of a connection is; undefined: it is another one, none, a part of one, or more than one.
- * @param text in Latin-1, from where a request begins to the end of what has been read.
+ * @param bytes from where a request begins, to the end of what has been read.
  */
-export function parsePlainRequest(text: string, socket: Socket): PlainRequest | undefined {
-  const headEnd = text.length - HEAD_END.length;
-  if (text.length > LONGEST_HEAD || text.indexOf(HEAD_END) !== headEnd || headEnd < 0) return undefined;
-  const method = text.startsWith('GET ') ? 'GET' : text.startsWith('DELETE ') ? 'DELETE' : undefined;
-  const lineEnd = text.indexOf('\r\n');
-  if (method === undefined || !text.startsWith(VERSION, lineEnd - VERSION.length)) return undefined;
-  const target = text.slice(method.length + 1, lineEnd - VERSION.length);
-  const lines = text.slice(lineEnd + 2, headEnd + 2);
-  if (!TARGET.test(target) || !areFieldLines(lines)) return undefined;
+export function parsePlainRequest(bytes: Buffer, to: number, socket: Socket): PlainRequest | undefined {
+  const method = bytes[0] === GET[0] ? 'GET' : 'DELETE';
+  const start = method === 'GET' ? GET : DELETE;
+  if (to > LONGEST_HEAD || !standsAt(bytes, 0, to, start)) return undefined;
+  const targetAt = start.length - 1;
+  const targetTo = targetEnd(bytes, targetAt, to);
+  if (!standsAt(bytes, targetTo, to, VERSION)) return undefined;
+  const linesAt = targetTo + VERSION.length;
   const headers = new PlainFields();
-  if (!noteFields(lines, headers)) return undefined;
+  const linesTo = noteFields(bytes, linesAt, to, headers);
+  // The empty line, and nothing behind it.
+  if (linesTo + 2 !== to || bytes[linesTo] !== CR || bytes[linesTo + 1] !== LF) return undefined;
+  const target = bytes.toString('latin1', targetAt, targetTo);
+  const lines = bytes.toString('latin1', linesAt, linesTo);
   return new PlainRequest(method, target, lines, headers, socket, headers.connection !== 'close');
 }
 
-/** Notes what matters of lines that have been looked at; false where they are more, or others, than a plain request has. */
-function noteFields(lines: string, known: PlainFields): boolean {
-  let count = 0;
-  for (let at = 0, next = 0; at < lines.length; at = next) {
-    next = lines.indexOf('\r\n', at) + 2;
-    const colon = lines.indexOf(':', at);
-    if (++count > MOST_FIELDS) return false;
-    // Most names are told apart from those that matter by their length and first letter.
-    if (FIRST_LETTERS[colon - at]?.includes(lines.charAt(at)) !== true) continue;
-    if (!note(lines.slice(at, colon).toLowerCase(), trimmed(lines, colon + 1, next - 2), known)) return false;
+/** Where the fields of a plain request end, of which what matters is noted; -1 where they are more, or others, than those. */
+function noteFields(bytes: Buffer, from: number, to: number, fields: PlainFields): number {
+  let at = from;
+  for (let count = 0; at < to && bytes[at] !== CR; count++) {
+    const colon = nameEnd(bytes, at, to);
+    const end = valueEnd(bytes, colon + 1, to);
+    const isField = colon > at && end + 1 < to && bytes[colon] === COLON && bytes[end] === CR && bytes[end + 1] === LF;
+    if (!isField || count === MOST_FIELDS) return -1;
+    const known = knownName(bytes, at, colon);
+    if (known !== undefined && !note(known.field, bytes, colon + 1, end, fields)) return -1;
+    at = end + 2;
   }
-  return true;
+  return at;
+}
+
+/** Most names are told apart from those that matter by their length. */
+function knownName(bytes: Buffer, at: number, colon: number): KnownName | undefined {
+  const names = KNOWN[colon - at];
+  if (names === undefined) return undefined;
+  for (const name of names) if (isName(bytes, at, name.lower)) return name;
+  return undefined;
 }
 
 /** Whether a request with this field can be plain. */
-function note(lower: string, value: string, known: PlainFields): boolean {
-  switch (lower) {
-    case 'authorization':
-    case 'forwarded':
-    case 'host':
-    case 'origin':
-    case 'te':
-    case 'traceparent':
-    case 'x-forwarded-for':
-    case 'x-forwarded-proto':
-    case 'x-request-id':
-      // Node takes the first of some and joins others.
-      if (known[lower] !== undefined) return false;
-      known[lower] = value;
-      return true;
-    case 'connection':
-      if (known.connection !== undefined) return false;
-      known.connection = value;
-      return value === 'keep-alive' || value === 'close' || value === 'Keep-Alive';
-    default:
-      return !BARRED.has(lower);
-  }
-}
-
-function firstLetters(names: readonly string[]): string[] {
-  const letters: string[] = [];
-  for (const name of names) {
-    const first = name.charAt(0);
-    letters[name.length] = `${letters[name.length] ?? ''}${first}${first.toUpperCase()}`;
-  }
-  return letters;
+function note(name: KnownName['field'], bytes: Buffer, from: number, to: number, fields: PlainFields): boolean {
+  // Of what comes twice Node takes the first of some and joins others.
+  if (name === undefined || fields[name] !== undefined) return false;
+  const text = bytes.toString('latin1', from, to);
+  const value = trimmed(text, 0, text.length);
+  fields[name] = value;
+  return name !== 'connection' || value === 'keep-alive' || value === 'close' || value === 'Keep-Alive';
 }

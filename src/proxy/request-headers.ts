@@ -87,7 +87,7 @@ function forwarded(lines: string, identity: ForwardedIdentity, isClean: boolean)
   /** Where that begins which has not been passed yet. */
   let from = 0;
   for (let at = 0, next = 0; at < lines.length; at = next) {
-    next = lines.indexOf('\r\n', at) + 2;
+    next = lines.indexOf('\n', at) + 1;
     const colon = lines.indexOf(':', at);
     const name = lines.slice(at, colon);
     const verdict = verdicts.get(name) ?? judge(name);

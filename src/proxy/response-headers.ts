@@ -67,7 +67,7 @@ export function passedFields(lines: string, { ownCors = false, references }: Pas
   let hasCacheControl = false;
   let hasDate = false;
   for (let at = 0, next = 0; at < lines.length; at = next) {
-    next = lines.indexOf('\r\n', at) + 2;
+    next = lines.indexOf('\n', at) + 1;
     const colon = lines.indexOf(':', at);
     const name = lines.slice(at, colon);
     const rule = rules.get(name) ?? judge(name);
