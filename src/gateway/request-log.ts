@@ -31,6 +31,8 @@ const UPGRADED = 101;
 export class RequestLog {
   /** By operation and status: an array read instead of a look-up by text, for the requests that come most. */
   private readonly byOperation: HistogramSeries[][] = [];
+  /** The same for requests that none was found for, by method. */
+  private readonly withoutOperation = new Map<string, HistogramSeries[]>();
   private readonly refusals = new Map<ErrorCode, ValueSeries>();
   private readonly enabled: boolean;
 
@@ -61,20 +63,23 @@ export class RequestLog {
   }
 
   private durationOf(method: string, operation: Operation | undefined, status: number): HistogramSeries {
-    if (operation?.method !== method) return this.lookUp(method, operation?.template ?? '', status);
+    // OpenTelemetry: a method that is not known must not become a label.
+    if (operation === undefined) return this.durationOfNone(KNOWN_METHODS.has(method) ? method : '_OTHER', status);
+    if (operation.method !== method) return METRICS.requestDuration.series(method, operation.template, status);
     const statuses = (this.byOperation[operation.index] ??= []);
-    return (statuses[status] ??= this.lookUp(method, operation.template, status));
+    return (statuses[status] ??= METRICS.requestDuration.series(method, operation.template, status));
+  }
+
+  private durationOfNone(method: string, status: number): HistogramSeries {
+    let statuses = this.withoutOperation.get(method);
+    if (statuses === undefined) this.withoutOperation.set(method, (statuses = []));
+    return (statuses[status] ??= METRICS.requestDuration.series(method, '', status));
   }
 
   private refusalsOf(code: ErrorCode): ValueSeries {
     let series = this.refusals.get(code);
     if (series === undefined) this.refusals.set(code, (series = METRICS.refusals.series(code, ERRORS[code].fault)));
     return series;
-  }
-
-  private lookUp(method: string, route: string, status: number): HistogramSeries {
-    // OpenTelemetry: a method that is not known must not become a label.
-    return METRICS.requestDuration.series(KNOWN_METHODS.has(method) ? method : '_OTHER', route, status);
   }
 }
 
