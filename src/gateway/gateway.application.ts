@@ -19,6 +19,7 @@ import { GatewayModule, type GatewayDependencies } from './gateway.module.js';
 import { ALPN_PROTOCOLS, speakHttp2 } from './http2.js';
 import { Http2Sessions } from './http2-sessions.js';
 import { answerParserError, type ParserError } from './parser-errors.js';
+import { endQueuedWith } from './queued-answers.js';
 import { installRequestHooks } from './request-hooks.js';
 import { RequestLog } from './request-log.js';
 import { Upgrades } from './upgrades.js';
@@ -176,6 +177,7 @@ function refuseConnect(server: Server, cors: Cors): void {
   server.on('connect', (_message: IncomingMessage, socket: Socket) => {
     // Node has let go of the connection: without a listener its error would end the process.
     socket.on('error', () => socket.destroy());
+    endQueuedWith(socket);
     answerParserError(new Error('CONNECT'), socket, cors);
   });
 }

@@ -1,7 +1,7 @@
 /** Attack: `CONNECT`, and a reset at once. Node lets go of the connection, so that its error is nobody's; it must not end the process. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { connect } from 'node:net';
-import { sleep } from '../support/processes.js';
+import { eventually, sleep } from '../support/processes.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
 
 let gateway: Proxied;
@@ -26,4 +26,19 @@ it.each([
   await sleep(50);
   expect((await gateway.send('/open')).status).toBe(200);
   expect(gateway.trailgate.logs().filter(({ event }) => event === 'crash')).toEqual([]);
+});
+
+it('behind requests that wait for their answers: each of them comes to its end', async () => {
+  gateway.answerWith(() => undefined);
+  const ids = ['first', 'second', 'third'];
+  const fields = `Host: a\r\nAuthorization: ${gateway.authorization}\r\n`;
+  const requests = ids.map((id) => `GET /api/v1/open HTTP/1.1\r\n${fields}X-Request-Id: ${id}\r\n\r\n`);
+  const socket = connect(gateway.port, '127.0.0.1');
+  socket.write(`${requests.join('')}CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n`);
+  await eventually('the backend has them', () => gateway.backend.requests.length === ids.length);
+  socket.resetAndDestroy();
+  await eventually('the backend is told of their end', () => gateway.backend.requests.every(({ aborted }) => aborted));
+  const ended = () => gateway.trailgate.logs().filter((line) => ids.includes(String(line['request_id'])));
+  await eventually('each has its line', () => ended().length === ids.length);
+  expect(ended().map(({ status }) => status)).toEqual([499, 499, 499]);
 });
