@@ -20,6 +20,7 @@ const { ScopeGuard } = await dist('gateway/scope.guard.js');
 const { FailedAttempts } = await dist('keys/failed-attempts.js');
 const { linesOf } = await dist('http1/fields.js');
 const { parseAnswerHead } = await dist('http1/answer-head.js');
+const { parsePlainRequest } = await dist('http1/plain-request.js');
 const { answerHead } = await dist('proxy/answer-head.js');
 const { ErrorAnswer } = await dist('proxy/error-answer.js');
 const { backendRequestHeaders } = await dist('proxy/request-headers.js');
@@ -46,7 +47,10 @@ const ERROR_BODY = Buffer.from(
  */
 export async function stepsOf(gateway, request, key) {
   const { config, log, domain } = gateway;
-  const { message, response } = request;
+  const { response } = request;
+  const bytes = bytesOf(request.message);
+  const read = () => parsePlainRequest(bytes, bytes.length, request.message.socket);
+  const message = read();
   const arrived = (from, url = originForm(from), answer = response) => new Exchange(from, answer, url, ADDRESS);
   const begin = (answer = response) => arrived(message, undefined, answer);
   const exchange = begin();
@@ -68,6 +72,7 @@ export async function stepsOf(gateway, request, key) {
   const decision = await storage.decide(key.known.subject, 1);
   const passes = (guard, of = context) => mustBe(true, guard.canActivate(of));
   return [
+    { id: 'request-read', what: 'the request is read from its bytes', run: () => mustBe(true, read().keepsAlive) },
     {
       id: 'begin',
       what: 'the request is looked at and named',
@@ -83,6 +88,11 @@ export async function stepsOf(gateway, request, key) {
     errorStep(),
     ...(await refusalSteps(guards, arrived, message, key.known, decision)),
   ];
+}
+
+/** A request as it was sent. */
+function bytesOf({ method, url, rawHeaders }) {
+  return Buffer.from(`${method} ${url} HTTP/1.1\r\n${linesOf(rawHeaders)}\r\n`);
 }
 
 async function decisionSteps({ domain, log }, subject) {
@@ -110,7 +120,6 @@ async function decisionSteps({ domain, log }, subject) {
 
 function fieldSteps(exchange, { subject, record, scopes }, decision, { config: { file }, endpoint }) {
   const { message } = exchange;
-  const requestLines = linesOf(message.rawHeaders);
   const { basePath } = file.api;
   const identity = () => ({
     accountId: record.accountId,
@@ -138,7 +147,7 @@ function fieldSteps(exchange, { subject, record, scopes }, decision, { config: {
     {
       id: 'request-headers',
       what: 'fields for the backend',
-      run: () => mustBe(true, backendRequestHeaders(requestLines, identity()).length > 400),
+      run: () => mustBe(true, backendRequestHeaders(message.lines, identity()).length > 400),
     },
     {
       id: 'answer-parsed',
