@@ -22,13 +22,13 @@ export interface Call {
   onSent(): void;
   /** An answer before the answer (1xx); may come more than once. */
   onInterim(head: AnswerHead): void;
-  /** Followed by `onText`, or by any number of `onData`, and `onEnd`. */
+  /** Followed by `onWhole`, or by any number of `onData`, and `onEnd`. */
   onHead(head: AnswerHead): void;
-  /** A body that arrived whole together with its head, as Latin-1: byte for byte. */
-  onText(body: string): void;
+  /** A body that arrived whole together with its head. It is overwritten by what is read next: of use until `onEnd` has returned. */
+  onWhole(body: Buffer): void;
   /** A piece of a body, which the receiver may keep. */
   onData(piece: Buffer): void;
-  /** What has come together with the head has been told, and there is more to come. Not where `onText` was called. */
+  /** What has come together with the head has been told, and there is more to come. Not where `onWhole` was called. */
   onPartial(): void;
   /** @param trailerText lines behind a chunked body, each with its CRLF; as they were sent, and fields to the letter. */
   onEnd(trailerText: string): void;

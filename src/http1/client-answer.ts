@@ -43,9 +43,9 @@ export interface ClientAnswer {
   /**
    * Writes head and body in one piece and ends the answer, where `takesWhole`.
    * @param lines its fields, each with its CRLF: with `Date` and the `Content-Length` of the body, without `Connection`.
-   * @param body as Latin-1, byte for byte.
+   * @param body bytes, which are of no use to it when this has returned; a text is Latin-1, byte for byte.
    */
-  writeWhole(status: number, lines: string, body: string): void;
+  writeWhole(status: number, lines: string, body: string | Buffer): void;
   /** No other request is served behind this one; the answer says so. */
   endConnection(): void;
   /** Cuts the connection. */

@@ -8,8 +8,8 @@ import { RequestWriter } from './request-writer.js';
 
 /** Of the head of an answer. */
 const LARGEST_HEAD_BYTES = 64 * 1024;
-/** A body of up to so many bytes is handed on as text when it has arrived together with its head. */
-const LARGEST_TEXT_BYTES = 16 * 1024;
+/** A body of up to so many bytes is handed on as one when it has arrived together with its head. */
+const LARGEST_WHOLE_BYTES = 16 * 1024;
 const HEAD_END = '\r\n\r\n';
 
 /** What a connection tells its pool. */
@@ -148,8 +148,8 @@ export class Connection implements Sending {
     const { framing, contentLength, end: at } = head;
     if (framing === Framing.None) {
       this.complete(call, '', at === to);
-    } else if (framing === Framing.Length && contentLength <= LARGEST_TEXT_BYTES && to - at >= contentLength) {
-      call.onText(buffer.toString('latin1', at, at + contentLength));
+    } else if (framing === Framing.Length && contentLength <= LARGEST_WHOLE_BYTES && to - at >= contentLength) {
+      call.onWhole(buffer.subarray(at, at + contentLength));
       if (this.call === call) this.complete(call, '', to - at === contentLength);
     } else {
       if (framing === Framing.Length) this.bytesLeft = contentLength;

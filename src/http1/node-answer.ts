@@ -39,14 +39,14 @@ export class NodeAnswer implements ClientAnswer {
     return message.httpVersion === '1.1' && !response.headersSent && response.getHeaderNames().length === 0;
   }
 
-  writeWhole(status: number, lines: string, body: string): void {
+  writeWhole(status: number, lines: string, body: string | Buffer): void {
     const { response } = this;
     const state = response as ServerResponse & HeadState;
     response.statusCode = status;
     state._header = wholeHead(status, lines, connectionLines(state));
     state._contentLength = body.length;
     // As a Latin-1 string, byte for byte, the body joins the head in one buffer; as a Buffer the two would leave by writev.
-    response.end(body, 'latin1');
+    response.end(typeof body === 'string' ? body : body.toString('latin1'), 'latin1');
   }
 
   endConnection(): void {

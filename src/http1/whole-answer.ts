@@ -1,7 +1,13 @@
 /** The head of an answer that is written by hand: of small ones whose body is there. */
 import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import { systemClock } from '../clock.js';
 
+/** Of head and body together; what is larger is put together by itself. */
+const JOINED_BYTES = 20 * 1024;
+
+/** What answers are put together in, as long as the system takes them at once. */
+let joined = Buffer.allocUnsafeSlow(JOINED_BYTES);
 const statusLines: string[] = [];
 let dateText = '';
 let dateSecond = 0;
@@ -18,6 +24,26 @@ export function wholeHead(status: number, lines: string, connectionLines: string
 
 function statusLine(status: number): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`;
+}
+
+/**
+ * Writes head and body in one piece, without a copy of the body as a text on the way.
+ * @param head in Latin-1; so is a body that is a text.
+ */
+export function writeJoined(socket: Socket, head: string, body: string | Buffer): void {
+  if (typeof body === 'string') {
+    socket.write(head + body, 'latin1');
+    return;
+  }
+  const bytes = head.length + body.length;
+  if (bytes > JOINED_BYTES) {
+    socket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]));
+    return;
+  }
+  body.copy(joined, joined.write(head, 0, 'latin1'));
+  socket.write(joined.subarray(0, bytes));
+  // It is sent from there until the client has taken it.
+  if (socket.writableLength > 0) joined = Buffer.allocUnsafeSlow(JOINED_BYTES);
 }
 
 /** `Date` as a line with its CRLF: IMF-fixdate (RFC 9110 section 5.6.7), made once a second. */

@@ -89,7 +89,7 @@ class HealthCall implements Call {
   onConnection(): void {}
   onSent(): void {}
   onInterim(): void {}
-  onText(): void {}
+  onWhole(): void {}
   onData(): void {}
   onPartial(): void {}
   onEnd(): void {}

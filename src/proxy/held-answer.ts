@@ -3,10 +3,11 @@
 /** Larger ones are passed on as they come. */
 export const LARGEST_HELD_BYTES = 16 * 1024;
 
+const EMPTY = Buffer.alloc(0);
+
 export class HeldAnswer {
   private readonly pieces: Buffer[] = [];
   private bytes = 0;
-  private whole = '';
 
   constructor(
     /** Field lines of its head, each with its CRLF. */
@@ -25,23 +26,19 @@ export class HeldAnswer {
     this.bytes += piece.length;
   }
 
-  /** The whole body at once, as Latin-1. */
-  set(text: string): void {
-    this.whole = text;
-  }
-
   /** What has been held back of the body, for an answer that is not held any more. */
   takePieces(): readonly Buffer[] {
     return this.pieces.splice(0);
   }
 
-  /** The body that is there, as Latin-1: byte for byte. */
-  get text(): string {
-    return this.pieces.length === 0 ? this.whole : Buffer.concat(this.pieces).toString('latin1');
+  /** The body that is there. */
+  get body(): Buffer {
+    const [first = EMPTY, second] = this.pieces;
+    return second === undefined ? first : Buffer.concat(this.pieces);
   }
 
   /** The field lines of its head, now that it is whole: a body that came in chunks has a length. */
-  linesFor(text: string): string {
-    return this.isChunked ? `${this.lines}Content-Length: ${text.length}\r\n` : this.lines;
+  get wholeLines(): string {
+    return this.isChunked ? `${this.lines}Content-Length: ${this.bytes}\r\n` : this.lines;
   }
 }

@@ -202,12 +202,9 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     else this.isPatient = framing === Framing.Length;
   }
 
-  onText(body: string): void {
-    if (this.errorAnswer !== undefined) {
-      this.errorAnswer.add(Buffer.from(body, 'latin1'));
-      return;
-    }
-    this.held?.set(body);
+  onWhole(body: Buffer): void {
+    if (this.errorAnswer === undefined) this.held?.add(body);
+    else this.errorAnswer.add(Buffer.from(body));
   }
 
   onData(piece: Buffer): void {
@@ -240,17 +237,16 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     }
     const { held } = this;
     const { answer } = this.request.client;
-    const text = held?.text ?? '';
     if (held !== undefined && this.method !== 'HEAD' && answer.takesWhole) {
       this.finish('answered');
-      answer.writeWhole(this.status, held.linesFor(text), text);
+      answer.writeWhole(this.status, held.wholeLines, held.body);
       return;
     }
     // Before the call counts as over: whatever this throws comes back as `onError`.
-    if (held !== undefined) this.writeHead(held.linesFor(text));
+    if (held !== undefined) this.writeHead(held.wholeLines);
     if (trailerText !== '') this.addTrailers(trailerText);
     this.finish('answered');
-    this.endAnswer(text);
+    this.endAnswer(held?.body);
   }
 
   onError(error: Error): void {
@@ -321,11 +317,11 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     if (passed !== undefined && takesTrailers(this.request.message)) this.response.addTrailers(passed);
   }
 
-  private endAnswer(body: string): void {
+  private endAnswer(body: Buffer | undefined): void {
     this.answerEnded = true;
     // As a Latin-1 string, byte for byte, the body joins the head in one buffer; as a Buffer the two would leave by writev.
-    if (body === '') this.response.end();
-    else this.response.end(body, 'latin1');
+    if (body === undefined || body.length === 0) this.response.end();
+    else this.response.end(body.toString('latin1'), 'latin1');
   }
 
   private get response(): ServerResponse {

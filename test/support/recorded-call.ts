@@ -81,10 +81,10 @@ export class RecordedCall implements Call {
     this.on('head', this);
   }
 
-  onText(body: string): void {
-    this.check('onText', true);
-    if (this.pieces.length > 0) this.breaches.push('text behind data');
-    this.pieces.push(Buffer.from(body, 'latin1'));
+  onWhole(body: Buffer): void {
+    this.check('onWhole', true);
+    if (this.pieces.length > 0) this.breaches.push('a whole body behind data');
+    this.pieces.push(Buffer.from(body));
     this.on('data', this);
   }
 

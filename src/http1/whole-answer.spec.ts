@@ -1,0 +1,82 @@
+/** Answers that leave in one piece, on real sockets. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { dateLine, wholeHead, writeJoined } from './whole-answer.js';
+
+const SMALL = 1_000;
+const HELD = 15_000;
+const LARGE = 50_000;
+
+let server: Server;
+let sockets: Socket[];
+
+beforeEach(async () => {
+  sockets = [];
+  server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+afterEach(() => {
+  for (const socket of sockets) socket.destroy();
+  server.close();
+});
+
+/** Both ends of a connection. */
+async function pair(): Promise<{ near: Socket; far: Socket }> {
+  const far = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const [near] = (await once(server, 'connection')) as [Socket];
+  sockets.push(near, far);
+  return { near, far };
+}
+
+async function read(far: Socket, bytes: number): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of far.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    pieces.push(piece);
+    length += piece.length;
+    if (length >= bytes) break;
+  }
+  return Buffer.concat(pieces);
+}
+
+describe('a whole answer', () => {
+  it('has its status line, its fields, how the connection goes on, and an empty line', () => {
+    expect(wholeHead(418, 'A: b\r\n', 'Connection: close\r\n')).toBe(
+      "HTTP/1.1 418 I'm a Teapot\r\nA: b\r\nConnection: close\r\n\r\n",
+    );
+    expect(wholeHead(299, '', '')).toBe('HTTP/1.1 299 unknown\r\n\r\n');
+    expect(dateLine()).toMatch(/^Date: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\n$/);
+  });
+
+  it.each([
+    ['a text', 't\xe9xt'],
+    ['nothing', Buffer.alloc(0)],
+    ['bytes', Buffer.alloc(SMALL, 0xe9)],
+    ['more bytes than are put together in one place', Buffer.alloc(LARGE, 0xe9)],
+  ])('with %s arrives byte for byte', async (_what, body) => {
+    const { near, far } = await pair();
+    writeJoined(near, 'head \xe9\r\n', body);
+    const expected = Buffer.concat([Buffer.from('head \xe9\r\n', 'latin1'), Buffer.from(body as string, 'latin1')]);
+    expect(await read(far, expected.length)).toEqual(expected);
+  });
+
+  it('that its client does not take is not overwritten by the next one', async () => {
+    const slow = await pair();
+    slow.far.pause();
+    let written = 0;
+    let sum = '';
+    for (let code = 0; slow.near.writableLength === 0; code = (code + 1) % 26) {
+      const letter = String.fromCharCode(97 + code);
+      writeJoined(slow.near, 'head', Buffer.alloc(HELD, letter));
+      sum += letter;
+      written += HELD + 4;
+    }
+    const quick = await pair();
+    writeJoined(quick.near, 'head', Buffer.alloc(HELD, 'X'));
+    expect((await read(quick.far, HELD)).toString().slice(0, 10)).toBe('headXXXXXX');
+    const text = (await read(slow.far, written)).toString();
+    expect(text).toBe([...sum].map((letter) => `head${letter.repeat(HELD)}`).join(''));
+  });
+});
