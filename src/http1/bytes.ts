@@ -1,4 +1,4 @@
-/** The bytes that a head consists of (RFC 9110 section 5.6.2, RFC 9112 section 5). Looking at bytes is several times as fast as at text. */
+/** The bytes that a head consists of (RFC 9110 section 5.6.2, RFC 9112 section 5). */
 
 export const CR = 0x0d;
 export const LF = 0x0a;

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { ClientAnswer, ClientMessage } from './client-answer.js';
-import { wholeHead } from './whole-answer.js';
+import { CLOSE_LINE, keepAliveLines, wholeHead } from './whole-answer.js';
 
 /** What Node's own `writeHead` sets, and goes by. */
 interface HeadState {
@@ -60,10 +60,8 @@ export class NodeAnswer implements ClientAnswer {
 
 function connectionLines(state: ServerResponse & HeadState): string {
   if (state.shouldKeepAlive && state.maxRequestsOnConnectionReached !== true) {
-    const { _keepAliveTimeout: timeoutMs, _maxRequestsPerSocket: most } = state;
-    const hint = timeoutMs > 0 ? `Keep-Alive: timeout=${timeoutMs / 1_000}${most > 0 ? `, max=${most}` : ''}\r\n` : '';
-    return `Connection: keep-alive\r\n${hint}`;
+    return keepAliveLines(state._keepAliveTimeout, state._maxRequestsPerSocket);
   }
   state._last = true;
-  return 'Connection: close\r\n';
+  return CLOSE_LINE;
 }

@@ -7,7 +7,7 @@ import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ClientAnswer } from './client-answer.js';
 import { parsePlainRequest, type PlainRequest } from './plain-request.js';
-import { wholeHead, writeJoined } from './whole-answer.js';
+import { CLOSE_LINE, wholeHead, writeJoined } from './whole-answer.js';
 
 /** Whoever serves the requests of a listener. */
 export interface PlainRequestServer {
@@ -145,7 +145,7 @@ export class PlainConnection implements ClientAnswer {
     const { socket } = this;
     // The client has gone, or closed its side: the end of the connection ends the request.
     if (!socket.writable) return;
-    const connectionLines = this.isLast ? 'Connection: close\r\n' : this.server.keepAliveLines;
+    const connectionLines = this.isLast ? CLOSE_LINE : this.server.keepAliveLines;
     this.status = status;
     writeJoined(socket, wholeHead(status, lines, connectionLines), body);
     if (socket.writableLength > 0) socket.write('', 'latin1', (error) => this.sent(status, error));

@@ -5,6 +5,7 @@
 import type { Server } from 'node:http';
 import { Socket, type OnReadOpts, type Server as NetServer, type SocketConstructorOpts } from 'node:net';
 import { plainConnectionOf, PlainConnection, type PlainRequestServer } from './plain-connection.js';
+import { keepAliveLines } from './whole-answer.js';
 
 const READ_BYTES = 64 * 1024;
 
@@ -48,8 +49,7 @@ export function readPlainRequests(server: Server, { keepAliveTimeoutMs, serve }:
       const most = owner.mostRequests;
       if (most !== linesFor) {
         linesFor = most;
-        const max = most > 0 ? `, max=${most}` : '';
-        lines = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveTimeoutMs / 1_000}${max}\r\n`;
+        lines = keepAliveLines(keepAliveTimeoutMs, most);
       }
       return lines;
     },

@@ -27,6 +27,17 @@ function statusLine(status: number): string {
 }
 
 /**
+ * How a connection goes on behind an answer, as lines with their CRLF (RFC 9112 section 9).
+ * @param timeoutMs how long it may idle; 0: nothing is said of it. @param most requests that it may have; 0: any number.
+ */
+export function keepAliveLines(timeoutMs: number, most: number): string {
+  const hint = timeoutMs > 0 ? `Keep-Alive: timeout=${timeoutMs / 1_000}${most > 0 ? `, max=${most}` : ''}\r\n` : '';
+  return `Connection: keep-alive\r\n${hint}`;
+}
+
+export const CLOSE_LINE = 'Connection: close\r\n';
+
+/**
  * Writes head and body in one piece, without a copy of the body as a text on the way.
  * @param head in Latin-1; so is a body that is a text.
  */

@@ -4,11 +4,11 @@
  */
 import type { LifeCycleDates, Operation } from '../config/schema.js';
 import { FixedProblem, type Problem } from '../errors.js';
+import { linesOf } from '../http1/fields.js';
 
 const SUNSET = new FixedProblem('operation_sunset', {
   detail: 'This version or operation of the API has been retired.',
 });
-import { linesOf } from '../http1/fields.js';
 
 /** What is worked out once for an operation that will end. */
 export interface Ending {
