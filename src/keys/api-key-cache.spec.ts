@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { keyRecord } from '../../test/support/key-records.js';
 import type { GatewayFile } from '../config/schema.js';
 import { Problem } from '../errors.js';
 import { METRICS } from '../metrics.js';
-import { NO_LIMIT_CHANGES } from '../quotas/effective-limits.js';
 import type { ApiKeyLookup, ApiKeyRecord, Invalidation, InvalidationBus } from './api-key.js';
 import { ApiKeyCache, FRESH_WITHOUT_BUS_MS, LONGEST_STALE_MS } from './api-key-cache.js';
 import { KnownKeyFactory, type KnownKey } from './known-key.js';
@@ -12,25 +12,8 @@ const PLANS = {
   starter: { key: { minute: 60 }, account: {}, onRedisLoss: 'local', charge: 'all' },
 } as const satisfies GatewayFile['plans'];
 
-function record(hash: string, changes: Partial<ApiKeyRecord> = {}): ApiKeyRecord {
-  return {
-    hash,
-    keyId: `key_${hash}`,
-    accountId: 'acc_1',
-    keyStatus: 'active',
-    environment: 'live',
-    scopes: ['customers:read'],
-    expiresAt: null,
-    rotatedOut: false,
-    allowedIps: [],
-    accountStatus: 'active',
-    plan: 'starter',
-    timeZone: 'UTC',
-    billingDay: 1,
-    limitChanges: NO_LIMIT_CHANGES,
-    ...changes,
-  };
-}
+const record = (hash: string, changes: Partial<ApiKeyRecord> = {}): ApiKeyRecord =>
+  keyRecord({ hash, keyId: `key_${hash}`, ...changes });
 
 /** A database that answers when the test lets it. */
 class Database implements ApiKeyLookup {

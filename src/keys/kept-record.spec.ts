@@ -1,25 +1,11 @@
 /** Records in memory say what the database said, and what many of them have in common is there once. */
 import { describe, expect, it } from '@jest/globals';
+import { keyRecord } from '../../test/support/key-records.js';
 import { NO_LIMIT_CHANGES } from '../quotas/effective-limits.js';
 import type { ApiKeyRecord } from './api-key.js';
 import { RecordKeeper, type KeptRecord } from './kept-record.js';
 
-const FIELDS = {
-  hash: 'a',
-  keyId: 'key_1',
-  accountId: 'acc_1',
-  keyStatus: 'active',
-  environment: 'live',
-  scopes: ['customers:read'],
-  expiresAt: null,
-  rotatedOut: false,
-  allowedIps: [],
-  accountStatus: 'active',
-  plan: 'starter',
-  timeZone: 'UTC',
-  billingDay: 1,
-  limitChanges: NO_LIMIT_CHANGES,
-} as const satisfies ApiKeyRecord;
+const FIELDS = keyRecord();
 
 const OTHERS: readonly Partial<ApiKeyRecord>[] = [
   { hash: 'b' },
