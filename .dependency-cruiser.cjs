@@ -7,7 +7,8 @@ const TOP =
   '^src/((main|program|program-end|start|start-error|open-domain|gateway-role|roles|reload|readiness|listen|idle-memory|helper-threads|demo|shutdown)\\.ts$|cli/|workers/)';
 const PLANE = '^src/(gateway|reference|admin|mcp|webhooks)/';
 const DOMAIN = '^src/(keys|quotas|proxy|events|config)/';
-const GROUND = '^src/((database|redis|http1)/|(errors|problem-text|metrics|clock|log|rfc3339|signals|version)\\.ts$)';
+const GROUND =
+  '^src/((database|redis|http1)/|(errors|problem-text|metrics|clock|pace|log|rfc3339|signals|version)\\.ts$)';
 const CUSTOMERS = '^src/customers/';
 const SPEC = '\\.spec\\.ts$';
 

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
+import { Pace } from '../pace.js';
 import type { FlushRounds } from './flush-rounds.js';
 import type { MonthLedger } from './month-ledger.js';
 import { MonthNotices, type MonthNotice } from './month-notices.js';
@@ -15,6 +16,14 @@ import { ROUND, type CounterRow, type UsageBatch, type UsageTable } from './usag
 
 /** A batch ends with the account that fills it. Bounds how long the event loop is busy with putting it together: a few milliseconds. */
 const FULL_BATCH_ROWS = 2_000;
+/** A batch with less would cost more for its transaction than for its rows. */
+const SMALL_BATCH_ROWS = 128;
+/** Into so many batches, at most of the size above, a flush by the clock is divided: each takes the core for a millisecond or two. */
+const STEPS = 16;
+/** Over so much of the interval they are spread; flushes begin that much sooner, so that no change waits longer than the interval. */
+const SPREAD = 0.2;
+/** Cells that are looked at in one stretch for being idle. */
+const CELLS_AT_ONCE = 2_000;
 
 interface PendingBatch extends UsageBatch {
   /** When the first of it was counted, ms. */
@@ -38,6 +47,7 @@ export class UsageFlush {
   private rounds = 0;
   private batches = 0;
   private flushing: Promise<void> | undefined;
+  private pace = new Pace(0);
   private timer: NodeJS.Timeout | undefined;
   private othersAreGone: boolean;
   private readonly notices: MonthNotices;
@@ -56,10 +66,10 @@ export class UsageFlush {
     METRICS.usageFlushLag.collect = () => METRICS.usageFlushLag.series().set(this.lagSeconds());
   }
 
-  /** Flushes at once, and every `intervalMs` from now on. */
+  /** Flushes at once, and from now on so that no change waits longer than `intervalMs`; in steps, between which requests have the core. */
   start(intervalMs: number): void {
-    const flush = (): void => void this.flush().catch(() => undefined);
-    this.timer = setInterval(flush, intervalMs);
+    const flush = (): void => void this.begin(intervalMs * SPREAD).catch(() => undefined);
+    this.timer = setInterval(flush, intervalMs * (1 - SPREAD));
     this.timer.unref();
     flush();
   }
@@ -67,33 +77,45 @@ export class UsageFlush {
   /** Stops flushing, and writes what is left. Rejects when that fails. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
+    this.pace.hurry();
     await this.flushing?.catch(() => undefined);
     await this.flush();
     if (this.options.isShared) await this.table.end(this.node, this.clock.now());
   }
 
-  /** Writes what has changed until now. One at a time; rejects when the database did not take it, and it is kept for the next. */
+  /**
+   * Writes what has changed until now, without pauses. One at a time; rejects when the database did not take it, and it is kept for
+   * the next.
+   */
   flush(): Promise<void> {
-    this.flushing ??= this.write().finally(() => (this.flushing = undefined));
+    this.pace.hurry();
+    return this.begin(0);
+  }
+
+  private begin(spanMs: number): Promise<void> {
+    this.flushing ??= this.write((this.pace = new Pace(spanMs)), spanMs > 0).finally(() => (this.flushing = undefined));
     return this.flushing;
   }
 
-  private async write(): Promise<void> {
+  private async write(pace: Pace, inSteps: boolean): Promise<void> {
     const { rounds } = this.options;
     const round = rounds?.begin() ?? 0;
     try {
       await this.endOthers();
       if (this.batch !== undefined) await this.send(this.batch);
-      this.recorder.dropIdle();
+      while (this.recorder.dropIdle(CELLS_AT_ONCE)) await nextTurn();
       this.rounds += 1;
       this.batches = 0;
       const accounts = new Set([...this.ledger.accounts(), ...this.recorder.accounts()]);
+      const total = accounts.size;
+      const perStep = inSteps ? Math.ceil(total / STEPS) : Infinity;
       for (const account of accounts) {
         accounts.delete(account);
-        await this.send((this.batch = this.take(account, accounts)));
+        await this.send((this.batch = this.take(account, accounts, perStep)));
+        if (accounts.size > 0) await pace.reach(1 - accounts.size / total);
       }
       // Says that this process lives, for whoever looks after those that do not. Every other batch says so as well.
-      if (this.options.isShared && this.batches === 0) await this.send((this.batch = this.take('', new Set())));
+      if (this.options.isShared && this.batches === 0) await this.send((this.batch = this.take('', new Set(), 0)));
       rounds?.end(round);
       METRICS.usageFlushes.series('written').inc();
     } catch (error) {
@@ -115,16 +137,19 @@ export class UsageFlush {
     this.rowsWritten.inc(rowsOf(batch));
   }
 
-  /** The changes of an account, and of more until the batch is full; those are taken off the list. */
-  private take(first: string, more: Set<string>): PendingBatch {
+  /** The changes of an account, and of more until there are so many or the batch is full; those are taken off the list. */
+  private take(first: string, more: Set<string>, most: number): PendingBatch {
     const oldestMs = oldest(this.ledger.oldestMs, this.recorder.oldestMs);
     const usage: UsageChange[] = [];
     const counters: CounterRow[] = [];
     const notices: MonthNotice[] = [];
     this.recorder.take(first, usage);
     this.ledger.take(first, counters, notices);
+    let taken = 1;
     for (const account of more) {
-      if (usage.length + counters.length >= FULL_BATCH_ROWS) break;
+      const rows = usage.length + counters.length;
+      if (rows >= FULL_BATCH_ROWS || (taken >= most && rows >= SMALL_BATCH_ROWS)) break;
+      taken += 1;
       more.delete(account);
       this.recorder.take(account, usage);
       this.ledger.take(account, counters, notices);
@@ -144,6 +169,11 @@ export class UsageFlush {
     const oldestMs = oldest(this.batch?.oldestMs ?? 0, this.ledger.oldestMs, this.recorder.oldestMs);
     return oldestMs === 0 ? 0 : Math.max(0, (this.clock.now() - oldestMs) / 1_000);
   }
+}
+
+/** Lets the event loop do what waits. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** The earliest of instants; 0 is none. */

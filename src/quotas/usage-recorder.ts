@@ -35,7 +35,7 @@ export interface UsageChange {
 export class UsageRecorder {
   private readonly listed = new Map<string, UsageCell[]>();
   /** Cells that were written and may be idle since; they are dropped by the next `dropIdle`. */
-  private written: UsageCell[] = [];
+  private readonly written: UsageCell[] = [];
   /** Since when the oldest change waits, ms; 0: none does. */
   oldestMs = 0;
 
@@ -117,10 +117,20 @@ export class UsageRecorder {
     }
   }
 
-  /** Lets go of cells that nothing has happened to since they were written, so that memory follows what is in use. */
-  dropIdle(): void {
-    for (const cell of this.written) if (!cell.isListed && cell.inFlight === 0) cell.drop();
-    this.written = [];
+  /**
+   * Lets go of cells that nothing has happened to since they were written, so that memory follows what is in use.
+   * @param most are looked at; all of them unless said.
+   * @returns whether more are left to be looked at.
+   */
+  dropIdle(most = Infinity): boolean {
+    const { written } = this;
+    const start = Math.max(0, written.length - most);
+    for (let at = start; at < written.length; at++) {
+      const cell = written[at]!;
+      if (!cell.isListed && cell.inFlight === 0) cell.drop();
+    }
+    written.length = start;
+    return start > 0;
   }
 
   private cellOf(subject: QuotaSubject, operation: Operation, month: number, nowMs: number): UsageCell {

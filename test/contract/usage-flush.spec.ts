@@ -20,7 +20,10 @@ class UnreliableTable extends UsageTable {
   failBefore = 0;
   failAfter = 0;
 
+  readonly writtenAtMs: number[] = [];
+
   override async write(...args: Parameters<UsageTable['write']>): Promise<void> {
+    this.writtenAtMs.push(performance.now());
     if (this.failBefore-- > 0) throw new Error('not sent');
     await super.write(...args);
     if (this.failAfter-- > 0) throw new Error('answer lost');
@@ -125,6 +128,27 @@ describe.each(DATABASE_KINDS)('the usage table on %s', (kind) => {
     await node.flush.flush();
     expect(await usage()).toEqual({ success: [7, 7] });
     expect(await counted()).toBe(7);
+  });
+
+  it('is written in steps by the clock, so that requests have the core between them', async () => {
+    for (let index = 0; index < 400; index++) await node.serve(1, subjectWith({}, { accountId: `acc_${index}` }));
+    node.flush.start(1_500);
+    while ((await counted()) < 400) await new Promise((resolve) => setTimeout(resolve, 20));
+    const { writtenAtMs } = node.table;
+    expect(writtenAtMs.length).toBeGreaterThan(4);
+    expect(writtenAtMs.at(-1)! - writtenAtMs[0]!).toBeGreaterThan(150);
+    await node.flush.stop();
+    expect(await usage()).toEqual({ success: [400, 400] });
+  });
+
+  it('does not pause when the process ends', async () => {
+    for (let index = 0; index < 400; index++) await node.serve(1, subjectWith({}, { accountId: `acc_${index}` }));
+    node.flush.start(600_000);
+    const startMs = performance.now();
+    await node.flush.stop();
+    expect(performance.now() - startMs).toBeLessThan(20_000);
+    expect(await usage()).toEqual({ success: [400, 400] });
+    expect(await counted()).toBe(400);
   });
 
   it('writes usage and counts together or not at all', async () => {
