@@ -2,7 +2,7 @@
  * Starts the servers of a benchmark, each pinned to one core, and stops every one of them by its id: at the end, on a
  * failure and on Ctrl-C. Also keeps the temporary folder that they all write to.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -67,6 +67,16 @@ export function pin(program, cores) {
   for (const pid of processTree(program.pid)) {
     execFileSync('taskset', ['-a', '-p', '-c', cores, String(pid)], { stdio: 'ignore' });
   }
+}
+
+/**
+ * Lets a running program, with all its processes and threads, go before all that has an ordinary priority on its core.
+ * @returns {boolean} false where only root may
+ */
+export function goFirst(program) {
+  return processTree(program.pid).every(
+    (pid) => spawnSync('chrt', ['--all-tasks', '--fifo', '--pid', '1', String(pid)], { stdio: 'ignore' }).status === 0,
+  );
 }
 
 /** Resolves when `test()` gives a value other than undefined and false; rejects when the program ends or 15 s pass. */

@@ -5,12 +5,13 @@ import { BODY } from '../backend.mjs';
 import { LOAD_CORE, startProgram, stopProgram, truncateLog } from '../processes.mjs';
 
 const PROGRAM = path.join(import.meta.dirname, 'open-loop.mjs');
-const WARM_UP_SECONDS = 1;
+/** The load, too, is compiled while it runs, and stops for that: by then next to nothing is left of it. */
+const WARM_UP_SECONDS = 4;
 const CONNECTIONS = 64;
 
 /**
  * @param {{ url: string, path: string, secretsFile: string, limits: boolean }} target `limits`: answers must have RateLimit fields
- * @param {{ rate: number, seconds: number }} load requests a second
+ * @param {{ rate: number, seconds: number }} load `rate`: requests a second
  * @returns {Promise<{ requests: number, told: number, waited: number, latency: object, lateness: object }>} quantiles in ms; `requests` with,
  *   `told` without those of the warm-up; `waited`: found every connection busy at their instant, which counts as their latency
  */
@@ -29,8 +30,17 @@ export async function runFixedRate({ url, path: requestPath, secretsFile, limits
   const program = startProgram({
     name: 'open-loop',
     command: 'chrt',
-    // A new space this large is swept seldom: a pause of the load would look like one of the gateway.
-    args: ['--idle', '0', process.execPath, '--max-semi-space-size=128', PROGRAM, JSON.stringify(settings)],
+    // A pause of the load would look like one of the gateway: a new space this large is swept seldom, and V8's threads, which would
+    // take turns of milliseconds with it on its core, leave their work to it.
+    args: [
+      '--idle',
+      '0',
+      process.execPath,
+      '--single-threaded',
+      '--max-semi-space-size=128',
+      PROGRAM,
+      JSON.stringify(settings),
+    ],
     core: LOAD_CORE,
   });
   const timer = setTimeout(() => void stopProgram(program), (seconds + WARM_UP_SECONDS + 30) * 1_000);
