@@ -10,16 +10,32 @@
 /** Functions that every script here begins with. */
 export const WINDOW_LUA = `
 local BUCKETS = 61
+local call, format, tonumber = redis.call, string.format, tonumber
+
+-- A whole number as text. Redis would write each number with '%.17g', which takes several times as long.
+local function text(number) return format('%d', number) end
+
+local slots = {}
+local function slot(bucket)
+  local name = slots[bucket]
+  if not name then
+    name = text(bucket % BUCKETS)
+    slots[bucket] = name
+  end
+  return name
+end
 
 -- Reads a counter and slides its ring to bucket 'now'. Returns nil when there is no such counter.
--- w: {key, last, sum, oldest, period, used, count of the current bucket}
+-- w: {key, last, sum, oldest, period, used, count of the current bucket, what was read as it stands, where nothing had to slide: texts of
+-- last, sum, oldest, period, used}
 local function load(key, now)
-  local f = redis.call('HMGET', key, 'l', 's', 'o', 'p', 'u', now % BUCKETS)
+  local f = call('HMGET', key, 'l', 's', 'o', 'p', 'u', slot(now))
   if not f[1] then return nil end
   local last, sum, oldest = tonumber(f[1]), tonumber(f[2]), tonumber(f[3])
-  local w = {key, now, sum, oldest, tonumber(f[4]), tonumber(f[5]), 0}
+  local w = {key, now, sum, oldest, tonumber(f[4]), tonumber(f[5]), 0, false}
   if last == now then
     w[7] = tonumber(f[6]) or 0
+    if sum > 0 then w[8] = f end
     return w
   end
   if now < last and last - now < BUCKETS then
@@ -70,11 +86,15 @@ local function load(key, now)
   return w
 end
 
--- Adds to a counter in its current bucket and writes it back.
+-- Adds to a counter in its current bucket and writes back what has changed.
 local function add(w, amount)
   if w[3] == 0 then w[4] = w[2] end
   w[3], w[6], w[7] = w[3] + amount, w[6] + amount, w[7] + amount
-  redis.call('HSET', w[1], 'l', w[2], 's', w[3], 'o', w[4], 'p', w[5], 'u', w[6], w[2] % BUCKETS, w[7])
+  if w[8] then
+    call('HSET', w[1], 's', text(w[3]), 'u', text(w[6]), slot(w[2]), text(w[7]))
+  else
+    call('HSET', w[1], 'l', w[2], 's', w[3], 'o', w[4], 'p', w[5], 'u', w[6], slot(w[2]), w[7])
+  end
 end
 
 -- The bucket second from which 'need' more has left the ring; the window's length from now when that never is enough.
@@ -108,21 +128,19 @@ export const DECIDE_ANSWERS = 9;
  * with `UNDO_LUA`.
  */
 export const DECIDE_LUA = `${WINDOW_LUA}
-local GROUPS = '(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)\\n'
+local GROUPS, LIMITS = '(%S+) (%S+) ([^\\n]+)\\n', '(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)'
 local time = redis.call('TIME')
 local now = tonumber(time[1])
 local nowMs = now * 1000 + math.floor(tonumber(time[2]) / 1000)
-local out = {string.format('%d', nowMs)}
+local out = {format('%d', nowMs)}
 if nowMs > tonumber(ARGV[1]) then return out[1] end
 local marker, counted = {ARGV[2], now}, false
 
 local function decide(a, k, cost, wanted, amin, kmin, amon, kmon, period, expireAt)
   if not a or not k then return '-1 0 0 0 0 0 0 0 0', 0 end
-  cost, wanted, period = tonumber(cost), tonumber(wanted), tonumber(period)
-  amin, kmin, amon, kmon = tonumber(amin), tonumber(kmin), tonumber(amon), tonumber(kmon)
   local rolled = a[5] < period or k[5] < period
-  if a[5] < period then a[5], a[6] = period, 0 end
-  if k[5] < period then k[5], k[6] = period, 0 end
+  if a[5] < period then a[5], a[6], a[8] = period, 0, false end
+  if k[5] < period then k[5], k[6], k[8] = period, 0, false end
   local admitted = wanted
   if cost > 0 then
     if amin >= 0 then admitted = math.min(admitted, math.floor((amin - a[3]) / cost)) end
@@ -141,18 +159,31 @@ local function decide(a, k, cost, wanted, amin, kmin, amon, kmon, period, expire
       redis.call('PEXPIREAT', k[1], expireAt)
     end
   end
+  local af, kf = a[8], k[8]
+  if admitted == wanted and af and kf then
+    -- Nearly always: what was read is what is told.
+    local sums, used = af[2] .. ' ' .. kf[2], af[5] .. ' ' .. kf[5]
+    return text(admitted) .. ' ' .. sums .. ' ' .. used .. ' ' .. af[3] .. ' ' .. kf[3] .. ' 0 0', admitted
+  end
   local afreed, kfreed = 0, 0
   if admitted < wanted then
     if amin >= 0 and a[3] + cost > amin then afreed = freed(a, a[3] + cost - amin) end
     if kmin >= 0 and k[3] + cost > kmin then kfreed = freed(k, k[3] + cost - kmin) end
   end
-  return string.format('%d %d %d %d %d %d %d %d %d', admitted, asum, ksum, aused, kused, a[4], k[4], afreed, kfreed), admitted
+  return format('%d %d %d %d %d %d %d %d %d', admitted, asum, ksum, aused, kused, a[4], k[4], afreed, kfreed), admitted
 end
 
-local g = 1
-for cost, wanted, amin, kmin, amon, kmon, period, expireAt in string.gmatch(ARGV[4], GROUPS) do
+local g, limits, amin, kmin, amon, kmon, period, expireAt = 1, nil, nil, nil, nil, nil, nil, nil
+for cost, wanted, line in string.gmatch(ARGV[4], GROUPS) do
+  -- Most groups have the limits of one plan.
+  if line ~= limits then
+    limits = line
+    amin, kmin, amon, kmon, period, expireAt = string.match(line, LIMITS)
+    amin, kmin, amon, kmon, period = tonumber(amin), tonumber(kmin), tonumber(amon), tonumber(kmon), tonumber(period)
+  end
   local a, k = load(KEYS[g * 2 - 1], now), load(KEYS[g * 2], now)
-  out[g + 1], marker[g + 2] = decide(a, k, cost, wanted, amin, kmin, amon, kmon, period, expireAt)
+  out[g + 1], marker[g + 2] =
+    decide(a, k, tonumber(cost), tonumber(wanted), amin, kmin, amon, kmon, period, expireAt)
   g = g + 1
 end
 if counted then
