@@ -5,6 +5,7 @@
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { DatabaseHandle } from '../database/connect.js';
 import { jsonRows, type JsonColumn } from '../database/json-rows.js';
+import { packedRows } from '../database/packed-rows.js';
 import type { Tables } from '../database/schema.js';
 import { IN_FLIGHT, OUTCOME_NAMES, UNRECORDED } from './usage-cell.js';
 import type { UsageChange } from './usage-recorder.js';
@@ -145,7 +146,7 @@ export class UsageTable {
     await sql`
       insert into quota_counter (account_id, api_key_id, period, used, observed_at, updated_at)
       select account_id, api_key_id, period, used, observed_at, cast(${nowMs} as bigint)
-      from ${jsonRows(this.kind, COUNTER_COLUMNS, values, 'seen')} where true
+      from ${this.rowsOf(COUNTER_COLUMNS, values, 'seen')} where true
       ${this.kind === 'sqlite' ? sql`` : sql`order by account_id, api_key_id, period`}
       on conflict (account_id, api_key_id, period) do update set
         used = ${this.isShared ? LATEST_USED : sql`excluded.used`},
@@ -181,12 +182,20 @@ export class UsageTable {
    * processes, or those would wait for each other; SQLite is spared both.
    */
   private changes(rows: readonly UsageChange[]): RawBuilder<unknown> {
-    const changed = jsonRows(this.kind, USAGE_COLUMNS, rows.map(valuesOf), 'changed');
+    const changed = this.rowsOf(USAGE_COLUMNS, rows.map(valuesOf), 'changed');
     if (this.kind === 'sqlite') return changed;
     const columns = sql.join(KEY_COLUMNS.map(({ name }) => sql.ref(name)));
     return sql`(
       select ${columns}, sum(requests) as requests, sum(cost) as cost from ${changed} group by ${columns} order by ${columns}
     ) as summed`;
+  }
+
+  private rowsOf(
+    columns: readonly JsonColumn[],
+    rows: readonly (readonly (string | number)[])[],
+    alias: string,
+  ): RawBuilder<unknown> {
+    return this.kind === 'sqlite' ? packedRows(columns, rows, alias) : jsonRows(this.kind, columns, rows, alias);
   }
 
   private async addInFlight(trx: Transaction<Tables>, node: string, rows: readonly UsageChange[]): Promise<void> {
