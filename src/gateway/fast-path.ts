@@ -23,6 +23,7 @@ import type { Exchange, GatewayReply, GatewayRequest } from './exchange.js';
 import { framingProblem } from './framing.js';
 import { GatewayController } from './gateway.controller.js';
 import { isClosing } from './last-answer.js';
+import { inTurn } from './queued-answers.js';
 import { LONGEST_URL } from './request-hooks.js';
 import type { Routes } from './routes.js';
 
@@ -67,8 +68,10 @@ export class FastPath implements PlainRequestHandler {
       const plain = plainConnectionOf(message.socket);
       if (plain?.adopt(message, response) === true) return;
       if (plain?.countNodes(response) === false) return;
-      if (this.take(message, response)) return;
-      for (const other of others) other.call(server, message, response);
+      inTurn(message, response, () => {
+        if (this.take(message, response)) return;
+        for (const other of others) other.call(server, message, response);
+      });
     });
   }
 

@@ -1,24 +1,79 @@
 /**
- * Answers that wait for their turn behind others on a connection. Node ends them with it, unless a `CONNECT` has come behind them:
- * then it has let go of the connection, and they would never come to their end.
+ * Requests that have come while another of their connection is under way (pipelining): which of them may be served beside it, and the
+ * end of those whose turn never comes. The answers leave in the order of the requests by Node's doing.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-const queued = new WeakMap<Socket, Set<ServerResponse>>();
+/** RFC 9110 section 9.2.1. */
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
-/** Notes the answer to a request that has come while another of its connection is under way. */
-export function noteQueued({ socket, httpVersionMajor }: IncomingMessage, response: ServerResponse): void {
-  if (response.socket !== null || httpVersionMajor !== 1) return;
-  let answers = queued.get(socket);
-  if (answers === undefined) queued.set(socket, (answers = new Set()));
-  const noted = answers.add(response);
-  response.once('close', () => noted.delete(response));
+/** Of one connection, without the request whose answer is under way. */
+class Queue {
+  readonly answers = new Set<ServerResponse>();
+  private unsafe = 0;
+
+  get isSafe(): boolean {
+    return this.unsafe === 0;
+  }
+
+  add(response: ServerResponse): void {
+    if (this.answers.has(response)) return;
+    this.answers.add(response);
+    const step = isSafe(response) ? 0 : 1;
+    this.unsafe += step;
+    response.once('close', () => {
+      this.answers.delete(response);
+      this.unsafe -= step;
+    });
+  }
 }
 
-/** Ends those of a connection that Node has let go of, when it closes. */
+const queues = new WeakMap<Socket, Queue>();
+
+/** Node's own note of the answer that a connection sends. */
+type ServerSocket = Socket & { _httpMessage?: ServerResponse | null };
+
+/** Notes the answer to a request that has come while another of its connection is under way. */
+export function noteQueued(message: IncomingMessage, response: ServerResponse): void {
+  if (isQueued(message, response)) queueOf(message.socket).add(response);
+}
+
+/**
+ * Serves a request now, or when the answers before it are done: only such with safe methods may be served side by side (RFC 9112 section
+ * 9.3.2), because what one of the others changes must be there for those behind it. One that waits reads no body, and is forgotten with
+ * its connection.
+ */
+export function inTurn(message: IncomingMessage, response: ServerResponse, serve: () => void): void {
+  if (!isQueued(message, response)) {
+    serve();
+    return;
+  }
+  const queue = queueOf(message.socket);
+  const underWay = (message.socket as ServerSocket)._httpMessage;
+  const mayPass = isSafe(response) && queue.isSafe && (underWay === null || underWay === undefined || isSafe(underWay));
+  queue.add(response);
+  if (mayPass) serve();
+  else response.once('socket', serve);
+}
+
+/** Ends those of a connection that Node has let go of, when it closes: a `CONNECT` came behind them. */
 export function endQueuedWith(socket: Socket): void {
   socket.once('close', () => {
-    for (const response of queued.get(socket) ?? []) response.destroy();
+    for (const response of queues.get(socket)?.answers ?? []) response.destroy();
   });
+}
+
+function isQueued({ httpVersionMajor }: IncomingMessage, response: ServerResponse): boolean {
+  return response.socket === null && httpVersionMajor === 1;
+}
+
+function queueOf(socket: Socket): Queue {
+  let queue = queues.get(socket);
+  if (queue === undefined) queues.set(socket, (queue = new Queue()));
+  return queue;
+}
+
+function isSafe({ req }: ServerResponse): boolean {
+  return SAFE.has(req.method ?? '');
 }
