@@ -58,6 +58,8 @@ export class UsageCell {
   inFlight = 0;
   /** Whether it waits to be written. */
   isListed = false;
+  /** 1 when it has been written, and one more for each flush that has found it idle since; 0: no flush looks at it. */
+  rest = 0;
   private succeeded = 0;
   private succeededCost = 0;
   private begun = 0;

@@ -183,19 +183,43 @@ describe('the usage recorder', () => {
     expect(taken().map(({ operation: id }) => id)).toEqual(['list', 'new']);
   });
 
+  /** What two flushes do to cells that nothing happens to between them. */
+  const rest = (): void => {
+    recorder.dropIdle();
+    recorder.dropIdle();
+  };
+
   it('lets go of what is idle and keeps what is in flight', () => {
     const first = begin({}, LIST);
     const running = begin({}, READ);
     const last = begin({}, operation(3, 'last'));
     for (const request of [first, last]) recorder.end(request, SUCCESS);
     taken();
-    recorder.dropIdle();
+    rest();
     expect(subject.usage).toBe(running.usage);
     expect(subject.usage?.next).toBeUndefined();
     recorder.end(running, SUCCESS);
     expect(totals()).toEqual({ success: [1, 1], in_flight: [-1, -1] });
-    recorder.dropIdle();
+    rest();
     expect(subject.usage).toBeUndefined();
+  });
+
+  it('keeps a cell that one flush finds idle and not the next, and looks at cells in parts', () => {
+    const one = begin({}, LIST);
+    const other = begin({}, READ);
+    for (const request of [one, other]) recorder.end(request, SUCCESS);
+    for (let round = 0; round < 3; round++) {
+      taken();
+      const looks = [recorder.dropIdle(1)];
+      while (looks.at(-1)) looks.push(recorder.dropIdle(1));
+      // The other one is dropped when it is looked at for the second time.
+      expect(looks).toEqual(round < 2 ? [true, false] : [false]);
+      const again = begin({}, LIST);
+      recorder.end(again, SUCCESS);
+      expect(again.usage).toBe(one.usage);
+    }
+    expect(subject.usage).toBe(one.usage);
+    expect(subject.usage?.next).toBeUndefined();
   });
 
   it('counts on in the same place while a key stays in use', () => {

@@ -19,6 +19,9 @@ import {
   type CountedRequest,
 } from './usage-cell.js';
 
+/** So many flushes find a cell idle before it goes. */
+const RESTS = 2;
+
 /** A change to one row of the usage table. */
 export interface UsageChange {
   readonly accountId: string;
@@ -34,8 +37,9 @@ export interface UsageChange {
 
 export class UsageRecorder {
   private readonly listed = new Map<string, UsageCell[]>();
-  /** Cells that were written and may be idle since; they are dropped by the next `dropIdle`. */
-  private readonly written: UsageCell[] = [];
+  /** Cells that have been written, each once, and those of them that `dropIdle` has looked at in this round and kept. */
+  private written: UsageCell[] = [];
+  private kept: UsageCell[] = [];
   /** Since when the oldest change waits, ms; 0: none does. */
   oldestMs = 0;
 
@@ -112,25 +116,37 @@ export class UsageRecorder {
     if (this.listed.size === 0) this.oldestMs = 0;
     for (const cell of cells) {
       cell.isListed = false;
-      this.written.push(cell);
+      if (cell.rest === 0) this.written.push(cell);
+      cell.rest = 1;
       drain(cell, into);
     }
   }
 
   /**
-   * Lets go of cells that nothing has happened to since they were written, so that memory follows what is in use.
+   * Lets go of cells that nothing has happened to for two rounds, so that memory follows what is in use. Not after one: of very many keys
+   * in use each comes by less often than a flush, and would have a new cell every time, which is moved to the old objects and left there.
    * @param most are looked at; all of them unless said.
-   * @returns whether more are left to be looked at.
+   * @returns whether more are left to be looked at in this round.
    */
   dropIdle(most = Infinity): boolean {
-    const { written } = this;
+    const { written, kept } = this;
     const start = Math.max(0, written.length - most);
     for (let at = start; at < written.length; at++) {
       const cell = written[at]!;
-      if (!cell.isListed && cell.inFlight === 0) cell.drop();
+      if (cell.isListed || cell.inFlight !== 0) cell.rest = 1;
+      else cell.rest += 1;
+      if (cell.rest <= RESTS) {
+        kept.push(cell);
+      } else {
+        cell.rest = 0;
+        cell.drop();
+      }
     }
     written.length = start;
-    return start > 0;
+    if (start > 0) return true;
+    this.written = kept;
+    this.kept = [];
+    return false;
   }
 
   private cellOf(subject: QuotaSubject, operation: Operation, month: number, nowMs: number): UsageCell {
