@@ -15,25 +15,37 @@ import type { CounterRow } from './usage-table.js';
 /** Month counts of this process's own counters, the last ones of a month that has ended among them; empty where there are none. */
 export type ExactCounts = (subject: QuotaSubject) => readonly ExactCount[];
 
-/** What waits of one account. */
+/** What waits of one account. One is made for every account between two flushes: most have a subject or few, of one month. */
 class WaitingAccount {
-  /** Each once, and beside it the month that its counts were noted in. */
-  readonly subjects: QuotaSubject[] = [];
-  readonly periods: MonthPeriod[] = [];
+  /** Each once. */
+  readonly subjects: QuotaSubject[];
   /** Last counts of months that ended before they were written. */
-  readonly ended: CounterRow[] = [];
+  ended: CounterRow[] | undefined = undefined;
+  /** The months of subjects whose counts were noted in another one than those of the rest. */
+  private others: Map<QuotaSubject, MonthPeriod> | undefined = undefined;
+
+  constructor(
+    subject: QuotaSubject,
+    private readonly period: MonthPeriod,
+  ) {
+    this.subjects = [subject];
+  }
 
   note(subject: QuotaSubject, period: MonthPeriod): void {
     // One that waits already does so with the month before.
-    const at = subject.dirtyMonth === 0 ? -1 : this.subjects.indexOf(subject);
-    if (at === -1) {
-      this.subjects.push(subject);
-      this.periods.push(period);
-    } else {
-      this.periods[at] = period;
-    }
-    subject.dirtyMonth = period.label;
+    if (subject.dirtyMonth === 0 || !this.subjects.includes(subject)) this.subjects.push(subject);
+    if (isSame(period, this.period)) this.others?.delete(subject);
+    else (this.others ??= new Map()).set(subject, period);
   }
+
+  /** The month that a subject's counts were noted in. */
+  periodOf(subject: QuotaSubject): MonthPeriod {
+    return this.others?.get(subject) ?? this.period;
+  }
+}
+
+function isSame(one: MonthPeriod, other: MonthPeriod): boolean {
+  return one.label === other.label && one.startMs === other.startMs && one.endMs === other.endMs;
 }
 
 export class MonthLedger implements MonthSource {
@@ -71,7 +83,7 @@ export class MonthLedger implements MonthSource {
 
   /** Remembers that a subject's counts have changed. On the request path: one comparison when they already had. */
   note(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period'>): void {
-    if (subject.dirtyMonth !== decision.period.label) this.accountOf(subject.accountId).note(subject, decision.period);
+    if (subject.dirtyMonth !== decision.period.label) this.wait(subject, decision.period);
   }
 
   /**
@@ -89,7 +101,8 @@ export class MonthLedger implements MonthSource {
   /** Keeps the last counts of a month before what is seen of the next one takes their place. */
   monthEnded(subject: QuotaSubject): void {
     if (subject.dirtyMonth === 0 || this.exact !== undefined) return;
-    this.accountOf(subject.accountId).ended.push(...lastSeen(subject));
+    const account = this.waiting.get(subject.accountId);
+    if (account !== undefined) (account.ended ??= []).push(...lastSeen(subject));
   }
 
   /** Of the keys of an account whose counts wait, the one that saw the account last; undefined where none waits. */
@@ -116,9 +129,9 @@ export class MonthLedger implements MonthSource {
     this.waiting.delete(accountId);
     if (this.waiting.size === 0) this.oldestMs = 0;
     const rows = new LatestRows();
-    for (const row of account.ended) rows.put(row);
-    for (const [index, subject] of account.subjects.entries()) {
-      const period = account.periods[index]!;
+    for (const row of account.ended ?? []) rows.put(row);
+    for (const subject of account.subjects) {
+      const period = account.periodOf(subject);
       subject.dirtyMonth = 0;
       const counts = this.countsOf(subject, period);
       for (const row of counts) rows.put(row);
@@ -145,11 +158,12 @@ export class MonthLedger implements MonthSource {
     });
   }
 
-  private accountOf(accountId: string): WaitingAccount {
+  private wait(subject: QuotaSubject, period: MonthPeriod): void {
     if (this.waiting.size === 0) this.oldestMs = this.clock.now();
-    let account = this.waiting.get(accountId);
-    if (account === undefined) this.waiting.set(accountId, (account = new WaitingAccount()));
-    return account;
+    const account = this.waiting.get(subject.accountId);
+    if (account === undefined) this.waiting.set(subject.accountId, new WaitingAccount(subject, period));
+    else account.note(subject, period);
+    subject.dirtyMonth = period.label;
   }
 }
 
