@@ -7,17 +7,23 @@ const BURST_BYTES = 100_000_000;
 let allocated: number;
 let external: number;
 let collections: number;
+/** Of each collection, whether it saves memory. */
+let saving: boolean[];
 let stop: () => void;
 
 beforeEach(() => {
   jest.useFakeTimers();
   allocated = BURST_BYTES;
   collections = 0;
+  saving = [];
   external = 0;
   stop = giveMemoryBackWhenIdle({
     allocated: () => allocated,
     external: () => external,
-    beginCollection: () => (collections += 1),
+    beginCollection: (saveMemory) => {
+      collections += 1;
+      saving.push(saveMemory);
+    },
   });
 });
 afterEach(() => {
@@ -39,7 +45,7 @@ describe('the memory of an idle process', () => {
     expect(collections).toBe(0);
   });
 
-  it('is collected three times, fifteen seconds apart, after a burst', () => {
+  it('is collected four times, ten seconds apart, after a burst', () => {
     pass(1, 0);
     const at: number[] = [];
     for (let interval = 1; interval <= 20; interval++) {
@@ -47,17 +53,17 @@ describe('the memory of an idle process', () => {
       pass(1, 10_000);
       if (collections > before) at.push(interval * INTERVAL_MS);
     }
-    expect(at).toEqual([5_000, 20_000, 35_000]);
+    expect(at).toEqual([5_000, 15_000, 25_000, 35_000]);
   });
 
   it('is collected anew after the next burst, and not for what idling allocates', () => {
     pass(20, 10_000);
-    expect(collections).toBe(3);
+    expect(collections).toBe(4);
     pass(100, 10_000);
-    expect(collections).toBe(3);
+    expect(collections).toBe(4);
     pass(1, BURST_BYTES);
     pass(20, 10_000);
-    expect(collections).toBe(6);
+    expect(collections).toBe(8);
   });
 
   it('is collected for what bodies have left outside of the heap, and not again for what is held there', () => {
@@ -76,7 +82,16 @@ describe('the memory of an idle process', () => {
     expect(collections).toBe(1);
     pass(1, BURST_BYTES);
     pass(20, 0);
-    expect(collections).toBe(4);
+    expect(collections).toBe(5);
+  });
+
+  it('is first collected without the longer pause, as requests may come back soon', () => {
+    pass(20, 0);
+    expect(saving).toEqual([false, true, true, true]);
+    pass(1, BURST_BYTES);
+    saving = [];
+    pass(1, 0);
+    expect(saving).toEqual([false]);
   });
 
   it('is left alone once stopped', () => {

@@ -1,8 +1,9 @@
 /**
  * Gives back what a burst of work has left, once the process is quiet. V8 keeps the young generation as large as the burst made it,
- * and garbage in the old one, until its next collection, which a process that allocates next to nothing does not reach for minutes.
+ * and garbage in the old one, until its next collection, which a process that allocates next to nothing does not reach for minutes;
+ * and pages of which little is still in use, because moving that together stops the event loop (decision 0028).
  */
-import { getHeapStatistics } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 
 const INTERVAL_MS = 5_000;
 /** In an interval. V8 shrinks the young generation where a second brings less than 1 MB. */
@@ -10,12 +11,12 @@ const QUIET_BYTES = 2_500_000;
 /** Less work than this leaves nothing that is worth a collection. */
 const WORTH_BYTES = 16 * 1024 * 1024;
 /**
- * The first clears away what the burst left, and is the one by which V8 sees how little comes after it; the second shrinks. V8 lets
- * go of the pages then or with the next.
+ * The first clears away what the burst left, and is the one by which V8 sees how little comes after it; the others shrink, and move
+ * together what is left, each of them a part, so that no pause is long.
  */
-const COLLECTIONS = 3;
-/** V8 looks at the pages that collections have emptied once in 12 s: those of a collection that comes sooner would have to wait for one more. */
-const INTERVALS_BETWEEN = 3;
+const COLLECTIONS = 4;
+/** Time for V8 to sweep what a collection has left, which the next would have to wait for, and for a process to be busy again. */
+const INTERVALS_BETWEEN = 2;
 /** Above V8's threshold of 64 MiB for memory outside of its heap. */
 const NUDGE_BYTES = 80 * 1024 * 1024;
 
@@ -25,10 +26,12 @@ export interface Heap {
   allocated(): number;
   /** Bytes outside of V8's heap that it will give back when it collects, or holds: bodies on their way. */
   external(): number;
-  beginCollection(): void;
+  /** `saveMemory`: gives pages back at once, and moves objects together, for a longer pause. */
+  beginCollection(saveMemory: boolean): void;
 }
 
-const V8: Heap = {
+/** The real one. */
+export const V8: Heap = {
   allocated: () => getHeapStatistics().total_allocated_bytes,
   external: () => getHeapStatistics().external_memory,
   beginCollection,
@@ -54,7 +57,7 @@ export function giveMemoryBackWhenIdle(heap: Heap = V8): () => void {
     externalBefore = Math.min(externalBefore, external);
     if (external - externalBefore >= WORTH_BYTES) sinceCollected = Math.max(sinceCollected, WORTH_BYTES);
     if (sinceCollected < WORTH_BYTES || quietIntervals % INTERVALS_BETWEEN !== 1) return;
-    heap.beginCollection();
+    heap.beginCollection(quietIntervals > INTERVALS_BETWEEN);
     if (quietIntervals > (COLLECTIONS - 1) * INTERVALS_BETWEEN) {
       sinceCollected = 0;
       externalBefore = external;
@@ -68,10 +71,14 @@ export function giveMemoryBackWhenIdle(heap: Heap = V8): () => void {
  * A buffer that nobody touches takes no memory, but V8 counts it and begins to mark: in small steps and beside the event loop, while
  * `gc()`, which would have to be asked for on the command line, stops the event loop for hundreds of milliseconds.
  */
-function beginCollection(): void {
+function beginCollection(saveMemory: boolean): void {
+  // V8 reads it where a collection begins, which is before `transfer` returns: it never holds for a request.
+  if (saveMemory) setFlagsFromString('--optimize-for-size');
   try {
     new ArrayBuffer(NUDGE_BYTES).transfer(0);
   } catch {
     // A system that does not even promise so much: then V8 collects when it has to.
+  } finally {
+    if (saveMemory) setFlagsFromString('--no-optimize-for-size');
   }
 }

@@ -4,6 +4,7 @@ import type { AdminApiDependencies } from './admin/admin-dependencies.js';
 import { Explainer } from './admin/explain/explainer.js';
 import { operatorToken } from './admin/operator-token.js';
 import { systemClock } from './clock.js';
+import { compileWithoutMaglev } from './compilers.js';
 import { RunningConfig } from './config/running-config.js';
 import type { Config } from './config/schema.js';
 import { configSummary } from './config/summary.js';
@@ -80,6 +81,7 @@ async function open(
   log.logger.info({ event: 'starting', version: VERSION, roles, ...configSummary(config) }, 'Trailgate starts');
   // With workers, each of them forwards, and this process does not.
   const forwards = roles.includes('gateway') && (processes.isWorker || processes.workers === 1);
+  compileWithoutMaglev();
   if (forwards) letEventLoopGoFirst();
   const running = new RunningConfig(config);
   const reload = new Reload(running, log.logger);
