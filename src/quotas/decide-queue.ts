@@ -1,6 +1,6 @@
 /**
- * Decisions on their way to Redis. Requests that arrive while a call is in flight gather and share the next one; equal requests
- * (same key, same cost) share one decision in it. An idle gateway pays one round trip.
+ * Decisions on their way to Redis. Requests that arrive in one turn of the event loop, or while a call is in flight, gather and share
+ * the next one; equal requests (same key, same cost) share one decision in it. An idle gateway pays one round trip.
  */
 import { slotTag } from '../redis/keys.js';
 import { slotOfTag } from '../redis/slots.js';
@@ -23,6 +23,12 @@ export class DecideQueue implements Asker {
   private held: Group[] = [];
   /** Batches whose end nobody has been told yet. */
   private inFlight = 0;
+  /** What has gathered is sent at the end of this turn of the event loop. */
+  private isDue = false;
+  private readonly sendDue = (): void => {
+    this.isDue = false;
+    this.send();
+  };
   private readonly calls: DecideCalls;
 
   constructor(
@@ -47,8 +53,15 @@ export class DecideQueue implements Asker {
         subject.gathering = group;
         this.pending.push(group);
       }
-      if (this.inFlight === 0) this.send();
+      if (this.inFlight === 0) this.sendSoon();
     });
+  }
+
+  /** Not at once: whoever has come in the same turn of the event loop shares the call, and would else wait for its answer first. */
+  private sendSoon(): void {
+    if (this.isDue) return;
+    this.isDue = true;
+    setImmediate(this.sendDue);
   }
 
   /** Whether there are calls of which nobody knows whether they counted. */

@@ -47,7 +47,12 @@ describeWithOwnRedis('a call that got no answer', () => {
   });
 
   const decide = async (cost = 1): Promise<QuotaDecision> => quotas.storage.decide(subject, cost);
-  const decideMany = (count: number) => Promise.all(Array.from({ length: count }, () => decide()));
+  /** The first leaves alone, the others gather behind it. */
+  const decideMany = async (count: number): Promise<QuotaDecision[]> => {
+    const first = decide();
+    await new Promise((resolve) => setImmediate(resolve));
+    return Promise.all([first, ...Array.from({ length: count - 1 }, () => decide())]);
+  };
   const stored = async () => Number((await direct.hget(subject.accountCounterKey, 'u')) ?? 0);
   const isBack = () => eventually('Redis is back', async () => quotas.storage.storeUp);
   /** Month and minute of account and key. */
@@ -61,7 +66,6 @@ describeWithOwnRedis('a call that got no answer', () => {
     proxy.holdAnswers();
     const decisions = await decideMany(20);
     expect(decisions.map(({ source }) => source)).toEqual(decisions.map(() => 'local'));
-    // The first left alone, the others had gathered behind it.
     expect(await stored()).toBe(2);
     await sleep(TOO_LATE_MS);
     proxy.release();

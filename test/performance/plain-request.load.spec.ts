@@ -42,7 +42,7 @@ const CALL_BYTES = 8_000;
 /** Of a request among 64 at once, put among the old objects by a collection of the young ones (decision 0026). */
 const PROMOTED_BYTES = 60;
 /** Made by a request by itself. */
-const MADE: Made = { PROMISE: 3.4, TickObject: 1.3, Timeout: 1.3 };
+const MADE: Made = { PROMISE: 3.4, TickObject: 1.3, Timeout: 1.3, Immediate: 1.3 };
 /** Anything else. */
 const MOST_OTHERS = 0.3;
 
@@ -156,7 +156,7 @@ type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads'
     expect([backend.pieces - before.backend, load.pieces - before.client]).toEqual([MEASURED.alone, MEASURED.alone]);
   });
 
-  it('makes no more promises, ticks and timers', async () => {
+  it('makes no more promises, ticks, timers and immediates', async () => {
     const others = Object.entries(made).filter(([type]) => MADE[type] === undefined);
     const sum = others.reduce((total, [, count]) => total + count, 0);
     const tooMany = above({ ...made, others: sum }, { ...MADE, others: MOST_OTHERS });
