@@ -15,7 +15,7 @@ const LIMITS = {
   key: 420,
   scope: 32,
   decision: 680,
-  'redis-alone': 2_850,
+  'redis-alone': 3_250,
   'redis-gathered': 1_180,
   'quota-fields': 1_000,
   'request-headers': 1_820,
