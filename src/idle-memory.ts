@@ -17,6 +17,8 @@ const WORTH_BYTES = 16 * 1024 * 1024;
 const COLLECTIONS = 4;
 /** Time for V8 to sweep what a collection has left, which the next would have to wait for, and for a process to be busy again. */
 const INTERVALS_BETWEEN = 2;
+/** Of what is in use, before V8 collects the old generation again. By itself it takes a third where little happened before. */
+const GROWTH_PERCENT = 100;
 /** Above V8's threshold of 64 MiB for memory outside of its heap. */
 const NUDGE_BYTES = 80 * 1024 * 1024;
 
@@ -65,6 +67,14 @@ export function giveMemoryBackWhenIdle(heap: Heap = V8): () => void {
   }, INTERVAL_MS);
   timer.unref();
   return () => clearInterval(timer);
+}
+
+/**
+ * Lets the heap grow before V8 collects all of it again, also after a quiet time: else the load that ends it would meet several
+ * collections within seconds, each with a tenth of a second on the threads that share the core with the event loop (decision 0028).
+ */
+export function leaveRoomToGrow(): void {
+  setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
 }
 
 /**

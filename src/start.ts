@@ -4,7 +4,6 @@ import type { AdminApiDependencies } from './admin/admin-dependencies.js';
 import { Explainer } from './admin/explain/explainer.js';
 import { operatorToken } from './admin/operator-token.js';
 import { systemClock } from './clock.js';
-import { compileWithoutMaglev } from './compilers.js';
 import { RunningConfig } from './config/running-config.js';
 import type { Config } from './config/schema.js';
 import { configSummary } from './config/summary.js';
@@ -12,7 +11,7 @@ import type { DatabaseHandle } from './database/connect.js';
 import { setErrorsUrl } from './errors.js';
 import { startGatewayRole, type PoolHolder } from './gateway-role.js';
 import { letEventLoopGoFirst } from './helper-threads.js';
-import { giveMemoryBackWhenIdle } from './idle-memory.js';
+import { giveMemoryBackWhenIdle, leaveRoomToGrow } from './idle-memory.js';
 import type { AccountStore } from './keys/accounts.js';
 import type { ApiKeyStore } from './keys/api-key-store.js';
 import { AuditLog } from './keys/audit-log.js';
@@ -81,7 +80,7 @@ async function open(
   log.logger.info({ event: 'starting', version: VERSION, roles, ...configSummary(config) }, 'Trailgate starts');
   // With workers, each of them forwards, and this process does not.
   const forwards = roles.includes('gateway') && (processes.isWorker || processes.workers === 1);
-  compileWithoutMaglev();
+  leaveRoomToGrow();
   if (forwards) letEventLoopGoFirst();
   const running = new RunningConfig(config);
   const reload = new Reload(running, log.logger);
