@@ -11,7 +11,6 @@ import { discardRest } from '../proxy/discard-body.js';
 import { KEEP_ALIVE_TIMEOUT_MS } from './connections.js';
 import { Exchange, type ExchangeOwner } from './exchange.js';
 import { originForm } from './framing.js';
-import { noteQueued } from './queued-answers.js';
 import type { RequestLog } from './request-log.js';
 
 /** Whether an address is that of a proxy of ours. */
@@ -39,7 +38,6 @@ export class Arrivals implements ExchangeOwner {
       this,
     );
     watchEnd(exchange, response);
-    noteQueued(message, response);
     return exchange;
   }
 

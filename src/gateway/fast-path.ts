@@ -23,7 +23,7 @@ import type { Exchange, GatewayReply, GatewayRequest } from './exchange.js';
 import { framingProblem } from './framing.js';
 import { GatewayController } from './gateway.controller.js';
 import { isClosing } from './last-answer.js';
-import { inTurn } from './queued-answers.js';
+import { mustWait } from './queued-answers.js';
 import { LONGEST_URL } from './request-hooks.js';
 import type { Routes } from './routes.js';
 
@@ -63,15 +63,17 @@ export class FastPath implements PlainRequestHandler {
   /** Stands before the listeners that a server has for requests. */
   install(server: Server): void {
     const others = server.listeners('request') as ((message: IncomingMessage, response: ServerResponse) => void)[];
+    const serve = (message: IncomingMessage, response: ServerResponse): void => {
+      if (this.take(message, response)) return;
+      for (const other of others) other.call(server, message, response);
+    };
     server.removeAllListeners('request');
     server.on('request', (message: IncomingMessage, response: ServerResponse) => {
       const plain = plainConnectionOf(message.socket);
       if (plain?.adopt(message, response) === true) return;
       if (plain?.countNodes(response) === false) return;
-      inTurn(message, response, () => {
-        if (this.take(message, response)) return;
-        for (const other of others) other.call(server, message, response);
-      });
+      if (mustWait(message, response)) response.once('socket', () => serve(message, response));
+      else serve(message, response);
     });
   }
 

@@ -18,7 +18,6 @@ class Queue {
   }
 
   add(response: ServerResponse): void {
-    if (this.answers.has(response)) return;
     this.answers.add(response);
     const step = isSafe(response) ? 0 : 1;
     this.unsafe += step;
@@ -34,27 +33,18 @@ const queues = new WeakMap<Socket, Queue>();
 /** Node's own note of the answer that a connection sends. */
 type ServerSocket = Socket & { _httpMessage?: ServerResponse | null };
 
-/** Notes the answer to a request that has come while another of its connection is under way. */
-export function noteQueued(message: IncomingMessage, response: ServerResponse): void {
-  if (isQueued(message, response)) queueOf(message.socket).add(response);
-}
-
 /**
- * Serves a request now, or when the answers before it are done: only such with safe methods may be served side by side (RFC 9112 section
- * 9.3.2), because what one of the others changes must be there for those behind it. One that waits reads no body, and is forgotten with
- * its connection.
+ * Whether a request has to wait until the answers before it are done, which its response tells by `socket`: only such with safe methods
+ * may be served side by side (RFC 9112 section 9.3.2), because what one of the others changes must be there for those behind it. One that
+ * waits reads no body, and is forgotten with its connection. To be asked once of each request, in their order.
  */
-export function inTurn(message: IncomingMessage, response: ServerResponse, serve: () => void): void {
-  if (!isQueued(message, response)) {
-    serve();
-    return;
-  }
+export function mustWait(message: IncomingMessage, response: ServerResponse): boolean {
+  if (response.socket !== null || message.httpVersionMajor !== 1) return false;
   const queue = queueOf(message.socket);
   const underWay = (message.socket as ServerSocket)._httpMessage;
   const mayPass = isSafe(response) && queue.isSafe && (underWay === null || underWay === undefined || isSafe(underWay));
   queue.add(response);
-  if (mayPass) serve();
-  else response.once('socket', serve);
+  return !mayPass;
 }
 
 /** Ends those of a connection that Node has let go of, when it closes: a `CONNECT` came behind them. */
@@ -62,10 +52,6 @@ export function endQueuedWith(socket: Socket): void {
   socket.once('close', () => {
     for (const response of queues.get(socket)?.answers ?? []) response.destroy();
   });
-}
-
-function isQueued({ httpVersionMajor }: IncomingMessage, response: ServerResponse): boolean {
-  return response.socket === null && httpVersionMajor === 1;
 }
 
 function queueOf(socket: Socket): Queue {

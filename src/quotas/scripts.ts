@@ -132,7 +132,7 @@ local GROUPS, LIMITS = '(%S+) (%S+) ([^\\n]+)\\n', '(%S+) (%S+) (%S+) (%S+) (%S+
 local time = redis.call('TIME')
 local now = tonumber(time[1])
 local nowMs = now * 1000 + math.floor(tonumber(time[2]) / 1000)
-local out = {format('%d', nowMs)}
+local out = {text(nowMs)}
 if nowMs > tonumber(ARGV[1]) then return out[1] end
 local marker, counted = {ARGV[2], now}, false
 

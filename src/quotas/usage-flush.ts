@@ -93,12 +93,13 @@ export class UsageFlush {
   }
 
   private begin(spanMs: number): Promise<void> {
-    this.flushing ??= this.write((this.pace = new Pace(spanMs)), spanMs > 0).finally(() => (this.flushing = undefined));
+    this.flushing ??= this.write(spanMs).finally(() => (this.flushing = undefined));
     return this.flushing;
   }
 
-  private async write(pace: Pace, inSteps: boolean): Promise<void> {
+  private async write(spanMs: number): Promise<void> {
     const { rounds } = this.options;
+    const pace = (this.pace = new Pace(spanMs));
     const round = rounds?.begin() ?? 0;
     try {
       await this.endOthers();
@@ -108,7 +109,7 @@ export class UsageFlush {
       this.batches = 0;
       const accounts = new Set([...this.ledger.accounts(), ...this.recorder.accounts()]);
       const total = accounts.size;
-      const perStep = inSteps ? Math.ceil(total / STEPS) : Infinity;
+      const perStep = spanMs > 0 ? Math.ceil(total / STEPS) : Infinity;
       for (const account of accounts) {
         accounts.delete(account);
         await this.send((this.batch = this.take(account, accounts, perStep)));
