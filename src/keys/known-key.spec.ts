@@ -1,5 +1,6 @@
 /** What a key in memory is limited to, and when that changes by itself. */
 import { describe, expect, it } from '@jest/globals';
+import { keyRecord } from '../../test/support/key-records.js';
 import type { GatewayFile } from '../config/schema.js';
 import { NO_LIMIT_CHANGES, type LimitChanges } from '../quotas/effective-limits.js';
 import type { ApiKeyRecord, InvalidationBus } from './api-key.js';
@@ -15,22 +16,8 @@ const NOVEMBER = 20_261_101;
 const LAST_SECOND_MS = Date.parse('2026-11-30T22:59:59Z');
 
 function record(changes: Partial<LimitChanges> = {}, plan = 'starter'): ApiKeyRecord {
-  return {
-    hash: 'a',
-    keyId: 'key_1',
-    accountId: 'acc_1',
-    keyStatus: 'active',
-    environment: 'live',
-    scopes: ['*'],
-    expiresAt: null,
-    rotatedOut: false,
-    allowedIps: [],
-    accountStatus: 'active',
-    plan,
-    timeZone: 'Europe/Vienna',
-    billingDay: 1,
-    limitChanges: Object.keys(changes).length === 0 ? NO_LIMIT_CHANGES : { ...NO_LIMIT_CHANGES, ...changes },
-  };
+  const limitChanges = Object.keys(changes).length === 0 ? NO_LIMIT_CHANGES : { ...NO_LIMIT_CHANGES, ...changes };
+  return keyRecord({ scopes: ['*'], plan, timeZone: 'Europe/Vienna', limitChanges });
 }
 
 const factory = new KnownKeyFactory(PLANS, new ScopeSets());
