@@ -15,6 +15,7 @@ import type { Cors } from './cors.js';
 import { ErrorFilter } from './error.filter.js';
 import type { GatewayRequest } from './exchange.js';
 import { FastPath } from './fast-path.js';
+import { GuardChain } from './guard-chain.js';
 import { GatewayModule, type GatewayDependencies } from './gateway.module.js';
 import { ALPN_PROTOCOLS, speakHttp2 } from './http2.js';
 import { Http2Sessions } from './http2-sessions.js';
@@ -85,7 +86,8 @@ export async function createGatewayApplication(
   application.useGlobalFilters(filter);
   const server = application.getHttpServer() as Server;
   const { routes, cors, draining } = deps;
-  const fastPath = new FastPath(application, { routes, cors, draining, arrivals, filter });
+  const chain = new GuardChain(application, filter);
+  const fastPath = new FastPath({ routes, cors, draining, arrivals, chain });
   fastPath.install(server);
   delayContinue(server);
   refuseConnect(server, deps.cors);

@@ -14,11 +14,13 @@ import type { QuotaSubject } from '../quotas/subject.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
 import { quotaProblem } from '../quotas/refusal.js';
 import { UsageRecorder } from '../quotas/usage-recorder.js';
+import { Promised, type Waiting } from '../waiting.js';
+import type { CallbackGuard } from './callback-guard.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 
 /** The stock guard would ask for each window by itself, one after the other, counting some before another refuses. */
 @Injectable()
-export class QuotaGuard extends ThrottlerGuard {
+export class QuotaGuard extends ThrottlerGuard implements CallbackGuard<QuotaDecision> {
   private readonly admitted = new Map<string, ValueSeries>();
   /** By plan, and by the bits of `violated`. */
   private readonly refused = new Map<string, (readonly ValueSeries[] | undefined)[]>();
@@ -33,18 +35,27 @@ export class QuotaGuard extends ThrottlerGuard {
   }
 
   override canActivate(context: ExecutionContext): Promise<boolean> {
+    const promised = new Promised<QuotaDecision>();
+    const isAllowed =
+      this.ask(context, promised) ?? promised.promise.then((decision) => this.conclude(context, decision));
     // The base class promises a promise; Nest takes the plain value as well, and a decision in this process needs no tick.
-    return this.decide(context.getArgByIndex<GatewayRequest>(0).exchange) as Promise<boolean>;
+    return isAllowed as Promise<boolean>;
   }
 
-  private decide(exchange: Exchange): boolean | Promise<boolean> {
+  ask(context: ExecutionContext, waiting: Waiting<QuotaDecision>): boolean | undefined {
+    const { exchange } = context.getArgByIndex<GatewayRequest>(0);
     const { subject, operation } = exchange;
     if (operation === undefined) return false;
     if (subject === undefined) throw unknownPlan(exchange);
-    const decision = this.quotas.decide(subject, operation.cost);
-    return decision instanceof Promise
-      ? decision.then((made) => this.apply(exchange, subject, operation, made))
-      : this.apply(exchange, subject, operation, decision);
+    const decision = this.quotas.decideFor(waiting, subject, operation.cost);
+    return decision === undefined ? undefined : this.apply(exchange, subject, operation, decision);
+  }
+
+  conclude(context: ExecutionContext, decision: QuotaDecision): boolean {
+    const { exchange } = context.getArgByIndex<GatewayRequest>(0);
+    const { subject, operation } = exchange;
+    if (operation === undefined || subject === undefined) return false;
+    return this.apply(exchange, subject, operation, decision);
   }
 
   private apply(exchange: Exchange, subject: QuotaSubject, operation: Operation, decision: QuotaDecision): boolean {

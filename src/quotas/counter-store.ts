@@ -1,4 +1,5 @@
 /** What a place for live counters must do. The process and Redis implement it; one contract suite tests both. */
+import type { Waiting } from '../waiting.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import type { OutageEntry } from './outage-log.js';
 import type { QuotaCounts, QuotaDecision } from './policies.js';
@@ -77,6 +78,8 @@ export interface CounterStore {
 
 /** Counters that can be lost, and what brings them up to date when they are back. */
 export interface LosableStore extends CounterStore {
+  /** As `decide`, without a promise. */
+  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): void;
   /** Their clock minus this node's, milliseconds. */
   readonly aheadMs: number;
   /** Whether there are calls of which nobody knows whether they counted. */

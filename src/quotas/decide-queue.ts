@@ -4,6 +4,7 @@
  */
 import { slotTag } from '../redis/keys.js';
 import { slotOfTag } from '../redis/slots.js';
+import type { Waiting } from '../waiting.js';
 import { DecideCalls, LARGEST_BATCH, type Asker } from './decide-calls.js';
 import { verdictAt } from './decide-text.js';
 import { Group, type Settling } from './gathering.js';
@@ -15,6 +16,8 @@ import { DECIDE_ANSWERS } from './scripts.js';
 
 /** How often a counter may turn out to be missing again right after it was seeded. */
 const SEED_ATTEMPTS = 2;
+/** In the place of the first number about a group: one of its counters does not exist. */
+const MISSING = -1;
 
 export class DecideQueue implements Asker {
   private pending: Group[] = [];
@@ -43,18 +46,16 @@ export class DecideQueue implements Asker {
     this.calls = new DecideCalls(calls, redisClock, this, isCluster);
   }
 
-  decide(subject: QuotaSubject, cost: number): Promise<QuotaDecision> {
-    return new Promise((resolve, reject) => {
-      const open = subject.gathering as Group | undefined;
-      if (open?.cost === cost) {
-        open.add(resolve, reject);
-      } else {
-        const group = new Group(subject, cost, resolve, reject);
-        subject.gathering = group;
-        this.pending.push(group);
-      }
-      if (this.inFlight === 0) this.sendSoon();
-    });
+  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): void {
+    const open = subject.gathering as Group | undefined;
+    if (open?.cost === cost) {
+      open.add(waiting);
+    } else {
+      const group = new Group(subject, cost, waiting);
+      subject.gathering = group;
+      this.pending.push(group);
+    }
+    if (this.inFlight === 0) this.sendSoon();
   }
 
   /** Not at once: whoever has come in the same turn of the event loop shares the call, and would else wait for its answer first. */
@@ -87,12 +88,10 @@ export class DecideQueue implements Asker {
   }
 
   answered(batch: readonly Group[], answer: Float64Array): void {
-    try {
-      this.settle(batch, answer);
-    } catch (error) {
-      this.failAll(batch, error);
-    }
+    this.seedMissing(batch, answer);
+    // First, so that Redis works while the requests of this batch go on, which they do before `settle` returns.
     this.ended();
+    this.settle(batch, answer);
   }
 
   failed(batch: readonly Group[], error: unknown): void {
@@ -131,13 +130,24 @@ export class DecideQueue implements Asker {
     return batch;
   }
 
-  /** Gives every waiting request its decision. */
+  /** Before anything else is sent: what comes later for the same account has to wait behind it. */
+  private seedMissing(batch: readonly Group[], answer: Float64Array): void {
+    let at = 1;
+    for (const group of batch) {
+      if (answer[at] === MISSING) void this.seedAndAskAgain(group);
+      at += DECIDE_ANSWERS;
+    }
+  }
+
+  /**
+   * Gives every waiting request its decision. They go on at once, and what they ask anew gathers for a later call; the next answer
+   * is read in a later turn of the event loop, so that this one stays what it is.
+   */
   private settle(batch: readonly Group[], answer: Float64Array): void {
     const nowMs = answer[0]!;
     let at = 1;
     for (const group of batch) {
-      if (answer[at] === -1) void this.seedAndAskAgain(group);
-      else group.resolve(verdictAt(answer, at, nowMs, group.period), this.settling);
+      if (answer[at] !== MISSING) group.resolve(verdictAt(answer, at, nowMs, group.period), this.settling);
       at += DECIDE_ANSWERS;
     }
   }

@@ -3,9 +3,11 @@ import { decisionFor, type GroupVerdict } from './decision.js';
 import type { MonthPeriod } from './month-period.js';
 import type { QuotaDecision } from './policies.js';
 import type { MonthStart, QuotaSubject } from './subject.js';
+import { nowOrTold, tell, tellFailed, type Waiting } from '../waiting.js';
 
 /** What becomes of decisions before their requests get them. */
 export interface Settling {
+  /** What it throws refuses that request alone: the store has counted it, and the others are none the worse. */
   made(subject: QuotaSubject, decision: QuotaDecision): QuotaDecision;
   /** In the place of a decision that failed. Throws what the request is to be refused with. */
   failed(subject: QuotaSubject, cost: number, error: unknown): QuotaDecision | Promise<QuotaDecision>;
@@ -18,19 +20,16 @@ export const PLAIN_SETTLING: Settling = {
   },
 };
 
-type Resolve = (decision: QuotaDecision | Promise<QuotaDecision>) => void;
-type Reject = (error: unknown) => void;
-
 const NO_PERIOD: MonthPeriod = { label: 0, startMs: 0, endMs: 0 };
 
 let groups = 0;
 
-/** Equal requests that wait for one decision. */
+/** Equal requests that wait for one decision. Each is told once, and none can do the others any harm. */
 export class Group {
   /** How many they are. */
   size = 1;
-  /** Resolve and reject of each but the first, in turn. Most groups are of one request, and a list takes more than all the rest of it. */
-  private others: (Resolve | Reject)[] | undefined;
+  /** All but the first. Most groups are of one request, and a list takes more than all the rest of it. */
+  private others: Waiting<QuotaDecision>[] | undefined;
   seeded = 0;
   /** Grows from group to group. */
   readonly order = ++groups;
@@ -42,41 +41,53 @@ export class Group {
   constructor(
     readonly subject: QuotaSubject,
     readonly cost: number,
-    private readonly resolveFirst: Resolve,
-    private readonly rejectFirst: Reject,
+    private readonly first: Waiting<QuotaDecision>,
   ) {
     this.startsFrom = subject.startsFrom;
   }
 
-  add(resolve: Resolve, reject: Reject): void {
+  add(waiting: Waiting<QuotaDecision>): void {
     this.size += 1;
     this.others ??= [];
-    this.others.push(resolve, reject);
+    this.others.push(waiting);
   }
 
+  /** Each of them goes on with its decision before this returns. */
   resolve(verdict: GroupVerdict, settling: Settling): void {
+    for (let position = 0; position < this.size; position++) this.resolveOne(position, verdict, settling);
+  }
+
+  private resolveOne(position: number, verdict: GroupVerdict, settling: Settling): void {
     const { subject, cost } = this;
-    for (let position = 0; position < this.size; position++) {
-      this.resolveOf(position)(settling.made(subject, decisionFor(subject, cost, verdict, position)));
+    const waiting = this.waitingAt(position);
+    let decision: QuotaDecision;
+    try {
+      decision = settling.made(subject, decisionFor(subject, cost, verdict, position));
+    } catch (error) {
+      tellFailed(waiting, error);
+      return;
     }
+    tell(waiting, decision);
   }
 
   /** Each of them gets what takes the place of a decision; where nothing does, the error. */
   fail(error: unknown, settling: Settling): void {
-    for (let position = 0; position < this.size; position++) {
-      try {
-        this.resolveOf(position)(settling.failed(this.subject, this.cost, error));
-      } catch (instead) {
-        this.rejectOf(position)(instead);
-      }
+    for (let position = 0; position < this.size; position++) this.failOne(position, error, settling);
+  }
+
+  private failOne(position: number, error: unknown, settling: Settling): void {
+    const waiting = this.waitingAt(position);
+    let decision: QuotaDecision | undefined;
+    try {
+      decision = nowOrTold(settling.failed(this.subject, this.cost, error), waiting);
+    } catch (refusal) {
+      tellFailed(waiting, refusal);
+      return;
     }
+    if (decision !== undefined) tell(waiting, decision);
   }
 
-  private resolveOf(position: number): Resolve {
-    return position === 0 ? this.resolveFirst : (this.others?.[position * 2 - 2] as Resolve);
-  }
-
-  private rejectOf(position: number): Reject {
-    return position === 0 ? this.rejectFirst : (this.others?.[position * 2 - 1] as Reject);
+  private waitingAt(position: number): Waiting<QuotaDecision> {
+    return position === 0 ? this.first : this.others![position - 1]!;
   }
 }

@@ -7,6 +7,7 @@ import type { Clock } from '../clock.js';
 import { Problem } from '../errors.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
+import { nowOrTold, Promised, type Waiting } from '../waiting.js';
 import type { CounterReading, CounterStore, GivenBack, MinuteRoom, MonthSet } from './counter-store.js';
 import { knownRefusal, rememberRefusal } from './known-refusal.js';
 import type { MonthLedger } from './month-ledger.js';
@@ -40,18 +41,26 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
    * @throws Problem `quota_unavailable` where the counters are away and the plan says closed.
    */
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
+    const promised = new Promised<QuotaDecision>();
+    return this.decideFor(promised, subject, cost) ?? promised.promise;
+  }
+
+  /**
+   * As `decide`, without a promise: for every request.
+   * @returns the decision where it is known at once; undefined: `waiting` is told it, or what `decide` throws.
+   */
+  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined {
     // Counters that can be lost call `made` and `failed` themselves.
     if (this.loss !== undefined) {
-      const known = knownRefusal(subject, cost, this.clock.now());
-      if (known !== undefined) return known;
-      return this.loss.mayAsk() ? this.counters.decide(subject, cost) : this.loss.decide(subject, cost);
+      return knownRefusal(subject, cost, this.clock.now()) ?? this.loss.decideFor(waiting, subject, cost);
     }
     const decision = this.counters.decide(subject, cost);
     if (!(decision instanceof Promise)) return this.made(subject, decision);
-    return decision.then(
+    const settled = decision.then(
       (made) => this.made(subject, made),
       (error: unknown) => this.failed(subject, cost, error),
     );
+    return nowOrTold(settled, waiting);
   }
 
   /** Gives the cost of an admitted decision back. Resolves to how much of it the month gave back; never rejects. */

@@ -10,6 +10,7 @@ import {
   shadowAccountCounterKey,
   shadowApiKeyCounterKey,
 } from '../redis/keys.js';
+import { Promised, type Waiting } from '../waiting.js';
 import {
   ANY_ROOM,
   type CounterReading,
@@ -57,7 +58,7 @@ export class RedisCounters implements LosableStore {
     private readonly clock: Clock,
     private readonly source: MonthSource,
     onCall: OnCall,
-    /** What is done with every decision, and in the place of one that failed; here, because a promise less per request counts. */
+    /** What is done with every decision, and in the place of one that failed; here, because nobody has to wait between it and them. */
     settling: Settling = PLAIN_SETTLING,
     /** How long a call may take; a reading may take longer. */
     private readonly deadlineMs = REDIS_DEADLINE_MS,
@@ -81,7 +82,13 @@ export class RedisCounters implements LosableStore {
   }
 
   decide(subject: QuotaSubject, cost: number): Promise<QuotaDecision> {
-    return this.decisions.decide(subject, cost);
+    const promised = new Promised<QuotaDecision>();
+    this.decideFor(promised, subject, cost);
+    return promised.promise;
+  }
+
+  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): void {
+    this.decisions.decideFor(waiting, subject, cost);
   }
 
   get isUnsure(): boolean {

@@ -6,6 +6,7 @@ import type { Clock } from '../clock.js';
 import { Problem } from '../errors.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
+import { nowOrTold, type Waiting } from '../waiting.js';
 import type { Breaker } from './breaker.js';
 import type { LosableStore } from './counter-store.js';
 import type { LocalShare } from './local-share.js';
@@ -44,11 +45,17 @@ export class StoreLoss {
     METRICS.quotaDegradedSeconds.collect = () => this.countDegradedTime();
   }
 
-  /** Whether a decision may ask the store now. A lost one is asked whether it is back, but no request waits for that. */
-  mayAsk(): boolean {
-    if (this.breaker.openSinceMs === undefined) return true;
+  /**
+   * Asks the store; a lost one whether it is back, but no request waits for that: then as `decide`.
+   * @returns the decision; undefined: `waiting` is told it.
+   */
+  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined {
+    if (this.isOver) {
+      this.counters.decideFor(waiting, subject, cost);
+      return undefined;
+    }
     void this.probe();
-    return false;
+    return nowOrTold(this.decide(subject, cost), waiting);
   }
 
   /** When the store was lost, ms by this node's clock; undefined while it answers. */

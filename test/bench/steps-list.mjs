@@ -26,8 +26,14 @@ const { ErrorAnswer } = await dist('proxy/error-answer.js');
 const { backendRequestHeaders } = await dist('proxy/request-headers.js');
 const { quotaLines } = await dist('quotas/headers.js');
 const { IN_FLIGHT } = await dist('quotas/usage-cell.js');
+const { Promised } = await dist('waiting.js');
 
 const ADDRESS = '127.0.0.1';
+/** A request that is told its decision. */
+const WAITING = {
+  answered: (decision) => mustBe(true, decision.admitted),
+  failed: (error) => mustBe(undefined, error),
+};
 const AT_ONCE = 64;
 /** Nobody is throttled, however often a step that is refused is done. */
 const FAILED_ATTEMPTS_PER_MINUTE = Infinity;
@@ -105,17 +111,29 @@ async function decisionSteps({ domain, log }, subject) {
     {
       id: 'decision',
       what: 'decision in the process',
-      run: () => mustBe(true, storage.decide(subject, 1).admitted),
+      run: () => mustBe(true, storage.decideFor(WAITING, subject, 1).admitted),
     },
-    { id: 'redis-alone', what: 'decision for Redis, one in a call', atOnce: 1, run: () => forRedis.decide(subject, 1) },
+    {
+      id: 'redis-alone',
+      what: 'decision for Redis, one in a call',
+      atOnce: 1,
+      run: () => decideAll(forRedis, [subject]),
+    },
     {
       id: 'redis-gathered',
       what: `decision for Redis, ${AT_ONCE} at once`,
       atOnce: AT_ONCE,
-      // The first one leaves at once, the others gather behind it and are decided in their order.
-      run: () => others.map((other) => forRedis.decide(other, 1)).at(-1),
+      run: () => decideAll(forRedis, others),
     },
   ];
+}
+
+/** Asks for all of them as the gateway does; a promise of the last, which is decided last. */
+function decideAll(quotas, subjects) {
+  const last = new Promised();
+  for (let at = 0; at < subjects.length - 1; at++) quotas.decideFor(WAITING, subjects[at], 1);
+  quotas.decideFor(last, subjects.at(-1), 1);
+  return last.promise;
 }
 
 function fieldSteps(exchange, { subject, record, scopes }, decision, { config: { file }, endpoint }) {

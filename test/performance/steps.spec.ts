@@ -16,7 +16,7 @@ const LIMITS = {
   scope: 32,
   decision: 680,
   'redis-alone': 3_250,
-  'redis-gathered': 1_180,
+  'redis-gathered': 850,
   'quota-fields': 1_000,
   'request-headers': 1_820,
   'answer-parsed': 400,
