@@ -46,7 +46,7 @@ export class Backend {
     const fieldLines = backendRequestHeaders(linesOfMessage(message), {
       accountId,
       keyId,
-      scopes: key.scopes.text,
+      scopes: key.scopeSet.text,
       requestId,
       traceparent: exchange.traceparent,
       clientAddress,

@@ -17,9 +17,9 @@ export class ScopeGuard implements CanActivate {
     const { key, operation } = exchange;
     // Deny by default: without a key or an operation this guard has been put in the wrong place.
     if (key === undefined || operation === undefined) return false;
-    if (key.scopes.allows(operation)) return true;
+    if (key.scopeSet.allows(operation)) return true;
     if (exchange.subject !== undefined) this.recorder.denied(exchange.subject, operation);
-    exchange.refusal = scopeProblem(key.scopes.scopes, operation.scopes);
+    exchange.refusal = scopeProblem(key.scopeSet.scopes, operation.scopes);
     return this.report.repeatTo(exchange)?.then(no) ?? false;
   }
 }

@@ -99,7 +99,7 @@ export class ApiKeyCache {
     const key = this.known.use(hash);
     if (key === undefined) return undefined;
     const isCurrent = key.limitsUntilMs === undefined || this.clock.now() < key.limitsUntilMs;
-    if (isCurrent && key.rules === this.factory.rules) return key;
+    if (isCurrent && key.follows(this.factory.rules)) return key;
     const renewed = this.factory.build(key.record, key.checkedAtMs, key, this.clock.now());
     renewed.recheckFailed = key.recheckFailed;
     renewed.useNotedAtMs = key.useNotedAtMs;

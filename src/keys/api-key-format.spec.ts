@@ -1,5 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { checksum, createSecret, hashSecret, hintOf, isWellFormedSecret } from './api-key-format.js';
+import {
+  checksum,
+  createSecret,
+  digestOf,
+  digestOfHex,
+  hashSecret,
+  hexOfDigest,
+  hintOf,
+  isWellFormedSecret,
+} from './api-key-format.js';
 
 describe('the format of a secret', () => {
   it("has the checksum of GitHub's published vector", () => {
@@ -35,5 +44,14 @@ describe('the format of a secret', () => {
     const secret = createSecret('test');
     expect(hashSecret(secret)).toMatch(/^[0-9a-f]{64}$/);
     expect(hintOf(secret)).toBe(`tg_test_…${secret.slice(-4)}`);
+  });
+
+  it('keeps the same hash in memory and in the database', () => {
+    for (let count = 0; count < 300; count++) {
+      const secret = createSecret('live');
+      expect(digestOf(secret)).toHaveLength(32);
+      expect(hexOfDigest(digestOf(secret))).toBe(hashSecret(secret));
+      expect(digestOfHex(hashSecret(secret))).toBe(digestOf(secret));
+    }
   });
 });

@@ -82,9 +82,24 @@ function digitOf(code: number): number {
   return DIGITS[code] ?? -1;
 }
 
-/** SHA-256 of the whole secret in lower-case hex: the only form in which a secret is kept. */
+/** SHA-256 of the whole secret in lower-case hex: the only form in which a secret is written down. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex');
+}
+
+/** The same hash as it stays in memory, for each key in use: a character for each of its 32 bytes, half as long. On the request path. */
+export function digestOf(secret: string): string {
+  return hash('sha256', secret, 'latin1');
+}
+
+/** The hash as the database has it. @param digest as `digestOf` gives it. */
+export function hexOfDigest(digest: string): string {
+  return Buffer.from(digest, 'latin1').toString('hex');
+}
+
+/** The hash as it stays in memory. @param hex as the database has it. */
+export function digestOfHex(hex: string): string {
+  return Buffer.from(hex, 'hex').toString('latin1');
 }
 
 /** What people recognise a key by: its prefix and its last four characters. */

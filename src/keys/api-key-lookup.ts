@@ -5,6 +5,7 @@ import { jsonRows, type JsonColumn } from '../database/json-rows.js';
 import type { Tables } from '../database/schema.js';
 import { NO_LIMIT_CHANGES, type LimitChanges } from '../quotas/effective-limits.js';
 import type { ApiKeyLookup, ApiKeyRecord } from './api-key.js';
+import { digestOfHex, hexOfDigest } from './api-key-format.js';
 import { parseLimits, parseStrings } from './api-key-rows.js';
 
 /** Far below both databases' limits on parameters. */
@@ -68,10 +69,10 @@ export class DatabaseKeyLookup implements ApiKeyLookup {
         'account.grant_period',
         'account.grant_amount',
       ])
-      .where('secret.hash', 'in', hashes)
+      .where('secret.hash', 'in', hashes.map(hexOfDigest))
       .execute();
     return rows.map((row) => ({
-      hash: row.hash,
+      hash: digestOfHex(row.hash),
       keyId: row.key_id,
       accountId: row.account_id,
       keyStatus: this.words.same(row.key_status),

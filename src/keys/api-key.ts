@@ -6,7 +6,7 @@ import type { LimitChanges } from '../quotas/effective-limits.js';
  * the guards judge it.
  */
 export interface ApiKeyRecord {
-  /** SHA-256 of the secret that was presented, lower-case hex. */
+  /** SHA-256 of the secret that was presented, as `digestOf` gives it. */
   readonly hash: string;
   readonly keyId: string;
   readonly accountId: string;

@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.js';
 import { Problem } from '../errors.js';
 import { holdsAddress } from './address-list.js';
-import { hashSecret } from './api-key-format.js';
+import { digestOf } from './api-key-format.js';
 import type { ApiKeyCache } from './api-key-cache.js';
 import { refusedKey } from './bearer.js';
 import type { KnownKey } from './known-key.js';
@@ -44,7 +44,7 @@ export class Authenticator {
    * @throws Problem 503 `authentication_unavailable`: the promise rejects.
    */
   authenticate(secret: string, address: string): KnownKey | Problem | Promise<KnownKey | Problem> {
-    const found = this.cache.find(hashSecret(secret));
+    const found = this.cache.find(digestOf(secret));
     return found instanceof Promise ? found.then((key) => this.judge(key, address)) : this.judge(found, address);
   }
 
@@ -62,7 +62,7 @@ export class Authenticator {
       return undefined;
     }
     if (key === undefined) return UNKNOWN_KEY;
-    const { scopes } = key.scopes;
+    const { scopes } = key.scopeSet;
     const mayNot = missingScopes(scopes, needed).length > 0;
     return unusable(key, address, this.clock.now()) ?? (mayNot ? scopeProblem(scopes, needed) : undefined);
   }

@@ -9,7 +9,7 @@ import type { ApiKeyRecord } from './api-key.js';
 export type AccountPart = Pick<ApiKeyRecord, 'accountId' | 'accountStatus' | 'plan' | 'timeZone' | 'billingDay'>;
 
 /** What it says of the key, but for which one it is. */
-type KeyPart = Pick<
+export type KeyPart = Pick<
   ApiKeyRecord,
   'keyStatus' | 'environment' | 'scopes' | 'expiresAt' | 'rotatedOut' | 'allowedIps' | 'limitChanges'
 >;
@@ -19,8 +19,15 @@ export class KeptRecord implements ApiKeyRecord {
     readonly hash: string,
     readonly keyId: string,
     readonly account: AccountPart,
-    private readonly key: KeyPart,
+    readonly key: KeyPart,
   ) {}
+
+  /** A record as it stays. What it shares with others is for `RecordKeeper` to find. */
+  static of(record: ApiKeyRecord): KeptRecord {
+    return record instanceof KeptRecord
+      ? record
+      : new KeptRecord(record.hash, record.keyId, accountPart(record), keyPart(record));
+  }
 
   get accountId(): string {
     return this.account.accountId;

@@ -7,13 +7,20 @@ import { QuotaSubject, ShadowSubject, type QuotaTerms } from '../quotas/subject.
 import { areSameTerms, TermsTable } from '../quotas/terms-table.js';
 import { addressList } from './address-list.js';
 import type { ApiKeyRecord } from './api-key.js';
+import { KeptRecord } from './kept-record.js';
 import { ScopeSets, type ScopeSet } from './scopes.js';
 
+/** What sets a key apart from nearly all others. */
+interface KeyExceptions {
+  readonly allowedAddresses: BlockList | undefined;
+  readonly limitsUntilMs: number | undefined;
+}
+
 /**
- * There is one for every key in use: instants are whole seconds, which V8 keeps in the field itself, and every field has a value from the
- * beginning.
+ * There is one for every key in use (test/performance/used-keys.load.spec.ts): it is its record and does not hold one, instants are whole
+ * seconds, which V8 keeps in the field itself, and every field has a value from the beginning.
  */
-export class KnownKey {
+export class KnownKey extends KeptRecord {
   /** True after a re-check failed: the next ones run behind the request instead of in front of it. */
   recheckFailed = false;
   /** Since somebody last looked; belongs to `KnownKeys`, as the next two. */
@@ -22,20 +29,40 @@ export class KnownKey {
   previousOfAccount: KnownKey | undefined = undefined;
   private readonly checkedAtSecond: number;
   private useNotedAtSecond = 0;
+  private readonly exceptions: KeyExceptions | undefined;
 
   constructor(
-    readonly record: ApiKeyRecord,
-    readonly scopes: ScopeSet,
-    readonly allowedAddresses: BlockList | undefined,
+    record: KeptRecord,
+    readonly scopeSet: ScopeSet,
     /** Undefined where the account's plan is not in the configuration: then nothing can be decided. */
     readonly subject: QuotaSubject | undefined,
     checkedAtMs: number,
-    /** When its limits change by themselves, because a grant ends (ms); undefined: most never do. */
-    readonly limitsUntilMs: number | undefined,
-    /** The rules that it was built by. */
-    readonly rules: KeyRules,
+    exceptions: KeyExceptions,
   ) {
+    super(record.hash, record.keyId, record.account, record.key);
     this.checkedAtSecond = Math.floor(checkedAtMs / 1_000);
+    const isUsual = exceptions.allowedAddresses === undefined && exceptions.limitsUntilMs === undefined;
+    this.exceptions = isUsual ? undefined : exceptions;
+  }
+
+  /** What the database says of it. */
+  get record(): ApiKeyRecord {
+    return this;
+  }
+
+  /** Undefined: it may be used from anywhere. */
+  get allowedAddresses(): BlockList | undefined {
+    return this.exceptions?.allowedAddresses;
+  }
+
+  /** When its limits change by themselves, because a grant ends (ms); undefined: most never do. */
+  get limitsUntilMs(): number | undefined {
+    return this.exceptions?.limitsUntilMs;
+  }
+
+  /** Whether it was built by these rules. */
+  follows(rules: KeyRules): boolean {
+    return this.scopeSet.owner === rules.scopeSets;
   }
 
   /** When the database last confirmed the record, ms; not later than it did, and less than a second earlier. */
@@ -92,13 +119,14 @@ export class KnownKeyFactory {
   ): KnownKey {
     const { label, endMs } = calendarOf(record.timeZone, record.billingDay).at(nowMs);
     return new KnownKey(
-      record,
+      KeptRecord.of(record),
       this.inForce.scopeSets.of(record.scopes),
-      addressList(record.allowedIps),
       this.subject(record, label, previous),
       checkedAtMs,
-      hasGrantIn(record.limitChanges, label) ? endMs : undefined,
-      this.inForce,
+      {
+        allowedAddresses: addressList(record.allowedIps),
+        limitsUntilMs: hasGrantIn(record.limitChanges, label) ? endMs : undefined,
+      },
     );
   }
 

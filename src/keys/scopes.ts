@@ -23,6 +23,8 @@ export class ScopeSet {
     readonly scopes: readonly string[],
     /** Space-separated, as backends receive it in `X-Api-Scopes`. */
     readonly text: string,
+    /** Who has handed it out. */
+    readonly owner: ScopeSets,
   ) {}
 
   /** Whether every scope of the operation is granted. */
@@ -42,7 +44,7 @@ export class ScopeSets {
     let set = this.sets.get(text);
     if (set === undefined) {
       if (this.sets.size >= LARGEST_TABLE) this.sets = new Map();
-      set = new ScopeSet(scopes, text);
+      set = new ScopeSet(scopes, text, this);
       this.sets.set(text, set);
     }
     return set;

@@ -39,15 +39,11 @@ export class QuotaSubject {
   private seenKeyMonth = 0;
   /** Label of the month whose counts have changed since they were last written to the database; 0: none. */
   dirtyMonth = 0;
-  /** What became of a month's limits; most keys stay far below them. */
-  reached: ReachedLimits | undefined = undefined;
-  /** The last refusal: it holds for the next requests without asking. */
-  refusal: RememberedRefusal | undefined = undefined;
   /** What its requests came to since it was last written: the first of its cells, which hold the others. */
   usage: UsageCell | undefined = undefined;
   /** The requests that wait to be decided together; belongs to the store. */
   gathering: object | undefined = undefined;
-  private names: CounterNames | undefined = undefined;
+  private rare: RarelyHeld | undefined = undefined;
 
   constructor(
     readonly accountId: string,
@@ -84,20 +80,42 @@ export class QuotaSubject {
 
   /** Names of its counters. Made when they are asked for: a decision in Redis writes them by itself. */
   get accountCounterKey(): string {
-    return (this.names ??= this.makeNames()).account;
+    return this.counterNames().account;
   }
 
   get keyCounterKey(): string {
-    return (this.names ??= this.makeNames()).key;
+    return this.counterNames().key;
+  }
+
+  private counterNames(): CounterNames {
+    this.rare ??= new RarelyHeld();
+    return (this.rare.names ??= this.makeNames());
   }
 
   protected makeNames(): CounterNames {
     return { account: accountCounterKey(this.accountId), key: apiKeyCounterKey(this.accountId, this.keyId) };
   }
 
-  /** For whoever notes something in it. */
+  /** What became of a month's limits; most keys stay far below them. */
+  get reached(): ReachedLimits | undefined {
+    return this.rare?.reached;
+  }
+
+  /** The same, for whoever notes something in it. */
   reachedLimits(): ReachedLimits {
-    return (this.reached ??= { noticed: 0, noticedMonth: 0, refusedMonth: 0 });
+    this.rare ??= new RarelyHeld();
+    return (this.rare.reached ??= { noticed: 0, noticedMonth: 0, refusedMonth: 0 });
+  }
+
+  /** The last refusal: it holds for the next requests without asking. */
+  get refusal(): RememberedRefusal | undefined {
+    return this.rare?.refusal;
+  }
+
+  set refusal(refusal: RememberedRefusal | undefined) {
+    if (this.rare === undefined && refusal === undefined) return;
+    this.rare ??= new RarelyHeld();
+    this.rare.refusal = refusal;
   }
 
   /** The last counts that a store reported: where a node goes on from when the store is lost. */
@@ -129,6 +147,13 @@ export class QuotaSubject {
 export function unboxed(value: number): number {
   const whole = value | 0;
   return whole === value ? whole : value;
+}
+
+/** What nearly no subject has while its counters are in Redis. */
+class RarelyHeld {
+  names: CounterNames | undefined = undefined;
+  reached: ReachedLimits | undefined = undefined;
+  refusal: RememberedRefusal | undefined = undefined;
 }
 
 interface CounterNames {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { createAccountSchema } from '../../src/keys/account-fields.js';
 import { createApiKeySchema } from '../../src/keys/api-key-fields.js';
-import { hashSecret, hintOf, isWellFormedSecret } from '../../src/keys/api-key-format.js';
+import { digestOf, hashSecret, hintOf, isWellFormedSecret } from '../../src/keys/api-key-format.js';
 import { NO_LIMIT_CHANGES } from '../../src/quotas/effective-limits.js';
 import { DATABASE_KINDS, testDatabase } from '../support/database.js';
 import { OPERATOR, storesOn } from '../support/stores.js';
@@ -36,7 +36,7 @@ describe.each(DATABASE_KINDS)('accounts and keys on %s', (kind) => {
   });
 
   const create = (fields: object = {}) => stores.keys.create(accountId, newKey(fields), OPERATOR);
-  const lookUp = async (secret: string) => (await stores.keys.findByHashes([hashSecret(secret)]))[0];
+  const lookUp = async (secret: string) => (await stores.keys.findByHashes([digestOf(secret)]))[0];
   const audited = async () =>
     (await stores.auditLog.list({ limit: 100, accountId })).data.map(({ action }) => action).toReversed();
 
@@ -44,9 +44,9 @@ describe.each(DATABASE_KINDS)('accounts and keys on %s', (kind) => {
     const { key, secret } = await create({ allowed_ips: ['203.0.113.0/24', '2001:db8::/32'] });
     expect(isWellFormedSecret(secret)).toBe(true);
     expect(key).toMatchObject({ accountId, status: 'active', hint: hintOf(secret), lastUsedAt: null });
-    expect(await stores.keys.findByHashes([hashSecret(secret), hashSecret('unknown')])).toEqual([
+    expect(await stores.keys.findByHashes([digestOf(secret), digestOf('unknown')])).toEqual([
       {
-        hash: hashSecret(secret),
+        hash: digestOf(secret),
         keyId: key.id,
         accountId,
         keyStatus: 'active',
@@ -81,8 +81,8 @@ describe.each(DATABASE_KINDS)('accounts and keys on %s', (kind) => {
 
   it('answers a thousand hashes at once, known and unknown', async () => {
     const { secret } = await create();
-    const hashes = Array.from({ length: 1_500 }, (_, index) => hashSecret(`junk ${index}`));
-    expect(await stores.keys.findByHashes([...hashes, hashSecret(secret)])).toHaveLength(1);
+    const hashes = Array.from({ length: 1_500 }, (_, index) => digestOf(`junk ${index}`));
+    expect(await stores.keys.findByHashes([...hashes, digestOf(secret)])).toHaveLength(1);
     expect(await stores.keys.findByHashes([])).toEqual([]);
   });
 

@@ -131,9 +131,9 @@ export class Explainer {
   }
 }
 
-function refusedScope({ scopes }: KnownKey, operation: Operation | undefined): Problem | undefined {
-  if (operation === undefined || scopes.allows(operation)) return undefined;
-  return scopeProblem(scopes.scopes, operation.scopes);
+function refusedScope({ scopeSet }: KnownKey, operation: Operation | undefined): Problem | undefined {
+  if (operation === undefined || scopeSet.allows(operation)) return undefined;
+  return scopeProblem(scopeSet.scopes, operation.scopes);
 }
 
 function refusedQuota({ subject }: KnownKey, found: Found, live: Preview | undefined): Problem | undefined {
