@@ -21,8 +21,12 @@ FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Trailgate" \
       org.opencontainers.image.description="The gateway you put in front of your backends the day you publish a public REST API." \
       org.opencontainers.image.licenses="Apache-2.0"
+# MALLOC_*: what the C library may keep for itself (docs/configuration.md, "Memory of the C library").
 ENV NODE_ENV=production \
-    TRAILGATE_DATA_DIR=/data
+    TRAILGATE_DATA_DIR=/data \
+    MALLOC_ARENA_MAX=1 \
+    MALLOC_MMAP_THRESHOLD_=8192 \
+    MALLOC_TRIM_THRESHOLD_=131072
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

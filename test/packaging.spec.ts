@@ -146,6 +146,15 @@ describe('the image', () => {
     expect(dockerfile).toContain('npm ci --omit=dev --omit=optional');
   });
 
+  it('sets for the C library what the documentation says', () => {
+    const set = [...dockerfile.matchAll(/^\s+(MALLOC_\w+)=(\w+)/gm)].map(
+      ([, name, value]) => `| \`${name}\` | \`${value}\` |`,
+    );
+    const documented = readFileSync('docs/configuration.md', 'utf8').match(/^\| `MALLOC_\w+` \| `\w+` \|/gm);
+    expect(set).toHaveLength(3);
+    expect(documented).toEqual(set);
+  });
+
   it('is asked for its health on the admin listener, as an array that no shell reads', () => {
     const [, json = ''] = /HEALTHCHECK [^\n]*\\\n\s+CMD (\[.*\])/.exec(dockerfile) ?? [];
     const command = JSON.parse(json) as string[];

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { imageMemorySettings } from './image.mjs';
 import { GATEWAY_CORE, startProgram, stopProgram, temporaryFolder, untilReady } from './processes.mjs';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
@@ -31,11 +32,12 @@ export async function startHolder(name, backendUrl) {
   const program = startProgram({
     name,
     command: process.execPath,
-    // As `npm run start:prod` and the image start it.
+    // As the image starts it.
     args: ['--enable-source-maps', path.join(ROOT, 'dist/main.js'), 'start', '--config', config],
     core: GATEWAY_CORE,
     cwd: folder,
     env: {
+      ...imageMemorySettings(),
       NODE_ENV: 'production',
       REDIS_URL: '',
       DATABASE_URL: '',

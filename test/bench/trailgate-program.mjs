@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { imageMemorySettings } from './image.mjs';
 import { GATEWAY_CORE, startProgram, temporaryFolder, untilReady } from './processes.mjs';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
@@ -47,6 +48,7 @@ export async function startTrailgate({ name, config, redisUrl, fill, ...options 
     core,
     cwd: folder,
     env: {
+      ...imageMemorySettings(),
       NODE_ENV: 'production',
       REDIS_URL: redisUrl,
       DATABASE_URL: '',
