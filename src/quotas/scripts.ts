@@ -61,27 +61,30 @@ local function load(key, now)
   end
   local keep = now - BUCKETS + 1
   if oldest < keep then
-    local fields = {}
-    for bucket = oldest, last do fields[#fields + 1] = bucket % BUCKETS end
-    local counts = redis.call('HMGET', key, unpack(fields))
-    local gone = {}
+    local bucket, ahead, gone = oldest, 1, {}
     oldest = nil
-    for i = 1, #fields do
-      local count = tonumber(counts[i]) or 0
-      local bucket = w[4] + i - 1
-      if count > 0 then
-        if bucket < keep then
-          sum = sum - count
-          gone[#gone + 1] = fields[i]
-        else
+    while not oldest and bucket <= last do
+      -- What leaves, and a few behind it: of a busy counter the next one is the oldest that stays, and each is looked for from the front.
+      local fields = {}
+      for at = bucket, math.min(last, math.max(bucket, keep) + ahead) do fields[#fields + 1] = slot(at) end
+      local counts = call('HMGET', key, unpack(fields))
+      for i = 1, #fields do
+        local count = tonumber(counts[i]) or 0
+        if count > 0 and bucket >= keep then
           oldest = bucket
           break
         end
+        if count > 0 then
+          sum = sum - count
+          gone[#gone + 1] = fields[i]
+        end
+        bucket = bucket + 1
       end
+      ahead = ahead * 4
     end
-    if #gone > 0 then redis.call('HDEL', key, unpack(gone)) end
+    if #gone > 0 then call('HDEL', key, unpack(gone)) end
     w[3], w[4] = sum, oldest or now
-    redis.call('HSET', key, 'l', now, 's', sum, 'o', w[4])
+    call('HSET', key, 'l', text(now), 's', text(sum), 'o', text(w[4]))
   end
   return w
 end
@@ -93,7 +96,10 @@ local function add(w, amount)
   if w[8] then
     call('HSET', w[1], 's', text(w[3]), 'u', text(w[6]), slot(w[2]), text(w[7]))
   else
-    call('HSET', w[1], 'l', w[2], 's', w[3], 'o', w[4], 'p', w[5], 'u', w[6], slot(w[2]), w[7])
+    call(
+      'HSET', w[1], 'l', text(w[2]), 's', text(w[3]), 'o', text(w[4]), 'p', text(w[5]), 'u', text(w[6]),
+      slot(w[2]), text(w[7])
+    )
   end
 end
 
