@@ -25,8 +25,7 @@ LABEL org.opencontainers.image.title="Trailgate" \
 ENV NODE_ENV=production \
     TRAILGATE_DATA_DIR=/data \
     MALLOC_ARENA_MAX=1 \
-    MALLOC_MMAP_THRESHOLD_=8192 \
-    MALLOC_TRIM_THRESHOLD_=131072
+    MALLOC_TRIM_THRESHOLD_=33554432
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
