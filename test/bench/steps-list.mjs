@@ -136,13 +136,13 @@ function decideAll(quotas, subjects) {
   return last.promise;
 }
 
-function fieldSteps(exchange, { subject, record, scopes }, decision, { config: { file }, endpoint }) {
+function fieldSteps(exchange, { subject, record, scopeSet }, decision, { config: { file }, endpoint }) {
   const { message } = exchange;
   const { basePath } = file.api;
   const identity = () => ({
     accountId: record.accountId,
     keyId: record.keyId,
-    scopes: scopes.text,
+    scopes: scopeSet.text,
     requestId: exchange.requestId,
     traceparent: exchange.traceparent,
     clientAddress: ADDRESS,
