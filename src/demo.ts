@@ -13,7 +13,8 @@ import type { Config } from './config/schema.js';
 import type { DatabaseHandle } from './database/connect.js';
 import type { AccountStore } from './keys/accounts.js';
 import type { Log } from './log.js';
-import { ROLES } from './roles.js';
+import type { Stores } from './open-domain.js';
+import { ONE_PROCESS, ROLES } from './roles.js';
 import { ShutdownBegun, type Shutdown } from './shutdown.js';
 import { start, type Running } from './start.js';
 import { StartError } from './start-error.js';
@@ -30,12 +31,23 @@ export async function startDemo(config: Config, log: Log, shutdown: Shutdown): P
   shutdown.add('stop customers', async () => {
     if (backend !== undefined) await stopCustomers(backend);
   });
-  const running = await start(config, ROLES, log, shutdown);
-  try {
-    const accountId = await demoAccount(running.database, running.accounts, config);
+  let accountId = '';
+  const startBackend = async ({ database, accounts }: Stores): Promise<void> => {
+    accountId = await demoAccount(database, accounts, config);
     if (shutdown.hasBegun) throw new ShutdownBegun();
     backend = spawnCustomers(config, accountId);
     await listening(backend);
+    backend.once('exit', (code) => {
+      // Ctrl-C in a terminal reaches the backend too.
+      if (shutdown.hasBegun) return;
+      log.logger.error(
+        { event: 'customers_backend_ended', code },
+        'The customers backend has ended; requests to it get 502',
+      );
+    });
+  };
+  const running = await start(config, ROLES, log, shutdown, ONE_PROCESS, startBackend);
+  try {
     const secret = await demoKey(running, accountId, config);
     await log.flush(1_000);
     printWelcome(config, running, secret);
@@ -43,14 +55,6 @@ export async function startDemo(config: Config, log: Log, shutdown: Shutdown): P
     await shutdown.run();
     throw error;
   }
-  backend.once('exit', (code) => {
-    // Ctrl-C in a terminal reaches the backend too.
-    if (shutdown.hasBegun) return;
-    log.logger.error(
-      { event: 'customers_backend_ended', code },
-      'The customers backend has ended; requests to it get 502',
-    );
-  });
 }
 
 async function stopCustomers(backend: ChildProcess): Promise<void> {

@@ -24,14 +24,18 @@ import { StartError } from './start-error.js';
 /** What the drain left has had its time. */
 const CLOSE_BACKENDS_TIMEOUT_MS = 1_000;
 
-/** What every role stands on. */
-export interface Domain {
-  readonly config: RunningConfig;
+/** Stores holds what the program keeps of its customers. */
+export interface Stores {
   readonly database: DatabaseHandle;
+  readonly accounts: AccountStore;
+}
+
+/** What every role stands on. */
+export interface Domain extends Stores {
+  readonly config: RunningConfig;
   readonly quotas: Quotas;
   readonly keys: Keys;
   readonly catalogue: Catalogue;
-  readonly accounts: AccountStore;
   readonly keyStore: ApiKeyStore;
   readonly quotaAdjustments: QuotaAdjustmentStore;
   readonly events: EventOutbox;
@@ -40,13 +44,17 @@ export interface Domain {
   readonly forwarder: Forwarder | undefined;
 }
 
-/** Opens the stores and what is decided on them. What it opens is taken down by `shutdown`. */
+/**
+ * Opens the stores and what is decided on them. What it opens is taken down by `shutdown`.
+ * @param beforeBackends called before the targets are resolved and their health is checked.
+ */
 export async function openDomain(
   running: RunningConfig,
   roles: readonly Role[],
   forwards: boolean,
   log: Log,
   shutdown: Shutdown,
+  beforeBackends: (stores: Stores) => Promise<void> = async () => {},
 ): Promise<Domain> {
   const config = running.current;
   const { environment, file } = config;
@@ -62,7 +70,9 @@ export async function openDomain(
   await warnOfUnknownPlans(database, file.plans, log);
   const catalogue = new Catalogue(() => running.current);
   const storeDeps = { database, clock: systemClock, bus: keys.bus, catalogue };
+  const accounts = new AccountStore(storeDeps);
   const usage = new UsageReader(file.plans, quotas.storage, new UsageRows(database.db), systemClock);
+  await beforeBackends({ database, accounts });
   const forwarder = forwards ? openForwarder(config, log, shutdown) : undefined;
   running.onChange((changed) => {
     keys.use(changed.file.plans);
@@ -76,7 +86,7 @@ export async function openDomain(
     quotas,
     keys,
     catalogue,
-    accounts: new AccountStore(storeDeps),
+    accounts,
     keyStore: new ApiKeyStore(storeDeps),
     quotaAdjustments: new QuotaAdjustmentStore({
       ...storeDeps,

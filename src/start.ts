@@ -18,7 +18,7 @@ import { AuditLog } from './keys/audit-log.js';
 import { listen } from './listen.js';
 import type { Log } from './log.js';
 import { METRICS, metricsText } from './metrics.js';
-import { openDomain, type Domain } from './open-domain.js';
+import { openDomain, type Domain, type Stores } from './open-domain.js';
 import { mergeTargets } from './proxy/target-status.js';
 import { UsageRetention } from './quotas/usage-retention.js';
 import { lifeCheck, readiness } from './readiness.js';
@@ -47,6 +47,7 @@ const HOUSEKEEPING_INTERVAL_MS = 86_400_000;
 /**
  * Starts the roles. Rejects with `StartError`, or an error whose message is ready to be shown, when something that is needed is not
  * there, and when the shutdown begins meanwhile; whatever was opened until then is closed again.
+ * @param beforeBackends called when the stores are open, before a backend is asked and before anything listens.
  */
 export async function start(
   config: Config,
@@ -54,9 +55,10 @@ export async function start(
   log: Log,
   shutdown: Shutdown,
   processes: Processes = ONE_PROCESS,
+  beforeBackends?: (stores: Stores) => Promise<void>,
 ): Promise<Running> {
   try {
-    return await open(config, roles, processes, log, shutdown);
+    return await open(config, roles, processes, log, shutdown, beforeBackends);
   } catch (error) {
     await shutdown.run();
     throw error;
@@ -69,6 +71,7 @@ async function open(
   processes: Processes,
   log: Log,
   shutdown: Shutdown,
+  beforeBackends: ((stores: Stores) => Promise<void>) | undefined,
 ): Promise<Running> {
   if (processes.workers > 1 && config.environment.redisUrl === undefined) {
     throw new StartError(
@@ -84,7 +87,7 @@ async function open(
   if (forwards) letEventLoopGoFirst();
   const running = new RunningConfig(config);
   const reload = new Reload(running, log.logger);
-  const domain = await openDomain(running, roles, forwards, log, shutdown);
+  const domain = await openDomain(running, roles, forwards, log, shutdown, beforeBackends);
   const { dataDir, adminToken } = config.environment;
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
   if (roles.includes('worker')) startWorker(domain, log, shutdown);

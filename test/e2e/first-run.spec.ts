@@ -9,7 +9,7 @@ import { parse, stringify } from 'yaml';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
-import { eventually, freePort, spawnOwned, temporaryFolder, type Exit } from '../support/processes.js';
+import { eventually, freePort, sleep, spawnOwned, temporaryFolder, type Exit } from '../support/processes.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { postgresIsAvailable } from '../support/servers.js';
 
@@ -181,6 +181,21 @@ describe('on a machine with nothing but Node', () => {
     } finally {
       await second.stop();
     }
+  }, 60_000);
+
+  it('the first request after /readyz says ready is served, also at a later start', async () => {
+    const starting = startDemo(config, env);
+    const readyz = `${first.adminUrl}/readyz`;
+    const isReady = (): Promise<boolean> =>
+      send(readyz).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+    while (!(await isReady())) await sleep(5);
+    const { status } = await get(first.url, first.key);
+    const demo = await starting;
+    await demo.stop();
+    expect(status).toBe(200);
   }, 60_000);
 
   it('Ctrl-C, which reaches the backend too, ends it without an error', async () => {
