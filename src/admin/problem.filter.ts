@@ -15,7 +15,6 @@ const PROBLEMS_BY_STATUS: ReadonlyMap<number, readonly [ErrorCode, string]> = ne
   [413, ['content_too_large', 'The body is larger than this API takes.']],
   [414, ['uri_too_long', 'The URL is longer than this API takes.']],
   [415, ['unsupported_media_type', 'Send the body as JSON, with Content-Type: application/json.']],
-  [429, ['too_many_requests', 'Wait for the seconds that Retry-After names.']],
 ]);
 
 const RETRY_AFTER_SECONDS = '2';
@@ -67,8 +66,8 @@ export class ProblemFilter implements ExceptionFilter {
     const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
     // A handler's "no such account" is a Problem; a 404 of Nest itself always means the route.
-    const problem =
-      error instanceof HttpException && error.getStatus() === 404 ? this.noRoute(request) : problemOf(error);
+    const status = error instanceof HttpException ? error.getStatus() : undefined;
+    const problem = status === 404 ? this.noRoute(request) : status === 429 ? tooManyRequests(reply) : problemOf(error);
     if (problem.status >= 500) {
       const cause = problem.cause ?? error;
       this.log.error(
@@ -90,4 +89,13 @@ export class ProblemFilter implements ExceptionFilter {
       headers: ['Allow', methods],
     });
   }
+}
+
+/** The throttle's refusal; its guard has set the header already. */
+function tooManyRequests(reply: FastifyReply): Problem {
+  const seconds = String(reply.getHeader('Retry-After') ?? RETRY_AFTER_SECONDS);
+  return new Problem('too_many_requests', {
+    detail: `Too many requests from this address. Wait ${seconds} seconds.`,
+    headers: ['Retry-After', seconds],
+  });
 }

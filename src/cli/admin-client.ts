@@ -33,29 +33,35 @@ export function path(...parts: readonly string[]): string {
   return `/admin/v1/${parts.map(encodeURIComponent).join('/')}`;
 }
 
+/** What came back. */
+interface Reply {
+  readonly ok: boolean;
+  readonly status: number;
+  /** As the header says it. */
+  readonly retryAfter: string | null;
+  readonly text: string;
+}
+
 export class AdminClient {
   constructor(private readonly environment: ClientEnvironment) {}
 
   /** The answer's body. Rejects with `CommandError`. */
   async call(target: string, call: Call = {}): Promise<Fields> {
-    const { ok, status, text } = await this.send(target, call);
-    const answer = parseObject(text);
-    if (ok && answer !== undefined) return answer;
-    throw new CommandError(answer === undefined ? this.notOurs(status) : describeProblem(answer, status));
+    const reply = await this.send(target, call);
+    const answer = parseObject(reply.text);
+    if (reply.ok && answer !== undefined) return answer;
+    throw new CommandError(answer === undefined ? this.notOurs(reply.status) : describeProblem(answer, reply));
   }
 
   /** The answer's body where it is no JSON. Rejects with `CommandError`. */
   async text(target: string, query: Fields): Promise<string> {
-    const { ok, status, text } = await this.send(target, { query });
-    if (ok) return text;
-    const problem = parseObject(text);
-    throw new CommandError(problem === undefined ? this.notOurs(status) : describeProblem(problem, status));
+    const reply = await this.send(target, { query });
+    if (reply.ok) return reply.text;
+    const problem = parseObject(reply.text);
+    throw new CommandError(problem === undefined ? this.notOurs(reply.status) : describeProblem(problem, reply));
   }
 
-  private async send(
-    target: string,
-    { method = 'GET', query = {}, body }: Call,
-  ): Promise<{ readonly ok: boolean; readonly status: number; readonly text: string }> {
+  private async send(target: string, { method = 'GET', query = {}, body }: Call): Promise<Reply> {
     const url = this.urlOf(target, query);
     const token = await this.token();
     const headers = { Authorization: `Bearer ${token}`, Accept: 'application/json' };
@@ -67,7 +73,8 @@ export class AdminClient {
         headers: body === undefined ? headers : { ...headers, 'Content-Type': 'application/json' },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      return { ok: response.ok, status: response.status, text: await response.text() };
+      const retryAfter = response.headers.get('retry-after');
+      return { ok: response.ok, status: response.status, retryAfter, text: await response.text() };
     } catch (error) {
       throw new CommandError(this.unreachable(error));
     }
@@ -121,15 +128,21 @@ export class AdminClient {
   }
 }
 
-/** `422 validation_failed: Some fields are not valid. scopes/0: … (request req_…)`, on one line. */
-function describeProblem(problem: Fields, status: number): string {
+/**
+ * `422 validation_failed: Some fields are not valid. scopes/0: … (request req_…)`, on one line; where the response names a
+ * time to wait, that too, unless its own words do.
+ */
+function describeProblem(problem: Fields, { status, retryAfter }: Reply): string {
   const { code, detail, title, errors, request_id: requestId } = problem;
   const fields = (Array.isArray(errors) ? (errors as Fields[]) : []).map(({ pointer, parameter, detail: what }) => {
     const where = typeof pointer === 'string' ? pointer.replace(/^#\/?/, '') : String(parameter ?? '');
     return ` ${where === '' ? '' : `${where}: `}${String(what)}.`;
   });
   const request = requestId === undefined ? '' : ` (request ${String(requestId)})`;
-  return oneLine(`${status} ${String(code ?? '')}: ${String(detail ?? title ?? '')}${fields.join('')}${request}`);
+  const words = `${String(detail ?? title ?? '')}${fields.join('')}`;
+  const isWaitNew = retryAfter !== null && /^\d+$/.test(retryAfter) && !new RegExp(`\\b${retryAfter}\\b`).test(words);
+  const wait = isWaitNew ? ` Try again in ${retryAfter} s.` : '';
+  return oneLine(`${status} ${String(code ?? '')}: ${words}${wait}${request}`);
 }
 
 /** Nothing that a server sends moves the cursor of a terminal. */

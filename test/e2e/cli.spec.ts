@@ -259,6 +259,39 @@ describe('the client commands', () => {
     );
   });
 
+  it('say how long to wait after too many requests, and after too many wrong tokens', async () => {
+    const busy = await startAdmin(database);
+    const until429 = async (token: string): Promise<string> => {
+      for (let count = 0; count < 1_500; count += 1) {
+        const variables = { TRAILGATE_ADMIN_URL: busy.url, TRAILGATE_ADMIN_TOKEN: token };
+        const { err } = await run(['plans', 'list'], variables);
+        if (err.startsWith('trailgate: 429')) return err;
+      }
+      return 'never refused';
+    };
+    try {
+      expect(await until429('wrong')).toMatch(
+        /^trailgate: 429 too_many_failed_attempts: Too many wrong tokens from this address\. Wait \d+ seconds\. \(request/,
+      );
+      expect(await until429(ADMIN_TOKEN)).toMatch(
+        /^trailgate: 429 too_many_requests: Too many requests from this address\. Wait \d+ seconds\. \(request req_\w+\)\n$/,
+      );
+    } finally {
+      await busy.close();
+    }
+  });
+
+  it('say how long to wait where only the header of a response does', async () => {
+    const body = JSON.stringify({ code: 'database_unavailable', detail: 'It cannot be reached.' });
+    const answer = { 'retry-after': '17', 'content-type': 'application/problem+json' };
+    const server = createServer((_, response) => response.writeHead(503, answer).end(body)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { err } = await run(['plans', 'list'], { TRAILGATE_ADMIN_URL: url, TRAILGATE_ADMIN_TOKEN: 'x' });
+    server.close();
+    expect(err).toBe('trailgate: 503 database_unavailable: It cannot be reached. Try again in 17 s.\n');
+  });
+
   it('show nothing that moves the cursor of a terminal', async () => {
     const body = JSON.stringify({ code: 'x', detail: 'a\u001b[2J\nb', data: [] });
     const server = createServer((_, response) => response.writeHead(400).end(body)).listen(0, '127.0.0.1');
