@@ -62,6 +62,15 @@ describe('docs/metrics.md', () => {
   });
 });
 
+describe('labels', () => {
+  it('hold an account in those metrics only that docs/metrics.md names beside the rule', () => {
+    const [, named = ''] =
+      /No label ever holds a key[\s\S]*?an account only ([\s\S]*?):/.exec(page('docs/metrics.md')) ?? [];
+    const withAccount = Object.values(METRICS).filter(({ labelNames }) => labelNames.some((l) => /account/.test(l)));
+    expect(unique(matches(named, /`(trailgate_\w+)`/g))).toEqual(withAccount.map(({ name }) => name).toSorted());
+  });
+});
+
 describe('docs/failure-modes.md', () => {
   const text = page('docs/failure-modes.md');
 
@@ -136,6 +145,16 @@ describe('commands', () => {
       client.commands.some((c) => c.name() === name) ? subs : [],
     ];
     expect(Object.fromEntries(listed.map(subcommandsOf))).toEqual(Object.fromEntries(commands));
+  });
+});
+
+describe('the client commands', () => {
+  it('are as many as README says', () => {
+    const client = new Command();
+    addClientCommands(client);
+    const words = ['seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
+    const [, count = ''] = /^The last (\w+) ask a running admin API/m.exec(page('README.md')) ?? [];
+    expect(words.indexOf(count) + 7).toBe(client.commands.length);
   });
 });
 
