@@ -9,8 +9,9 @@ import { addClientCommands } from '../src/cli/client-commands.js';
 import { CLIENT_VARIABLES } from '../src/config/client-environment.js';
 import { ENVIRONMENT_VARIABLES } from '../src/config/environment.js';
 import { METRICS } from '../src/metrics.js';
-import { hasOpenssl, makeCertificate } from './support/certificates.js';
+import { makeCertificate } from './support/certificates.js';
 import { configOf, problemsOf } from './support/config-files.js';
+import { describeWithOpenssl } from './support/describe-with.js';
 
 const markdown = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -229,7 +230,7 @@ describe('configurations', () => {
   });
 });
 
-(hasOpenssl ? describe : describe.skip)('docs/recipes.md', () => {
+describeWithOpenssl('docs/recipes.md', () => {
   it('every recipe, put into the sample of README, passes trailgate check', async () => {
     const [sample = ''] = blocks(page('README.md'), 'yaml').filter((text) => text.startsWith('# gateway.yaml'));
     const recipes = blocks(page('docs/recipes.md'), 'yaml').filter((text) => text.startsWith('# part of gateway.yaml'));

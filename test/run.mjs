@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,11 +17,9 @@ const JEST = ['--disable-warning=ExperimentalWarning', '--experimental-vm-module
  * beside each other they would measure each other.
  */
 const LOAD = '\\.load\\.spec\\.ts$';
-const PASSES = [
-  ['--maxWorkers=2', `--testPathIgnorePatterns=${LOAD}`],
-  // In one process, what the files left to their time-outs would keep it; the first pass finds what is left open.
-  ['--runInBand', '--forceExit', `--testPathPatterns=${LOAD}`],
-];
+/** What such a file takes on two cores: for the estimate while the others run. */
+const LOAD_FILE_MS = 20_000;
+const PROGRESS = '<rootDir>/test/support/progress-reporter.mjs';
 /** How long Jest may take to end once its results are written; what lasts longer is something that a test left open. */
 const EXIT_GRACE_MS = 15_000;
 
@@ -36,6 +34,8 @@ const { findRedisServer, findPostgresBin, howToGet, installPackages, mayInstall,
   await import('./support/servers.ts');
 const { startRedis } = await import('./support/redis.ts');
 const { startPostgres } = await import('./support/postgres.ts');
+const { countReasons } = await import('./support/skipped.ts');
+const { inWords } = await import('./support/progress.ts');
 
 function installWhatIsMissing() {
   if (missingPackages().length > 0 && mayInstall()) {
@@ -60,7 +60,7 @@ async function startServers() {
 /** Runs Jest to its end; returns its exit code and its results, null where it did not come so far. */
 async function runJest(args, environment, folder) {
   const resultFile = join(mkdtempSync(join(folder, 'results-')), 'results.json');
-  const report = ['--json', `--outputFile=${resultFile}`];
+  const report = ['--json', `--outputFile=${resultFile}`, '--reporters=default', `--reporters=${PROGRESS}`];
   // With --json Jest writes its readable report to stderr; stdout would only name the file.
   const jest = spawn(process.execPath, [...JEST, ...report, ...args], {
     cwd: ROOT,
@@ -84,10 +84,25 @@ async function runJest(args, environment, folder) {
 
 /** Both passes, or one where Jest's arguments say what to run. */
 async function runAll(args, environment, folder) {
-  if (args.length > 0) return [await runJest(['--maxWorkers=2', ...args], environment, folder)];
-  const runs = [];
-  for (const pass of PASSES) runs.push(await runJest(pass, environment, folder));
-  return runs;
+  if (args.length > 0) {
+    const saysWorkers = args.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.test(arg));
+    return [await runJest(saysWorkers ? args : ['--maxWorkers=2', ...args], environment, folder)];
+  }
+  const files = globSync('{src,test}/**/*.spec.ts', { cwd: ROOT });
+  const later = files.filter((file) => new RegExp(LOAD).test(file)).length;
+  console.error(`${files.length - later} test files two at a time, then ${later} one after the other.`);
+  const first = await runJest(
+    ['--maxWorkers=2', `--testPathIgnorePatterns=${LOAD}`],
+    { ...environment, TRAILGATE_TEST_LATER_MS: String(later * LOAD_FILE_MS) },
+    folder,
+  );
+  return [first, await runJest(['--runInBand', `--testPathPatterns=${LOAD}`], environment, folder)];
+}
+
+/** What was skipped, and why: a line for each reason. Tests that Jest's own arguments leave out have none. */
+function saySkipped(runs) {
+  const tests = runs.flatMap(({ results }) => results?.testResults ?? []).flatMap((file) => file.assertionResults);
+  for (const [reason, count] of countReasons(tests)) console.error(`Skipped ${count}: ${reason}.`);
 }
 
 /** The last line and the exit code. A file that could not run counts as a failure, and so does a run without tests. */
@@ -114,7 +129,11 @@ try {
   installWhatIsMissing();
   const { servers, environment } = await startServers();
   try {
-    outcome = summarise(await runAll(process.argv.slice(2), environment, folder));
+    const startedAtMs = performance.now();
+    const runs = await runAll(process.argv.slice(2), environment, folder);
+    saySkipped(runs);
+    console.error(`It took ${inWords(performance.now() - startedAtMs)}.`);
+    outcome = summarise(runs);
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
   }

@@ -2,7 +2,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { PooledServer, reset, serverKeys, socketOf, WAYS } from '../../test/support/pooled-server.js';
+import { describeWithOpenssl } from '../../test/support/describe-with.js';
+import { PooledServer, reset, serverKeys, socketOf, describeWays } from '../../test/support/pooled-server.js';
 import { eventually, sleep } from '../../test/support/processes.js';
 import { RecordedCall } from '../../test/support/recorded-call.js';
 import { ConnectionPool } from './connection-pool.js';
@@ -19,7 +20,7 @@ const block = (ms: number): void => {
   for (const untilMs = performance.now() + ms; performance.now() < untilMs;);
 };
 
-describe.each(WAYS)('the connections to a server (over TLS: %s)', (isSecure) => {
+describeWays('the connections to a server', (isSecure) => {
   let line: PooledServer;
   const start = async (onSocket: (socket: Socket, index: number) => void, most = 1, options = {}): Promise<void> => {
     line = await PooledServer.start(isSecure, onSocket, most, options);
@@ -272,7 +273,8 @@ describe('a server that cannot be connected to', () => {
   });
 });
 
-describe.each(WAYS.filter((isSecure) => isSecure))('connections over TLS', (isSecure) => {
+describeWithOpenssl('connections over TLS', () => {
+  const isSecure = true;
   const seen: { servername: unknown; alpn: unknown; isReused: boolean }[] = [];
   const look = (socket: Socket): void => {
     const secure = socket as TLSSocket;

@@ -1,13 +1,13 @@
 /** One connection to a real server on 127.0.0.1, plain and over TLS: what a call is told, and what becomes of the connection. */
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
-import { PooledServer, reset, socketOf, WAYS } from '../../test/support/pooled-server.js';
+import { PooledServer, reset, socketOf, describeWays } from '../../test/support/pooled-server.js';
 import { eventually } from '../../test/support/processes.js';
 import { RecordedCall } from '../../test/support/recorded-call.js';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
 
-describe.each(WAYS)('a connection (over TLS: %s)', (isSecure) => {
+describeWays('a connection', (isSecure) => {
   let line: PooledServer;
   const start = async (onSocket: (socket: Socket, index: number) => void): Promise<void> => {
     line = await PooledServer.start(isSecure, onSocket);

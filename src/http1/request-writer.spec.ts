@@ -1,13 +1,13 @@
 /** Bodies of requests on their way to a real server, plain and over TLS: framed, throttled, let go of, and heard out. */
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
-import { PooledServer, socketOf, WAYS } from '../../test/support/pooled-server.js';
+import { PooledServer, socketOf, describeWays } from '../../test/support/pooled-server.js';
 import { eventually } from '../../test/support/processes.js';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
 
-describe.each(WAYS)('the body of a request (over TLS: %s)', (isSecure) => {
+describeWays('the body of a request', (isSecure) => {
   let line: PooledServer;
   const start = async (onSocket: (socket: Socket, index: number) => void): Promise<void> => {
     line = await PooledServer.start(isSecure, onSocket);

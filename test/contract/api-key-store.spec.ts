@@ -1,12 +1,13 @@
 /** What the stores of accounts and keys promise, on both databases. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { createAccountSchema } from '../../src/keys/account-fields.js';
 import { createApiKeySchema } from '../../src/keys/api-key-fields.js';
 import { digestOf, hashSecret, hintOf, isWellFormedSecret } from '../../src/keys/api-key-format.js';
 import { NO_LIMIT_CHANGES } from '../../src/quotas/effective-limits.js';
-import { DATABASE_KINDS, testDatabase } from '../support/database.js';
+import { testDatabase } from '../support/database.js';
 import { OPERATOR, storesOn } from '../support/stores.js';
+import { describeOnDatabases } from '../support/describe-with.js';
 
 const HOUR_MS = 3_600_000;
 const newAccount = createAccountSchema.parse({ name: 'Salzach Rafting', plan: 'starter', time_zone: 'Europe/Vienna' });
@@ -21,7 +22,7 @@ const problem = (code: string, pointer?: string) =>
         }),
   });
 
-describe.each(DATABASE_KINDS)('accounts and keys on %s', (kind) => {
+describeOnDatabases('accounts and keys', (kind) => {
   let database: DatabaseHandle;
   let stores: ReturnType<typeof storesOn>;
   let accountId: string;

@@ -1,11 +1,12 @@
 /** What both databases promise to the stores above them. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { Migrator, type Migration } from 'kysely/migration';
 import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
 import { MIGRATIONS } from '../../src/database/migrations.js';
 import { isUniqueViolation } from '../../src/database/database-errors.js';
-import { DATABASE_KINDS, emptyDatabase, type TestDatabase } from '../support/database.js';
+import { emptyDatabase, type TestDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
 
 const account = (id: string) => ({
   id,
@@ -20,7 +21,7 @@ const account = (id: string) => ({
   updated_at: 1_795_000_000_123,
 });
 
-describe.each(DATABASE_KINDS)('the database on %s', (kind) => {
+describeOnDatabases('the database', (kind) => {
   let place: TestDatabase;
   let handle: DatabaseHandle;
 

@@ -1,11 +1,12 @@
 /** What the outbox promises, on both databases. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import type { NewEvent } from '../../src/events/event-types.js';
 import { addEvents, EventOutbox } from '../../src/events/outbox.js';
 import { times } from '../support/counter-stores.js';
-import { DATABASE_KINDS, testDatabase } from '../support/database.js';
+import { testDatabase } from '../support/database.js';
 import { TestClock } from '../support/stores.js';
+import { describeOnDatabases } from '../support/describe-with.js';
 
 const DAY_MS = 86_400_000;
 
@@ -26,7 +27,7 @@ const event = (name: string, accountId = 'acc_1', used = 8): NewEvent => ({
   dedupeKey: name,
 });
 
-describe.each(DATABASE_KINDS)('the outbox on %s', (kind) => {
+describeOnDatabases('the outbox', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   let outbox: EventOutbox;

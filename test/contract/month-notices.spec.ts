@@ -1,5 +1,5 @@
 /** A month's notices stand in the outbox exactly once, over many processes and restarts, on both databases. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/database/connect.js';
@@ -14,9 +14,10 @@ import { UsageFlush } from '../../src/quotas/usage-flush.js';
 import { UsageRecorder } from '../../src/quotas/usage-recorder.js';
 import { UsageTable } from '../../src/quotas/usage-table.js';
 import { times } from '../support/counter-stores.js';
-import { DATABASE_KINDS, testDatabase } from '../support/database.js';
+import { testDatabase } from '../support/database.js';
 import { subjectWith } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
+import { describeOnDatabases } from '../support/describe-with.js';
 
 const LOG = pino({ level: 'silent' });
 const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
@@ -45,7 +46,7 @@ class Node {
   }
 }
 
-describe.each(DATABASE_KINDS)('notices of a month on %s', (kind) => {
+describeOnDatabases('notices of a month', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   beforeEach(async () => {

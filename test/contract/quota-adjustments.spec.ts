@@ -1,5 +1,5 @@
 /** What adjustments of a month promise, on both databases and on both places for counters. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { systemClock } from '../../src/clock.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
@@ -25,8 +25,8 @@ import { ProcessThrottleWindows } from '../../src/quotas/throttle-windows.js';
 import { UsageFlush } from '../../src/quotas/usage-flush.js';
 import { UsageRecorder } from '../../src/quotas/usage-recorder.js';
 import { UsageTable } from '../../src/quotas/usage-table.js';
-import { DATABASE_KINDS, testDatabase } from '../support/database.js';
-import { describeWithRedis } from '../support/describe-with.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases, describeOnDatabasesWithRedis } from '../support/describe-with.js';
 import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { OPERATOR, RecordingBus, TEST_CONFIG } from '../support/stores.js';
 import { emptyRedis } from '../support/timed-redis.js';
@@ -313,10 +313,10 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
   });
 }
 
-describe.each(DATABASE_KINDS)('adjustments on %s, counters in the process', (kind) => {
+describeOnDatabases('adjustments, counters in the process', (kind) => {
   suite(kind, processNodes);
 });
 
-describeWithRedis.each(DATABASE_KINDS)('adjustments on %s, counters in Redis', (kind) => {
+describeOnDatabasesWithRedis('adjustments, counters in Redis', (kind) => {
   suite(kind, redisNodes);
 });

@@ -1,5 +1,5 @@
 /** Usage and counts reach the database exactly once, however often a write fails or its answer is lost. On both databases. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/database/connect.js';
@@ -9,9 +9,10 @@ import { IN_FLIGHT, SUCCESS, type CountedRequest } from '../../src/quotas/usage-
 import { UsageFlush } from '../../src/quotas/usage-flush.js';
 import { UsageRecorder } from '../../src/quotas/usage-recorder.js';
 import { UsageTable } from '../../src/quotas/usage-table.js';
-import { DATABASE_KINDS, testDatabase } from '../support/database.js';
+import { testDatabase } from '../support/database.js';
 import { subjectWith } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
+import { describeOnDatabases } from '../support/describe-with.js';
 
 const OPERATION = { index: 0, id: 'list', method: 'GET', template: '/', service: 's', scopes: [], cost: 1 };
 
@@ -60,7 +61,7 @@ class Node {
   }
 }
 
-describe.each(DATABASE_KINDS)('the usage table on %s', (kind) => {
+describeOnDatabases('the usage table', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   let node: Node;

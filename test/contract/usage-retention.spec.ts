@@ -1,14 +1,15 @@
 /** Usage and counts of months go when they are older than `usage.retention`, and not a day before. On both databases. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { UsageRetention } from '../../src/quotas/usage-retention.js';
 import { UsageTable } from '../../src/quotas/usage-table.js';
-import { DATABASE_KINDS, testDatabase } from '../support/database.js';
+import { testDatabase } from '../support/database.js';
 import { TestClock } from '../support/stores.js';
+import { describeOnDatabases } from '../support/describe-with.js';
 
 const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
 
-describe.each(DATABASE_KINDS)('retention of usage on %s', (kind) => {
+describeOnDatabases('retention of usage', (kind) => {
   let database: DatabaseHandle;
   beforeEach(async () => {
     database = await testDatabase(kind);

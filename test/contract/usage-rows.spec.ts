@@ -1,12 +1,13 @@
 /** Sums of the usage table, whole over any paging. On both databases. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { encodeCursor } from '../../src/database/cursor.js';
 import { Problem } from '../../src/errors.js';
 import type { UsageGroup, UsageQuery } from '../../src/quotas/usage-query.js';
 import { UsageRows, type UsageRow } from '../../src/quotas/usage-rows.js';
 import { UsageTable } from '../../src/quotas/usage-table.js';
-import { DATABASE_KINDS, testDatabase } from '../support/database.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
 
 const ACCOUNT = { accountId: 'acc_1', keyId: undefined };
 
@@ -19,7 +20,7 @@ const query = (groups: UsageGroup[], change: Partial<UsageQuery> = {}): UsageQue
   ...change,
 });
 
-describe.each(DATABASE_KINDS)('usage rows on %s', (kind) => {
+describeOnDatabases('usage rows', (kind) => {
   let database: DatabaseHandle;
   let rows: UsageRows;
   beforeEach(async () => {

@@ -11,8 +11,8 @@ import { IN_FLIGHT, SUCCESS, type CountedRequest } from '../../src/quotas/usage-
 import { sumsQuery } from '../../src/quotas/usage-reconcile.js';
 import { UsageSweep } from '../../src/quotas/usage-sweep.js';
 import { UsageTable } from '../../src/quotas/usage-table.js';
-import { DATABASE_KINDS, testDatabase } from '../support/database.js';
-import { describeWithRedis } from '../support/describe-with.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabasesWithRedis } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
 import { subjectWith } from '../support/quotas.js';
 import { emptyRedis } from '../support/timed-redis.js';
@@ -22,7 +22,7 @@ const OPERATION = { index: 0, id: 'list', method: 'GET', template: '/', service:
 const LOG = pino({ level: 'silent' });
 const FLUSH_MS = 50;
 
-describeWithRedis.each(DATABASE_KINDS)('a sweep of usage on %s', (kind) => {
+describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
   let database: DatabaseHandle;
   let client: Redis;
   const opened: Quotas[] = [];

@@ -5,8 +5,9 @@ import type { NewEvent } from '../../src/events/event-types.js';
 import { addEvents } from '../../src/events/outbox.js';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
-import { DATABASE_KINDS, testDatabase } from '../support/database.js';
+import { testDatabase } from '../support/database.js';
 import { send, type Answer } from '../support/http.js';
+import { describeOnDatabases } from '../support/describe-with.js';
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/;
 
@@ -22,7 +23,7 @@ function expectProblem(answer: Answer, status: number, code: string): Record<str
   return body;
 }
 
-describe.each(DATABASE_KINDS)('the admin API on %s', (kind) => {
+describeOnDatabases('the admin API', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let accountId: string;

@@ -10,13 +10,14 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { WebSocket } from 'undici';
-import { hasOpenssl, makeAuthority, type Authority } from '../support/certificates.js';
+import { makeAuthority, type Authority } from '../support/certificates.js';
 import { send } from '../support/http.js';
 import { eventually, temporaryFolder } from '../support/processes.js';
 import type { Json } from '../support/program-config.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
+import { describeWithOpenssl } from '../support/describe-with.js';
 
 const REST_MS = 600;
 const FAILURES = 3;
@@ -42,7 +43,7 @@ interface TargetState {
   readonly last_failure: { readonly outcome: string } | null;
 }
 
-(hasOpenssl ? describe : describe.skip)('several targets over TLS', () => {
+describeWithOpenssl('several targets over TLS', () => {
   let folder: string;
   let authority: Authority;
   let gateway: Proxied;

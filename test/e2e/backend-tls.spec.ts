@@ -6,15 +6,16 @@ import type { IncomingMessage } from 'node:http';
 import { createServer, type Server, type ServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, expect, it } from '@jest/globals';
 import { WebSocket } from 'undici';
-import { hasOpenssl, makeAuthority, type Authority } from '../support/certificates.js';
+import { makeAuthority, type Authority } from '../support/certificates.js';
 import { eventually, temporaryFolder } from '../support/processes.js';
 import { runTrailgate } from '../support/program.js';
 import { writeConfig, type Json } from '../support/program-config.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
+import { describeWithOpenssl } from '../support/describe-with.js';
 
-(hasOpenssl ? describe : describe.skip)('a backend over TLS', () => {
+describeWithOpenssl('a backend over TLS', () => {
   let folder: string;
   let authority: Authority;
   let server: Server;

@@ -2,13 +2,14 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { hasOpenssl, makeCertificate, type CertificateFiles } from '../support/certificates.js';
+import { makeCertificate, type CertificateFiles } from '../support/certificates.js';
 import { eventually, sleep, temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { describeWithOpenssl } from '../support/describe-with.js';
 
-(hasOpenssl ? describe : describe.skip)('a certificate that changes', () => {
+describeWithOpenssl('a certificate that changes', () => {
   let backend: Backend;
   let trailgate: RunningTrailgate;
   let folder: string;

@@ -6,12 +6,11 @@ import { Agent } from 'node:http';
 import { createInterface } from 'node:readline';
 import { basename, join, resolve } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { describeWithOwnRedis } from '../support/describe-with.js';
+import { describeWithOwnRedisAndPostgres } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
 import { eventually, freePort, sleep, spawnOwned, temporaryFolder, type Exit } from '../support/processes.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
-import { postgresIsAvailable } from '../support/servers.js';
 
 const MAIN = resolve('dist/main.js');
 const SEEDED_CUSTOMERS = 10_000;
@@ -220,8 +219,7 @@ describe('following next_cursor to the end', () => {
   }, 60_000);
 });
 
-const describeWithBoth = postgresIsAvailable() ? describeWithOwnRedis : describe.skip;
-describeWithBoth('with REDIS_URL and DATABASE_URL', () => {
+describeWithOwnRedisAndPostgres('with REDIS_URL and DATABASE_URL', () => {
   let redis: RedisServer;
   let database: FreshDatabase;
   beforeAll(async () => {

@@ -1,6 +1,7 @@
 /** The threads beside the event loop step back for it: on a core that they share, requests do not wait for compilers and flushes. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describeWithProc } from '../support/describe-with.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
 /** Of the fields behind the name in /proc/<pid>/stat. */
@@ -15,7 +16,7 @@ function threadsOf(pid: number): { name: string; nice: number }[] {
   });
 }
 
-(existsSync('/proc/self/task') ? describe : describe.skip)('the threads of a gateway', () => {
+describeWithProc('the threads of a gateway', () => {
   let gateway: RunningTrailgate;
   beforeAll(async () => {
     gateway = await startTrailgate();

@@ -10,11 +10,12 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
-import { hasOpenssl, makeCertificate } from '../support/certificates.js';
+import { makeCertificate } from '../support/certificates.js';
 import { eventually, temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { describeWithOpenssl } from '../support/describe-with.js';
 
 interface Answer {
   readonly status: number;
@@ -65,7 +66,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   }
 }
 
-(hasOpenssl ? describe : describe.skip)('the public listener over HTTP/2', () => {
+describeWithOpenssl('the public listener over HTTP/2', () => {
   let backend: Backend;
   let trailgate: RunningTrailgate;
   let ca: Buffer;

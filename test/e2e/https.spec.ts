@@ -2,13 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { hasOpenssl, makeCertificate } from '../support/certificates.js';
+import { makeCertificate } from '../support/certificates.js';
 import { temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { describeWithOpenssl } from '../support/describe-with.js';
 
-(hasOpenssl ? describe : describe.skip)('the public listener with a certificate', () => {
+describeWithOpenssl('the public listener with a certificate', () => {
   let backend: Backend;
   let trailgate: RunningTrailgate;
   let folder: string;

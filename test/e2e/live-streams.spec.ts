@@ -8,18 +8,17 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { WebSocket } from 'undici';
 import type { Account, ApiKeyWithSecret } from '../support/admin.js';
-import { hasOpenssl, makeCertificate } from '../support/certificates.js';
-import { describeWithOwnRedis } from '../support/describe-with.js';
+import { makeCertificate } from '../support/certificates.js';
+import { describeWithOpenssl, describeWithOwnRedisAndPostgres } from '../support/describe-with.js';
 import { exchange, send } from '../support/http.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
 import { eventually, sleep, temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import type { Json } from '../support/program-config.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
-import { postgresIsAvailable } from '../support/servers.js';
 
 const SOON_MS = 1_000;
 /** And a second for a busy machine. */
@@ -133,7 +132,7 @@ afterEach(() => {
   for (const live of opened.splice(0)) live.close();
 });
 
-(postgresIsAvailable() ? describeWithOwnRedis : describe.skip)('on two processes, a second after', () => {
+describeWithOwnRedisAndPostgres('on two processes, a second after', () => {
   let backend: TickingBackend;
   let redis: RedisServer;
   let database: FreshDatabase;
@@ -278,7 +277,7 @@ afterEach(() => {
   }, 40_000);
 });
 
-(hasOpenssl ? describe : describe.skip)('over HTTP/2', () => {
+describeWithOpenssl('over HTTP/2', () => {
   it('the stream of the revoked key is reset, the others of the connection go on', async () => {
     const backend = await new TickingBackend().listen();
     const files = makeCertificate(temporaryFolder('live-http2'));

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
 import type { Account, ApiKeyWithSecret, QuotaAdjustment } from '../support/admin.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { describeWithOwnRedis } from '../support/describe-with.js';
+import { describeWithOwnRedisAndPostgres } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
 import { expectProblem } from '../support/problem.js';
@@ -14,7 +14,6 @@ import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { policiesOf } from '../support/rate-limit.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
-import { postgresIsAvailable } from '../support/servers.js';
 
 const SOON_MS = 1_000;
 const config = {
@@ -157,9 +156,7 @@ describe('adjustments on the embedded store', () => {
   });
 });
 
-const describeWithBoth = postgresIsAvailable() ? describeWithOwnRedis : describe.skip;
-
-describeWithBoth('adjustments on two gateways', () => {
+describeWithOwnRedisAndPostgres('adjustments on two gateways', () => {
   let redis: RedisServer;
   let database: FreshDatabase;
   let gateways: RunningTrailgate[] = [];

@@ -1,6 +1,7 @@
 /** A minute slides: no 60 seconds hold more than the limit, wherever they begin, and refusals cost nothing anywhere. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
+import { reportSkipped } from '../support/describe-with.js';
 import { sleep } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { Caller } from '../support/rate-limit.js';
@@ -13,6 +14,7 @@ const PLANS = { edge: { key: { minute: LIMIT } }, refused: { key: { minute: 5 },
 const TRAVEL_MS = 250;
 
 const STORES = redisIsAvailable() ? ['the process', 'Redis'] : ['the process'];
+if (!redisIsAvailable()) reportSkipped('the edge of a minute, in Redis', 'needs Redis');
 
 /** A backend that remembers when each key's requests came. */
 async function timingBackend(arrivals: Map<string, number[]>): Promise<Backend> {

@@ -1,12 +1,13 @@
 /** A load balancer that goes by /readyz sends nothing to a gateway that does not take requests yet. */
 import { execFileSync } from 'node:child_process';
-import { describe, expect, it } from '@jest/globals';
-import { hasOpenssl, makeCertificate } from '../support/certificates.js';
+import { expect, it } from '@jest/globals';
+import { makeCertificate } from '../support/certificates.js';
 import { send } from '../support/http.js';
 import { eventually, freePort, spawnOwned, temporaryFolder } from '../support/processes.js';
 import { startTrailgate } from '../support/program.js';
+import { describeWithOpenssl } from '../support/describe-with.js';
 
-(hasOpenssl ? describe : describe.skip)('while the public listener waits for its certificate', () => {
+describeWithOpenssl('while the public listener waits for its certificate', () => {
   it('is not ready, and then it is', async () => {
     const folder = temporaryFolder('readiness');
     const { cert, key } = makeCertificate(folder);

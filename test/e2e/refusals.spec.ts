@@ -2,15 +2,16 @@
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/keys/api-key-format.js';
 import { ERRORS, type ErrorCode } from '../../src/errors.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { hasOpenssl, makeCertificate } from '../support/certificates.js';
+import { makeCertificate } from '../support/certificates.js';
 import { send } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { describeWithOpenssl } from '../support/describe-with.js';
 
 const ATTEMPTS = 4;
 const CONFIG = {
@@ -151,7 +152,7 @@ function withoutChance({ status, fields, body }: Told): object {
   return { status, fields: Object.fromEntries(told.toSorted()) as object, body: same(body) };
 }
 
-(hasOpenssl ? describe : describe.skip)('a request that is refused', () => {
+describeWithOpenssl('a request that is refused', () => {
   let backend: Backend;
   const gateways = new Map<boolean, RunningTrailgate>();
   const keys = new Map<boolean, ReadonlyMap<string, string>>();

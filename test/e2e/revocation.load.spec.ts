@@ -2,27 +2,24 @@
  * A change to a key or its account is in force on every process within a second (design, section 2.3), and within the
  * stated ten seconds while the message bus is down. Two processes on one Redis and one PostgreSQL.
  */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
 import type { ErrorCode } from '../../src/errors.js';
 import type { Account, ApiKeyWithSecret } from '../support/admin.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { describeWithOwnRedis } from '../support/describe-with.js';
+import { describeWithOwnRedisAndPostgres } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
-import { postgresIsAvailable } from '../support/servers.js';
 
 const SOON_MS = 1_000;
 /** And half a second for a busy machine to ask and answer. */
 const BOUND_MS = 10_500;
 
-const describeWithBoth = postgresIsAvailable() ? describeWithOwnRedis : describe.skip;
-
-describeWithBoth('two processes', () => {
+describeWithOwnRedisAndPostgres('two processes', () => {
   let backend: Backend;
   let redis: RedisServer;
   let database: FreshDatabase;

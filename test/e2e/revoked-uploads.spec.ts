@@ -8,10 +8,11 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { connect } from 'node:http2';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Account, ApiKeyWithSecret } from '../support/admin.js';
-import { hasOpenssl, makeCertificate } from '../support/certificates.js';
+import { makeCertificate } from '../support/certificates.js';
 import { open, send } from '../support/http.js';
 import { eventually, sleep, temporaryFolder } from '../support/processes.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
+import { describeWithOpenssl } from '../support/describe-with.js';
 
 const SOON_MS = 1_000;
 /** What is left of the body is read for two more; and one for a busy machine. */
@@ -173,7 +174,7 @@ describe('with one connection to the backend', () => {
   });
 });
 
-(hasOpenssl ? describe : describe.skip)('over HTTP/2', () => {
+describeWithOpenssl('over HTTP/2', () => {
   it('the upload of the revoked key is answered with 401, the others of the connection go on', async () => {
     const files = makeCertificate(temporaryFolder('upload-http2'));
     gateway = await startProxied({

@@ -10,13 +10,12 @@ import pg from 'pg';
 import { createSecret, hashSecret } from '../../src/keys/api-key-format.js';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { startBackend, type Backend } from '../support/backend.js';
-import { describeWithOwnRedis } from '../support/describe-with.js';
+import { describeWithOwnRedisAndPostgres } from '../support/describe-with.js';
 import { send, sendRaw, type Answer, type SendOptions } from '../support/http.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
 import { temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
-import { postgresIsAvailable } from '../support/servers.js';
 
 const DUMP_COMMAND = `select table_name from information_schema.tables where table_schema = 'public'`;
 
@@ -176,8 +175,7 @@ describe('a secret', () => {
     expect(findings(places, secrets)).toEqual([]);
   });
 
-  const describeWithBoth = postgresIsAvailable() ? describeWithOwnRedis : describe.skip;
-  describeWithBoth('of a deployment on Redis and PostgreSQL', () => {
+  describeWithOwnRedisAndPostgres('of a deployment on Redis and PostgreSQL', () => {
     let redis: RedisServer;
     let database: FreshDatabase;
     beforeAll(async () => {

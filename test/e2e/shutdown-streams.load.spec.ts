@@ -10,8 +10,8 @@ import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Strea
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { hasOpenssl, makeCertificate, type CertificateFiles } from '../support/certificates.js';
-import { describeWithRedis } from '../support/describe-with.js';
+import { makeCertificate, type CertificateFiles } from '../support/certificates.js';
+import { describeWithOpenssl, describeWithRedis } from '../support/describe-with.js';
 import { exchange, send } from '../support/http.js';
 import { eventually, sleep, temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
@@ -166,7 +166,7 @@ async function whole(stream: ClientHttp2Stream): Promise<string> {
   return text;
 }
 
-(hasOpenssl ? describe : describe.skip)('with HTTP/2 and WebSockets', () => {
+describeWithOpenssl('with HTTP/2 and WebSockets', () => {
   const config: Json = { gateway: { shutdown: { delay: `${DELAY_MS}ms`, drain: `${DRAIN_MS}ms` } } };
 
   it('everything is served during the delay, then all are told to go, then what is left is cut', async () => {
@@ -240,7 +240,7 @@ async function whole(stream: ClientHttp2Stream): Promise<string> {
   });
 });
 
-(hasOpenssl ? describe : describe.skip)('of connections that have only begun', () => {
+describeWithOpenssl('of connections that have only begun', () => {
   it('a request over HTTP/2 whose handshake was under way is served, and holds up nothing', async () => {
     files = makeCertificate(temporaryFolder('shutdown-late'));
     await start({ gateway: { tls: { cert: files.cert, key: files.key } } });

@@ -5,11 +5,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { AdminClient } from '../support/admin.js';
 import { startBackend, json, type Backend } from '../support/backend.js';
-import { describeWithRedis } from '../support/describe-with.js';
+import { describeUnless, describeWithRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { eventually, freePort, sleep, spawnOwned, temporaryFolder, type OwnedProcess } from '../support/processes.js';
 import { writeConfig } from '../support/program-config.js';
@@ -133,7 +133,7 @@ async function statusOfNew(program: Starting): Promise<() => Promise<number>> {
     (await send(`${urlOf('gateway')}/api/v1/new`, { headers: { authorization: `Bearer ${secret}` } })).status;
 }
 
-(process.platform === 'linux' ? describe : describe.skip)('at any moment of the start', () => {
+describeUnless(process.platform === 'linux' ? null : 'needs Linux')('at any moment of the start', () => {
   it('SIGTERM and SIGINT end it in order, and the next start finds everything as it should be', async () => {
     const folder = temporaryFolder('start-signals');
     const first = spawnProgram({}, { folder });

@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
-import { hasOpenssl, makeCertificate } from '../support/certificates.js';
+import { makeCertificate } from '../support/certificates.js';
 import { eventually, sleep, temporaryFolder } from '../support/processes.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
+import { describeWithOpenssl } from '../support/describe-with.js';
 
 const IDLE_MS = 600;
 const AT_ONCE_MS = 100;
@@ -283,7 +284,7 @@ describe('an upload without a length over the limit', () => {
   });
 });
 
-(hasOpenssl ? describe : describe.skip)('over HTTP/2', () => {
+describeWithOpenssl('over HTTP/2', () => {
   let secure: Proxied;
   let session: ClientHttp2Session;
 

@@ -1,8 +1,8 @@
 /** kill -9 under load: usage adds up to the counters, and no request that reached the backend is missing from them. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { DATABASE_KINDS, emptyDatabase, type TestDatabase } from '../support/database.js';
-import { describeWithRedis } from '../support/describe-with.js';
+import { emptyDatabase, type TestDatabase } from '../support/database.js';
+import { describeOnDatabasesWithRedis } from '../support/describe-with.js';
 import { eventually, sleep } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { sharedRedisUrl } from '../support/redis.js';
@@ -66,51 +66,46 @@ describe('counters in the process', () => {
   });
 });
 
-const kinds = DATABASE_KINDS.map((kind) => [kind] as const);
-
-describeWithRedis('two gateways on one Redis', () => {
+describeOnDatabasesWithRedis('two gateways on one Redis, usage', (kind) => {
   let database: TestDatabase | undefined;
   afterEach(() => database?.drop());
 
-  it.each(kinds)(
-    'after kill -9 of one, usage on %s becomes what Redis has counted, without another request',
-    async (kind) => {
-      database = await emptyDatabase(kind);
-      const { databaseUrl } = database.options;
-      const env = {
-        REDIS_URL: await sharedRedisUrl(),
-        ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
-      };
-      const shared = { backend: backend.url, config: CONFIG, env };
-      const first = await startTrailgate(shared);
-      const second = await startTrailgate({ ...shared, roles: ['gateway'], dataDir: first.dataDir });
-      const { account, key } = await first.admin.newKey('month');
-      const origins = [first, second].map(({ gatewayUrl }, index) => ({
-        name: String(index),
-        gatewayUrl,
-        secret: key.secret,
-      }));
-      const load = new SteadyLoad(origins, PER_SECOND);
-      await sleep(1_500);
-      await second.kill9();
-      await sleep(300);
-      await load.stop();
-      await eventually(
-        'usage is what was counted',
-        async () => {
-          const { recorded, account: used, costs } = await both(first.admin, account.id, key.id);
-          return recorded === used && !('in_flight' in costs);
-        },
-        15_000,
-      );
-      const after = await both(first.admin, account.id, key.id);
-      expect(after.recorded).toBe(after.key);
-      expect(after.account).toBeGreaterThanOrEqual(backend.requests.length);
-      expect(after.account).toBeLessThanOrEqual(load.samples.length);
-      // It stays so.
-      await sleep(4 * FLUSH_MS);
-      expect(await both(first.admin, account.id, key.id)).toEqual(after);
-      await first.stop();
-    },
-  );
+  it('after kill -9 of one, usage becomes what Redis has counted, without another request', async () => {
+    database = await emptyDatabase(kind);
+    const { databaseUrl } = database.options;
+    const env = {
+      REDIS_URL: await sharedRedisUrl(),
+      ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
+    };
+    const shared = { backend: backend.url, config: CONFIG, env };
+    const first = await startTrailgate(shared);
+    const second = await startTrailgate({ ...shared, roles: ['gateway'], dataDir: first.dataDir });
+    const { account, key } = await first.admin.newKey('month');
+    const origins = [first, second].map(({ gatewayUrl }, index) => ({
+      name: String(index),
+      gatewayUrl,
+      secret: key.secret,
+    }));
+    const load = new SteadyLoad(origins, PER_SECOND);
+    await sleep(1_500);
+    await second.kill9();
+    await sleep(300);
+    await load.stop();
+    await eventually(
+      'usage is what was counted',
+      async () => {
+        const { recorded, account: used, costs } = await both(first.admin, account.id, key.id);
+        return recorded === used && !('in_flight' in costs);
+      },
+      15_000,
+    );
+    const after = await both(first.admin, account.id, key.id);
+    expect(after.recorded).toBe(after.key);
+    expect(after.account).toBeGreaterThanOrEqual(backend.requests.length);
+    expect(after.account).toBeLessThanOrEqual(load.samples.length);
+    // It stays so.
+    await sleep(4 * FLUSH_MS);
+    expect(await both(first.admin, account.id, key.id)).toEqual(after);
+    await first.stop();
+  });
 });

@@ -3,10 +3,10 @@
  * timers. None of them depends on how fast the machine is. A limit stands a little above what is needed today: lower it when it falls,
  * raise it only with a reason.
  */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { CountedProgram, countsAreKnown, type Made, type ProgramCounts } from '../support/counts.js';
-import { describeWithOwnRedis } from '../support/describe-with.js';
+import { describeUnless, describeWithOwnRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { PlainBackend, PlainLoad } from '../support/plain-load.js';
@@ -49,7 +49,7 @@ const MOST_OTHERS = 0.3;
 type Counts = Readonly<Record<string, number>>;
 type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads', number>>;
 
-(countsAreKnown ? describeWithOwnRedis : describe.skip)('a plain request', () => {
+(countsAreKnown ? describeWithOwnRedis : describeUnless('needs the /proc of Linux'))('a plain request', () => {
   const backend = new PlainBackend();
   const load = new PlainLoad();
   const program = new CountedProgram();

@@ -1,17 +1,18 @@
 /** Attack: HTTP/2 frames that no library sends: methods nobody knows, answers that are not taken, bodies that break off. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { json } from '../support/backend.js';
-import { hasOpenssl, makeCertificate } from '../support/certificates.js';
+import { makeCertificate } from '../support/certificates.js';
 import { send } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { eventually, temporaryFolder } from '../support/processes.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
 import { connectRawHttp2, END_HEADERS, END_STREAM, fieldBlock, frame, FRAME } from '../support/raw-http2.js';
+import { describeWithOpenssl } from '../support/describe-with.js';
 
 const IDLE_MS = 1_000;
 const WHOLE = END_HEADERS | END_STREAM;
 
-(hasOpenssl ? describe : describe.skip)('over HTTP/2', () => {
+describeWithOpenssl('over HTTP/2', () => {
   let gateway: Proxied;
 
   beforeAll(async () => {

@@ -3,12 +3,6 @@ import { rm } from 'node:fs/promises';
 import { openDatabase, type DatabaseHandle, type OpenDatabaseOptions } from '../../src/database/connect.js';
 import { freshDatabase } from './postgres.js';
 import { temporaryFolder } from './processes.js';
-import { postgresIsAvailable } from './servers.js';
-
-/** The databases that this machine can test; PostgreSQL is left out, visibly, by `describeWithPostgres` alone. */
-export const DATABASE_KINDS: readonly DatabaseHandle['kind'][] = postgresIsAvailable()
-  ? ['sqlite', 'postgres']
-  : ['sqlite'];
 
 export interface TestDatabase {
   readonly options: OpenDatabaseOptions;

@@ -1,5 +1,11 @@
-/** `describe` for tests that need a real server: without one they are reported as skipped, never as passed. */
-import { describe } from '@jest/globals';
+/**
+ * `describe` for tests that need something of the machine. Where it is missing they are reported as skipped, never as passed, and their title
+ * says why: `npm test` lists the reasons at its end.
+ */
+import { describe, it } from '@jest/globals';
+import { existsSync } from 'node:fs';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { hasOpenssl } from './certificates.js';
 import {
   findPostgresBin,
   findRedisServer,
@@ -7,20 +13,69 @@ import {
   postgresIsAvailable,
   redisIsAvailable,
 } from './servers.js';
+import { titleOfSkipped } from './skipped.js';
 
-type Describe = typeof describe | typeof describe.skip;
+type Suite = () => void;
+type Describe = (title: string, suite: Suite) => void;
+
+/**
+ * `describe`, or one that skips.
+ * @param missing What the machine lacks, in a few words ("needs openssl"); null where it lacks nothing.
+ */
+export function describeUnless(missing: string | null): Describe {
+  if (missing === null) return describe;
+  const skip: Describe = describe.skip;
+  return (title, suite) => skip(titleOfSkipped(title, missing), suite);
+}
+
+const unless = (has: boolean, missing: string): Describe => describeUnless(has ? null : missing);
+const hasOwnRedis = findRedisServer() !== null;
 
 /** For tests on the shared Redis (`sharedRedisUrl`). */
-export const describeWithRedis: Describe = redisIsAvailable() ? describe : describe.skip;
+export const describeWithRedis = unless(redisIsAvailable(), 'needs Redis');
 
 /** For tests that start, stop or pause a Redis of their own (`startRedis`). */
-export const describeWithOwnRedis: Describe = findRedisServer() === null ? describe.skip : describe;
+export const describeWithOwnRedis = unless(hasOwnRedis, 'needs redis-server');
 
 /** For tests on a new database of the shared PostgreSQL (`freshDatabase`). */
-export const describeWithPostgres: Describe = postgresIsAvailable() ? describe : describe.skip;
+export const describeWithPostgres = unless(postgresIsAvailable(), 'needs PostgreSQL');
 
 /** For tests that start, stop or kill a PostgreSQL of their own (`startPostgres`). */
-export const describeWithOwnPostgres: Describe = findPostgresBin() === null ? describe.skip : describe;
+export const describeWithOwnPostgres = unless(findPostgresBin() !== null, 'needs postgres and initdb');
+
+/** For tests of both servers together: the shared ones. */
+export const describeWithBoth = unless(redisIsAvailable() && postgresIsAvailable(), 'needs Redis and PostgreSQL');
+
+/** For tests on the shared PostgreSQL that start a Redis of their own. */
+export const describeWithOwnRedisAndPostgres = unless(
+  hasOwnRedis && postgresIsAvailable(),
+  'needs redis-server and PostgreSQL',
+);
+
+/** For tests that make certificates. */
+export const describeWithOpenssl = unless(hasOpenssl, 'needs openssl');
 
 /** For tests that attack with `slowhttptest`. */
-export const describeWithSlowHttpTest: Describe = findSlowHttpTest() === null ? describe.skip : describe;
+export const describeWithSlowHttpTest = unless(findSlowHttpTest() !== null, 'needs slowhttptest');
+
+/** For tests that read what the kernel tells of a process. */
+export const describeWithProc = unless(existsSync('/proc/self/task'), 'needs the /proc of Linux');
+
+/** A suite for each database: `title on sqlite`, `title on postgres`. */
+export function describeOnDatabases(title: string, suite: (kind: DatabaseHandle['kind']) => void): void {
+  describe(`${title} on sqlite`, () => {
+    suite('sqlite');
+  });
+  describeWithPostgres(`${title} on postgres`, () => suite('postgres'));
+}
+
+/** The same for suites that use the shared Redis, too. */
+export function describeOnDatabasesWithRedis(title: string, suite: (kind: DatabaseHandle['kind']) => void): void {
+  describeWithRedis(`${title} on sqlite`, () => suite('sqlite'));
+  describeWithBoth(`${title} on postgres`, () => suite('postgres'));
+}
+
+/** Reports a test as skipped that a table of cases leaves out where something is missing. */
+export function reportSkipped(title: string, missing: string): void {
+  describeUnless(missing)(title, () => it('runs', () => undefined));
+}

@@ -1,16 +1,23 @@
 /** A raw server on 127.0.0.1, plain or over TLS, and a pool of connections to it; holds every call to the contract of `Call`. */
+import { describe } from '@jest/globals';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type ConnectionOptions, type TlsOptions } from 'node:tls';
 import { ConnectionPool } from '../../src/http1/connection-pool.js';
 import { Connector, type ConnectorOptions } from '../../src/http1/connector.js';
-import { hasOpenssl, makeCertificate } from './certificates.js';
+import { makeCertificate } from './certificates.js';
+import { describeWithOpenssl } from './describe-with.js';
 import { temporaryFolder } from './processes.js';
 import { RecordedCall, type CallListener, type RequestOptions } from './recorded-call.js';
 
-/** For `describe.each`: whether over TLS. */
-export const WAYS: readonly boolean[] = hasOpenssl ? [false, true] : [false];
+const plain: (title: string, suite: () => void) => void = describe;
+
+/** A suite for each way to a server, plain and over TLS. */
+export function describeWays(title: string, suite: (isSecure: boolean) => void): void {
+  plain(`${title}, plain`, () => suite(false));
+  describeWithOpenssl(`${title}, over TLS`, () => suite(true));
+}
 
 export interface PoolCounts {
   readonly open: number;
