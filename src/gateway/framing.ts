@@ -5,9 +5,8 @@
 import { Problem } from '../errors.js';
 import type { ClientMessage } from '../http1/client-answer.js';
 import { PlainRequest } from '../http1/plain-request.js';
+import { isHost } from './host.js';
 
-/** `uri-host [":" port]` (RFC 9110 section 7.2), of a name or an address that DNS can know: no quotes, no commas, no spaces. */
-const HOST = /^(?:[A-Za-z0-9._~%-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 /** More than clients send, and far below the thousand that Node takes. */
 const MOST_FIELDS = 200;
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
@@ -42,7 +41,7 @@ export function framingProblem(message: ClientMessage): Problem | undefined {
 /** RFC 9112 section 3.2; HTTP/1.0 may go without. */
 function hostProblem(hosts: number, { headers, httpVersion }: ClientMessage): Problem | undefined {
   if (hosts !== 1 && (hosts > 1 || httpVersion !== '1.0')) return refused('Send exactly one Host header.');
-  if (hosts === 1 && !HOST.test(headers.host ?? '')) return refused('The Host header is not valid.');
+  if (hosts === 1 && !isHost(headers.host ?? '')) return refused('The Host header is not valid.');
   return undefined;
 }
 
@@ -54,7 +53,7 @@ export function originForm(message: ClientMessage): string {
   const target = message.url ?? '';
   if (target.startsWith('/')) return target;
   const [, authority = '', rest = ''] = ABSOLUTE_FORM.exec(target) ?? [];
-  if (!HOST.test(authority)) return target;
+  if (!isHost(authority)) return target;
   message.headers.host = authority;
   return rest.startsWith('/') ? rest : `/${rest}`;
 }

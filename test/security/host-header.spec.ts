@@ -1,15 +1,19 @@
 /** Attack: a Host field that is missing, doubled or forged, to speak in the name of another host or to write into our fields. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { json } from '../support/backend.js';
+import { startEdge, WAYS, type Edge } from '../support/edge.js';
 import { expectProblem, parseAnswer } from '../support/problem.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import type { Proxied } from '../support/proxied.js';
 
+let edge: Edge;
 let gateway: Proxied;
 
 beforeAll(async () => {
-  gateway = await startProxied();
+  edge = await startEdge();
+  gateway = edge.of('read by hand');
 });
-afterAll(() => gateway.stop());
-beforeEach(() => void (gateway.backend.requests.length = 0));
+afterAll(() => edge.stop());
+beforeEach(() => edge.answerWith(json({ ok: true })));
 
 const get = (hosts: string, target = '/api/v1/open', version = '1.1'): Promise<string> =>
   gateway.raw(`GET ${target} HTTP/${version}\r\n${hosts}Authorization: ${gateway.authorization}\r\n\r\n`, 400);
@@ -45,6 +49,8 @@ describe('is refused with 400', () => {
     'http://a"b/api/v1/open',
     'ftp://a/api/v1/open',
     'file:///api/v1/open',
+    'http://a%zz/api/v1/open',
+    'http://[.]/api/v1/open',
   ])('or 404, and not forwarded: the absolute form %s', async (target) => {
     expect([400, 404]).toContain(parseAnswer(await get('Host: a\r\n', target)).status);
     expect(gateway.backend.requests).toHaveLength(0);
@@ -60,6 +66,9 @@ describe('is told to the backend as it is', () => {
     '[::1]:8080',
     'a_b.internal',
     'xn--pi-uja.example',
+    // RFC 3986 section 3.2.3: `port = *DIGIT`.
+    'e:',
+    '[::ffff:1.2.3.4]',
   ])('%s', async (host) => {
     expect(parseAnswer(await get(`Host: ${host}\r\n`)).status).toBe(200);
     expect(gateway.backend.requests[0]?.headers).toMatchObject({
@@ -73,4 +82,33 @@ describe('is told to the backend as it is', () => {
     expect(parseAnswer(await get('', '/api/v1/open', '1.0')).status).toBe(200);
     expect(gateway.backend.requests[0]?.headers).toMatchObject({ host: `127.0.0.1:${gateway.backend.port}` });
   });
+});
+
+// RFC 3986 section 3.2.2, of which RFC 9110 section 7.2 makes the Host; over HTTP/2 RFC 9113 section 8.3.1 the authority.
+describe.each(WAYS)('%s', (way) => {
+  it.each([
+    ['an escape that is none', 'a%zz'],
+    ['a percent sign', '%'],
+    ['half an escape', 'a%2'],
+    ['colons in brackets', '[:::::]'],
+    ['a dot in brackets', '[.]'],
+    ['an IPv4 address in brackets', '[1.2.3.4]'],
+    ['nothing in brackets', '[]'],
+    ['an address of nine groups', '[1:2:3:4:5:6:7:8:9]'],
+    ['a zone', '[fe80::1%25eth0]'],
+    ['an address behind a name', 'a[::1]'],
+    ['a port of letters', 'a:b'],
+    ['a port alone', ':80'],
+  ])('a host that is none is refused: %s', async (_what, host) => {
+    expectProblem(await edge.ask(way, { host }), 'bad_request');
+    expect(edge.received(way)).toHaveLength(0);
+  });
+
+  it.each(['e:', 'a%2d', '[::1]:', '[2001:db8::1]:8443', '[::ffff:1.2.3.4]'])(
+    'a host that is one is served: %s',
+    async (host) => {
+      expect((await edge.ask(way, { host })).status).toBe(200);
+      expect(edge.received(way)[0]?.headers).toMatchObject({ 'x-forwarded-host': host });
+    },
+  );
 });

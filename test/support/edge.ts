@@ -1,0 +1,126 @@
+/** Every way on which a request comes in, side by side: read by hand, read by Node, over TLS and over HTTP/2; the bytes are the test's own. */
+import { once } from 'node:events';
+import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { BackendHandler, RecordedRequest } from './backend.js';
+import { hasOpenssl, makeCertificate } from './certificates.js';
+import type { Answer } from './http.js';
+import { parseAnswer } from './problem.js';
+import { temporaryFolder } from './processes.js';
+import { startProxied, type Proxied, type ProxiedOptions } from './proxied.js';
+
+/** How a request comes in. */
+export type Way = 'read by hand' | 'read by Node' | 'over TLS' | 'over HTTP/2';
+
+/** For `describe.each`; without openssl there is no TLS. */
+export const WAYS: readonly Way[] = hasOpenssl
+  ? ['read by hand', 'read by Node', 'over TLS', 'over HTTP/2']
+  : ['read by hand', 'read by Node'];
+
+export interface EdgeRequest {
+  readonly method?: string;
+  /** As it goes on the wire; `/api/v1/open` unless said. */
+  readonly target?: string;
+  /** `Host`, or `:authority`. */
+  readonly host?: string;
+  /** Flat: name, value. The key is added. */
+  readonly fields?: readonly string[];
+}
+
+export interface Edge {
+  /** The program that a way leads to. */
+  of(way: Way): Proxied;
+  /** What both backends do from now on; forgets what they have received. */
+  answerWith(handler: BackendHandler): void;
+  /** Sends a request with the key, on a connection of its own. */
+  ask(way: Way, request?: EdgeRequest): Promise<Answer>;
+  /** What has reached the backend behind a way. */
+  received(way: Way): readonly RecordedRequest[];
+  /** A connection for HTTP/1.1, which its other side may close while this one stays open. */
+  connect(way: Exclude<Way, 'over HTTP/2'>): Promise<Socket>;
+  stop(): Promise<void>;
+}
+
+/** Starts two programs, one of them with TLS. */
+export async function startEdge(options: ProxiedOptions = {}): Promise<Edge> {
+  const plain = await startProxied(options);
+  const tls = hasOpenssl ? await startProxied(withTls(options)) : plain;
+  const of = (way: Way): Proxied => (way === 'over TLS' || way === 'over HTTP/2' ? tls : plain);
+  const all = new Set([plain, tls]);
+  return {
+    of,
+    answerWith: (handler) => all.forEach((each) => each.answerWith(handler)),
+    ask: (way, request = {}) => (way === 'over HTTP/2' ? askHttp2(of(way), request) : askHttp1(of(way), way, request)),
+    received: (way) => of(way).backend.requests,
+    connect: (way) => connectTo(of(way), way),
+    stop: async () => void (await Promise.all([...all].map((each) => each.stop()))),
+  };
+}
+
+function withTls({ config = {}, ...more }: ProxiedOptions): ProxiedOptions {
+  const { cert, key } = makeCertificate(temporaryFolder('edge'));
+  const gateway = { ...(config['gateway'] as object | undefined), tls: { cert, key } };
+  return { ...more, config: { ...config, gateway } };
+}
+
+/** The bytes of a request. An empty line in front of it is for Node's parser: no request that is read by hand has one. */
+export function requestText(
+  { authorization }: Proxied,
+  way: Way,
+  { method = 'GET', target = '/api/v1/open', host = 'a', fields = [] }: EdgeRequest,
+): string {
+  const lines = fields.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
+  const first = way === 'read by Node' ? '\r\n' : '';
+  return `${first}${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\n${lines}\r\n`;
+}
+
+async function connectTo({ port }: Proxied, way: Way): Promise<Socket> {
+  const at = { port, host: '127.0.0.1', allowHalfOpen: true };
+  const isTls = way === 'over TLS';
+  const socket = isTls ? connectTls({ ...at, ALPNProtocols: ['http/1.1'], rejectUnauthorized: false }) : connectTcp(at);
+  socket.on('error', () => undefined);
+  await once(socket, isTls ? 'secureConnect' : 'connect');
+  return socket;
+}
+
+async function askHttp1(proxied: Proxied, way: Way, request: EdgeRequest): Promise<Answer> {
+  const socket = (await connectTo(proxied, way)).setEncoding('latin1');
+  let text = '';
+  socket.on('data', (piece: string) => (text += piece));
+  const fields = [...(request.fields ?? []), 'Connection', 'close'];
+  socket.write(requestText(proxied, way, { ...request, fields }), 'latin1');
+  socket.setTimeout(5_000, () => socket.destroy());
+  await once(socket, 'end').catch(() => undefined);
+  socket.destroy();
+  return parseAnswer(text);
+}
+
+async function askHttp2(
+  { trailgate, authorization }: Proxied,
+  { method = 'GET', target = '/api/v1/open', host = 'a', fields = [] }: EdgeRequest,
+): Promise<Answer> {
+  const session = connectHttp2(trailgate.gatewayUrl, { rejectUnauthorized: false });
+  session.on('error', () => undefined);
+  const more: Record<string, string> = {};
+  for (let at = 0; at < fields.length; at += 2) more[(fields[at] ?? '').toLowerCase()] = fields[at + 1] ?? '';
+  try {
+    const pseudo = { ':method': method, ':path': target, ':authority': host };
+    const stream = session.request({ ...pseudo, authorization, ...more });
+    const [headers] = (await once(stream.end(), 'response')) as [IncomingHttpHeaders];
+    const pieces: Buffer[] = [];
+    for await (const piece of stream) pieces.push(piece as Buffer);
+    const body = Buffer.concat(pieces);
+    return {
+      status: Number(headers[':status']),
+      headers,
+      rawHeaders: Object.entries(headers).flatMap(([name, value]) => [name, String(value)]),
+      body,
+      trailers: {},
+      text: body.toString(),
+      json: <T>() => JSON.parse(body.toString()) as T,
+    };
+  } finally {
+    session.destroy();
+  }
+}
