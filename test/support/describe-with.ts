@@ -8,6 +8,7 @@ import type { DatabaseHandle } from '../../src/database/connect.js';
 import { hasOpenssl } from './certificates.js';
 import {
   findPostgresBin,
+  findPrometheus,
   findRedisServer,
   findSlowHttpTest,
   postgresIsAvailable,
@@ -57,6 +58,9 @@ export const describeWithOpenssl = unless(hasOpenssl, 'needs openssl');
 
 /** For tests that attack with `slowhttptest`. */
 export const describeWithSlowHttpTest = unless(findSlowHttpTest() !== null, 'needs slowhttptest');
+
+/** For tests that are answered by a Prometheus of their own, or by its checker. */
+export const describeWithPrometheus = unless(findPrometheus() !== null, 'needs prometheus and promtool');
 
 /** For tests that read what the kernel tells of a process. */
 export const describeWithProc = unless(existsSync('/proc/self/task'), 'needs the /proc of Linux');

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 
 const NAME = '[a-zA-Z_:][a-zA-Z0-9_:]*';
-// prom-client writes `Nan` for a mean of nothing; Prometheus reads it whatever its case.
+// Prometheus's client writes `Nan` for a mean of nothing; Prometheus reads it whatever its case.
 const SAMPLE = new RegExp(`^(${NAME})(?:\\{(.*)\\})? (-?(?:\\d+(?:\\.\\d+)?(?:e[+-]?\\d+)?)|N[Aa][Nn]|[+-]Inf)$`);
 const LABEL = /^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)/;
 

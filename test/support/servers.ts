@@ -49,6 +49,13 @@ export function findSlowHttpTest(): string | null {
   return onPath('slowhttptest');
 }
 
+/** `prometheus` and `promtool`, its checker; null where one of them is not there. */
+export function findPrometheus(): { readonly server: string; readonly tool: string } | null {
+  const server = onPath('prometheus');
+  const tool = onPath('promtool');
+  return server === null || tool === null ? null : { server, tool };
+}
+
 /** True where a shared Redis is given or can be started. */
 export function redisIsAvailable(): boolean {
   return (process.env['TEST_REDIS_URL'] ?? process.env['REDIS_URL']) !== undefined || findRedisServer() !== null;
@@ -65,6 +72,7 @@ export function missingPackages(): string[] {
     ...(redisIsAvailable() ? [] : ['redis-server']),
     ...(postgresIsAvailable() ? [] : ['postgresql']),
     ...(findSlowHttpTest() === null ? ['slowhttptest'] : []),
+    ...(findPrometheus() === null ? ['prometheus'] : []),
   ];
 }
 
@@ -94,7 +102,11 @@ export function installPackages(packages: readonly string[]): string | null {
   return null;
 }
 
-const NAMES: Readonly<Record<string, string>> = { postgresql: 'PostgreSQL', 'redis-server': 'Redis' };
+const NAMES: Readonly<Record<string, string>> = {
+  postgresql: 'PostgreSQL',
+  'redis-server': 'Redis',
+  prometheus: 'Prometheus',
+};
 
 /** One line for a person whose machine lacks servers: what, and how to get it. */
 export function howToGet(packages: readonly string[]): string {
