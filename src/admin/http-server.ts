@@ -121,6 +121,7 @@ function answerParserError(
     `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}`,
     `Content-Type: ${PROBLEM_CONTENT_TYPE}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
+    `Date: ${new Date(clock.now()).toUTCString()}`,
     `X-Request-Id: ${requestId}`,
     'Cache-Control: no-store',
     'Connection: close',

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ERRORS, Problem, problemBody, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../errors.js';
 import { linesOf } from '../http1/fields.js';
+import { dateLine } from '../http1/whole-answer.js';
 import { METRICS } from '../metrics.js';
 import type { Cors } from './cors.js';
 import { endConnection } from './last-answer.js';
@@ -77,7 +78,7 @@ function answerInTurn(code: ErrorCode, socket: ServerSocket, more: string): void
   endConnection(
     socket,
     `HTTP/1.1 ${status} ${STATUS_TEXT[status]}\r\nContent-Type: ${PROBLEM_CONTENT_TYPE}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${id}\r\nCache-Control: no-store\r\n${more}` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n${dateLine()}X-Request-Id: ${id}\r\nCache-Control: no-store\r\n${more}` +
       `Connection: close\r\n\r\n${body}`,
   );
 }

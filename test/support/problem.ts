@@ -4,6 +4,8 @@ import { ERRORS, type ErrorCode, type ErrorEntry, type ProblemBody } from '../..
 import type { Answer } from './http.js';
 
 const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_-]{2,}$/;
+/** IMF-fixdate (RFC 9110 section 5.6.7). */
+const DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d (?:[A-Z][a-z]{2}) \d{4} \d\d:\d\d:\d\d GMT$/;
 
 /**
  * Expects an RFC 9457 answer with this code, whose members agree with the catalogue, the status line and `X-Request-Id`;
@@ -16,6 +18,8 @@ export function expectProblem(answer: Answer, code: ErrorCode, status: number = 
   const problem = body as unknown as ProblemBody;
   expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
   expect(answer.headers['cache-control']).toMatch(/no-store/);
+  // RFC 9110 section 6.6.1: whoever has a clock says when, in every response of 4xx.
+  expect(answer.headers['date']).toMatch(DATE);
   expect(answer.headers['content-length']).toBe(String(answer.body.length));
   expect(problem.request_id).toBe(answer.headers['x-request-id']);
   expect(problem.request_id).toMatch(/^[A-Za-z0-9_\-.]{1,128}$/);
