@@ -13,11 +13,7 @@ export interface ErrorEntry {
   readonly status: number;
   readonly title: string;
   readonly fault: Fault;
-  /** A URI registered by a specification, used as `type` instead of our own page. */
-  readonly registeredType?: string;
 }
-
-const QUOTA_EXCEEDED_TYPE = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
 
 export const ERRORS = {
   // Framing and size: what the parser or the server refuses before a route is known.
@@ -78,18 +74,8 @@ export const ERRORS = {
   insufficient_scope: { status: 403, title: 'The API key lacks a scope', fault: 'client' },
 
   // Quota.
-  rate_limited: {
-    status: 429,
-    title: 'Too many requests',
-    fault: 'client',
-    registeredType: QUOTA_EXCEEDED_TYPE,
-  },
-  quota_exceeded: {
-    status: 429,
-    title: 'Monthly quota used up',
-    fault: 'client',
-    registeredType: QUOTA_EXCEEDED_TYPE,
-  },
+  rate_limited: { status: 429, title: 'Too many requests', fault: 'client' },
+  quota_exceeded: { status: 429, title: 'Monthly quota used up', fault: 'client' },
   quota_unavailable: { status: 503, title: 'Limits cannot be checked right now', fault: 'gateway' },
 
   // Forward: how much of a service one account may hold.
@@ -245,10 +231,9 @@ export function setErrorsUrl(url: string): void {
   errorsUrl = url;
 }
 
-/** The `type` URI of a code: a registered one where a specification has it, else our own page. */
+/** The `type` URI of a code: its own page. */
 export function problemType(code: ErrorCode): string {
-  const entry: ErrorEntry = ERRORS[code];
-  return entry.registeredType ?? errorsUrl + code;
+  return errorsUrl + code;
 }
 
 /** The body that a problem is answered with. */

@@ -1,7 +1,7 @@
 /** A refusal says which limit, how much of it is used, and when to come back. */
 import { describe, expect, it } from '@jest/globals';
 import { subjectWith } from '../../test/support/quotas.js';
-import { ERRORS, problemBody } from '../errors.js';
+import { ERRORS, errorsUrlInForce, problemBody } from '../errors.js';
 import { problemBytes } from '../problem-text.js';
 import { monthPeriodAt } from './month-period.js';
 import {
@@ -45,7 +45,7 @@ describe('a used-up month', () => {
   it('is quota_exceeded, says what is used, and when it resets in the time of the account', () => {
     const problem = quotaProblem(inVienna(), refusal(ACCOUNT_MONTH));
     expect(problemBody(problem, 'req_1')).toMatchObject({
-      type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+      type: `${errorsUrlInForce()}quota_exceeded`,
       title: ERRORS.quota_exceeded.title,
       status: 429,
       code: 'quota_exceeded',

@@ -41,8 +41,6 @@ ${rows.join('\n')}
 export function errorPage(root: string, code: ErrorCode): string {
   const entry: ErrorEntry = ERRORS[code];
   const { meaning, action } = ERROR_GUIDANCE[code];
-  const type =
-    entry.registeredType === undefined ? '' : `<dt>type</dt><dd><code>${escapeHtml(entry.registeredType)}</code></dd>`;
   return page(
     root,
     entry.title,
@@ -52,7 +50,6 @@ export function errorPage(root: string, code: ErrorCode): string {
 <dl>
 <dt>code</dt><dd><code>${code}</code></dd>
 <dt>status</dt><dd>${entry.status}</dd>
-${type}
 <dt>Whose fault it is</dt><dd>${FAULTS[entry.fault]}</dd>
 </dl>`,
   );

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ErrorCode } from '../../src/errors.js';
+import type { ErrorCode, ProblemBody } from '../../src/errors.js';
 import { createSecret } from '../../src/keys/api-key-format.js';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { startBackend, startRawBackend, type Backend, type RawBackend } from '../support/backend.js';
@@ -156,6 +156,22 @@ describe('what the gateway refuses', () => {
     const refused = await call('/customers', {}, month);
     expect(expectProblem(refused, 'quota_exceeded')['violated-policies']).toEqual(['account-month']);
     expect(refused.headers['x-should-retry']).toBe('false');
+  });
+
+  it('a used-up month can be told from a full minute by its type, which leads to the page of its code', async () => {
+    const three = (await gateway.admin.newKey('three')).key.secret;
+    const month = (await gateway.admin.newKey('month')).key.secret;
+    await Promise.all([three, three, three, month].map((secret) => call('/customers', {}, secret)));
+    const types = new Map<string, string>();
+    for (const secret of [three, month]) {
+      const { code, type } = (await call('/customers', {}, secret)).json<ProblemBody>();
+      types.set(code, type);
+    }
+    expect([...types.keys()]).toEqual(['rate_limited', 'quota_exceeded']);
+    for (const [code, type] of types) {
+      const page = await send(gateway.gatewayUrl + new URL(type).pathname);
+      expect([page.status, page.text.includes(`<code>${code}</code>`)]).toEqual([200, true]);
+    }
   });
 
   it('the id that the client gave comes back in the body and in the header', async () => {

@@ -61,7 +61,7 @@ it('the 61st call of a key with 60 a minute is 429 rate_limited and says when to
   expect(refused.status).toBe(429);
   expect(refused.headers['content-type']).toMatch(/^application\/problem\+json/);
   expect(refused.json()).toMatchObject({
-    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+    type: `${gateway.gatewayUrl}/docs/errors/rate_limited`,
     status: 429,
     code: 'rate_limited',
     'violated-policies': ['key-minute'],
