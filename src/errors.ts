@@ -154,6 +154,8 @@ export interface ProblemOptions {
   readonly status?: number;
   /** Seconds until the same request can be admitted: `retry_after`. */
   readonly retryAfter?: number;
+  /** When what is used up comes back, RFC 3339 with the account's offset: `resets_at`. */
+  readonly resetsAt?: string;
   readonly missingScopes?: readonly string[];
   /** A backend's own code for what is wrong. */
   readonly reason?: string;
@@ -215,6 +217,7 @@ export interface ProblemBody {
   readonly errors?: readonly FieldError[];
   readonly 'violated-policies'?: readonly string[];
   readonly retry_after?: number;
+  readonly resets_at?: string;
   readonly missing_scopes?: readonly string[];
   readonly reason?: string;
 }
@@ -236,21 +239,25 @@ export function problemType(code: ErrorCode): string {
   return errorsUrl + code;
 }
 
+/** Stands for a member that is left out: one object for all of them. */
+const NOTHING = {};
+
 /** The body that a problem is answered with. */
 export function problemBody(problem: Problem, requestId: string): ProblemBody {
-  const { detail, errors, violatedPolicies, retryAfter, missingScopes, reason } = problem.options;
+  const { detail, errors, violatedPolicies, retryAfter, resetsAt, missingScopes, reason } = problem.options;
   return {
     type: problemType(problem.code),
     title: ERRORS[problem.code].title,
     status: problem.status,
-    ...(detail === undefined ? {} : { detail }),
+    ...(detail === undefined ? NOTHING : { detail }),
     code: problem.code,
     request_id: requestId,
-    ...(errors === undefined || errors.length === 0 ? {} : { errors }),
-    ...(violatedPolicies === undefined ? {} : { 'violated-policies': violatedPolicies }),
-    ...(retryAfter === undefined ? {} : { retry_after: retryAfter }),
-    ...(missingScopes === undefined ? {} : { missing_scopes: missingScopes }),
-    ...(reason === undefined ? {} : { reason }),
+    ...(errors === undefined || errors.length === 0 ? NOTHING : { errors }),
+    ...(violatedPolicies === undefined ? NOTHING : { 'violated-policies': violatedPolicies }),
+    ...(retryAfter === undefined ? NOTHING : { retry_after: retryAfter }),
+    ...(resetsAt === undefined ? NOTHING : { resets_at: resetsAt }),
+    ...(missingScopes === undefined ? NOTHING : { missing_scopes: missingScopes }),
+    ...(reason === undefined ? NOTHING : { reason }),
   };
 }
 

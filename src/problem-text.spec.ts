@@ -34,6 +34,7 @@ const OPTIONS: readonly [string, ProblemOptions][] = [
   ['wrong fields', { detail: 'Some fields are wrong.', errors: FIELD_ERRORS }],
   ['no wrong fields', { errors: [] }],
   ['policies', { violatedPolicies: ['key-minute', 'account-month'], retryAfter: 12 }],
+  ['a reset', { violatedPolicies: ['account-month'], resetsAt: '2026-12-01T00:00:00+01:00' }],
   ['no policies', { violatedPolicies: [] }],
   ['another status', { status: 418, detail: 'x' }],
   ['scopes', { missingScopes: ['a:b', 'ü:c'] }],

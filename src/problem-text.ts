@@ -30,13 +30,15 @@ export function problemBytes(problem: Problem, requestId: string): string {
     return `${problem.textBefore}${requestId}${problem.textBehind}`;
   }
   const { code, status } = problem;
-  const { detail, isPlain, errors, violatedPolicies, retryAfter, missingScopes, reason } = problem.options;
+  const { detail, isPlain, errors, violatedPolicies, retryAfter, resetsAt, missingScopes, reason } = problem.options;
   let text = beginningOf(code, url) + status;
   if (detail !== undefined) text += isPlain === true ? `,"detail":"${detail}"` : `,"detail":${valueOf(detail)}`;
   text += `,"code":"${code}","request_id":"${requestId}"`;
   if (errors !== undefined && errors.length > 0) text += `,"errors":${valueOf(errors)}`;
   if (violatedPolicies !== undefined) text += `,"violated-policies":${valueOf(violatedPolicies)}`;
   if (retryAfter !== undefined) text += `,"retry_after":${retryAfter}`;
+  // A time of our own making has nothing to escape.
+  if (resetsAt !== undefined) text += `,"resets_at":"${resetsAt}"`;
   if (missingScopes !== undefined) text += `,"missing_scopes":${valueOf(missingScopes)}`;
   if (reason !== undefined) text += `,"reason":${valueOf(reason)}`;
   return `${text}}`;

@@ -4,6 +4,7 @@ import type { ClientMessage } from '../http1/client-answer.js';
 import { fieldsOfLines, linesOf } from '../http1/fields.js';
 import { dateLine } from '../http1/whole-answer.js';
 import { problemBytes } from '../problem-text.js';
+import { withoutLongReset } from '../quotas/headers.js';
 import type { Exchange } from './exchange.js';
 import { discardRest } from '../proxy/discard-body.js';
 import { isHttp2 } from './framing.js';
@@ -23,7 +24,7 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
   const body = problemBytes(problem, exchange.requestId);
   let head =
     `Content-Type: ${PROBLEM_CONTENT_TYPE}\r\nContent-Length: ${body.length}\r\nCache-Control: no-store\r\n` +
-    `${dateLine()}${exchange.answerLines}${linesOf(problem.options.headers ?? [])}`;
+    `${dateLine()}${withoutLongReset(exchange.answerLines)}${linesOf(problem.options.headers ?? [])}`;
   // Nothing is left to be read, although the parser may not have said so yet.
   const isBare = (message.complete || !hasUnreadBody(message)) && message.method !== 'HEAD';
   if (isBare && answer.takesWhole) {

@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorMap } from '../config/schema.js';
 import { Problem, type ErrorCode } from '../errors.js';
+import { waitSecondsOf } from '../retry-after.js';
 import { readErrorBody, type ErrorMeaning } from './error-body.js';
 
 /** Codes for the statuses that have a meaning of their own; every other 4xx is `request_refused`. */
@@ -86,7 +87,14 @@ function keptFields(headers: Readonly<IncomingHttpHeaders>, status: number): str
   for (const name of KEPT_FIELDS) {
     const value = headers[name];
     if (value === undefined || (name === 'www-authenticate' && status !== 401)) continue;
-    kept.push(name, String(value));
+    if (name !== 'retry-after') kept.push(name, String(value));
+    else keepWait(kept, String(value), headers.date);
   }
   return kept;
+}
+
+/** A longer wait than a client is asked for otherwise, or none that can be read, is left out. */
+function keepWait(kept: string[], retryAfter: string, date: string | undefined): void {
+  const seconds = waitSecondsOf(retryAfter, date);
+  if (seconds !== undefined) kept.push('retry-after', String(seconds));
 }

@@ -3,6 +3,7 @@
  * draft-ietf-httpapi-ratelimit-headers-11 (structured fields, RFC 9651), the `X-RateLimit-*` family for the tightest
  * window, `Retry-After` (RFC 9110 section 10.2.3). The draft may still change its wire format: only this file writes it.
  */
+import { LONGEST_WAIT_MS } from '../retry-after.js';
 import type { MonthPeriod } from './month-period.js';
 import { MINUTE_SECONDS, type QuotaCounts, type QuotaDecision, type QuotaLimits } from './policies.js';
 import type { QuotaSubject } from './subject.js';
@@ -81,6 +82,20 @@ export function quotaLines(subject: QuotaSubject, decision: QuotaDecision): stri
     `RateLimit-Policy: ${terms.policyField}\r\nRateLimit: ${field}\r\nX-RateLimit-Limit: ${tightestLimit}\r\n` +
     `X-RateLimit-Remaining: ${tightestLeft}\r\nX-RateLimit-Reset: ${tightestSeconds}\r\n`
   );
+}
+
+const RESET_FIELD = 'X-RateLimit-Reset: ';
+
+/**
+ * The lines of an error: without `X-RateLimit-Reset` where that is beyond what a client is asked to wait. ky and others take it for a
+ * `Retry-After` where there is none. `RateLimit` says it still.
+ */
+export function withoutLongReset(lines: string): string {
+  const at = lines.lastIndexOf(RESET_FIELD);
+  if (at === -1) return lines;
+  const end = lines.indexOf('\r\n', at);
+  const seconds = Number(lines.slice(at + RESET_FIELD.length, end));
+  return seconds * 1_000 <= LONGEST_WAIT_MS ? lines : lines.slice(0, at) + lines.slice(end + 2);
 }
 
 /** `Retry-After` of a refusal in whole seconds: never before the reset, with a little jitter so that clients spread out. */

@@ -54,11 +54,27 @@ describe('a used-up month', () => {
     });
   });
 
-  it('tells clients not to try again, and gives the time for those who ask', () => {
+  it('tells clients not to try again, and when it resets in the body alone', () => {
     const problem = quotaProblem(inVienna(), refusal(ACCOUNT_MONTH));
-    const headers = headersOf(problem);
-    expect(headers['X-Should-Retry']).toBe('false');
-    expect(NOW_MS + Number(headers['Retry-After']) * 1_000).toBeGreaterThanOrEqual(monthPeriodAt(NOW_MS).endMs);
+    expect(headersOf(problem)).toEqual({ 'X-Should-Retry': 'false' });
+    const body = problemBody(problem, 'req_1');
+    expect(body.resets_at).toBe('2026-12-01T01:00:00+01:00');
+    expect(body).not.toHaveProperty('retry_after');
+  });
+
+  it('has a Retry-After where the month ends within the hour', () => {
+    const { endMs } = monthPeriodAt(NOW_MS);
+    for (const [seconds, has] of [
+      [1, true],
+      [3_540, true],
+      [3_601, false],
+    ] as const) {
+      const problem = quotaProblem(inVienna(), refusal(KEY_MONTH, { nowMs: endMs - seconds * 1_000 }));
+      const { 'Retry-After': retryAfter, 'X-Should-Retry': shouldRetry } = headersOf(problem);
+      expect([seconds, retryAfter !== undefined, shouldRetry]).toEqual([seconds, has, 'false']);
+      expect(problem.options.retryAfter).toBe(has ? Number(retryAfter) : undefined);
+      expect(Number(retryAfter ?? Infinity)).toBeGreaterThanOrEqual(seconds);
+    }
   });
 
   it('of the key names the key', () => {
@@ -103,13 +119,26 @@ describe('a used-up minute', () => {
     expect(problem.options.detail).toMatch(/^Key key_1 has used 58 of 60 requests in the last minute\./);
   });
 
+  it.each([KEY_MINUTE, ACCOUNT_MONTH])('asks nobody to wait for what never fits: %d', (violated) => {
+    const limits = { keyMinute: 1_000, accountMonth: 1_000 };
+    const problem = quotaProblem(
+      inVienna(limits),
+      refusal(violated, { cost: 2_000, nowMs: NOW_MS, retryAtMs: NOW_MS }),
+    );
+    expect(headersOf(problem)).toEqual({ 'X-Should-Retry': 'false' });
+    expect(problemBody(problem, 'req_1')).not.toHaveProperty('retry_after');
+    expect(problem.options.detail).toMatch(
+      /^\w+ \w+ may make 1,000 requests in a (month|minute), and this one counts as 2,000: it is never admitted\.$/,
+    );
+  });
+
   it('never claims more used than the limit, where the limit was lowered', () => {
     const problem = quotaProblem(inVienna({ keyMinute: 10 }), refusal(KEY_MINUTE));
     expect(problem.options.detail).toMatch(/^Key key_1 has used 10 of 10 requests in the last minute\./);
   });
 });
 
-it.each([0, 7, 60, 999, 1_000, 12_345, 100_000, 1_000_000, 9_007_199_254_740_991])(
+it.each([1, 7, 60, 999, 1_000, 12_345, 100_000, 1_000_000, 9_007_199_254_740_991])(
   'writes %d as English does',
   (limit) => {
     const used = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: limit };

@@ -31,8 +31,8 @@ where you stand:
 
 - \`RateLimit-Policy\` lists the limits, \`RateLimit\` what is left of each: \`"account-month";r=9873;t=911541\` is 9,873 requests for the next 911,541 seconds.
 - \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (in seconds from now) say the same of the tightest limit.
-- 429 means that a limit is used up: wait for the seconds in \`Retry-After\`. With \`code\` \`rate_limited\` that is about a minute at most; with
-  \`quota_exceeded\` it is the next month, so do not wait but ask for a larger plan.
+- 429 means that a limit is used up. With \`code\` \`rate_limited\` wait for the seconds in \`Retry-After\`, about a minute at most; with
+  \`quota_exceeded\` nothing is left until \`resets_at\`: do not wait, but ask for a larger plan.
 
 A refused request is not counted, and neither is one that fails with 502, 503 or 504. \`GET ${basePath}/usage\` shows your usage at any time, and is free.
 

@@ -86,11 +86,12 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
   rate_limited: {
     meaning:
       'The limit of a minute is used up, for the key or the account; `violated-policies` says which. The request was not counted.',
-    action: 'Wait for the seconds in `Retry-After`, then go on more slowly: watch `RateLimit`.',
+    action:
+      'Wait for the seconds in `Retry-After`, then go on more slowly: watch `RateLimit`. Without `Retry-After` the request costs more than the limit, and never fits.',
   },
   quota_exceeded: {
     meaning: 'The quota of the month is used up. The request was not counted.',
-    action: 'Do not retry before the reset that `detail` names; ask for a larger plan.',
+    action: 'Do not retry before `resets_at`; ask for a larger plan.',
   },
   quota_unavailable: {
     meaning: 'We cannot check limits at the moment, and your plan says not to go on without.',

@@ -1,5 +1,6 @@
 /** Components that every public operation shares: the problem, the limits' headers, the usual refusals, and `/usage`. */
 import { ERRORS, type ErrorCode, problemType } from '../errors.js';
+import { LONGEST_WAIT_MS } from '../retry-after.js';
 import type { Components } from './service-components.js';
 
 const DELTA_SECONDS = { type: 'integer', minimum: 0 };
@@ -34,13 +35,17 @@ const HEADERS: Readonly<Record<string, { description: string; schema: unknown; e
     example: 58,
   },
   'X-RateLimit-Reset': {
-    description: 'Seconds until something of that limit comes back.',
+    description: 'Seconds until something of that limit comes back. On an error only up to an hour.',
     schema: DELTA_SECONDS,
     example: 42,
   },
-  'Retry-After': { description: 'Seconds to wait before the next try.', schema: DELTA_SECONDS, example: 17 },
+  'Retry-After': {
+    description: 'Seconds to wait before the next try; at most an hour.',
+    schema: { ...DELTA_SECONDS, maximum: LONGEST_WAIT_MS / 1_000 },
+    example: 17,
+  },
   'X-Should-Retry': {
-    description: 'Whether waiting for `Retry-After` is sensible: `false` once the month is used up.',
+    description: 'Whether a library is to wait and try again by itself: `false` once the month is used up.',
     schema: { type: 'boolean' },
     example: true,
   },
@@ -114,7 +119,8 @@ export const REFUSALS: Readonly<Record<string, Refusal>> = {
   },
   '429': {
     name: 'TooManyRequests',
-    description: 'A limit is used up. Wait for `Retry-After` seconds; nothing was counted for this request.',
+    description:
+      'A limit is used up; nothing was counted for this request. Wait for `Retry-After` seconds. Without it waiting does not help: `resets_at` says when a used-up month is over.',
     code: 'rate_limited',
     headers: [...LIMIT_HEADERS, 'Retry-After', 'X-Should-Retry'],
   },
@@ -243,6 +249,12 @@ const PROBLEM = {
       type: 'integer',
       minimum: 0,
       description: 'The seconds of `Retry-After`, where a limit is used up.',
+    },
+    resets_at: {
+      type: 'string',
+      format: 'date-time',
+      maxLength: 40,
+      description: "When a used-up month is over; with the account's offset.",
     },
     missing_scopes: {
       type: 'array',

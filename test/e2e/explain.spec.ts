@@ -111,6 +111,8 @@ function suite(env: () => Promise<Record<string, string>>): void {
     const { answer } = await explain(key.id, get('/api/v1/open'));
     expect(answer).toMatchObject({ status: 429, code: 'quota_exceeded', violated_policies: ['account-month'] });
     expect(answer.detail).toContain('3 of 3 requests this month');
+    const { headers } = await caller.get();
+    expect(String(answer.retry_after_seconds)).toBe(String(headers['retry-after'] ?? null));
     caller.close();
   });
 

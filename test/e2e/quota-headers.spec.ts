@@ -1,14 +1,16 @@
 /** What a caller is told about its limits: on every answer, true, and never a backend's own words about it. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DateTime } from 'luxon';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { startBackend, type Backend, type BackendHandler, json } from '../support/backend.js';
 import { send, type Answer } from '../support/http.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { Caller, limitFieldsOf, policiesOf } from '../support/rate-limit.js';
+import { TurnedClock } from '../support/turned-clock.js';
 
 const PLANS = {
   monthly: { account: { month: 5 } },
+  months: { account: { month: 50 } },
   four: { key: { minute: 60, month: 5_000 }, account: { minute: 120, month: 10_000 } },
 };
 
@@ -83,7 +85,11 @@ it('a used-up month is 429 quota_exceeded, not to be tried again, with the reset
   expect(await caller.burst(5)).toEqual({ 200: 5 });
   const refused = await caller.get();
   expect(refused.status).toBe(429);
-  expect(refused.json()).toMatchObject({ code: 'quota_exceeded', 'violated-policies': ['account-month'] });
+  expect(refused.json()).toMatchObject({
+    type: `${gateway.gatewayUrl}/docs/errors/quota_exceeded`,
+    code: 'quota_exceeded',
+    'violated-policies': ['account-month'],
+  });
   const detail = String(refused.json()['detail']);
   const [, reset = ''] =
     /^Account (?:\S+) has used 5 of 5 requests this month\. It resets at (\S+)\.$/.exec(detail) ?? [];
@@ -91,9 +97,70 @@ it('a used-up month is 429 quota_exceeded, not to be tried again, with the reset
   // The month ends at the account's midnight.
   const end = DateTime.now().setZone(account.time_zone).plus({ months: 1 }).startOf('month');
   expect(reset).toBe(end.toISO({ suppressMilliseconds: true }));
+  expect(refused.json()['resets_at']).toBe(reset);
   expect(refused.headers['x-should-retry']).toBe('false');
   expect(policiesOf(refused)[0]!.t).toBeGreaterThan(end.diffNow('seconds').seconds - 5);
-  expectRetryAfter(refused, 'account-month');
+});
+
+describe('nobody is asked to wait longer than an hour', () => {
+  const END = Date.UTC(2026, 10, 1);
+  let clock: TurnedClock;
+  let turned: RunningTrailgate;
+
+  beforeAll(async () => {
+    clock = new TurnedClock();
+    clock.stopAt(END - 8 * 86_400_000);
+    turned = await startTrailgate({ backend: backend.url, env: clock.env, config: { plans: PLANS } });
+  });
+  afterAll(async () => {
+    await turned.stop();
+    clock.close();
+  });
+
+  const withUsedUpMonth = async (): Promise<Caller> => {
+    const caller = new Caller(turned.gatewayUrl, (await turned.admin.newKey('monthly')).key.secret);
+    callers.push(caller);
+    expect(await caller.burst(5)).toEqual({ 200: 5 });
+    return caller;
+  };
+
+  it.each([8 * 86_400, 3_601])('by a used-up month that ends in %d seconds', async (seconds) => {
+    clock.stopAt(END - seconds * 1_000);
+    const refused = await (await withUsedUpMonth()).get();
+    expect([refused.status, refused.json()['code']]).toEqual([429, 'quota_exceeded']);
+    expect(refused.headers['retry-after']).toBeUndefined();
+    expect(refused.json()['retry_after']).toBeUndefined();
+    // ky takes it for a Retry-After where there is none.
+    expect(refused.headers['x-ratelimit-reset']).toBeUndefined();
+    expect(refused.headers['x-should-retry']).toBe('false');
+    expect(refused.headers).toMatchObject({ 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '0' });
+    expect(policiesOf(refused)).toEqual([{ name: 'account-month', q: 5, w: 31 * 86_400, r: 0, t: seconds }]);
+    expect(refused.json()['resets_at']).toBe('2026-11-01T00:00:00+00:00');
+  });
+
+  it('and in the last hour of a used-up month may come back when it ends, though no library is to wait for it', async () => {
+    clock.stopAt(END - 3_500_000);
+    const refused = await (await withUsedUpMonth()).get();
+    expectRetryAfter(refused, 'account-month');
+    expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(3_600);
+    expect(refused.headers).toMatchObject({ 'x-ratelimit-reset': '3500', 'x-should-retry': 'false' });
+  });
+
+  it.each([413, 429, 503])('by a backend, or by the month of a plan without minutes beside its %i', async (status) => {
+    clock.stopAt(END - 8 * 86_400_000);
+    const caller = new Caller(turned.gatewayUrl, (await turned.admin.newKey('months')).key.secret);
+    callers.push(caller);
+    const whole = await caller.get();
+    expect(whole.headers['x-ratelimit-reset']).toBe(String(8 * 86_400));
+    for (const asked of ['3601', '756000', new Date(Date.now() + 8.64e7).toUTCString(), 'tomorrow']) {
+      handler = (_request, response) => void response.writeHead(status, { 'Retry-After': asked }).end();
+      const { status: answered, headers } = await caller.get();
+      expect([answered, headers['retry-after'], headers['x-ratelimit-reset']]).toEqual([status, undefined, undefined]);
+    }
+    handler = (_request, response) => void response.writeHead(status, { 'Retry-After': '3600' }).end();
+    expect((await caller.get()).headers['retry-after']).toBe('3600');
+    handler = json({ ok: true });
+  });
 });
 
 it('every policy of the plan is on every answer to a known key, and X-RateLimit describes the tightest', async () => {

@@ -23,7 +23,7 @@ const LIMITS = {
   'response-headers': 400,
   end: 40,
   'end-logged': 2_380,
-  error: 5_600,
+  error: 5_350,
   'refused-no-key': 130,
   'refused-unknown': 540,
   'refused-scope': 540,

@@ -48,10 +48,10 @@ export const explanationSchema = z
       code: z.string().nullable(),
       detail: z.string().nullable(),
       violated_policies: z.array(policy),
-      retry_after_seconds: z
-        .int()
-        .nullable()
-        .meta({ description: 'What `Retry-After` would say; null where no limit refuses.' }),
+      retry_after_seconds: z.int().nullable().meta({
+        description:
+          'What `Retry-After` would say; null where there is none: no limit refuses, or waiting would take longer than an hour.',
+      }),
     }),
   })
   .meta({ id: 'Explanation' });

@@ -1,0 +1,26 @@
+/** `Retry-After` (RFC 9110 section 10.2.3): how long a client may be asked to wait, and what a backend's own field asks for. */
+
+/**
+ * The longest that a client is asked to wait. HTTP libraries obey in silence: a program that is asked for days stands still for days,
+ * and beyond 2^31 - 1 ms, some 24.8 days, their timers overflow and fire at once.
+ */
+export const LONGEST_WAIT_MS = 60 * 60 * 1_000;
+
+const SECONDS = /^\d{1,9}(?:\.\d{1,9})?$/;
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
+
+/**
+ * The whole seconds that a backend's `Retry-After` asks for; undefined where it is neither seconds nor a date, or asks for more than
+ * the longest wait.
+ * @param date the backend's `Date`, from which a date counts: its clock need not be ours.
+ */
+export function waitSecondsOf(retryAfter: string, date: string | undefined): number | undefined {
+  const seconds = SECONDS.test(retryAfter) ? Math.ceil(Number(retryAfter)) : secondsBetween(date ?? '', retryAfter);
+  return seconds * 1_000 <= LONGEST_WAIT_MS ? seconds : undefined;
+}
+
+/** NaN where one of them is no date. */
+function secondsBetween(from: string, to: string): number {
+  if (!HTTP_DATE.test(from) || !HTTP_DATE.test(to)) return NaN;
+  return Math.max(0, Math.ceil((Date.parse(to) - Date.parse(from)) / 1_000));
+}
