@@ -7,10 +7,12 @@ import { FailedAttempts, isFailedAttempt } from './failed-attempts.js';
 const clock = { now: (): number => nowMs };
 let nowMs: number;
 let attempts: FailedAttempts;
-const logger = pino({ level: 'silent' });
+let told: string[];
+const logger = pino({ level: 'warn' }, { write: (line) => void told.push(line) });
 
 beforeEach(() => {
   nowMs = 1_000_000;
+  told = [];
   attempts = new FailedAttempts(3, clock, logger);
 });
 
@@ -86,6 +88,48 @@ it('zero counts nothing', () => {
   attempts = new FailedAttempts(0, clock, logger);
   fail('192.0.2.1', 1_000);
   expect(refusedFor('192.0.2.1')).toBe(0);
+});
+
+describe('a limit that changes', () => {
+  it('to zero lets every address through at once, and forgets what it had counted', () => {
+    fail('192.0.2.1');
+    fail('192.0.2.2', 3);
+    expect(refusedFor('192.0.2.2')).toBeGreaterThan(0);
+    attempts.use(0);
+    expect([refusedFor('192.0.2.1'), refusedFor('192.0.2.2')]).toEqual([0, 0]);
+    fail('192.0.2.2', 5);
+    attempts.use(3);
+    fail('192.0.2.2', 2);
+    expect(refusedFor('192.0.2.2')).toBe(0);
+    fail('192.0.2.2');
+    expect(refusedFor('192.0.2.2')).toBeGreaterThan(0);
+  });
+
+  it('holds for what has been counted: raised it lets an address go on, lowered it throttles one that has failed so often', () => {
+    fail('192.0.2.1', 3);
+    attempts.use(5);
+    expect(refusedFor('192.0.2.1')).toBe(0);
+    fail('192.0.2.1');
+    expect(refusedFor('192.0.2.1')).toBe(0);
+    attempts.use(2);
+    expect(refusedFor('192.0.2.1')).toBeGreaterThan(0);
+    expect(refusedFor('192.0.2.2')).toBe(0);
+  });
+
+  it('is told of each throttled address once, also where lowering it was what throttled the address', () => {
+    fail('192.0.2.1', 2);
+    attempts.use(2);
+    refusedFor('192.0.2.1');
+    refusedFor('192.0.2.1');
+    expect(told).toHaveLength(1);
+    attempts.use(1);
+    refusedFor('192.0.2.1');
+    expect(told).toHaveLength(1);
+    attempts.use(4);
+    fail('192.0.2.1', 2);
+    refusedFor('192.0.2.1');
+    expect(told).toHaveLength(2);
+  });
 });
 
 it('a hundred thousand addresses push out those whose minute ends first', () => {

@@ -32,6 +32,8 @@ function refusalFor(seconds: number): FixedProblem {
 
 interface Window {
   failures: number;
+  /** The limit at which it was told that the address is throttled; 0: it was not. */
+  toldAt: number;
   readonly endMs: number;
 }
 
@@ -52,9 +54,10 @@ export class FailedAttempts {
     METRICS.failedAttemptAddresses.collect = () => METRICS.failedAttemptAddresses.series().set(this.windows.size);
   }
 
-  /** So many from now on; what has been counted stays. */
+  /** So many from now on; what has been counted stays, unless it is 0: then nobody is throttled, and all is forgotten. */
   use(perMinute: number): void {
     this.perMinute = perMinute;
+    if (perMinute === 0) this.windows.clear();
   }
 
   /** `too_many_failed_attempts` with `Retry-After` while the address has no attempt left; undefined while it has. */
@@ -62,8 +65,11 @@ export class FailedAttempts {
     if (this.windows.size === 0) return undefined;
     const now = this.clock.now();
     if (now >= this.earliestEndMs) this.forgetUntil(now);
-    const window = this.windows.get(clientNetwork(address));
+    const network = clientNetwork(address);
+    const window = this.windows.get(network);
     if (window === undefined || window.failures < this.perMinute || isOver(window, now)) return undefined;
+    // Not told yet: the limit was lowered to what the address had already failed.
+    this.tell(network, window);
     const seconds = Math.ceil((window.endMs - now) / 1_000) + Math.floor(Math.random() * JITTER_SECONDS);
     return refusalFor(seconds);
   }
@@ -83,7 +89,13 @@ export class FailedAttempts {
     const window = this.windowOf(network, now);
     window.failures++;
     (this.counted ??= METRICS.failedAttempts.series('counted')).inc();
-    if (window.failures !== this.perMinute) return;
+    if (window.failures >= this.perMinute) this.tell(network, window);
+  }
+
+  /** Says that an address is throttled: once in its minute, and once more where the limit was raised and is reached again. */
+  private tell(network: string, window: Window): void {
+    if (window.toldAt >= this.perMinute) return;
+    window.toldAt = this.perMinute;
     METRICS.failedAttempts.series('throttled').inc();
     this.log.warn(
       { event: 'address_throttled', client_network: network, failures: window.failures },
@@ -96,7 +108,7 @@ export class FailedAttempts {
     if (known !== undefined && !isOver(known, now)) return known;
     this.windows.delete(network);
     if (this.windows.size >= MOST_ADDRESSES) this.forgetFirst();
-    const begun: Window = { failures: 0, endMs: now + WINDOW_MS };
+    const begun: Window = { failures: 0, toldAt: 0, endMs: now + WINDOW_MS };
     this.windows.set(network, begun);
     this.earliestEndMs = Math.min(this.earliestEndMs, begun.endMs);
     return begun;

@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { json } from '../support/backend.js';
+import { send } from '../support/http.js';
 import { eventually, sleep } from '../support/processes.js';
 import { mergePatch, type Json } from '../support/program-config.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
@@ -22,15 +23,18 @@ afterEach(() => {
 });
 afterAll(() => gateway.stop());
 
-const changes = (): number => gateway.trailgate.logs().filter(({ event }) => event === 'config_changed').length;
+let changes = 0;
 
-/** Merges into the file and waits until it is in force. */
+/** Merges into the file and waits until it is in force: known by a plan of its own, because a file is also noticed by itself, and late. */
 async function change(patch: Json): Promise<void> {
   const { configPath } = gateway.trailgate;
-  const before = changes();
-  writeFileSync(configPath, stringify(mergePatch(parse(readFileSync(configPath, 'utf8')), patch)));
+  const plan = `change-${++changes}`;
+  const marked = mergePatch(parse(readFileSync(configPath, 'utf8')), { ...patch, plans: { [plan]: {} } });
+  writeFileSync(configPath, stringify(marked));
   gateway.trailgate.signal('SIGHUP');
-  await eventually('it is in force', () => changes() > before);
+  const isInForce = ({ event, plans }: Record<string, unknown>): boolean =>
+    event === 'config_changed' && (plans as string[]).includes(plan);
+  await eventually('it is in force', () => gateway.trailgate.logs().some(isInForce));
 }
 
 /** Opens so many connections; resolves when it is clear which of them are kept. */
@@ -85,6 +89,25 @@ it('requests of a connection, those that stand among them', async () => {
   await change({ gateway: { limits: { requestsPerConnection: 0 } } });
   expect([await connection(), await connection(), await connection()]).not.toContain('close');
   agent.destroy();
+});
+
+it('wrong keys of an address: zero lets everybody through at once, and a lower limit holds for what has been counted', async () => {
+  const statusWith = async (authorization: string): Promise<number> =>
+    (await send(`${gateway.url}/open`, { headers: { authorization } })).status;
+  const wrong = (): Promise<number> => statusWith('Bearer junk');
+  const right = (): Promise<number> => statusWith(gateway.authorization);
+  await change({ gateway: { failedAuthentication: { perMinute: 3 } } });
+  expect([await wrong(), await right()]).toEqual([401, 200]);
+  await change({ gateway: { failedAuthentication: { perMinute: 0 } } });
+  expect([await right(), await wrong(), await right()]).toEqual([200, 401, 200]);
+  await change({ gateway: { failedAuthentication: { perMinute: 3 } } });
+  expect([await wrong(), await wrong(), await right()]).toEqual([401, 401, 200]);
+  await change({ gateway: { failedAuthentication: { perMinute: 2 } } });
+  expect([await right(), await wrong()]).toEqual([429, 429]);
+  await change({ gateway: { failedAuthentication: { perMinute: 4 } } });
+  expect([await right(), await wrong(), await wrong(), await right()]).toEqual([200, 401, 401, 429]);
+  await change({ gateway: { failedAuthentication: { perMinute: 0 } } });
+  expect([await right(), await wrong(), await right()]).toEqual([200, 401, 200]);
 });
 
 it('bodies and time-outs of a service', async () => {
