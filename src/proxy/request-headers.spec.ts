@@ -66,6 +66,7 @@ const RESERVED = [
   'x-forwarded-whatever',
   'x-real-ip',
   'x-trailgate-anything',
+  'proxy',
 ];
 
 const spellings = (name: string): string[] => [

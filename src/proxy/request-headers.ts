@@ -24,6 +24,8 @@ const NEVER_FORWARDED: ReadonlySet<string> = new Set([
   'true-client-ip',
   'cf-connecting-ip',
   'fastly-client-ip',
+  // CGI makes HTTP_PROXY of it, by which many libraries choose where their own requests go (httpoxy, CVE-2016-5385).
+  'proxy',
 ]);
 
 /** With these a client asks frameworks for another path or method than the one whose scopes were checked. */

@@ -26,6 +26,8 @@ export interface EdgeRequest {
   readonly host?: string;
   /** Flat: name, value. The key is added. */
   readonly fields?: readonly string[];
+  /** Goes as it is; the fields say how long it is. */
+  readonly body?: string;
 }
 
 export interface Edge {
@@ -68,11 +70,11 @@ function withTls({ config = {}, ...more }: ProxiedOptions): ProxiedOptions {
 export function requestText(
   { authorization }: Proxied,
   way: Way,
-  { method = 'GET', target = '/api/v1/open', host = 'a', fields = [] }: EdgeRequest,
+  { method = 'GET', target = '/api/v1/open', host = 'a', fields = [], body = '' }: EdgeRequest,
 ): string {
   const lines = fields.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
   const first = way === 'read by Node' ? '\r\n' : '';
-  return `${first}${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\n${lines}\r\n`;
+  return `${first}${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\n${lines}\r\n${body}`;
 }
 
 async function connectTo({ port }: Proxied, way: Way): Promise<Socket> {
@@ -98,7 +100,7 @@ async function askHttp1(proxied: Proxied, way: Way, request: EdgeRequest): Promi
 
 async function askHttp2(
   { trailgate, authorization }: Proxied,
-  { method = 'GET', target = '/api/v1/open', host = 'a', fields = [] }: EdgeRequest,
+  { method = 'GET', target = '/api/v1/open', host = 'a', fields = [], body }: EdgeRequest,
 ): Promise<Answer> {
   const session = connectHttp2(trailgate.gatewayUrl, { rejectUnauthorized: false });
   session.on('error', () => undefined);
@@ -107,18 +109,20 @@ async function askHttp2(
   try {
     const pseudo = { ':method': method, ':path': target, ':authority': host };
     const stream = session.request({ ...pseudo, authorization, ...more });
-    const [headers] = (await once(stream.end(), 'response')) as [IncomingHttpHeaders];
+    const [headers] = (await once(body === undefined ? stream.end() : stream.end(body, 'latin1'), 'response')) as [
+      IncomingHttpHeaders,
+    ];
     const pieces: Buffer[] = [];
     for await (const piece of stream) pieces.push(piece as Buffer);
-    const body = Buffer.concat(pieces);
+    const received = Buffer.concat(pieces);
     return {
       status: Number(headers[':status']),
       headers,
       rawHeaders: Object.entries(headers).flatMap(([name, value]) => [name, String(value)]),
-      body,
+      body: received,
       trailers: {},
-      text: body.toString(),
-      json: <T>() => JSON.parse(body.toString()) as T,
+      text: received.toString(),
+      json: <T>() => JSON.parse(received.toString()) as T,
     };
   } finally {
     session.destroy();
