@@ -8,6 +8,7 @@ export type FieldsByName = Record<string, string | string[] | undefined>;
 const LINES = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
 const SPACE = 0x20;
 const TAB = 0x09;
+const ZERO = 0x30;
 
 /** The values of a name, several joined as RFC 9110 section 5.3 says; undefined: not there. @param lower in lower case. */
 export function fieldValue(fields: readonly string[], lower: string): string | undefined {
@@ -64,6 +65,20 @@ export function trimmed(text: string, from: number, to: number): string {
   while (start < end && isSpace(text.charCodeAt(start))) start++;
   while (end > start && isSpace(text.charCodeAt(end - 1))) end--;
   return text.slice(start, end);
+}
+
+/**
+ * Whether the value of a `Content-Length` can be passed on as it was sent: one space, a number without zeros in front, and nothing behind it.
+ * @param from behind the colon. @param to where the line's CRLF begins; between the two are digits, and spaces around them.
+ */
+export function isLengthLine(lines: string, from: number, to: number): boolean {
+  if (lines.charCodeAt(from) !== SPACE || isSpace(lines.charCodeAt(to - 1))) return false;
+  return lines.charCodeAt(from + 1) > ZERO || to - from === 2;
+}
+
+/** A number as everybody reads it: to some readers a zero in front makes it octal, or no number at all. */
+export function withoutLeadingZeros(digits: string): string {
+  return digits.replace(/^0+(?=[0-9])/, '');
 }
 
 function isSpace(code: number): boolean {

@@ -25,7 +25,9 @@ describe('whether there is a body', () => {
   it.each<[Record<string, string>, boolean]>([
     [{}, false],
     [{ 'content-length': '0' }, false],
+    [{ 'content-length': '00' }, false],
     [{ 'content-length': '1' }, true],
+    [{ 'content-length': '01' }, true],
     [{ 'transfer-encoding': 'chunked' }, true],
     [{ 'content-type': 'application/json' }, false],
   ])('%j: %s', (headers, expected) => {

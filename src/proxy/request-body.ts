@@ -18,7 +18,7 @@ export function hasBody(message: ClientMessage): boolean {
   const { headers } = message;
   if (headers['transfer-encoding'] !== undefined) return true;
   const length = headers['content-length'];
-  return length !== undefined && length !== '0';
+  return length !== undefined && Number(length) !== 0;
 }
 
 /** RFC 9110 section 10.1.1: HTTP/1.0 knows no 1xx, and no other expectation exists. */

@@ -154,6 +154,21 @@ describe('what Connection names ends here (RFC 9110 section 7.6.1)', () => {
     ]);
   });
 
+  it.each([
+    ['Content-Length: 5', '5'],
+    ['Content-Length: 0', '0'],
+    ['Content-Length: 010', '10'],
+    ['Content-Length:05', '5'],
+    ['content-length: \t0005 ', '5'],
+    ['Content-Length: 000', '0'],
+    // More than a double holds.
+    ['Content-Length: 09007199254740993', '9007199254740993'],
+  ])('%j arrives as the number that it is, without zeros in front', (line, expected) => {
+    expect(backendRequestHeaders(`Accept: a\r\n${line}\r\nX-A: b\r\n`, IDENTITY)).toMatch(
+      new RegExp(`^Accept: a\r\ncontent-length: ${expected}\r\nX-A: b\r\n`, 'i'),
+    );
+  });
+
   it.each(['keep-alive', 'close', 'Keep-Alive', 'Upgrade', ''])('"%s" takes away nothing else', (value) => {
     expect(sent(['Connection', value, 'Accept', '*/*'])).toEqual([['accept', '*/*'], ...oursOnly]);
   });

@@ -3,7 +3,7 @@
  * ourselves are taken out first, so that no client can speak in our name (RFC 9110 section 7.6, design section 2.7).
  */
 import { holdsSecret } from '../keys/api-key-format.js';
-import { fieldsOfLines, fieldValue, linesOf, trimmed } from '../http1/fields.js';
+import { fieldsOfLines, fieldValue, isLengthLine, linesOf, trimmed, withoutLeadingZeros } from '../http1/fields.js';
 import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
 
 /** Fields that end at this hop, or that only we may set. Lower case. */
@@ -50,6 +50,7 @@ const enum Verdict {
   Connection,
   Via,
   TraceState,
+  Length,
 }
 
 /** Verdicts by name as it was spelled; clients spell a handful of names, so most requests find all of theirs here. */
@@ -94,12 +95,14 @@ function forwarded(lines: string, identity: ForwardedIdentity, isClean: boolean)
     const name = lines.slice(at, colon);
     const verdict = verdicts.get(name) ?? judge(name);
     if (verdict === Verdict.Forward && isTidy(lines, colon + 1, next - 2)) continue;
+    if (verdict === Verdict.Length && isLengthLine(lines, colon + 1, next - 2)) continue;
     const value = trimmed(lines, colon + 1, next - 2);
     if (verdict === Verdict.Connection && !isUsualConnection(value))
       return forwarded(withoutNamed(lines), identity, isClean);
     out += lines.slice(from, at);
     from = next;
     if (verdict === Verdict.Via) via += `${value}, `;
+    else if (verdict === Verdict.Length) out += `${name}: ${withoutLeadingZeros(value)}\r\n`;
     else if (verdict === Verdict.Forward || (verdict === Verdict.TraceState && continuesTrace(lines, identity))) {
       out += `${name}: ${value}\r\n`;
     }
@@ -158,6 +161,7 @@ function judge(name: string): Verdict {
   if (lower === 'connection') verdict = Verdict.Connection;
   else if (lower === 'via') verdict = Verdict.Via;
   else if (lower === 'tracestate') verdict = Verdict.TraceState;
+  else if (lower === 'content-length') verdict = Verdict.Length;
   else if (isOurs(lower) || OVERRIDES.has(lower)) verdict = Verdict.Drop;
   // Some servers take an underscore for a dash: `X_Account_Id` must not arrive where `X-Account-Id` may not.
   else if (lower.includes('_')) verdict = judge(lower.replaceAll('_', '-'));

@@ -47,6 +47,23 @@ describe('end-to-end fields', () => {
   });
 });
 
+describe('a length', () => {
+  it.each([
+    ['Content-Length: 5', '5'],
+    ['Content-Length: 0', '0'],
+    ['Content-Length: 010', '10'],
+    ['Content-Length:010', '10'],
+    ['Content-Length:05', '5'],
+    ['Content-Length:5', '5'],
+    ['content-length: \t0005 ', '5'],
+    ['Content-Length: 5 ', '5'],
+    ['Content-Length: 000', '0'],
+  ])('is a number without zeros in front: %j', (line, expected) => {
+    const { lines } = passedFields(`ETag: "a"\r\n${line}\r\nX-A: b\r\n`);
+    expect(lines).toBe(`ETag: "a"\r\n${line.slice(0, line.indexOf(':'))}: ${expected}\r\nX-A: b\r\n`);
+  });
+});
+
 describe('what the backend may not say', () => {
   it.each([
     'connection',

@@ -1,5 +1,5 @@
 /** What a client receives of a backend's fields: the end-to-end ones, but for those that only we may set. */
-import { fieldsOfLines, linesOf, trimmed } from '../http1/fields.js';
+import { fieldsOfLines, isLengthLine, linesOf, trimmed, withoutLeadingZeros } from '../http1/fields.js';
 import { QUOTA_FIELDS } from '../quotas/headers.js';
 import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
 import { publicField, type ReferenceMap } from './public-references.js';
@@ -33,6 +33,7 @@ const enum Rule {
   CacheControl,
   Date,
   Reference,
+  Length,
 }
 
 /** Rules by name as it was spelled: backends spell a handful of names, so most answers find all of theirs here. */
@@ -75,10 +76,11 @@ export function passedFields(lines: string, { ownCors = false, references }: Pas
       continue;
     if (rule === Rule.CacheControl) hasCacheControl = true;
     else if (rule === Rule.Date) hasDate = true;
-    else {
+    else if (rule !== Rule.Length || !isLengthLine(lines, colon + 1, next - 2)) {
       passed += lines.slice(from, at);
       from = next;
-      if (rule === Rule.Connection) named = withOptions(named, trimmed(lines, colon + 1, next - 2));
+      if (rule === Rule.Length) passed += `${name}: ${withoutLeadingZeros(trimmed(lines, colon + 1, next - 2))}\r\n`;
+      else if (rule === Rule.Connection) named = withOptions(named, trimmed(lines, colon + 1, next - 2));
       else if (rule === Rule.Reference && references !== undefined) {
         passed += `${name}: ${publicField(name.toLowerCase(), trimmed(lines, colon + 1, next - 2), references)}\r\n`;
       }
@@ -100,6 +102,7 @@ function ruleOf(lower: string): Rule {
   if (CORS_FIELDS.has(lower)) return Rule.Cors;
   if (lower === 'cache-control') return Rule.CacheControl;
   if (lower === 'date') return Rule.Date;
+  if (lower === 'content-length') return Rule.Length;
   const isReference = lower === 'location' || lower === 'content-location' || lower === 'link';
   return isReference ? Rule.Reference : Rule.Pass;
 }

@@ -21,4 +21,28 @@ describe.each(WAYS)('%s', (way) => {
       expect(Object.keys(received?.headers ?? {})).not.toContain('proxy');
     },
   );
+
+  it('a Content-Length reaches the backend as a number without zeros in front', async () => {
+    const request = {
+      method: 'PUT',
+      target: '/api/v1/files/a',
+      fields: ['Content-Length', '0010'],
+      body: '0123456789',
+    };
+    expect((await edge.ask(way, request)).status).toBe(200);
+    expect((await edge.ask(way, { ...request, fields: ['Content-Length', '000'], body: '' })).status).toBe(200);
+    expect(edge.received(way).map(({ headers, bodyBytes }) => [headers['content-length'], bodyBytes])).toEqual([
+      ['10', 10],
+      ['0', 0],
+    ]);
+  });
+
+  it("a Content-Length of a backend's reaches the client so too", async () => {
+    edge.answerWith((_request, response) => {
+      response.writeHead(200, ['Content-Length', '0010']);
+      response.end('0123456789');
+    });
+    const { headers, text } = await edge.ask(way);
+    expect([headers['content-length'], text]).toEqual(['10', '0123456789']);
+  });
 });
