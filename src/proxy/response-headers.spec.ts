@@ -47,6 +47,18 @@ describe('end-to-end fields', () => {
   });
 });
 
+describe('who has passed it on before', () => {
+  it.each<[string, string[], string]>([
+    ['stays, and we stand behind', ['Via', '1.0 fred, 1.1 p.example'], '1.0 fred, 1.1 p.example, 1.1 trailgate'],
+    ['in several fields', ['Via', '1.0 fred', 'VIA', '1.1 p.example'], '1.0 fred, 1.1 p.example, 1.1 trailgate'],
+    ['and where nobody has, we say nothing', [], ''],
+  ])('%s', (_what, fields, expected) => {
+    const all = fieldsOfLines(passedFields(linesOf([...fields, 'ETag', '"a"'])).lines);
+    expect(all.filter((_, at) => at % 2 === 1 && all[at - 1]?.toLowerCase() === 'via').join(', ')).toBe(expected);
+    expect(all).toContain('"a"');
+  });
+});
+
 describe('a length', () => {
   it.each([
     ['Content-Length: 5', '5'],
@@ -75,7 +87,6 @@ describe('what the backend may not say', () => {
     'trailer',
     'transfer-encoding',
     'upgrade',
-    'via',
     'x-request-id',
     'x-account-id',
     'x-api-key-id',

@@ -8,7 +8,6 @@ import { publicField, type ReferenceMap } from './public-references.js';
 export const NEVER_PASSED: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP_FIELDS,
   ...IDENTITY_FIELDS,
-  'via',
   // Of a connection too, and HTTP/2 refuses to send it.
   'http2-settings',
   ...QUOTA_FIELDS,
@@ -25,6 +24,9 @@ const CORS_FIELDS: ReadonlySet<string> = new Set([
   'access-control-max-age',
 ]);
 
+/** Several of a name are one list, in their order. */
+const VIA_LINE = 'Via: 1.1 trailgate\r\n';
+
 const enum Rule {
   Pass,
   Drop,
@@ -34,6 +36,7 @@ const enum Rule {
   Date,
   Reference,
   Length,
+  Via,
 }
 
 /** Rules by name as it was spelled: backends spell a handful of names, so most answers find all of theirs here. */
@@ -67,6 +70,7 @@ export function passedFields(lines: string, { ownCors = false, references }: Pas
   let named: string[] | undefined;
   let hasCacheControl = false;
   let hasDate = false;
+  let hasVia = false;
   for (let at = 0, next = 0; at < lines.length; at = next) {
     next = lines.indexOf('\n', at) + 1;
     const colon = lines.indexOf(':', at);
@@ -76,6 +80,7 @@ export function passedFields(lines: string, { ownCors = false, references }: Pas
       continue;
     if (rule === Rule.CacheControl) hasCacheControl = true;
     else if (rule === Rule.Date) hasDate = true;
+    else if (rule === Rule.Via) hasVia = true;
     else if (rule !== Rule.Length || !isLengthLine(lines, colon + 1, next - 2)) {
       passed += lines.slice(from, at);
       from = next;
@@ -87,6 +92,8 @@ export function passedFields(lines: string, { ownCors = false, references }: Pas
     }
   }
   passed = from === 0 ? lines : passed + lines.slice(from);
+  // RFC 9110 section 7.6.3: who has passed it on before stays, and we stand behind them. Where nobody has, a gateway need not say so.
+  if (hasVia) passed += VIA_LINE;
   return { lines: named === undefined ? passed : withoutNamed(passed, named), hasCacheControl, hasDate };
 }
 
@@ -103,6 +110,7 @@ function ruleOf(lower: string): Rule {
   if (lower === 'cache-control') return Rule.CacheControl;
   if (lower === 'date') return Rule.Date;
   if (lower === 'content-length') return Rule.Length;
+  if (lower === 'via') return Rule.Via;
   const isReference = lower === 'location' || lower === 'content-location' || lower === 'link';
   return isReference ? Rule.Reference : Rule.Pass;
 }

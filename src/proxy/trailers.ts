@@ -33,6 +33,7 @@ const BEFORE_THE_BODY: ReadonlySet<string> = new Set([
   'set-cookie',
   'strict-transport-security',
   'vary',
+  'via',
   'www-authenticate',
   'x-content-type-options',
 ]);

@@ -45,4 +45,20 @@ describe.each(WAYS)('%s', (way) => {
     const { headers, text } = await edge.ask(way);
     expect([headers['content-length'], text]).toEqual(['10', '0123456789']);
   });
+
+  it("a backend's Via reaches the client, with ours behind it", async () => {
+    edge.answerWith((_request, response) => {
+      response.writeHead(200, ['Via', '1.1 varnish, 1.0 fred']);
+      response.end('{}');
+    });
+    const { rawHeaders } = await edge.ask(way);
+    const entries = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'via');
+    expect(entries.join(', ')).toBe('1.1 varnish, 1.0 fred, 1.1 trailgate');
+  });
+
+  it("a client's Via reaches the backend, with ours behind it", async () => {
+    await edge.ask(way, { fields: ['Via', '1.0 fred'] });
+    const version = way === 'over HTTP/2' ? '2.0' : '1.1';
+    expect(edge.received(way)[0]?.headers['via']).toBe(`1.0 fred, ${version} trailgate`);
+  });
 });
