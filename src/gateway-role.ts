@@ -16,6 +16,7 @@ import type { Log } from './log.js';
 import type { Domain } from './open-domain.js';
 import type { Forwarder } from './proxy/forwarder.js';
 import { ProxyStatus } from './proxy/proxy-status.js';
+import { PlanSeries } from './quotas/plan-series.js';
 import { ReferenceModule, referenceDocuments } from './reference/reference.module.js';
 import type { Processes } from './roles.js';
 import type { Shutdown } from './shutdown.js';
@@ -88,6 +89,7 @@ async function startGateway(
   const failedAttempts = new FailedAttempts(file.gateway.failedAuthentication.perMinute, systemClock, log.logger);
   const proxyStatus = new ProxyStatus();
   proxyStatus.use(file.gateway.proxyStatus);
+  const planSeries = new PlanSeries(file.plans);
   const documents = referenceDocuments(config.current, { publicUrl });
   const deps = {
     config: config.current,
@@ -111,6 +113,7 @@ async function startGateway(
     proxyStatus.use(changed.file.gateway.proxyStatus);
     failedAttempts.use(changed.file.gateway.failedAuthentication.perMinute);
     documents.use(changed);
+    planSeries.use(changed.file.plans);
     deps.connections.use(changed.file.gateway, changed.file.services);
     setErrorsUrl(`${publicUrl()}/docs/errors/`);
   });

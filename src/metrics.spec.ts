@@ -1,40 +1,44 @@
-/** What a metric holds stays bounded, and what no longer fits is told apart from what does. */
+/** Every metric says which of its label values are known, and whoever can be known beforehand is there at 0. */
 import { describe, expect, it } from '@jest/globals';
-import { LARGEST_METRIC, Metric, ValueSeries } from './metrics.js';
+import { METRICS } from './metrics.js';
 
-describe('a metric', () => {
-  const metric = (): Metric<ValueSeries> =>
-    new Metric('tests_total', 'counter', 'For a test.', ['plan', 'outcome'], (labels) => new ValueSeries(labels));
-  const full = (): Metric<ValueSeries> => {
-    const filled = metric();
-    for (let plan = 0; plan < LARGEST_METRIC; plan++) filled.series(`plan-${plan}`, 'admitted').inc();
-    return filled;
-  };
-  const lines = (of: Metric<ValueSeries>): string[] =>
-    of
-      .text()
-      .split('\n')
-      .filter((line) => !line.startsWith('#'));
+const counted = Object.values(METRICS).filter(({ kind }) => kind !== 'gauge');
+const seriesOf = (text: string): [string, number][] =>
+  text
+    .split('\n')
+    .filter((line) => !line.startsWith('#') && line !== '' && !/_(?:bucket|sum)(?:\{|\s)/.test(line))
+    .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]);
 
-  it('has one series for the same label values', () => {
-    const one = metric();
-    one.series('a', 'admitted').inc();
-    one.series('a', 'admitted').inc(2);
-    expect(lines(one)).toEqual(['tests_total{plan="a",outcome="admitted"} 3']);
+/** Counters of which nobody knows beforehand what their labels will say, and which label it is. */
+const OPEN = {
+  http_server_request_duration_seconds: ['http_request_method', 'http_response_status_code'],
+  trailgate_deprecated_requests_total: ['account_id'],
+};
+
+describe('the catalogue of metrics', () => {
+  it('names every counter with a label whose values nobody knows beforehand', () => {
+    const open = counted.flatMap(({ name, labelNames, labelValues }) => {
+      const labels = labelNames.filter((_, index) => labelValues[index] === 'open');
+      return labels.length === 0 ? [] : [[name, labels]];
+    });
+    expect(Object.fromEntries(open)).toEqual(OPEN);
   });
 
-  it('counts what is too much as other, and leaves every series as it was', () => {
-    const filled = full();
-    filled.series('late', 'admitted').inc(7);
-    filled.series('later', 'refused').inc(2);
-    filled.series(`plan-${LARGEST_METRIC - 1}`, 'admitted').inc();
-    expect(lines(filled)).toHaveLength(LARGEST_METRIC + 1);
-    expect(lines(filled).at(-2)).toBe(`tests_total{plan="plan-${LARGEST_METRIC - 1}",outcome="admitted"} 2`);
-    expect(lines(filled).at(-1)).toBe('tests_total{plan="other",outcome="other"} 9');
-  });
-
-  it('has no other while everything fits', () => {
-    expect(lines(full())).toHaveLength(LARGEST_METRIC);
-    expect(full().text()).not.toContain('other');
-  });
+  it.each(counted.filter(({ name }) => !(name in OPEN)).map((metric) => [metric.name, metric] as const))(
+    '%s is there at 0 before its first event, from when on its labels are known',
+    (_name, metric) => {
+      const { labelNames, labelValues } = metric;
+      const names = labelNames.filter((_, index) => labelValues[index] === 'config');
+      const atStart = seriesOf(metric.text());
+      expect(atStart.length > 0).toBe(names.length === 0);
+      metric.begin(Object.fromEntries(names.map((label) => [label, `any-${label}`])));
+      const series = seriesOf(metric.text());
+      expect(series.length).toBeGreaterThan(0);
+      expect(series.filter(([, value]) => value !== 0)).toEqual([]);
+      for (const [index, values] of labelValues.entries()) {
+        if (typeof values === 'string') continue;
+        for (const value of values) expect(series.join('\n')).toContain(`${labelNames[index]}="${value}"`);
+      }
+    },
+  );
 });

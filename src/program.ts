@@ -13,7 +13,7 @@ import type { Config } from './config/schema.js';
 import { DatabaseOpenError } from './database/database-errors.js';
 import { startDemo } from './demo.js';
 import { openLog, type Log } from './log.js';
-import { metricsText } from './metrics.js';
+import { metricsText } from './metrics-text.js';
 import { ProgramEnd } from './program-end.js';
 import { ROLES, type Role } from './roles.js';
 import { Shutdown } from './shutdown.js';

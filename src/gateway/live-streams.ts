@@ -5,7 +5,7 @@
  */
 import type { Invalidation, InvalidationBus } from '../keys/api-key.js';
 import type { Authenticator } from '../keys/authenticator.js';
-import { METRICS } from '../metrics.js';
+import { METRICS, type CUT_CODES } from '../metrics.js';
 import type { PendingCall } from '../proxy/pending-call.js';
 import { Exchange } from './exchange.js';
 
@@ -74,6 +74,6 @@ export class LiveStreams {
     exchange.problemCode = problem.code;
     const kind = call.bar(problem);
     if (kind === undefined) exchange.problemCode = problemCode;
-    else METRICS.streamsCut.series(kind, problem.code).inc();
+    else METRICS.streamsCut.series(kind, problem.code as (typeof CUT_CODES)[number]).inc();
   }
 }

@@ -56,9 +56,9 @@ function setUp(mostKnown?: number) {
   return { clock, database, bus, cache, find };
 }
 
-const series = (result: string) => METRICS.keyLookups.series(result).value;
+const series = (result: 'memory' | 'memory_unknown' | 'database') => METRICS.keyLookups.series(result).value;
 
-function entries(kind: string): number {
+function entries(kind: 'known' | 'unknown'): number {
   METRICS.keyCacheEntries.collect?.();
   return METRICS.keyCacheEntries.series(kind).value;
 }

@@ -1,21 +1,9 @@
 /** From what went wrong on the way to a backend to what the caller is told. A pure table; RFC 9209 section 2.3 names the cases. */
 import type { ErrorCode } from '../errors.js';
+import type { UPSTREAM_OUTCOMES } from '../metrics.js';
 
 /** How a call to a backend ended, for metrics and the log. */
-export type UpstreamOutcome =
-  | 'answered'
-  | 'unreachable'
-  | 'connect_timeout'
-  | 'first_byte_timeout'
-  | 'idle_timeout'
-  | 'reset'
-  | 'bad_response'
-  | 'body_broken_off'
-  | 'moved'
-  | 'client_gone'
-  | 'client_too_slow'
-  | 'access_ended'
-  | 'request_too_large';
+export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 
 export interface UpstreamFailure {
   readonly code: ErrorCode;

@@ -33,17 +33,38 @@ export class TargetSeries {
   }
 }
 
+/** What a service counts of its calls, by service alone and by target. */
+const OF_SERVICE = [
+  METRICS.upstreamDuration,
+  METRICS.upstreamRetries,
+  METRICS.upstreamRefusals,
+  METRICS.upstreamWaiting,
+];
+const OF_TARGETS = [METRICS.upstreamTargetCalls, METRICS.upstreamTargets];
+
 interface CountedTarget {
   readonly label: string;
   readonly endpoints: readonly { readonly state: (typeof STATES)[number] }[];
 }
 
-/** What a service counts beside its calls. */
+/** What a service counts beside its calls. All of its series are there from the start, and go with it. */
 export class UpstreamMetrics {
   readonly waiting: ValueSeries;
 
-  constructor(private readonly service: string) {
+  constructor(
+    private readonly service: string,
+    private readonly targets: readonly CountedTarget[],
+  ) {
+    for (const metric of OF_SERVICE) metric.begin({ service });
+    for (const { label: target } of targets) for (const metric of OF_TARGETS) metric.begin({ service, target });
     this.waiting = METRICS.upstreamWaiting.series(service);
+  }
+
+  /** Its last call is over: what no other service of its name counts is forgotten. */
+  end(): void {
+    const { service } = this;
+    for (const metric of OF_SERVICE) metric.end({ service });
+    for (const { label: target } of this.targets) for (const metric of OF_TARGETS) metric.end({ service, target });
   }
 
   retry(outcome: 'answered' | 'failed' | 'over_budget'): void {
@@ -55,16 +76,16 @@ export class UpstreamMetrics {
     METRICS.upstreamRefusals.series(this.service, reason).inc();
   }
 
-  /** Targets that are no longer there. */
-  hideTargets(targets: readonly CountedTarget[]): void {
-    for (const { label } of targets) {
+  /** The targets are no longer there. */
+  hideTargets(): void {
+    for (const { label } of this.targets) {
       for (const state of STATES) METRICS.upstreamTargets.series(this.service, label, state).set(0);
     }
   }
 
   /** How many addresses of each target are in which state. */
-  showTargets(targets: readonly CountedTarget[]): void {
-    for (const { label, endpoints } of targets) {
+  showTargets(): void {
+    for (const { label, endpoints } of this.targets) {
       for (const state of STATES) {
         const count = endpoints.filter((endpoint) => endpoint.state === state).length;
         METRICS.upstreamTargets.series(this.service, label, state).set(count);

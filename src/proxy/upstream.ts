@@ -61,7 +61,7 @@ export class Upstream {
     this.targets = config.targets.map(
       (url) => new Target(name, url, config, listener, resolve, resolveIntervalMs, this.tls),
     );
-    this.metrics = new UpstreamMetrics(name);
+    this.metrics = new UpstreamMetrics(name, this.targets);
     this.budget = new RetryBudget(config.retries.most === 0 ? 0 : config.retries.budget);
     this.accountWaiting = Math.ceil(config.queue * config.accountShare);
     this.balancer = new Balancer(config.ejection, (endpoint) => this.onEndpointChange(endpoint));
@@ -158,13 +158,14 @@ export class Upstream {
   async retire(timeoutMs: number): Promise<void> {
     this.isRetired = true;
     for (const target of this.targets) target.stop();
-    this.metrics.hideTargets(this.targets);
+    this.metrics.hideTargets();
     const nowMs = performance.now();
     const [fromMs, untilMs] = [nowMs + RETIRED_GRACE_MS, nowMs + timeoutMs];
     while (performance.now() < fromMs || (this.calls().length > 0 && performance.now() < untilMs)) {
       await new Promise((resolve) => setTimeout(resolve, RETIRED_CHECK_INTERVAL_MS).unref());
     }
     await this.close(0);
+    this.metrics.end();
   }
 
   /** Closes idle connections and waits for the others, at most `timeoutMs`. */
@@ -266,7 +267,7 @@ export class Upstream {
     const { connections, accountShare } = config;
     this.accountCalls =
       accountShare === 1 ? Infinity : Math.max(1, Math.ceil(balancer.available.length * connections * accountShare));
-    if (!this.isRetired) this.metrics.showTargets(this.targets);
+    if (!this.isRetired) this.metrics.showTargets();
     while (!this.isAvailable && waiting.first !== undefined) {
       const call = waiting.first;
       this.leave(call);

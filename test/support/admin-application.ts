@@ -8,7 +8,7 @@ import { Explainer } from '../../src/admin/explain/explainer.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { EventOutbox } from '../../src/events/outbox.js';
 import { QuotaAdjustmentStore } from '../../src/keys/quota-adjustments.js';
-import { metricsText } from '../../src/metrics.js';
+import { metricsText } from '../../src/metrics-text.js';
 import type { MergedTargetStatus } from '../../src/proxy/target-status.js';
 import { MonthLedger } from '../../src/quotas/month-ledger.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';

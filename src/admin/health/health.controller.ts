@@ -1,7 +1,7 @@
 /** For orchestrators and Prometheus: needs no token, is never throttled, and exists in every role. */
 import { Controller, Get, Header, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { METRICS_CONTENT_TYPE } from '../../metrics.js';
+import { METRICS_CONTENT_TYPE } from '../../metrics-text.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies, type Readiness } from '../admin-dependencies.js';
 import { Public } from '../operator-token.guard.js';
 

@@ -1,0 +1,107 @@
+/** What a metric holds stays bounded, what no longer fits is told apart from what does, and what can be known is there at 0. */
+import { describe, expect, it } from '@jest/globals';
+import { LARGEST_METRIC, Metric, MOST_LINES, ValueSeries, type Label } from './metric.js';
+
+const create = (labels: string): ValueSeries => new ValueSeries(labels);
+const counterOf = <const Labels extends readonly Label[]>(...labels: Labels): Metric<ValueSeries, Labels> =>
+  new Metric({ name: 'tests_total', kind: 'counter', help: 'For a test.', labels, create });
+const lines = (of: { text(): string }): string[] =>
+  of
+    .text()
+    .split('\n')
+    .filter((line) => !line.startsWith('#'));
+
+describe('a metric', () => {
+  const metric = () => counterOf(['plan', 'open'], ['outcome', ['admitted', 'refused']]);
+  const full = () => {
+    const filled = metric();
+    for (let plan = 0; plan < LARGEST_METRIC; plan++) filled.series(`plan-${plan}`, 'admitted').inc();
+    return filled;
+  };
+
+  it('has one series for the same label values', () => {
+    const one = metric();
+    one.series('a', 'admitted').inc();
+    one.series('a', 'admitted').inc(2);
+    expect(lines(one)).toEqual(['tests_total{plan="a",outcome="admitted"} 3']);
+  });
+
+  it('counts what is too much as other, and leaves every series as it was', () => {
+    const filled = full();
+    filled.series('late', 'admitted').inc(7);
+    filled.series('later', 'refused').inc(2);
+    filled.series(`plan-${LARGEST_METRIC - 1}`, 'admitted').inc();
+    expect(lines(filled)).toHaveLength(LARGEST_METRIC + 1);
+    expect(lines(filled).at(-2)).toBe(`tests_total{plan="plan-${LARGEST_METRIC - 1}",outcome="admitted"} 2`);
+    expect(lines(filled).at(-1)).toBe('tests_total{plan="other",outcome="other"} 9');
+  });
+
+  it('has no other while everything fits', () => {
+    expect(lines(full())).toHaveLength(LARGEST_METRIC);
+    expect(full().text()).not.toContain('other');
+  });
+});
+
+describe('a counter whose label values are known', () => {
+  it('is there at 0 before anything is counted, so that the first event is an increase', () => {
+    expect(lines(counterOf())).toEqual(['tests_total 0']);
+    const results = counterOf(['kind', ['a', 'b']], ['percent', [80, 100]]);
+    expect(lines(results)).toEqual(
+      ['a",percent="80', 'a",percent="100', 'b",percent="80', 'b",percent="100'].map(
+        (v) => `tests_total{kind="${v}"} 0`,
+      ),
+    );
+  });
+
+  it('has no series that cannot be', () => {
+    const decisions = new Metric({
+      name: 'tests_total',
+      kind: 'counter',
+      help: 'For a test.',
+      labels: [
+        ['outcome', ['admitted', 'refused']],
+        ['policy', ['', 'minute']],
+      ],
+      isPossible: ([outcome, policy]) => (outcome === 'refused') === (policy !== ''),
+      create,
+    });
+    expect(lines(decisions)).toEqual([
+      'tests_total{outcome="admitted",policy=""} 0',
+      'tests_total{outcome="refused",policy="minute"} 0',
+    ]);
+  });
+
+  it('begins with what the configuration names, and goes with the last that has begun it', () => {
+    const calls = counterOf(['service', 'config'], ['outcome', ['answered', 'reset']]);
+    expect(lines(calls)).toEqual([]);
+    calls.begin({ service: 'orders' });
+    calls.begin({ service: 'orders' });
+    calls.begin({ service: 'users' });
+    calls.series('orders', 'reset').inc();
+    calls.end({ service: 'orders' });
+    expect(lines(calls)).toHaveLength(4);
+    calls.end({ service: 'orders' });
+    expect(lines(calls)).toEqual(['answered', 'reset'].map((o) => `tests_total{service="users",outcome="${o}"} 0`));
+  });
+
+  it('leaves room for those to come when what it counted is gone', () => {
+    const calls = counterOf(['target', 'config']);
+    for (let target = 0; target < 3 * LARGEST_METRIC; target++) {
+      calls.begin({ target: `t${target}` });
+      calls.end({ target: `t${target}` });
+    }
+    calls.series('late').inc();
+    expect(lines(calls)).toEqual(['tests_total{target="late"} 1']);
+  });
+});
+
+/** Last: it leaves nothing for others. */
+describe('all metrics together', () => {
+  it('have so many lines and no more, however many metrics are full', () => {
+    const metrics = Array.from({ length: MOST_LINES / LARGEST_METRIC + 3 }, () => counterOf(['name', 'open']));
+    for (const metric of metrics) for (let n = 0; n < 2 * LARGEST_METRIC; n++) metric.series(`n${n}`).inc();
+    const total = metrics.reduce((sum, metric) => sum + lines(metric).length, 0);
+    expect(total).toBeLessThanOrEqual(MOST_LINES + metrics.length);
+    expect(lines(metrics.at(-1)!)).toEqual([`tests_total{name="other"} ${2 * LARGEST_METRIC}`]);
+  });
+});

@@ -1,0 +1,99 @@
+/** A counter is there at 0 before its first event: Prometheus sees an increase, where a counter born at 1 would show it none. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parse, stringify } from 'yaml';
+import { METRICS } from '../../src/metrics.js';
+import { send } from '../support/http.js';
+import { labelsOf, seriesOf } from '../support/metrics-text.js';
+import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+type Yaml = Record<string, Record<string, unknown>>;
+
+/** Label values of one series, by label. */
+type Labels = Readonly<Record<string, string>>;
+
+let trailgate: RunningTrailgate;
+beforeAll(async () => {
+  const shadow = { key: { minute: 1 } };
+  trailgate = await startTrailgate({
+    backend: ['http://127.0.0.1:9', 'http://127.0.0.1:19'],
+    config: { plans: { starter: { shadow }, pro: { shadow }, unlimited: { shadow } } },
+  });
+});
+afterAll(() => trailgate?.stop());
+
+/** The series of a metric; of a histogram what it counts. */
+async function scraped(): Promise<Map<string, [Labels, number][]>> {
+  const series = seriesOf((await send(`${trailgate.adminUrl}/metrics`)).text);
+  const byName = new Map<string, [Labels, number][]>();
+  for (const [text, value] of series) {
+    const [, name = '', labels = ''] = /^(\w+?)(?:_count)?(?:\{(.*)\})?$/.exec(text) ?? [];
+    byName.set(name, [...(byName.get(name) ?? []), [Object.fromEntries(labelsOf(labels)), value]]);
+  }
+  return byName;
+}
+
+/** What a label says in this configuration, one row for each series that it makes. */
+function named(labels: readonly string[], services: Yaml, plans: readonly string[]): Labels[] {
+  if (labels.includes('plan')) return plans.map((plan) => ({ plan }));
+  if (!labels.includes('service')) return [{}];
+  return Object.entries(services).flatMap(([service, { targets }]) =>
+    labels.includes('target') ? (targets as string[]).map((target) => ({ service, target })) : [{ service }],
+  );
+}
+
+/** Counters that the configuration promises, and those that are not there at 0. */
+async function missing(): Promise<{ promised: number; missing: unknown[] }> {
+  const { services, plans } = parse(readFileSync(trailgate.configPath, 'utf8')) as { services: Yaml; plans: Yaml };
+  const there = await scraped();
+  let promised = 0;
+  const lacking: unknown[] = [];
+  for (const { name, kind, labelNames, labelValues } of Object.values(METRICS)) {
+    if (kind === 'gauge' || labelValues.includes('open')) continue;
+    for (const expected of named(labelNames, services, Object.keys(plans))) {
+      const series = (there.get(name) ?? []).filter(([labels]) =>
+        Object.entries(expected).every(([label, value]) => labels[label] === value),
+      );
+      const lists = labelValues.filter((values) => typeof values !== 'string');
+      // A policy stands beside a refusal only, a code has one fault: no list may be longer than what is there.
+      const least = Math.max(1, ...lists.map((values) => values.length));
+      promised += least;
+      if (series.length < least) lacking.push([name, expected, series.length, least]);
+    }
+  }
+  return { promised, missing: lacking };
+}
+
+describe('a program that has just started', () => {
+  it('has every counter whose labels the source or the configuration knows, at 0', async () => {
+    const { promised, missing: lacking } = await missing();
+    expect(lacking).toEqual([]);
+    expect(promised).toBeGreaterThan(150);
+    const there = await scraped();
+    const counted = Object.values(METRICS)
+      .filter(({ kind, name }) => kind !== 'gauge' && !/^trailgate_(usage|quota_store_call)/.test(name))
+      .flatMap(({ name }) => (there.get(name) ?? []).map(([labels, value]) => [name, labels, value]));
+    // The backends of this configuration are nobody, and nobody has asked anything yet.
+    expect(counted.filter(([, , value]) => value !== 0)).toEqual([]);
+  });
+
+  it('has those of a service and a plan that a reload adds, and no more of a service that it takes away', async () => {
+    const config = parse(readFileSync(trailgate.configPath, 'utf8')) as Yaml;
+    config['services']!['added'] = { targets: ['http://127.0.0.1:29'] };
+    (config['services']!['backend'] as { targets: string[] }).targets = ['http://127.0.0.1:9'];
+    config['plans']!['added'] = { shadow: { account: { minute: 5 } } };
+    writeFileSync(trailgate.configPath, stringify(config));
+    const applied = 'trailgate_config_reloads_total{result="applied"} 1';
+    await eventually('it is in force', async () =>
+      (await send(`${trailgate.adminUrl}/metrics`)).text.includes(applied),
+    );
+    expect((await missing()).missing).toEqual([]);
+    const gone = async () =>
+      [...(await scraped())].flatMap(([name, series]) =>
+        series.flatMap(([{ target }]) => (target === 'http://127.0.0.1:19' ? [name] : [])),
+      );
+    await eventually('what counted the lost target is gone', async () => (await gone()).length === 0, 15_000);
+    expect((await missing()).missing).toEqual([]);
+  }, 30_000);
+});
