@@ -147,7 +147,7 @@ export const serviceSchema = z.strictObject({
         .max(1_000)
         .default(5)
         .describe('Calls in a row that fail or are answered 502, 503 or 504 and take a target out; 0: none do.'),
-      duration: duration.prefault('30s').describe('For how long, the first time; each further time as much longer.'),
+      duration: duration.prefault('30s').describe('For how long, the first time; each further time twice as long.'),
       longest: duration.prefault('5m').describe('The longest.'),
     })
     .optional()

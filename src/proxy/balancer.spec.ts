@@ -45,6 +45,14 @@ function fail(index: number, times: number): void {
   }
 }
 
+/** Lets a call through to an address whose rest is over, in vain. */
+function failProbe(index: number): void {
+  nowMs = at(index).ejectedUntilMs;
+  const probe = { ...GET };
+  expect(balancer.pick(probe, nowMs)).toBe(at(index));
+  balancer.judge(at(index), probe, 'bad', nowMs);
+}
+
 beforeEach(() => void (nowMs = 1_000_000));
 afterEach(async () => {
   for (const { pool } of endpoints) await pool.destroy();
@@ -150,19 +158,46 @@ describe('an address that was taken out', () => {
 
   it.each([
     [1, 20_000],
-    [2, 25_000],
-    [3, 25_000],
-  ])('rests longer after probe %i that fails: %i ms, up to the longest', (probes, restMs) => {
+    [2, 40_000],
+    [3, 80_000],
+    [4, 90_000],
+    [50, 90_000],
+  ])('rests twice as long after each probe that fails, after %i of them %i ms, up to the longest', (probes, restMs) => {
+    make(2, { ...EJECTION, longest: 90_000 });
+    fail(0, 3);
+    for (let index = 0; index < probes; index++) failProbe(0);
+    expect(at(0).ejectedUntilMs - nowMs).toBe(restMs);
+    expect(changes).toEqual(['t0 ejected']);
+  });
+
+  it('rests as at first once it has been well for as long as the longest rest, and longer before', () => {
     make(2, EJECTION);
     fail(0, 3);
-    for (let index = 0; index < probes; index++) {
+    failProbe(0);
+    const comeBack = (): void => {
       nowMs = at(0).ejectedUntilMs;
       const probe = { ...GET };
       expect(balancer.pick(probe, nowMs)).toBe(at(0));
-      balancer.judge(at(0), probe, 'bad', nowMs);
-    }
-    expect(at(0).ejectedUntilMs - nowMs).toBe(restMs);
-    expect(changes).toEqual(['t0 ejected']);
+      balancer.judge(at(0), probe, 'good', nowMs);
+    };
+    comeBack();
+    nowMs += 20_000;
+    fail(0, 3);
+    expect(at(0).ejectedUntilMs - nowMs).toBe(25_000);
+    comeBack();
+    nowMs += 30_000;
+    fail(0, 3);
+    expect(at(0).ejectedUntilMs - nowMs).toBe(10_000);
+  });
+
+  it('is not tried while no other has a free connection that the call could go to afterwards', () => {
+    make(2, EJECTION);
+    fail(0, 3);
+    at(1).inFlight = 4;
+    nowMs += 10_000;
+    expect(balancer.pick(GET, nowMs)).toBeUndefined();
+    at(1).inFlight = 3;
+    expect(balancer.pick(GET, nowMs)).toBe(at(0));
   });
 
   it('is not tried with a call that could not go elsewhere, unless no other comes for long', () => {
@@ -186,7 +221,7 @@ describe('an address that was taken out', () => {
     expect(balancer.pick({ ...GET }, nowMs)).toBe(at(0));
   });
 
-  it('is tried at once when its health check passes, and not while that fails', () => {
+  it('is not tried while its health check fails, and rests to the end while that passes as it always did', () => {
     make(2, EJECTION);
     fail(0, 3);
     balancer.check(at(0), false, nowMs);
@@ -194,13 +229,46 @@ describe('an address that was taken out', () => {
     expect(balancer.pick(GET, nowMs)).toBe(at(1));
     make(2, EJECTION);
     fail(0, 3);
+    for (let checks = 0; checks < 9; checks++) {
+      nowMs += 1_000;
+      balancer.check(at(0), true, nowMs);
+      expect(balancer.pick(GET, nowMs)).toBe(at(1));
+    }
+  });
+
+  it('is back only when its health check passes and a call succeeds', () => {
+    make(2, EJECTION);
+    fail(0, 3);
+    nowMs += 10_000;
+    const probe = { ...GET };
+    expect(balancer.pick(probe, nowMs)).toBe(at(0));
+    balancer.check(at(0), false, nowMs);
+    balancer.judge(at(0), probe, 'good', nowMs);
+    expect(balancer.available).toEqual([at(1)]);
     balancer.check(at(0), true, nowMs);
-    expect(balancer.pick(GET, nowMs)).toBe(at(0));
+    expect(balancer.available).toEqual(endpoints);
+  });
+
+  it('is tried at once when its health check failed and passes again, but only the first time', () => {
+    make(2, EJECTION);
+    fail(0, 3);
+    const flap = (): void => {
+      balancer.check(at(0), false, nowMs);
+      nowMs += 1_000;
+      balancer.check(at(0), true, nowMs);
+    };
+    flap();
+    const probe = { ...GET };
+    expect(balancer.pick(probe, nowMs)).toBe(at(0));
+    balancer.judge(at(0), probe, 'bad', nowMs);
+    expect(at(0).ejectedUntilMs - nowMs).toBe(20_000);
+    flap();
+    expect(balancer.pick(GET, nowMs)).toBe(at(1));
   });
 });
 
 describe('when nothing is left', () => {
-  it('one call a second is let through to each, whatever its method; a success brings it back', () => {
+  it('one call is let through to each after a second, whatever its method; a success brings it back', () => {
     make(2, EJECTION);
     fail(0, 3);
     fail(1, 3);
@@ -211,9 +279,32 @@ describe('when nothing is left', () => {
     expect(balancer.pick({ ...POST }, nowMs)).toBe(at(0));
     expect(balancer.pick(probe, nowMs)).toBe(at(1));
     expect(balancer.pick(POST, nowMs)).toBeUndefined();
-    expect(balancer.retryAfterMs(nowMs)).toBe(1_000);
     balancer.judge(at(1), probe, 'good', nowMs);
     expect(balancer.available).toEqual([at(1)]);
+  });
+
+  it('calls are let through ever more rarely, up to a bound, and the rest of an address is no longer for it', () => {
+    make(1, { ...EJECTION, duration: 60_000, longest: 300_000 });
+    fail(0, 3);
+    const untilMs = at(0).ejectedUntilMs;
+    for (const pauseMs of [1_000, 2_000, 4_000, 4_000, 4_000]) {
+      expect(balancer.pick(GET, nowMs + pauseMs - 1)).toBeUndefined();
+      expect(balancer.retryAfterMs(nowMs)).toBe(pauseMs);
+      nowMs += pauseMs;
+      const probe = { ...GET };
+      expect(balancer.pick(probe, nowMs)).toBe(at(0));
+      expect(balancer.retryAfterMs(nowMs)).toBe(0);
+      balancer.judge(at(0), probe, 'bad', nowMs);
+    }
+    expect(at(0).ejectedUntilMs).toBe(untilMs);
+  });
+
+  it('because of health checks, a call has a chance when the first of them can pass', () => {
+    make(2, EJECTION);
+    for (const endpoint of endpoints) balancer.check(endpoint, false, nowMs);
+    at(0).checksPassFromMs = nowMs + 9_000;
+    at(1).checksPassFromMs = nowMs + 7_000;
+    expect(balancer.retryAfterMs(nowMs)).toBe(7_000);
   });
 
   it('because of health checks, no call is let through', () => {

@@ -1,12 +1,15 @@
 /**
  * Chooses where a call goes: the less loaded of two random addresses, of those that are well. One that fails several times
- * in a row is ejected for a while and then let in by a single call, the probe. When none is left, nothing but probes goes out.
+ * in a row is ejected for a while and then tried with a single call, the probe: it is back when that succeeds and its health check
+ * passes as well. When none is left, nothing but probes goes out.
  */
 import type { Endpoint } from './endpoint.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 
-/** Between two probes of an address while no other is left. */
+/** Until an address is probed while no other is left; twice as long after each that fails. */
 const PROBE_INTERVAL_MS = 1_000;
+/** The longest that this becomes: nobody is served meanwhile. */
+const LONGEST_PROBE_INTERVAL_MS = 4_000;
 /** How long a probe waits for a request that may be repeated, before any other has to do. */
 const PROBE_PATIENCE_MS = 10_000;
 
@@ -65,9 +68,9 @@ export class Balancer {
     return leastLoaded(this.available, failed);
   }
 
-  /** How long until a call has a chance again, when nothing is in service. */
+  /** How long until a call can have a chance again at the earliest, when nothing is in service. */
   retryAfterMs(nowMs: number): number {
-    return this.nextProbeMs === Infinity ? PROBE_INTERVAL_MS : Math.max(0, this.nextProbeMs - nowMs);
+    return Math.max(0, Math.min(...this.endpoints.map((endpoint) => chanceMs(endpoint))) - nowMs);
   }
 
   /** Takes note of how a call went. */
@@ -75,11 +78,11 @@ export class Balancer {
     if (endpoint.probe === call) {
       endpoint.probe = undefined;
       if (verdict === 'good') endpoint.readmit(nowMs);
-      else if (verdict === 'bad') this.eject(endpoint, nowMs);
+      else if (verdict === 'bad') this.failProbe(endpoint, nowMs);
       this.rebuild();
       if (verdict === 'good') this.onChange(endpoint);
     } else if (verdict === 'good') {
-      endpoint.failures = 0;
+      endpoint.succeeded();
     } else if (verdict === 'bad') {
       // Whatever held up everything for a moment, this process included, must not take the last one out as well.
       const isSameMoment = endpoint.failures > 0 && endpoint.failedMs === nowMs;
@@ -97,8 +100,8 @@ export class Balancer {
   check(endpoint: Endpoint, passes: boolean, nowMs: number): void {
     const changed = endpoint.passesChecks !== passes;
     endpoint.passesChecks = passes;
-    // One that passes its checks need not rest to the end: the next call may try.
-    if (passes && endpoint.ejectedUntilMs > nowMs) endpoint.ejectedUntilMs = nowMs;
+    // That it passes is not enough: it did so while calls failed there. That it does so again says more.
+    if (passes && changed) endpoint.cutRest(nowMs);
     this.rebuild();
     if (changed) this.onChange(endpoint);
   }
@@ -113,11 +116,20 @@ export class Balancer {
     endpoint.eject(nowMs, duration, longest);
   }
 
+  /** A rest that was over begins anew, and is longer. One that was cut short because nothing else was left goes on. */
+  private failProbe(endpoint: Endpoint, nowMs: number): void {
+    endpoint.tries++;
+    if (endpoint.triedMs >= endpoint.ejectedUntilMs) this.eject(endpoint, nowMs);
+    else endpoint.triedMs = nowMs;
+  }
+
   /** The ejected address whose turn it is, for one call. */
   private probe(call: Choosing, nowMs: number): Endpoint | undefined {
-    const isLast = this.available.length === 0;
-    // With others in service the probe's caller must lose nothing: it has to be one that can go elsewhere afterwards.
-    if (!isLast && !call.isRepeatable && nowMs < this.nextProbeMs + PROBE_PATIENCE_MS) return undefined;
+    // With others in service the probe's caller must lose nothing: it has to be one that can go elsewhere afterwards, and have room there.
+    if (this.available.length > 0) {
+      if (!call.isRepeatable && nowMs < this.nextProbeMs + PROBE_PATIENCE_MS) return undefined;
+      if (leastLoaded(this.available, undefined) === undefined) return undefined;
+    }
     const due = this.endpoints.find((endpoint) => nowMs >= this.dueMs(endpoint));
     if (due === undefined) return undefined;
     due.probe = call;
@@ -129,8 +141,7 @@ export class Balancer {
   /** When an address may be probed; Infinity: not at all. */
   private dueMs(endpoint: Endpoint): number {
     if (endpoint.state !== 'ejected' || endpoint.probe !== undefined) return Infinity;
-    if (this.available.length > 0) return endpoint.ejectedUntilMs;
-    return Math.min(endpoint.ejectedUntilMs, endpoint.triedMs + PROBE_INTERVAL_MS);
+    return this.available.length > 0 ? endpoint.ejectedUntilMs : lastResortMs(endpoint);
   }
 
   private rebuild(): void {
@@ -156,6 +167,20 @@ export function verdictOf(outcome: UpstreamOutcome, status: number): Verdict {
     default:
       return 'bad';
   }
+}
+
+/** When an ejected address is tried while no other is left. */
+function lastResortMs({ ejectedUntilMs, triedMs, tries }: Endpoint): number {
+  const pauseMs = Math.min(PROBE_INTERVAL_MS * 2 ** tries, LONGEST_PROBE_INTERVAL_MS);
+  return Math.min(ejectedUntilMs, triedMs + pauseMs);
+}
+
+/** When an address that is out of service can be asked at the earliest, while no other is left. */
+function chanceMs(endpoint: Endpoint): number {
+  const { passesChecks, checksPassFromMs, ejectedUntilMs, probe } = endpoint;
+  const byChecksMs = passesChecks ? 0 : checksPassFromMs;
+  // While a probe is under way it may be back at any moment.
+  return ejectedUntilMs === 0 || probe !== undefined ? byChecksMs : Math.max(byChecksMs, lastResortMs(endpoint));
 }
 
 /** A random element that is not `one`; there are at least two. */

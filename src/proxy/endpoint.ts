@@ -12,6 +12,8 @@ import type { TargetSeries } from './upstream-metrics.js';
 
 /** How long an idle connection is kept; shorter than what servers usually allow, so that we close first. */
 const KEEP_ALIVE_MS = 4_000;
+/** After so many the longest rest is reached, whatever it is; more would be no number. */
+const MOST_DOUBLINGS = 32;
 
 /** `ejected`: failed in a row, and rests. `unhealthy`: fails its health check. */
 export type EndpointState = 'healthy' | 'ejected' | 'unhealthy';
@@ -37,14 +39,22 @@ export class Endpoint {
   passesChecks = true;
   /** Why a check failed last. */
   checkFailure: string | undefined;
-  /** By `performance.now()`; 0: not ejected. */
+  /** By `performance.now()`; when the checks can say at the earliest that it is well, while they say that it is not. */
+  checksPassFromMs = 0;
+  /** By `performance.now()`; 0: not ejected. Its rest is over then, and a call may try it. */
   ejectedUntilMs = 0;
-  /** When a call was last let through to it, or it was ejected; belongs to the balancer. */
+  /** When a call was last let through to it in vain, or it was ejected; belongs to the balancer, like the next. */
   triedMs = 0;
+  /** How many calls were let through to it in vain since it was in service. */
+  tries = 0;
   /** The one call that is let through to it while it is ejected. */
   probe: object | undefined;
   lastFailure: LastFailure | undefined;
+  /** Calls that failed in a row, by status or outcome. */
+  private readonly failed = new Map<string, number>();
   private ejections = 0;
+  /** Whether its checks have ended a rest of it since it was well last. */
+  private restWasCut = false;
   private returnedMs = -Infinity;
   private map: ReferenceMap | undefined;
   private secureFor: BackendTlsFiles | undefined;
@@ -83,11 +93,12 @@ export class Endpoint {
     return this.inFlight >= this.config.connections;
   }
 
-  /** Rests for `durationMs`, twice as long the second time, thrice the third, until it has been well for as long as the longest rest. */
+  /** Rests for `durationMs`, each further time twice as long, at most `longestMs`; it begins anew once it has been well for that long. */
   eject(nowMs: number, durationMs: number, longestMs: number): void {
     const wasWell = this.ejectedUntilMs === 0 && nowMs - this.returnedMs > longestMs;
-    this.ejections = wasWell ? 1 : this.ejections + 1;
-    this.ejectedUntilMs = nowMs + Math.min(durationMs * this.ejections, longestMs);
+    this.ejections = wasWell ? 1 : Math.min(this.ejections + 1, MOST_DOUBLINGS);
+    if (wasWell) this.restWasCut = false;
+    this.ejectedUntilMs = nowMs + Math.min(durationMs * 2 ** (this.ejections - 1), longestMs);
     this.triedMs = nowMs;
     this.failures = 0;
   }
@@ -95,8 +106,37 @@ export class Endpoint {
   /** Is back in service. */
   readmit(nowMs: number): void {
     this.ejectedUntilMs = 0;
-    this.failures = 0;
+    this.tries = 0;
     this.returnedMs = nowMs;
+    this.succeeded();
+  }
+
+  /**
+   * Ends a rest: its checks failed and pass again, so something has changed. Only once until it has been well again: checks that come
+   * and go would have it tried all the time.
+   */
+  cutRest(nowMs: number): void {
+    if (this.ejectedUntilMs <= nowMs || this.restWasCut) return;
+    this.restWasCut = true;
+    this.ejectedUntilMs = nowMs;
+  }
+
+  /** Takes note of a call that failed there. */
+  noteFailure(failure: LastFailure): void {
+    this.lastFailure = failure;
+    const name = failure.status > 0 && failure.outcome === 'answered' ? String(failure.status) : failure.outcome;
+    this.failed.set(name, (this.failed.get(name) ?? 0) + 1);
+  }
+
+  /** A call went well: what failed before it is no row any more. */
+  succeeded(): void {
+    this.failures = 0;
+    this.failed.clear();
+  }
+
+  /** How many calls have failed since the last that went well, by status of the backend, else by outcome. */
+  get failedCalls(): Record<string, number> {
+    return Object.fromEntries(this.failed);
   }
 
   /** Connections to the address, while `Host` and server name stay those of the target. */

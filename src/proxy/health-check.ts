@@ -36,18 +36,23 @@ export class HealthCheck {
     const failure = await ask(this.endpoint, this.settings);
     if (this.stopped) return;
     if (failure !== undefined) this.endpoint.checkFailure = failure;
-    this.count(failure === undefined);
-    this.timer = setTimeout(() => void this.check(), this.settings.interval * (1 - JITTER * Math.random()));
+    const pauseMs = this.settings.interval * (1 - JITTER * Math.random());
+    this.timer = setTimeout(() => void this.check(), pauseMs);
     this.timer.unref();
+    this.count(failure === undefined, pauseMs);
   }
 
   /** A target is in service until its checks say otherwise; one that starts later than we do is so with its first good answer. */
-  private count(passed: boolean): void {
+  private count(passed: boolean, pauseMs: number): void {
+    const { healthyAfter, unhealthyAfter, interval } = this.settings;
     this.successes = passed ? this.successes + 1 : 0;
     this.failures = passed ? 0 : this.failures + 1;
-    if (passed && (!this.hasPassed || this.successes >= this.settings.healthyAfter)) this.onResult(true);
-    if (!passed && this.failures >= this.settings.unhealthyAfter) this.onResult(false);
+    const isEnough = !this.hasPassed || this.successes >= healthyAfter;
     this.hasPassed ||= passed;
+    const further = this.hasPassed ? Math.max(0, healthyAfter - this.successes - 1) : 0;
+    this.endpoint.checksPassFromMs = performance.now() + pauseMs + further * interval * (1 - JITTER);
+    if (passed && isEnough) this.onResult(true);
+    if (!passed && this.failures >= unhealthyAfter) this.onResult(false);
   }
 }
 

@@ -23,10 +23,14 @@ export class RetryBudget {
     return this.share === 0 || this.balance < 1;
   }
 
-  /** Takes a retry; false where none is left. */
-  withdraw(): boolean {
-    if (this.isEmpty) return false;
-    this.balance--;
+  /**
+   * Takes a retry; false where none is left.
+   * @param isProbe of the one call that tried an ejected target: there are few, and we chose it ourselves. Only where there are no retries
+   *   at all is there none for it.
+   */
+  withdraw(isProbe: boolean): boolean {
+    if (this.isEmpty && (!isProbe || this.share === 0)) return false;
+    this.balance = Math.max(0, this.balance - 1);
     return true;
   }
 }

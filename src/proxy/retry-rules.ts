@@ -3,6 +3,9 @@ import type { UpstreamOutcome } from './upstream-errors.js';
 
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'QUERY']);
 
+/** How a probe ends that its caller need not hear of: with 502, 503 or 504, or too late. */
+const PROBE_OUTCOMES: ReadonlySet<UpstreamOutcome> = new Set(['answered', 'first_byte_timeout']);
+
 /** Whether a request without a body may be sent twice. */
 export function isRepeatable(method: string | undefined): boolean {
   return method !== undefined && IDEMPOTENT.has(method);
@@ -24,7 +27,7 @@ export function mayRetry(
 ): boolean {
   // Whoever ended it before it had a connection wants no other one.
   if (wasEnded) {
-    return wasOpened && repeatable && (outcome === 'moved' || (isSpare && outcome === 'first_byte_timeout'));
+    return wasOpened && repeatable && (outcome === 'moved' || (isSpare && PROBE_OUTCOMES.has(outcome)));
   }
   if (!wasOpened) return outcome === 'unreachable' || outcome === 'connect_timeout' || outcome === 'reset';
   return repeatable && (outcome === 'reset' || outcome === 'bad_response');

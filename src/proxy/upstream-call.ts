@@ -10,12 +10,14 @@ import { fieldsOfLines } from '../http1/fields.js';
 import { answerHead } from './answer-head.js';
 import type { Deadlines, Expiring } from './deadlines.js';
 import type { Endpoint } from './endpoint.js';
+import { cutResponse, endResponse } from './end-response.js';
 import { ErrorAnswer } from './error-answer.js';
 import type { CloseListener, ForwardRequest } from './forward-request.js';
 import { HeldAnswer, LARGEST_HELD_BYTES } from './held-answer.js';
 import { MOST_INTERIM_ANSWERS, passInterimAnswer } from './interim-answers.js';
 import type { CutKind, PendingCall } from './pending-call.js';
 import { expectsContinue, hasBody, peerError, RequestBody } from './request-body.js';
+import { verdictOf } from './balancer.js';
 import { isRepeatable, mayRetry } from './retry-rules.js';
 import { passableTrailers, takesTrailers } from './trailers.js';
 import { failureDetail, upstreamFailure, type UpstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
@@ -23,13 +25,6 @@ import type { Upstream } from './upstream.js';
 
 /** How long a target that was ejected may take for its first answer, when another one could give it. */
 const PROBE_TIMEOUT_MS = 2_000;
-
-/** An answer to HTTP/1.0 ends with its connection: only a reset tells it from one that is whole. */
-function cutAnswer({ message, client }: ForwardRequest): void {
-  const { socket } = message;
-  if (message.httpVersion === '1.0' && !('encrypted' in socket)) socket.resetAndDestroy();
-  client.answer.destroy();
-}
 
 export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall {
   readonly method: string;
@@ -173,10 +168,7 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
   onSent(): void {
     if (this.status > 0) return;
     const { firstByte } = this.upstream.config.timeouts;
-    const { endpoint } = this;
-    const isProbe = endpoint !== undefined && endpoint.probe === this;
-    const isSpare = isProbe && this.isRepeatable && this.upstream.isAvailable;
-    this.deadlineIn(isSpare ? Math.min(firstByte, PROBE_TIMEOUT_MS) : firstByte);
+    this.deadlineIn(this.isHiddenProbe ? Math.min(firstByte, PROBE_TIMEOUT_MS) : firstByte);
     if (this.retries > 0) this.deadlineMs = Math.min(this.deadlineMs, this.answerDueMs);
   }
 
@@ -186,8 +178,12 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
   }
 
   onHead({ status, lines, framing, contentLength }: AnswerHead): void {
-    this.answerBegun = true;
     this.status = status;
+    if (status >= 502 && this.isHiddenProbe && verdictOf('answered', status) === 'bad') {
+      this.abort(peerError('TRAILGATE_PROBE_FAILED'));
+      return;
+    }
+    this.answerBegun = true;
     this.deadlineIn(this.upstream.config.timeouts.idle);
     if (this.endpoint?.probe === this) this.upstream.probeAnswered(this, this.endpoint, status);
     if (status >= 400) {
@@ -246,7 +242,8 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     if (held !== undefined) this.writeHead(held.wholeLines);
     if (trailerText !== '') this.addTrailers(trailerText);
     this.finish('answered');
-    this.endAnswer(held?.body);
+    this.answerEnded = true;
+    endResponse(this.response, held?.body);
   }
 
   onError(error: Error): void {
@@ -255,7 +252,7 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     if (this.request.client.answer.hasBegun) {
       // What went out so far must not look complete: no last chunk, no matching length, the connection is cut.
       this.finish(this.abortReason === undefined ? 'body_broken_off' : failure.outcome);
-      cutAnswer(this.request);
+      cutResponse(this.request);
       return;
     }
     const target = this.endpoint?.target ?? '';
@@ -264,6 +261,13 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     this.finish(failure.outcome);
     if (this.barred !== undefined && failure.outcome === 'access_ended') this.request.client.onFailed(this.barred);
     else this.request.client.onFailed(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
+  }
+
+  /** Whether it tries an ejected target, and its caller need not hear of it should that fail: another one can answer. */
+  private get isHiddenProbe(): boolean {
+    const { endpoint } = this;
+    if (endpoint === undefined || endpoint.probe !== this || this.answerBegun) return false;
+    return this.isRepeatable && this.isRetryLeft && this.upstream.isSpare(endpoint);
   }
 
   private get isRetryLeft(): boolean {
@@ -275,13 +279,15 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     const { endpoint, upstream } = this;
     if (endpoint === undefined || !this.isRetryLeft || this.answerBegun || this.body?.destroyed === true) return false;
     const wasOpened = this.sending !== undefined;
-    const isSpare = endpoint.probe === this && upstream.isAvailable;
+    const isProbe = endpoint.probe === this;
+    const isSpare = isProbe && upstream.isAvailable;
     if (!mayRetry(failure.outcome, wasOpened, this.isRepeatable, isSpare, this.abortReason !== undefined)) return false;
     // Before the choice: this failure may be the one that takes the target out.
     this.leaveTarget(failure.outcome);
-    const next = upstream.retry(this, endpoint, wasOpened && this.retries === 0);
+    const next = upstream.retry(this, endpoint, wasOpened && this.retries === 0, isProbe);
     if (next === undefined) return false;
     this.retries++;
+    this.status = 0;
     this.sending = undefined;
     this.abortReason = undefined;
     this.startedMs = performance.now();
@@ -315,13 +321,6 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
   private addTrailers(text: string): void {
     const passed = passableTrailers(text);
     if (passed !== undefined && takesTrailers(this.request.message)) this.response.addTrailers(passed);
-  }
-
-  private endAnswer(body: Buffer | undefined): void {
-    this.answerEnded = true;
-    // As a Latin-1 string, byte for byte, the body joins the head in one buffer; as a Buffer the two would leave by writev.
-    if (body === undefined || body.length === 0) this.response.end();
-    else this.response.end(body.toString('latin1'), 'latin1');
   }
 
   private get response(): ServerResponse {

@@ -35,6 +35,7 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   TRAILGATE_CONNECT_TIMEOUT: { code: 'backend_timeout', outcome: 'connect_timeout' },
   TRAILGATE_FIRST_BYTE_TIMEOUT: { code: 'backend_timeout', outcome: 'first_byte_timeout' },
   TRAILGATE_IDLE_TIMEOUT: { code: 'backend_timeout', outcome: 'idle_timeout' },
+  TRAILGATE_PROBE_FAILED: { code: 'backend_unavailable', outcome: 'answered' },
   TRAILGATE_TARGET_LOST: { code: 'backend_timeout', outcome: 'moved' },
   TRAILGATE_REQUEST_TOO_LARGE: { code: 'content_too_large', outcome: 'request_too_large' },
   TRAILGATE_CLIENT_GONE: { code: 'request_timeout', outcome: 'client_gone' },

@@ -106,7 +106,7 @@ export class Upstream {
     }
     endpoint.series.record(outcome, durationMs);
     const verdict = verdictOf(outcome, status);
-    if (verdict === 'bad') endpoint.lastFailure = { outcome, status, atMs: performance.now() };
+    if (verdict === 'bad') endpoint.noteFailure({ outcome, status, atMs: performance.now() });
     if (verdict !== 'good' || endpoint.failures > 0 || endpoint.probe === call) {
       this.balancer.judge(endpoint, call, verdict, this.deadlines.nowMs);
     }
@@ -121,18 +121,24 @@ export class Upstream {
   /**
    * Where a call goes that failed at `failed` and may be tried again: to another address; to the same one only where it is
    * the only one and `sameMayDo`. Undefined: nowhere, or the budget is used up.
+   * @param wasProbe it tried an ejected target.
    */
-  retry(call: PendingCall, failed: Endpoint, sameMayDo: boolean): Endpoint | undefined {
+  retry(call: PendingCall, failed: Endpoint, sameMayDo: boolean, wasProbe: boolean): Endpoint | undefined {
     const { available } = this.balancer;
     const same = sameMayDo && available.length === 1 && available[0] === failed && !failed.isFull ? failed : undefined;
     const next = this.balancer.pickOther(failed) ?? same;
     if (next === undefined) return undefined;
-    if (!this.budget.withdraw()) {
+    if (!this.budget.withdraw(wasProbe)) {
       this.metrics.retry('over_budget');
       return undefined;
     }
     this.book(call, next);
     return next;
+  }
+
+  /** Whether a probe that fails has somewhere else to go. */
+  isSpare(probed: Endpoint): boolean {
+    return this.balancer.pickOther(probed) !== undefined;
   }
 
   /** A call that waits does so no longer. */
@@ -242,12 +248,11 @@ export class Upstream {
   }
 
   private onEndpointChange(endpoint: Endpoint): void {
-    const { target, state, lastFailure } = endpoint;
-    const line = { service: this.name, target, address: endpoint.address?.address, state, last: lastFailure?.outcome };
+    const { state } = endpoint;
+    const line = { service: this.name, target: endpoint.target, address: endpoint.address?.address, state };
     if (state === 'healthy') this.options.log?.info({ event: 'target_back', ...line }, 'A target is back in service');
     else {
-      const check = state === 'unhealthy' ? endpoint.checkFailure : undefined;
-      this.options.log?.warn({ event: 'target_lost', ...line, check }, 'A target is out of service');
+      this.options.log?.warn({ event: 'target_lost', ...line, ...lossOf(endpoint) }, 'A target is out of service');
     }
     this.onCapacity();
     if (state !== 'healthy') this.moveFrom(endpoint);
@@ -275,4 +280,11 @@ export class Upstream {
     }
     if (waiting.length > 0) this.serveWaiting();
   }
+}
+
+/** Why an address is out of service, for the log. */
+function lossOf({ state, lastFailure, failedCalls, checkFailure }: Endpoint): Record<string, unknown> {
+  const { outcome, status = 0 } = lastFailure ?? {};
+  const calls = { last: outcome, last_status: status === 0 ? undefined : status, failed_calls: failedCalls };
+  return state === 'unhealthy' ? { ...calls, check: checkFailure } : calls;
 }
