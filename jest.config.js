@@ -23,6 +23,7 @@ export default {
       },
     ],
   },
-  testTimeout: 30_000,
+  // Long, because a busy machine is not what the tests test: who waits for something has a deadline of its own.
+  testTimeout: 120_000,
   workerIdleMemoryLimit: '512MB',
 };

@@ -59,7 +59,7 @@ describeWays('the connections to a server', (isSecure) => {
   it('are closed when they have idled for long', async () => {
     await start(answerSlowly, 2, { idleMs: 100 });
     await Promise.all([line.send().over, line.send().over]);
-    await eventually('they are closed', () => line.sockets.every(({ destroyed }) => destroyed), 3_000);
+    await eventually('they are closed', () => line.sockets.every(({ destroyed }) => destroyed));
     expect(line.counts).toEqual(NOTHING);
     expect((await line.send().over).outcome).toBe('200');
   });

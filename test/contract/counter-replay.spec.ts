@@ -3,10 +3,11 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quotas/month-period.js';
 import { OutageLog, type OutageEntry } from '../../src/quotas/outage-log.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
+import { PLAIN_SETTLING } from '../../src/quotas/gathering.js';
 import { RedisCounters } from '../../src/quotas/redis-counters.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
-import { timedClient, timedRedisCounters, type TimedCounters } from '../support/timed-redis.js';
+import { PATIENT_DEADLINE_MS, timedClient, timedRedisCounters, type TimedCounters } from '../support/timed-redis.js';
 
 const START_MS = Date.parse('2099-11-20T10:00:00Z');
 
@@ -86,7 +87,14 @@ describeWithRedis('requests of an outage', () => {
   it('give back what is given back of them later, by the clock that they were admitted by', async () => {
     const ahead = { now: () => nowMs + 7_400 };
     const node = await timedRedisCounters({ now: () => nowMs }, months);
-    const skewed = new RedisCounters(timedClient(node.client, { now: () => nowMs }), ahead, months, () => {});
+    const skewed = new RedisCounters(
+      timedClient(node.client, { now: () => nowMs }),
+      ahead,
+      months,
+      () => {},
+      PLAIN_SETTLING,
+      PATIENT_DEADLINE_MS,
+    );
     await skewed.decide(subject, 2);
     const local = new ProcessCounters(ahead, months, 'local');
     const decision = await local.decide(subject, 5);

@@ -2,12 +2,14 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { systemClock } from '../../src/clock.js';
 import { monthPeriodAt } from '../../src/quotas/month-period.js';
+import { PLAIN_SETTLING } from '../../src/quotas/gathering.js';
 import { RedisCounters } from '../../src/quotas/redis-counters.js';
 import { admittedOf, times } from '../support/counter-stores.js';
-import { describeWithRedis } from '../support/describe-with.js';
+import { describeWithOwnRedis, describeWithRedis } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
 import { FixedMonths, subjectWith } from '../support/quotas.js';
-import { emptyRedis } from '../support/timed-redis.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+import { emptyRedis, PATIENT_DEADLINE_MS, patientClient } from '../support/timed-redis.js';
 
 /** Seconds of a ring. */
 const BUCKETS = 61;
@@ -20,7 +22,8 @@ describeWithRedis('counters in Redis, by its own time', () => {
     months = new FixedMonths();
   });
   afterEach(() => client.disconnect());
-  const node = (clock = systemClock as { now(): number }) => new RedisCounters(client, clock, months, () => {});
+  const node = (clock = systemClock as { now(): number }) =>
+    new RedisCounters(client, clock, months, () => {}, PLAIN_SETTLING, PATIENT_DEADLINE_MS);
 
   it('admit exactly the limit through several nodes at once', async () => {
     const nodes = times(4, () => node());
@@ -39,29 +42,6 @@ describeWithRedis('counters in Redis, by its own time', () => {
     }
     expect(admittedOf(decisions)).toBe(10);
     for (const { nowMs } of decisions) expect(Math.abs(nowMs - Date.now())).toBeLessThan(10_000);
-  });
-
-  it('let go of the second that leaves the minute without reading the others', async () => {
-    const store = node();
-    const subject = subjectWith({}, { accountId: 'acc_busy', keyId: 'key_busy' });
-    const names = [subject.accountCounterKey, subject.keyCounterKey];
-    await store.decide(subject, 1);
-    // As if it had been used ten times in every second of a whole ring.
-    const last = Number((await client.time())[0]) - 1;
-    const ring = times(BUCKETS, (slot) => [slot, 10]).flat();
-    for (const name of names) await client.hset(name, 'l', last, 's', BUCKETS * 10, 'o', last - BUCKETS + 1, ...ring);
-    const monitor = await client.monitor();
-    let read = 0;
-    monitor.on('monitor', (_time: string, [command = '', name = '', ...fields]: string[]) => {
-      if (command.toLowerCase() === 'hmget' && names.includes(name)) read += fields.length;
-    });
-    const { used, nowMs } = await store.decide(subject, 1);
-    const gone = Math.floor(nowMs / 1_000) - last;
-    expect([used.accountMinute, used.keyMinute]).toEqual(times(2, () => (BUCKETS - gone) * 10 + 1));
-    await eventually('Redis has said what it read', () => read > 0);
-    monitor.disconnect();
-    // Of each counter its five fields and the bucket of now, what has left, and two behind it.
-    expect(read).toBeLessThanOrEqual(2 * (6 + gone + 2));
   });
 
   it('leave no key that does not expire, and none before the month has ended', async () => {
@@ -88,5 +68,49 @@ describeWithRedis('counters in Redis, by its own time', () => {
     months.used = { account: 30, key: 30 };
     await client.flushdb();
     expect(admittedOf(await Promise.all(times(100, () => store.decide(subject, 1))))).toBe(20);
+  });
+});
+
+// On a Redis of its own: what a server does is seen of all its clients.
+describeWithOwnRedis('counters in a Redis that is watched', () => {
+  let server: RedisServer;
+  let client: Awaited<ReturnType<typeof patientClient>>;
+  beforeEach(async () => {
+    server = await startRedis();
+    client = await patientClient(server.url);
+  });
+  afterEach(async () => {
+    client.disconnect();
+    await server.stop();
+  });
+
+  it('let go of the second that leaves the minute without reading the others', async () => {
+    const store = new RedisCounters(
+      client,
+      systemClock,
+      new FixedMonths(),
+      () => {},
+      PLAIN_SETTLING,
+      PATIENT_DEADLINE_MS,
+    );
+    const subject = subjectWith({}, { accountId: 'acc_busy', keyId: 'key_busy' });
+    const names = [subject.accountCounterKey, subject.keyCounterKey];
+    await store.decide(subject, 1);
+    // As if it had been used ten times in every second of a whole ring.
+    const last = Number((await client.time())[0]) - 1;
+    const ring = times(BUCKETS, (slot) => [slot, 10]).flat();
+    for (const name of names) await client.hset(name, 'l', last, 's', BUCKETS * 10, 'o', last - BUCKETS + 1, ...ring);
+    const monitor = await client.monitor();
+    let read = 0;
+    monitor.on('monitor', (_time: string, [command = '', name = '', ...fields]: string[]) => {
+      if (command.toLowerCase() === 'hmget' && names.includes(name)) read += fields.length;
+    });
+    const { used, nowMs } = await store.decide(subject, 1);
+    const gone = Math.floor(nowMs / 1_000) - last;
+    expect([used.accountMinute, used.keyMinute]).toEqual(times(2, () => (BUCKETS - gone) * 10 + 1));
+    await eventually('Redis has said what it read', () => read > 0);
+    monitor.disconnect();
+    // Of each counter its five fields and the bucket of now, what has left, and two behind it.
+    expect(read).toBeLessThanOrEqual(2 * (6 + gone + 2));
   });
 });

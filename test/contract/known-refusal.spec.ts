@@ -1,26 +1,32 @@
 /** A window that is known to be used up refuses in the process: who keeps calling costs Redis nothing. */
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { openRedisQuotas, type Quotas } from '../../src/quotas/open-quotas.js';
 import { testDatabase } from '../support/database.js';
-import { describeWithRedis } from '../support/describe-with.js';
+import { describeWithOwnRedis } from '../support/describe-with.js';
 import { subjectWith } from '../support/quotas.js';
-import { sharedRedisUrl } from '../support/redis.js';
-import { emptyRedis } from '../support/timed-redis.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+import { patientClient } from '../support/timed-redis.js';
 
-describeWithRedis('a used-up window', () => {
+// On a Redis of its own: the calls that a server has answered are those of all test files that share it.
+describeWithOwnRedis('a used-up window', () => {
+  let server: RedisServer;
   let skewMs: number;
   let quotas: Quotas;
-  let redis: Awaited<ReturnType<typeof emptyRedis>>;
+  let redis: Awaited<ReturnType<typeof patientClient>>;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server.stop());
   let database: Awaited<ReturnType<typeof testDatabase>>;
   beforeEach(async () => {
     skewMs = 0;
-    redis = await emptyRedis();
+    redis = await patientClient(server.url);
     database = await testDatabase('sqlite');
     const clock = { now: () => Date.now() + skewMs };
     quotas = await openRedisQuotas(
       { db: database.db, kind: database.kind, clock, log: pino({ level: 'silent' }) },
-      await sharedRedisUrl(),
+      server.url,
     );
   });
   afterEach(async () => {
@@ -29,7 +35,7 @@ describeWithRedis('a used-up window', () => {
     await database.close();
   });
 
-  /** Calls of scripts that Redis has answered, of this and every other client. */
+  /** Calls of scripts that Redis has answered. */
   async function scriptCalls(): Promise<number> {
     const text = await redis.info('commandstats');
     return [...text.matchAll(/^cmdstat_(?:evalsha|eval):calls=(\d+)/gm)].reduce(

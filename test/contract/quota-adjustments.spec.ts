@@ -19,6 +19,7 @@ import { monthPeriodAt } from '../../src/quotas/month-period.js';
 import type { QuotaSubject } from '../../src/quotas/subject.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
 import { QuotaStorage } from '../../src/quotas/quota-storage.js';
+import type { Settling } from '../../src/quotas/gathering.js';
 import { RedisCounters } from '../../src/quotas/redis-counters.js';
 import { StoreLoss } from '../../src/quotas/store-loss.js';
 import { ProcessThrottleWindows } from '../../src/quotas/throttle-windows.js';
@@ -29,7 +30,7 @@ import { testDatabase } from '../support/database.js';
 import { describeOnDatabases, describeOnDatabasesWithRedis } from '../support/describe-with.js';
 import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { OPERATOR, RecordingBus, TEST_CONFIG } from '../support/stores.js';
-import { emptyRedis } from '../support/timed-redis.js';
+import { emptyRedis, PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
 
 const LOG = pino({ level: 'silent' });
 const MOST = 999_999_999_999_999;
@@ -63,10 +64,18 @@ async function redisNodes(database: DatabaseHandle): Promise<{ nodes: Node[]; cl
     const ledger = new MonthLedger(database.db, systemClock);
     const alone = { count: 1, rank: 0 };
     const local = new LocalShare(new ProcessCounters(systemClock, ledger, 'local'), ledger, () => alone, systemClock);
-    const counters: RedisCounters = new RedisCounters(client, systemClock, ledger, () => {}, {
+    const settling: Settling = {
       made: (subject, decision) => storage.made(subject, decision),
       failed: (subject, cost, error) => loss.decide(subject, cost, error),
-    });
+    };
+    const counters: RedisCounters = new RedisCounters(
+      client,
+      systemClock,
+      ledger,
+      () => {},
+      settling,
+      PATIENT_DEADLINE_MS,
+    );
     const loss = new StoreLoss(
       counters,
       new Breaker(systemClock),

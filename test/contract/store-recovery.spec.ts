@@ -7,6 +7,7 @@ import { LocalShare } from '../../src/quotas/local-share.js';
 import { MonthLedger } from '../../src/quotas/month-ledger.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
 import { QuotaStorage } from '../../src/quotas/quota-storage.js';
+import type { Settling } from '../../src/quotas/gathering.js';
 import { RedisCounters } from '../../src/quotas/redis-counters.js';
 import { StoreLoss } from '../../src/quotas/store-loss.js';
 import { ProcessThrottleWindows } from '../../src/quotas/throttle-windows.js';
@@ -14,7 +15,7 @@ import { testDatabase } from '../support/database.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
 import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
-import { emptyRedis } from '../support/timed-redis.js';
+import { emptyRedis, PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
 
 describeWithRedis('requests that were admitted without the store', () => {
   const log = pino({ level: 'silent' });
@@ -27,10 +28,12 @@ describeWithRedis('requests that were admitted without the store', () => {
     client = await emptyRedis();
     database = await testDatabase('sqlite');
     months = new FixedMonths();
-    const counters = new RedisCounters(client, systemClock, months, (answered) => loss.storeAnswered(answered), {
+    const settling: Settling = {
       made: (subject, decision) => storage.made(subject, decision),
       failed: (subject, cost, error) => storage.failed(subject, cost, error),
-    });
+    };
+    const onCall = (answered: boolean): void => loss.storeAnswered(answered);
+    const counters = new RedisCounters(client, systemClock, months, onCall, settling, PATIENT_DEADLINE_MS);
     const local = new LocalShare(
       new ProcessCounters(systemClock, months, 'local'),
       months,

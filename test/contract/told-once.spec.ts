@@ -11,7 +11,7 @@ import { times } from '../support/counter-stores.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { eventually, sleep } from '../support/processes.js';
 import { FixedMonths, subjectWith } from '../support/quotas.js';
-import { emptyRedis } from '../support/timed-redis.js';
+import { emptyRedis, PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
 
 /** A request: what it was told, and what it does then. */
 class Request implements Waiting<QuotaDecision> {
@@ -46,7 +46,7 @@ describeWithRedis('a request that waits for its decision', () => {
   beforeEach(async () => {
     client = await emptyRedis();
     settling = { ...PLAIN_SETTLING };
-    counters = new RedisCounters(client, systemClock, new FixedMonths(), () => {}, settling);
+    counters = new RedisCounters(client, systemClock, new FixedMonths(), () => {}, settling, PATIENT_DEADLINE_MS);
     [subject, other] = times(2, (index) => subjectWith({}, { accountId: `acc_${index}`, keyId: `key_${index}` })) as [
       QuotaSubject,
       QuotaSubject,

@@ -1,6 +1,5 @@
 /** A body that is too large is refused before it does harm, and the connection it came on is never misread afterwards. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { json } from '../support/backend.js';
@@ -71,7 +70,8 @@ describe('a body larger than the service takes', () => {
       socket.write(Buffer.alloc(20_000_000));
       let text = '';
       socket.on('data', (data: string) => (text += data));
-      await once(socket, 'close');
+      // Not by once(): what it still writes when the gateway has closed is an error to it, and no matter here.
+      await new Promise((closed) => socket.on('close', closed));
       expect(parseAnswer(text)).toMatchObject({ status, headers: { connection: 'close' } });
       expect(JSON.parse(parseAnswer(text).text)).toMatchObject({ status });
     }

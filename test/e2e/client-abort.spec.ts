@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 
 const backendIsReleased = () =>
-  eventually('the backend is told', () => gateway.backend.requests.at(-1)?.aborted === true, 2_000);
+  eventually('the backend is told', () => gateway.backend.requests.at(-1)?.aborted === true);
 
 const requestLines = () => gateway.trailgate.logs().filter(({ event }) => event === 'request');
 

@@ -66,7 +66,7 @@ describe('a configuration that changes', () => {
         { match: 'GET /files/{name}', scopes: ['files:admin'] },
       ];
     });
-    await eventually('it is in force', async () => (await ask('/new')).status === 200, 5_000);
+    await eventually('it is in force', async () => (await ask('/new')).status === 200);
     await sleep(200);
     going = false;
     await load;

@@ -1,5 +1,4 @@
 /** Limits that change while the program runs: for whoever comes from then on, and nobody who is there is cut. */
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -7,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { json } from '../support/backend.js';
 import { send } from '../support/http.js';
-import { eventually, sleep } from '../support/processes.js';
+import { eventually } from '../support/processes.js';
 import { mergePatch, type Json } from '../support/program-config.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
 
@@ -37,12 +36,18 @@ async function change(patch: Json): Promise<void> {
   await eventually('it is in force', () => gateway.trailgate.logs().some(isInForce));
 }
 
+/** Asks for what is nowhere; resolves when the answer came, or the connection was closed. */
+function isKeptOrClosed(socket: Socket): Promise<unknown> {
+  return new Promise((done) => {
+    socket.on('close', done).once('data', done).write('GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n');
+  });
+}
+
 /** Opens so many connections; resolves when it is clear which of them are kept. */
 async function openConnections(count: number): Promise<Socket[]> {
   const opened = Array.from({ length: count }, () => connect(gateway.port, '127.0.0.1').on('error', () => {}));
   sockets.push(...opened);
-  await Promise.all(opened.map((socket) => once(socket.resume(), 'connect')));
-  await sleep(150);
+  await Promise.all(opened.map((socket) => isKeptOrClosed(socket)));
   return opened;
 }
 

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { Crowd } from '../support/crowd.js';
-import { sleep, temporaryFolder } from '../support/processes.js';
+import { eventually, temporaryFolder } from '../support/processes.js';
 import { writeConfig } from '../support/program-config.js';
 import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { Caller, policiesOf } from '../support/rate-limit.js';
@@ -139,8 +139,8 @@ describe('the clock of the machine', () => {
     const admitted: number[] = [];
     for (const aheadMs of jumps) {
       clock.runAhead(aheadMs);
-      const before = crowd.of(200);
-      await sleep(700);
+      const [before, answered] = [crowd.of(200), crowd.answered];
+      await eventually('all had their turn', () => crowd.answered >= answered + 3 * MINUTE_LIMIT);
       admitted.push(crowd.of(200) - before);
     }
     await crowd.stop();

@@ -31,6 +31,11 @@ export class Crowd {
     return this.statuses[status] ?? 0;
   }
 
+  /** How many answers there were, of whatever status. */
+  get answered(): number {
+    return Object.values(this.statuses).reduce((sum, count) => sum + count, 0);
+  }
+
   /** Lets every request under way be answered. */
   async stop(): Promise<void> {
     this.stopped = true;

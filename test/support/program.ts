@@ -99,7 +99,7 @@ export async function startTrailgate(options: TrailgateOptions = {}): Promise<Ru
       if (!program.isRunning()) throw new Error(`the program ended before it listened:${output()}`);
       return expected.every((role) => urlOf(role) !== undefined);
     },
-    20_000,
+    60_000,
   ).catch(async (error: unknown) => {
     if (!program.isRunning()) throw error;
     await program.end('SIGKILL');
@@ -138,7 +138,7 @@ export async function startTrailgate(options: TrailgateOptions = {}): Promise<Ru
 /** Runs a command of the program (`check`, `keys create`, or a `start` that must fail) to its end. */
 export async function runTrailgate(
   args: readonly string[],
-  { env = {}, cwd = temporaryFolder('command'), timeoutMs = 20_000 }: RunOptions = {},
+  { env = {}, cwd = temporaryFolder('command'), timeoutMs = 60_000 }: RunOptions = {},
 ): Promise<CommandResult> {
   const program = spawnProgram(args, env, cwd);
   program.child.ref();
@@ -157,6 +157,6 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** A new temporary folder unless given. */
   readonly cwd?: string;
-  /** After it the command is killed: `signal` is then SIGKILL. 20 s unless said. */
+  /** After it the command is killed: `signal` is then SIGKILL. 60 s unless said. */
   readonly timeoutMs?: number;
 }

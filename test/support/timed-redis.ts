@@ -15,7 +15,7 @@ const TIME_ARGUMENT =
   '(function() local ms = tonumber(ARGV[#ARGV]); return {tostring(math.floor(ms / 1000)), tostring(ms % 1000 * 1000)} end)()';
 
 /** What is counted is the subject here, not how fast: a machine with other work must not look like a lost Redis. */
-const DEADLINE_MS = 10_000;
+export const PATIENT_DEADLINE_MS = 10_000;
 
 /** The script with its clock exchanged. @throws Error where it does not ask Redis for the time. */
 export function withTimeArgument(script: string): string {
@@ -71,8 +71,7 @@ export async function timedRedisCounters(clock: Clock, months: MonthSource): Pro
 }
 
 function patientCounters(client: RedisClient, clock: Clock, months: MonthSource): RedisCounters {
-  if (!client.isCluster) (client as Redis).options.commandTimeout = DEADLINE_MS;
-  return new RedisCounters(timedClient(client, clock), clock, months, () => {}, PLAIN_SETTLING, DEADLINE_MS);
+  return new RedisCounters(timedClient(client, clock), clock, months, () => {}, PLAIN_SETTLING, PATIENT_DEADLINE_MS);
 }
 
 /** Counters in a Cluster of the test's own, emptied, by `clock`. */
@@ -99,10 +98,16 @@ export async function timedNodes(
   return { nodes, close: () => clients.forEach((client) => client.disconnect()) };
 }
 
-/** A connection to the shared Redis, made as the program makes it, with nothing in this worker's database. */
+/** A connection to the shared Redis, made as the program makes it but patient, with nothing in this worker's database. */
 export async function emptyRedis(): Promise<Redis> {
-  const client = connectRedis(await sharedRedisUrl(), 'test', { warn: () => {} }) as Redis;
-  await redisReady(client, 5_000);
+  return patientClient(await sharedRedisUrl());
+}
+
+/** The same to a Redis that the test has for itself, where what the server says of all its clients matters. */
+export async function patientClient(url: string): Promise<Redis> {
+  const client = connectRedis(url, 'test', { warn: () => {} }) as Redis;
+  client.options.commandTimeout = PATIENT_DEADLINE_MS;
+  await redisReady(client, PATIENT_DEADLINE_MS);
   await client.flushdb();
   return client;
 }
