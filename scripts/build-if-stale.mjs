@@ -13,7 +13,7 @@ function newestChange(path) {
   return Math.max(stat.mtimeMs, ...entries.map((name) => newestChange(`${path}/${name}`)));
 }
 
-const sources = ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json'];
+const sources = ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json', '.swcrc'];
 const isStale = () => Math.max(...sources.map((path) => newestChange(root + path))) > statSync(built).mtimeMs;
 
 if (!existsSync(built) || isStale()) {
