@@ -150,6 +150,8 @@ export interface ProblemOptions {
   readonly violatedPolicies?: readonly string[];
   /** Response headers, flat: name, value, name, value. */
   readonly headers?: readonly string[];
+  /** The protocols that have to be spoken instead, of a 426; ends at the next hop, and HTTP/2 knows none. */
+  readonly upgrade?: string;
   /** A status other than the catalogue's, for a backend's own 4xx. */
   readonly status?: number;
   /** Seconds until the same request can be admitted: `retry_after`. */

@@ -25,26 +25,38 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
   let head =
     `Content-Type: ${PROBLEM_CONTENT_TYPE}\r\nContent-Length: ${body.length}\r\nCache-Control: no-store\r\n` +
     `${dateLine()}${withoutLongReset(exchange.answerLines)}${linesOf(problem.options.headers ?? [])}`;
+  // HTTP/2 has no fields that speak to a connection.
+  const upgrade = isHttp2(message) ? undefined : problem.options.upgrade;
+  if (upgrade !== undefined) head += `Upgrade: ${upgrade}\r\n`;
   // Nothing is left to be read, although the parser may not have said so yet.
   const isBare = (message.complete || !hasUnreadBody(message)) && message.method !== 'HEAD';
   if (isBare && answer.takesWhole) {
-    answer.writeWhole(problem.status, head, body);
+    answer.writeWhole(problem.status, upgrade === undefined ? head : `${head}Connection: Upgrade\r\n`, body);
     return;
   }
-  // In HTTP/2 a body has a stream of its own.
-  if (!message.complete && hasUnreadBody(message) && !isHttp2(message)) {
-    // What has not come in time will not come now.
-    if (problem.status !== 408 && isSmall(message)) {
-      discardRest(exchange.incoming);
-    } else {
-      head += 'Connection: close\r\n';
-      answerLast(exchange.incoming);
-    }
-  }
+  const isLast = endsConnection(exchange, problem);
   const { response } = exchange;
+  // A Connection that is none of its own means to Node that the connection goes on.
+  const isKept = !isLast && response.shouldKeepAlive;
+  if (upgrade !== undefined) head += `Connection: ${isKept ? 'keep-alive' : 'close'}, Upgrade\r\n`;
+  else if (isLast) head += 'Connection: close\r\n';
   response.writeHead(problem.status, fieldsOfLines(head));
   if (message.method === 'HEAD') response.end();
   else response.end(body, 'latin1');
+}
+
+/** Sees to a body that has not been read; whether the connection ends with the response because of it. */
+function endsConnection(exchange: Exchange, { status }: Problem): boolean {
+  const { message } = exchange;
+  // In HTTP/2 a body has a stream of its own.
+  if (message.complete || !hasUnreadBody(message) || isHttp2(message)) return false;
+  // What has not come in time will not come now.
+  if (status !== 408 && isSmall(message)) {
+    discardRest(exchange.incoming);
+    return false;
+  }
+  answerLast(exchange.incoming);
+  return true;
 }
 
 /**

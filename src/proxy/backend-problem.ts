@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorMap } from '../config/schema.js';
-import { Problem, type ErrorCode } from '../errors.js';
+import { Problem, type ErrorCode, type ProblemOptions } from '../errors.js';
 import { waitSecondsOf } from '../retry-after.js';
 import { readErrorBody, type ErrorMeaning } from './error-body.js';
 
@@ -38,7 +38,11 @@ const KEPT_FIELDS = [
   'accept-patch',
   'accept-post',
   'content-range',
+  // RFC 6455 section 4.4: the versions that a refused handshake may be tried with.
+  'sec-websocket-version',
 ] as const;
+
+const UPGRADE_REQUIRED = 426;
 
 export interface BackendAnswer {
   readonly status: number;
@@ -65,10 +69,16 @@ export function backendProblem(answer: BackendAnswer, authenticates: boolean, er
   return new Problem(code, {
     status,
     headers: keptFields(answer.headers, status),
+    ...upgradeOf(answer),
     ...(meaning.detail === undefined ? {} : { detail: meaning.detail }),
     ...(meaning.errors === undefined ? {} : { errors: meaning.errors }),
     ...(meaning.reason === undefined ? {} : { reason: meaning.reason }),
   });
+}
+
+/** RFC 9110 section 15.5.22: a 426 names what has to be spoken instead. */
+function upgradeOf({ status, headers: { upgrade } }: BackendAnswer): Pick<ProblemOptions, 'upgrade'> {
+  return status === UPGRADE_REQUIRED && upgrade !== undefined ? { upgrade: String(upgrade) } : {};
 }
 
 function serverProblem(answer: BackendAnswer): Problem {

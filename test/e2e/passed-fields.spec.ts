@@ -61,4 +61,31 @@ describe.each(WAYS)('%s', (way) => {
     const version = way === 'over HTTP/2' ? '2.0' : '1.1';
     expect(edge.received(way)[0]?.headers['via']).toBe(`1.0 fred, ${version} trailgate`);
   });
+
+  // RFC 9110 section 15.5.22: a 426 names in Upgrade what has to be spoken instead; section 7.8: and Connection names Upgrade.
+  it("a backend's 426 tells the client what to speak instead", async () => {
+    edge.answerWith((_request, response) => {
+      response.writeHead(426, ['Upgrade', 'websocket', 'Connection', 'Upgrade', 'Sec-WebSocket-Version', '13, 8']);
+      response.end();
+    });
+    const isHttp2 = way === 'over HTTP/2';
+    for (const request of [{}, { method: 'HEAD' }]) {
+      const answer = await edge.ask(way, request);
+      expect([answer.status, answer.headers['sec-websocket-version']]).toEqual([426, '13, 8']);
+      expect(answer.headers['upgrade']).toBe(isHttp2 ? undefined : 'websocket');
+      const connection = answer.rawHeaders.filter((_, at, all) => all[at - 1]?.toLowerCase() === 'connection').join();
+      expect(connection.split(/, */).toSorted()).toEqual(isHttp2 ? [''] : ['Upgrade', 'close']);
+    }
+  });
+
+  it('an Upgrade of any other response ends at the gateway', async () => {
+    for (const status of [200, 400]) {
+      edge.answerWith((_request, response) => {
+        response.writeHead(status, ['Upgrade', 'h2c', 'Connection', 'Upgrade']);
+        response.end('{}');
+      });
+      const { headers, ...answer } = await edge.ask(way);
+      expect([answer.status, headers['upgrade']]).toEqual([status, undefined]);
+    }
+  });
 });

@@ -32,6 +32,12 @@ class EchoBackend {
         );
         return;
       }
+      if (request.url?.includes('version') === true) {
+        socket.end(
+          'HTTP/1.1 426 Upgrade Required\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13, 8\r\n\r\n',
+        );
+        return;
+      }
       if (request.url?.includes('silent') === true) return;
       if (request.url?.includes('reset') === true) {
         socket.destroy();
@@ -195,6 +201,16 @@ describe('a WebSocket through the gateway', () => {
       await ended;
     }
     expect(backend.handshakes.length).toBe(before);
+  });
+
+  // RFC 6455 section 4.4: the client may try again with a version that the refusal names.
+  it("tells the client of a backend's 426 which protocol and versions it may try", async () => {
+    const { head, ended } = await open('/live/version', [authorised()]);
+    expect(head).toMatch(/^HTTP\/1\.1 426 /);
+    expect(head).toMatch(/\r\nUpgrade: websocket\r\n/i);
+    expect(head).toMatch(/\r\nConnection: Upgrade\r\n/i);
+    expect(head).toMatch(/\r\nSec-WebSocket-Version: 13, 8\r\n/i);
+    await ended;
   });
 
   it("maps a backend's refusal, and gives the cost back where it dies or is silent", async () => {
