@@ -34,6 +34,9 @@ export const UPSTREAM_OUTCOMES = [
   'request_too_large',
 ] as const;
 
+/** What a backend answered with, as far as a metric tells: the class of a status, and each that says what is wrong with a backend. */
+export const BACKEND_STATUSES = ['1xx', '2xx', '3xx', '4xx', '500', '502', '503', '504', '5xx'] as const;
+
 /** Why a key may not be used any more that has something open. */
 export const CUT_CODES = [
   'revoked_api_key',
@@ -79,6 +82,11 @@ function histogram<const Labels extends readonly Label[]>(
   return new Metric({ name, kind: 'histogram', help, labels, create, lines: bounds.length + 3 });
 }
 
+/** Only what was answered has a status. */
+function namesStatusOfAnswer([, , outcome, status]: readonly string[]): boolean {
+  return (outcome === 'answered') === (status !== '');
+}
+
 /** A decision names a policy where it refused, and none otherwise. */
 function namesPolicyOfRefusal([, outcome, policy]: readonly string[]): boolean {
   return (outcome === 'refused') === (policy !== '');
@@ -106,12 +114,14 @@ export const METRICS = {
   ),
   upstreamTargetCalls: counter(
     'trailgate_upstream_target_calls_total',
-    'Calls by target and outcome; each retry is a call.',
+    'Calls by target, outcome and status of what was answered; each retry is a call.',
     [
       ['service', 'config'],
       ['target', 'config'],
       ['outcome', UPSTREAM_OUTCOMES],
+      ['status', ['', ...BACKEND_STATUSES]],
     ],
+    namesStatusOfAnswer,
   ),
   upstreamTargets: gauge(
     'trailgate_upstream_targets',

@@ -1,6 +1,8 @@
 /** The numbers of a service and of its targets. Series are kept, so that counting a call is one look-up and two additions. */
-import { METRICS, type HistogramSeries, type ValueSeries } from '../metrics.js';
+import { BACKEND_STATUSES, METRICS, type HistogramSeries, type ValueSeries } from '../metrics.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
+
+type BackendStatus = (typeof BACKEND_STATUSES)[number];
 
 interface OutcomeSeries {
   readonly durations: HistogramSeries;
@@ -11,6 +13,9 @@ const STATES = ['healthy', 'ejected', 'unhealthy'] as const;
 
 /** The calls of one target. */
 export class TargetSeries {
+  /** Of what was answered, by `statusIndex`. */
+  private readonly answered: (OutcomeSeries | undefined)[] = BACKEND_STATUSES.map(() => undefined);
+  /** Of everything else. */
   private readonly outcomes = new Map<UpstreamOutcome, OutcomeSeries>();
 
   constructor(
@@ -18,19 +23,36 @@ export class TargetSeries {
     private readonly target: string,
   ) {}
 
-  /** How a call ended. */
-  record(outcome: UpstreamOutcome, durationMs: number): void {
-    let series = this.outcomes.get(outcome);
-    if (series === undefined) {
-      series = {
-        durations: METRICS.upstreamDuration.series(this.service, outcome),
-        calls: METRICS.upstreamTargetCalls.series(this.service, this.target, outcome),
-      };
-      this.outcomes.set(outcome, series);
-    }
+  /** How a call ended. @param status means something where it was answered. */
+  record(outcome: UpstreamOutcome, status: number, durationMs: number): void {
+    const series = outcome === 'answered' ? this.ofStatus(statusIndex(status)) : this.ofOutcome(outcome);
     series.durations.observe(durationMs / 1_000);
     series.calls.inc();
   }
+
+  private ofStatus(index: number): OutcomeSeries {
+    return (this.answered[index] ??= this.open('answered', BACKEND_STATUSES[index] ?? '5xx'));
+  }
+
+  private ofOutcome(outcome: UpstreamOutcome): OutcomeSeries {
+    let series = this.outcomes.get(outcome);
+    if (series === undefined) this.outcomes.set(outcome, (series = this.open(outcome, '')));
+    return series;
+  }
+
+  private open(outcome: UpstreamOutcome, status: BackendStatus | ''): OutcomeSeries {
+    return {
+      durations: METRICS.upstreamDuration.series(this.service, outcome),
+      calls: METRICS.upstreamTargetCalls.series(this.service, this.target, outcome, status),
+    };
+  }
+}
+
+/** Where a status stands in `BACKEND_STATUSES`. */
+function statusIndex(status: number): number {
+  if (status < 500) return Math.max(0, Math.trunc(status / 100) - 1);
+  if (status === 500) return 4;
+  return status >= 502 && status <= 504 ? status - 497 : BACKEND_STATUSES.length - 1;
 }
 
 /** What a service counts of its calls, by service alone and by target. */

@@ -104,9 +104,12 @@ export class Upstream {
       this.active[call.activeSlot] = last;
       last.activeSlot = call.activeSlot;
     }
-    endpoint.series.record(outcome, durationMs);
+    endpoint.series.record(outcome, status, durationMs);
     const verdict = verdictOf(outcome, status);
+    // A 500 takes nobody out, but whoever looks for what fails has to find it.
     if (verdict === 'bad') endpoint.noteFailure({ outcome, status, atMs: performance.now() });
+    else if (status >= 500 && outcome === 'answered')
+      endpoint.lastFailure = { outcome, status, atMs: performance.now() };
     if (verdict !== 'good' || endpoint.failures > 0 || endpoint.probe === call) {
       this.balancer.judge(endpoint, call, verdict, this.deadlines.nowMs);
     }
