@@ -119,7 +119,8 @@ export function addUsageCommands(program: Command, terminal: Terminal): void {
     }
     const usage = await client.call(target, { query });
     if (options.json === true) return showFields(usage, options);
-    return showRows(WINDOW_COLUMNS, { data: usage['windows'] as [], has_more: false }, options);
+    const rows = showRows(WINDOW_COLUMNS, { data: usage['windows'] as [], has_more: false }, options);
+    return usage['approximate'] === true ? `${rows}approximate: the counters cannot be asked at the moment\n` : rows;
   });
 }
 

@@ -32,7 +32,7 @@ export class UsageController {
     const parameters = Object.fromEntries(new URLSearchParams(exchange.url.slice(exchange.pathEnd)));
     const query = this.usage.query(parameters, key.record);
     if (query !== undefined) await this.refuseTooMany(key.record.keyId);
-    const body = Buffer.from(JSON.stringify(await this.reportOf(key.record, query)));
+    const body = Buffer.from(JSON.stringify(await this.reportOf(key.record, query, key.subject)));
     await this.report.addTo(exchange);
     reply.hijack();
     response.writeHead(200, [

@@ -168,4 +168,45 @@ describe('the share of a node', () => {
     expect(new Set(admitted)).toEqual(new Set([19]));
     months.used = { account: 0, key: 0 };
   });
+
+  describe('knows', () => {
+    const read = (node: LocalShare, subject?: QuotaSubject) => node.read('acc_1', 'key_1', UTC_MONTHS, subject);
+
+    it('what it counted on top of what it had seen, without its share', async () => {
+      const [node] = nodes(2);
+      const subject = seen({ accountMonth: 100, keyMinute: 50 }, { accountMonth: 60, keyMonth: 20, keyMinute: 5 });
+      expect((await read(node!, subject)).used).toEqual({ ...NONE, accountMonth: 60, keyMonth: 20, keyMinute: 5 });
+      for (let request = 0; request < 3; request++) await decide(node!, subject);
+      expect((await read(node!, subject)).used).toEqual({
+        accountMonth: 63,
+        keyMonth: 23,
+        accountMinute: 3,
+        keyMinute: 8,
+      });
+      expect((await node!.read('acc_1', undefined, UTC_MONTHS)).used).toMatchObject({ accountMonth: 63 });
+    });
+
+    it('what the database says of a key that it has not seen lately, where that is more', async () => {
+      months.used = { account: 70, key: 30 };
+      const subject = seen({}, { accountMonth: 60, keyMonth: 40, keyMinute: 7 });
+      const freeAtMs = (Math.floor(clock.now() / 1_000) + 61) * 1_000;
+      expect((await read(nodes(1)[0]!)).used).toEqual({ ...NONE, accountMonth: 70, keyMonth: 30 });
+      clock.advance(6_000);
+      const reading = await read(nodes(1)[0]!, subject);
+      expect(reading.used).toEqual({ ...NONE, accountMonth: 70, keyMonth: 40, keyMinute: 7 });
+      expect(reading.keyMinuteResetMs).toBe(freeAtMs);
+      clock.advance(60_000);
+      expect((await read(nodes(1)[0]!, subject)).used.keyMinute).toBe(0);
+      months.used = { account: 0, key: 0 };
+    });
+
+    it('nothing where it has seen nothing and the database is away; what it has seen stands', async () => {
+      months.failure = new Error('no database');
+      await expect(read(nodes(1)[0]!)).rejects.toThrow('no database');
+      const subject = seen({}, { accountMonth: 60, keyMonth: 40 });
+      clock.advance(60_000);
+      expect((await read(nodes(1)[0]!, subject)).used).toMatchObject({ accountMonth: 60, keyMonth: 40 });
+      months.failure = undefined;
+    });
+  });
 });

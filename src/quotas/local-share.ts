@@ -3,8 +3,8 @@
  * together stay within the limit. With one node that is all of it.
  */
 import type { Clock } from '../clock.js';
-import type { MonthSource } from './counter-store.js';
-import type { MonthPeriod } from './month-period.js';
+import type { CounterReading, MonthSource } from './counter-store.js';
+import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import {
   ACCOUNT_MONTH,
   KEY_MONTH,
@@ -15,6 +15,7 @@ import {
 } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 import type { ProcessCounters } from './process-counters.js';
+import { NOTHING_USED } from './read-answer.js';
 import { SingleFlight } from './single-flight.js';
 
 /** What was last seen is believed for this long; when it is older, the database may know more. */
@@ -51,6 +52,8 @@ interface Seen {
   readonly counts: QuotaCounts;
   readonly atMs: number;
 }
+
+const NEVER_SEEN: Seen = { counts: NOTHING_USED, atMs: 0 };
 
 export class LocalShare {
   private readonly accounts = new Map<string, Base>();
@@ -95,6 +98,60 @@ export class LocalShare {
     void this.counters.giveBack(subject, decision);
   }
 
+  /**
+   * What this node knows to be used: what it counted itself, on top of what it knew before. Counts nothing, and leaves nothing behind.
+   * Rejects where it has not seen the account or the key, and the database is away.
+   * @param subject of the key, where a request of it is at hand: what it saw may be newer than what the database has.
+   */
+  async read(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    subject?: QuotaSubject,
+  ): Promise<CounterReading> {
+    const here = this.counters.peek(accountId, keyId, calendar);
+    const { period, nowMs, used } = here;
+    const account = this.accounts.get(accountId);
+    const key = keyId === undefined ? undefined : this.keys.get(keyId);
+    if (account !== undefined && (keyId === undefined || key !== undefined)) {
+      const accountMonth = known(account, period, used.accountMonth);
+      return { ...here, used: { ...used, accountMonth, keyMonth: key ? known(key, period, used.keyMonth) : 0 } };
+    }
+    const seen = await this.lastKnown(accountId, keyId, period, subject);
+    const ofAccount = minuteOf(seen.account.counts.accountMinute, seen.account.atMs, nowMs);
+    const ofKey = minuteOf(seen.key.counts.keyMinute, seen.key.atMs, nowMs);
+    const { accountMonth } = seen.account.counts;
+    const { keyMonth } = seen.key.counts;
+    return {
+      ...here,
+      used: { accountMonth, keyMonth, accountMinute: ofAccount.used, keyMinute: ofKey.used },
+      accountMinuteResetMs: ofAccount.resetMs,
+      keyMinuteResetMs: ofKey.resetMs,
+    };
+  }
+
+  /** What was last seen of an account and a key this month; where that was not lately, or never, the database may know more. */
+  private async lastKnown(
+    accountId: string,
+    keyId: string | undefined,
+    period: MonthPeriod,
+    subject: QuotaSubject | undefined,
+  ): Promise<{ readonly account: Seen; readonly key: Seen }> {
+    const key = (subject && seenIn(subject, period)) ?? NEVER_SEEN;
+    const account = this.latest(accountId, key, period);
+    const sinceMs = this.clock.now() - SEEN_LATELY_MS;
+    if (account.atMs > sinceMs && (keyId === undefined || key.atMs > sinceMs)) return { account, key };
+    const isSeen = account.atMs > 0 && (keyId === undefined || key.atMs > 0);
+    const used = await this.source.usedInMonth(accountId, keyId, period).catch((error: unknown) => {
+      if (isSeen) return { account: 0, key: 0 };
+      throw error;
+    });
+    return {
+      account: { ...account, counts: atLeast(account.counts, 'accountMonth', used.account) },
+      key: { ...key, counts: atLeast(key.counts, 'keyMonth', used.key) },
+    };
+  }
+
   /** Forgets everything: the store is back, or lost anew. */
   clear(): void {
     this.accounts.clear();
@@ -121,10 +178,10 @@ export class LocalShare {
     }
   }
 
-  private latest(accountId: string, seen: Seen, { label }: MonthPeriod): Seen {
+  private latest(accountId: string, seen: Seen, period: MonthPeriod): Seen {
     const last = this.lastOf(accountId);
-    if (last?.lastSeen === undefined || last.lastSeenMonth !== label || last.lastSeenAtMs <= seen.atMs) return seen;
-    return { counts: last.lastSeen, atMs: last.lastSeenAtMs };
+    const ofLast = last === undefined ? undefined : seenIn(last, period);
+    return ofLast === undefined || ofLast.atMs <= seen.atMs ? seen : ofLast;
   }
 
   /** Other nodes, or other keys, may have used more since: the database knows up to its last flush. No request waits for it. */
@@ -178,6 +235,27 @@ function baseOf({ label }: MonthPeriod, month: number, minute: number, seenAtMs:
   return { label, counted: month, month, minute, minuteUntilMs, isStale: false };
 }
 
+/** How much of the month is used as far as this node knows; `here` is the count of its own counter. */
+function known(base: Base, { label }: MonthPeriod, here: number): number {
+  return base.label === label ? here - base.counted + base.month : here;
+}
+
+/** What a subject last saw of a month; undefined: nothing. */
+function seenIn(subject: QuotaSubject, { label }: MonthPeriod): Seen | undefined {
+  const { lastSeen: counts, lastSeenMonth, lastSeenAtMs: atMs } = subject;
+  return counts === undefined || lastSeenMonth !== label ? undefined : { counts, atMs };
+}
+
+function atLeast(counts: QuotaCounts, name: 'accountMonth' | 'keyMonth', used: number): QuotaCounts {
+  return { ...counts, [name]: Math.max(counts[name], used) };
+}
+
+/** A minute's count that was seen at an instant, as far as it may still be in the window. */
+function minuteOf(used: number, seenAtMs: number, nowMs: number): { used: number; resetMs: number } {
+  const resetMs = (Math.floor(seenAtMs / 1_000) + MINUTE_BUCKETS) * 1_000;
+  return used > 0 && nowMs < resetMs ? { used, resetMs } : { used: 0, resetMs: 0 };
+}
+
 /** A node's part of what is left: the parts of all of them add up to it. */
 export function shareOf(left: number, { count, rank }: NodePlace): number {
   if (left === Infinity) return Infinity;
@@ -210,12 +288,9 @@ function told(
   };
   if (decision.admitted) return told;
   const { violated, cost, period, used } = decision;
-  // How much of the month is used as far as this node knows.
-  const known = (base: Base, here: number): number =>
-    base.label === period.label ? here - base.counted + base.month : here;
   const isUsedUp =
-    ((violated & ACCOUNT_MONTH) !== 0 && known(account, used.accountMonth) + cost > limits.accountMonth) ||
-    ((violated & KEY_MONTH) !== 0 && known(key, used.keyMonth) + cost > limits.keyMonth);
+    ((violated & ACCOUNT_MONTH) !== 0 && known(account, period, used.accountMonth) + cost > limits.accountMonth) ||
+    ((violated & KEY_MONTH) !== 0 && known(key, period, used.keyMonth) + cost > limits.keyMonth);
   if (isUsedUp) return told;
   const ofMonth = (violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0;
   return { ...told, ofShare: true, retryAtMs: ofMonth ? decision.nowMs + SHARE_RETRY_MS : decision.retryAtMs };

@@ -112,11 +112,16 @@ export class ProcessCounters implements CounterStore {
     calendar: MonthCalendar,
     room: MinuteRoom = ANY_ROOM,
   ): Promise<CounterReading> {
-    const names = { account: accountCounterKey(accountId), key: keyId && apiKeyCounterKey(accountId, keyId) };
+    const names = namesOf(accountId, keyId);
     if (!this.accounts.has(names.account) || (names.key !== undefined && !this.keys.has(names.key))) {
       await this.seed(accountId, keyId, calendar.at(this.clock.now()));
     }
     return this.readingOf(names, calendar, room);
+  }
+
+  /** Counts as they stand here, without creating a counter: 0 where there is none. */
+  peek(accountId: string, keyId: string | undefined, calendar: MonthCalendar): CounterReading {
+    return this.readingOf(namesOf(accountId, keyId), calendar, ANY_ROOM);
   }
 
   async readShadow(
@@ -313,6 +318,10 @@ export class ProcessCounters implements CounterStore {
     if (minuteUsed > 0) counter.add(minuteUsed);
     return counter;
   }
+}
+
+function namesOf(accountId: string, keyId: string | undefined): { account: string; key: string | undefined } {
+  return { account: accountCounterKey(accountId), key: keyId && apiKeyCounterKey(accountId, keyId) };
 }
 
 function countsOf(account: Counter | undefined, key: Counter | undefined): QuotaCounts {

@@ -21,6 +21,11 @@ import type { ThrottleWindows } from './throttle-windows.js';
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
+/** A reading, and whether it is what this node knows in the place of what the counters hold. */
+export interface KnownReading extends CounterReading {
+  readonly isApproximate: boolean;
+}
+
 export class QuotaStorage implements ThrottlerStorage, Settling {
   private readonly shadows: ShadowLimits;
 
@@ -120,7 +125,29 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     }
   }
 
-  /** Counts as they stand, for `/usage` and the admin API. Rejects while the counters are away. */
+  /**
+   * Reads counts for `/usage` and the admin API: as they stand, and while the counters are away as far as this node knows. Rejects where it
+   * knows nothing either.
+   * @param subject of the key, where a request of it is at hand.
+   */
+  async readOrKnow(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    subject?: QuotaSubject,
+  ): Promise<KnownReading> {
+    const { loss } = this;
+    if (loss === undefined || loss.isOver) {
+      try {
+        return { ...(await this.counters.read(accountId, keyId, calendar)), isApproximate: false };
+      } catch (error) {
+        if (loss === undefined) throw error;
+      }
+    }
+    return { ...(await loss.read(accountId, keyId, calendar, subject)), isApproximate: true };
+  }
+
+  /** Reads counts as they stand. Rejects while the counters are away. */
   read(
     accountId: string,
     keyId: string | undefined,

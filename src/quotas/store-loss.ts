@@ -8,10 +8,10 @@ import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
 import { nowOrTold, type Waiting } from '../waiting.js';
 import type { Breaker } from './breaker.js';
-import type { LosableStore } from './counter-store.js';
+import type { CounterReading, LosableStore } from './counter-store.js';
 import type { LocalShare } from './local-share.js';
 import type { MonthLedger } from './month-ledger.js';
-import type { MonthPeriod } from './month-period.js';
+import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import { OutageLog, type OutageEntry } from './outage-log.js';
 import type { QuotaCounts, QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
@@ -56,6 +56,16 @@ export class StoreLoss {
     }
     void this.probe();
     return nowOrTold(this.decide(subject, cost), waiting);
+  }
+
+  /** What this node knows to be used, in the place of a reading of the store. Rejects where it knows nothing, see `LocalShare.read`. */
+  read(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    subject?: QuotaSubject,
+  ): Promise<CounterReading> {
+    return this.local.read(accountId, keyId, calendar, subject);
   }
 
   /** When the store was lost, ms by this node's clock; undefined while it answers. */

@@ -6,6 +6,7 @@ import { limitedWindows, remaining } from './headers.js';
 import { effectiveLimits, type LimitChanges } from './effective-limits.js';
 import { calendarOf } from './month-period.js';
 import type { QuotaStorage } from './quota-storage.js';
+import type { QuotaSubject } from './subject.js';
 import { dateOf, usageQuery, type UsageParameters, type UsageQuery } from './usage-query.js';
 import type { UsageRow, UsageRows } from './usage-rows.js';
 
@@ -22,6 +23,8 @@ export interface UsageReport {
   readonly account_id: string;
   readonly api_key_id: string | null;
   readonly plan: string;
+  /** Only where the counters could not be asked: then the windows say what this process knows. */
+  readonly approximate?: true;
   readonly windows: readonly UsageWindow[];
 }
 
@@ -68,10 +71,17 @@ export class UsageReader {
     return usageQuery(parameters, calendarOf(of.timeZone, of.billingDay), this.clock.now());
   }
 
-  /** The report, and where a query asks for them a page of rows beside it. Rejects while the counters or the database are away. */
-  async readWithRows(subject: UsageSubject, query: UsageQuery | undefined): Promise<UsageReport | UsageRowsReport> {
-    if (query === undefined) return this.read(subject);
-    const [report, page] = await Promise.all([this.read(subject), this.rows.page(subject, query)]);
+  /**
+   * Reads the report, and where a query asks for them a page of rows beside it. Rejects where the report cannot be had, or the rows.
+   * @param counted the key's subject, where a request of it is at hand: what it last saw counts while the counters are away.
+   */
+  async readWithRows(
+    subject: UsageSubject,
+    query: UsageQuery | undefined,
+    counted?: QuotaSubject,
+  ): Promise<UsageReport | UsageRowsReport> {
+    if (query === undefined) return this.read(subject, counted);
+    const [report, page] = await Promise.all([this.read(subject, counted), this.rows.page(subject, query)]);
     return {
       ...report,
       from: dateOf(query.from),
@@ -82,14 +92,11 @@ export class UsageReader {
     };
   }
 
-  /** Limits and counts of an account, and of one of its keys. Rejects while the counters are away. */
-  async read(subject: UsageSubject): Promise<UsageReport> {
+  /** Limits and counts of an account, and of one of its keys. Rejects where neither the counters nor this process know them. */
+  private async read(subject: UsageSubject, counted: QuotaSubject | undefined): Promise<UsageReport> {
     const plan = this.plans[subject.plan];
-    const reading = await this.storage.read(
-      subject.accountId,
-      subject.keyId,
-      calendarOf(subject.timeZone, subject.billingDay),
-    );
+    const calendar = calendarOf(subject.timeZone, subject.billingDay);
+    const reading = await this.storage.readOrKnow(subject.accountId, subject.keyId, calendar, counted);
     const { used, period } = reading;
     const windows =
       plan === undefined ? [] : limitedWindows(effectiveLimits(plan, subject.limitChanges, period.label), used);
@@ -97,6 +104,7 @@ export class UsageReader {
       account_id: subject.accountId,
       api_key_id: subject.keyId ?? null,
       plan: subject.plan,
+      ...(reading.isApproximate ? { approximate: true } : {}),
       windows: windows
         .filter(({ of }) => of === 'account' || subject.keyId !== undefined)
         .map(({ policy, window, of, limit, used }) => {

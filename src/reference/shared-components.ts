@@ -332,6 +332,11 @@ const USAGE = {
     account_id: { type: 'string', maxLength: 100, description: 'The account.' },
     api_key_id: { type: ['string', 'null'], maxLength: 100, description: 'The API key that asked.' },
     plan: { type: 'string', maxLength: 100, description: 'The plan of the account.' },
+    approximate: {
+      type: 'boolean',
+      description:
+        'There, and `true`, only while our counters cannot be asked: `used` may then be less than what was counted. Without it the numbers are exact.',
+    },
     windows: {
       type: 'array',
       maxItems: 16,

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { connectRedis, redisReady } from '../../src/redis/connect.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
+import type { Usage } from '../support/admin.js';
 import { open as openRequest, send, type Answer } from '../support/http.js';
 import { eventually, sleep } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
@@ -178,6 +179,36 @@ describeWithOwnRedis('without Redis', () => {
       // Frozen, Redis still knows the ten of before; killed, it has lost their minute, and their month came from the database.
       expect(await local.burst(15)).toEqual(_how === 'frozen' ? { 429: 15 } : { 200: 10, 429: 5 });
       expect(await metric('trailgate_quota_replays_total{outcome="counted"}')).toBeGreaterThan(0);
+    });
+
+    it('usage is what this process knows, and says so, for callers and operators alike', async () => {
+      const { account, key } = await gateway.admin.newKey('local');
+      const caller = new Caller(gateway.gatewayUrl, key.secret);
+      callers.push(caller);
+      const headers = { authorization: `Bearer ${key.secret}` };
+      const usage = async (query = '') =>
+        (await send(`${gateway.gatewayUrl}/api/v1/usage${query}`, { headers })).json() as Partial<Usage>;
+      const usedIn = ({ windows = [] }: Partial<Usage>) => windows.map(({ policy, used }) => [policy, used]);
+      expect(await caller.burst(10)).toEqual({ 200: 10 });
+      expect(await usage()).not.toHaveProperty('approximate');
+      await lose();
+      await untilLost(open);
+      const untouched = await usage();
+      expect(untouched).toMatchObject({ approximate: true, api_key_id: key.id });
+      expect(usedIn(untouched)).toEqual([['key-minute', 10], ['account-month', 10]]); // prettier-ignore
+      expect(await caller.burst(5)).toEqual({ 200: 5 });
+      const startedMs = performance.now();
+      const counted = await usage();
+      expect(performance.now() - startedMs).toBeLessThan(1_000);
+      expect(usedIn(counted)).toEqual([['key-minute', 15], ['account-month', 15]]); // prettier-ignore
+      expect(await usage('?group_by=outcome')).toMatchObject({ approximate: true, has_more: false });
+      const ofAccount = await gateway.admin.usage(account.id);
+      expect(ofAccount).toMatchObject({ approximate: true, windows: [{ policy: 'account-month', used: 15 }] });
+      await restore();
+      await untilBack(open);
+      const after = await usage();
+      expect(after).not.toHaveProperty('approximate');
+      expect(after.windows?.at(-1)?.used).toBeGreaterThanOrEqual(15);
     });
 
     it('a key that was never seen before is served as well', async () => {

@@ -49,6 +49,7 @@ export interface Usage {
   readonly account_id: string;
   readonly api_key_id: string | null;
   readonly plan: string;
+  readonly approximate?: boolean;
   readonly windows: readonly UsageWindow[];
 }
 

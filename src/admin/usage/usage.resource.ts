@@ -51,6 +51,10 @@ export const usageSchema = z
     account_id: z.string(),
     api_key_id: z.string().nullable(),
     plan: z.string(),
+    approximate: z.boolean().optional().meta({
+      description:
+        'There, and `true`, only while the counters cannot be asked: the windows then say what this process knows, which may be less than was used.',
+    }),
     windows: z.array(
       z.object({
         policy: z.enum(['key-minute', 'key-month', 'account-minute', 'account-month']),
