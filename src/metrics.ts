@@ -180,9 +180,14 @@ export const METRICS = {
     ],
     namesPolicyOfRefusal,
   ),
-  quotaGiveBacks: counter('trailgate_quota_give_backs_total', 'Requests whose cost was given back.', [
+  quotaRefunds: counter('trailgate_quota_refunds_total', 'Requests whose cost was refunded, or could not be.', [
     ['outcome', ['done', 'failed']],
   ]),
+  quotaRefundedCost: counter(
+    'trailgate_quota_refunded_cost_total',
+    'Cost that was refunded to the month in which it was counted, or that could not be.',
+    [['outcome', ['done', 'failed']]],
+  ),
   quotaReplays: counter(
     'trailgate_quota_replays_total',
     'Keys whose requests of an outage were counted in the store when it came back, by outcome.',
@@ -196,6 +201,11 @@ export const METRICS = {
   quotaStoreUp: gauge('trailgate_quota_store_up', '1 while the counters answer, 0 while plans decide without them.', [
     ['store', ['redis', 'process']],
   ]),
+  quotaStoreLostTime: gauge(
+    'trailgate_quota_store_lost_timestamp_seconds',
+    'Since when plans decide without the counters, seconds since the Unix epoch; 0 while they answer.',
+    [],
+  ),
   quotaStoreErrors: counter(
     'trailgate_quota_store_errors_total',
     'Calls to the counters that failed or timed out.',
@@ -229,6 +239,11 @@ export const METRICS = {
     'Age of the oldest count that is not yet in the database.',
     [],
   ),
+  usageQueue: gauge(
+    'trailgate_usage_queue_length',
+    'Changes of usage and month counts that are not yet in the database.',
+    [],
+  ),
   quotaCounters: gauge(
     'trailgate_quota_process_counters',
     'Accounts and keys that have counters in this process, by kind.',
@@ -251,6 +266,11 @@ export const METRICS = {
   keyStaleAnswers: counter(
     'trailgate_key_stale_answers_total',
     'Requests that were let in on a key that could not be checked again, because the database was away.',
+    [],
+  ),
+  keyStaleness: gauge(
+    'trailgate_key_staleness_seconds',
+    'How long ago a key may have been revoked, at most, and still be let in here.',
     [],
   ),
   invalidationBusUp: gauge('trailgate_invalidation_bus_up', '1 while changes to keys reach this process at once.', []),

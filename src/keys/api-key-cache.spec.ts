@@ -3,8 +3,9 @@ import { keyRecord } from '../../test/support/key-records.js';
 import type { GatewayFile } from '../config/schema.js';
 import { Problem } from '../errors.js';
 import { METRICS } from '../metrics.js';
-import type { ApiKeyLookup, ApiKeyRecord, Invalidation, InvalidationBus } from './api-key.js';
-import { ApiKeyCache, FRESH_WITHOUT_BUS_MS, LONGEST_STALE_MS } from './api-key-cache.js';
+import type { ApiKeyLookup, ApiKeyRecord, Heard, Invalidation, InvalidationBus } from './api-key.js';
+import { ApiKeyCache } from './api-key-cache.js';
+import { FRESH_WITHOUT_BUS_MS, LONGEST_STALE_MS } from './key-staleness.js';
 import { KnownKeyFactory, type KnownKey } from './known-key.js';
 import { ScopeSets } from './scopes.js';
 
@@ -41,6 +42,10 @@ class Bus implements InvalidationBus {
   subscribe(listener: (change: Invalidation) => void): void {
     this.listeners.push(listener);
   }
+  heard(): Heard {
+    return { untilMs: this.since === null ? -Infinity : Infinity, gapFromMs: null };
+  }
+
   connectedSince(): number | null {
     return this.since;
   }

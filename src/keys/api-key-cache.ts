@@ -7,16 +7,13 @@ import type { Clock } from '../clock.js';
 import { Problem } from '../errors.js';
 import { METRICS } from '../metrics.js';
 import type { ApiKeyLookup, ApiKeyRecord, Invalidation, InvalidationBus } from './api-key.js';
+import { FRESH_WITHOUT_BUS_MS, KeyStaleness, LONGEST_STALE_MS } from './key-staleness.js';
 import { RecordKeeper } from './kept-record.js';
 import type { KnownKey, KnownKeyFactory } from './known-key.js';
 import { KnownKeys } from './known-keys.js';
 
-/** How long a record is trusted without word from the bus: the stated bound on a revocation while the bus is down. */
-export const FRESH_WITHOUT_BUS_MS = 10_000;
 /** How long a record is trusted while the bus is up. */
 const FRESH_WITH_BUS_MS = 300_000;
-/** How long a known key goes on while the database is away. */
-export const LONGEST_STALE_MS = 3_600_000;
 /** How long an unknown hash is remembered as unknown. */
 const UNKNOWN_MS = 60_000;
 
@@ -56,6 +53,7 @@ export class ApiKeyCache {
   private readonly hits = METRICS.keyLookups.series('memory');
   private readonly unknownHits = METRICS.keyLookups.series('memory_unknown');
   private readonly misses = METRICS.keyLookups.series('database');
+  private readonly staleness: KeyStaleness;
   private readonly staleAnswers = METRICS.keyStaleAnswers.series();
 
   constructor(
@@ -67,6 +65,8 @@ export class ApiKeyCache {
     mostKnown = MOST_KNOWN,
   ) {
     this.known = new KnownKeys(mostKnown);
+    this.staleness = new KeyStaleness(bus, clock);
+    METRICS.keyStaleness.collect = () => METRICS.keyStaleness.series().set(this.staleness.mostMs / 1_000);
     bus.subscribe((change) => this.invalidate(change));
     METRICS.keyCacheEntries.collect = () => {
       METRICS.keyCacheEntries.series('known').set(this.known.size);
@@ -152,9 +152,11 @@ export class ApiKeyCache {
       const hashes = this.queue.splice(0, HASHES_PER_QUERY);
       try {
         const read = await this.read(hashes);
+        this.staleness.isDatabaseAway = false;
         const found = new Map(read.records.map((record) => [record.hash, record]));
         for (const hash of hashes) this.settle(hash, found.get(hash), read);
       } catch (error) {
+        this.staleness.isDatabaseAway = true;
         for (const hash of hashes) {
           this.waiting.get(hash)?.reject(unavailable(error));
           this.waiting.delete(hash);

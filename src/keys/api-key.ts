@@ -38,6 +38,14 @@ export type Invalidation =
   | { readonly type: 'api_key'; readonly accountId: string; readonly keyId: string }
   | { readonly type: 'account'; readonly accountId: string };
 
+/** Until when every change is known to have been heard, ms since the epoch. */
+export interface Heard {
+  /** `Infinity`: none can be missed; `-Infinity`: none has been heard of. */
+  readonly untilMs: number;
+  /** The same at the beginning of the last gap; null: there was none. */
+  readonly gapFromMs: number | null;
+}
+
 /** How changes reach the other processes: in process, or Redis pub/sub. */
 export interface InvalidationBus {
   /** Best effort and bounded in time: a bus that is down does not fail the change (caches are bounded by age). */
@@ -45,4 +53,6 @@ export interface InvalidationBus {
   subscribe(listener: (change: Invalidation) => void): void;
   /** Time since which no message can have been missed, in ms since the epoch; null while the bus is down. */
   connectedSince(): number | null;
+  /** What may have been missed. */
+  heard(): Heard;
 }

@@ -66,7 +66,12 @@ describe('the quota subject of a key', () => {
 });
 
 describe('a grant', () => {
-  const silent: InvalidationBus = { publish: async () => {}, subscribe: () => {}, connectedSince: () => 0 };
+  const silent: InvalidationBus = {
+    publish: async () => {},
+    subscribe: () => {},
+    connectedSince: () => 0,
+    heard: () => ({ untilMs: Infinity, gapFromMs: null }),
+  };
 
   it("ends at the account's midnight without a word, also while the database is away", async () => {
     const clock = { nowMs: LAST_SECOND_MS, now: () => clock.nowMs };

@@ -1,5 +1,5 @@
 /** Invalidation inside one process: nothing can be missed, as long as there is no other process. */
-import type { Invalidation, InvalidationBus } from './api-key.js';
+import type { Heard, Invalidation, InvalidationBus } from './api-key.js';
 
 export class ProcessBus implements InvalidationBus {
   private readonly listeners: ((change: Invalidation) => void)[] = [];
@@ -17,5 +17,9 @@ export class ProcessBus implements InvalidationBus {
 
   connectedSince(): number | null {
     return this.alone ? 0 : null;
+  }
+
+  heard(): Heard {
+    return { untilMs: this.alone ? Infinity : -Infinity, gapFromMs: null };
   }
 }

@@ -8,7 +8,7 @@ import type { RedisClient } from '../redis/connect.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
 import { INVALIDATION_CHANNEL } from '../redis/keys.js';
-import type { Invalidation, InvalidationBus } from './api-key.js';
+import type { Heard, Invalidation, InvalidationBus } from './api-key.js';
 
 const PING_INTERVAL_MS = 1_000;
 const PING_TIMEOUT_MS = 1_000;
@@ -18,6 +18,9 @@ const MOST_UNSAID = 10_000;
 export class RedisBus implements InvalidationBus {
   private readonly listeners: ((change: Invalidation) => void)[] = [];
   private since: number | null = null;
+  /** When the last ping was sent that has been answered: whatever was published before it has arrived. */
+  private heardUntilMs = -Infinity;
+  private gapFromMs: number | null = -Infinity;
   private subscription: 'none' | 'asked for' | 'stands' = 'none';
   /** Messages that could not be published: other processes that do hear the bus would trust the old rows for minutes. */
   private readonly unsaid = new Set<string>();
@@ -67,6 +70,10 @@ export class RedisBus implements InvalidationBus {
 
   connectedSince(): number | null {
     return this.since;
+  }
+
+  heard(): Heard {
+    return { untilMs: this.heardUntilMs, gapFromMs: this.gapFromMs };
   }
 
   private receive(text: string): void {
@@ -120,11 +127,13 @@ export class RedisBus implements InvalidationBus {
     const timeout = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => reject(new Error('no answer to a ping')), PING_TIMEOUT_MS);
     });
+    const askedMs = this.clock.now();
     try {
       // On the subscribed connection itself: an answer proves that every message before it has arrived.
       await Promise.race([this.subscriber.ping(), timeout]);
       // From now on, not from when it was asked: the question may have waited until the subscription stood again.
       this.since ??= this.clock.now();
+      this.heardUntilMs = Math.max(askedMs, this.since);
     } catch {
       this.lost();
       if (this.subscriber.status === 'ready') this.subscriber.disconnect(true);
@@ -136,6 +145,7 @@ export class RedisBus implements InvalidationBus {
   private lost(): void {
     if (this.since === null) return;
     this.since = null;
+    this.gapFromMs = this.heardUntilMs;
     this.log.warn(
       { event: 'invalidation_bus_lost' },
       'Changes to keys now take up to ten seconds to reach this process',

@@ -31,11 +31,14 @@ class WaitingAccount {
     this.subjects = [subject];
   }
 
-  note(subject: QuotaSubject, period: MonthPeriod): void {
+  /** @returns whether it did not wait yet. */
+  note(subject: QuotaSubject, period: MonthPeriod): boolean {
     // One that waits already does so with the month before.
-    if (subject.dirtyMonth === 0 || !this.subjects.includes(subject)) this.subjects.push(subject);
+    const isNew = subject.dirtyMonth === 0 || !this.subjects.includes(subject);
+    if (isNew) this.subjects.push(subject);
     if (isSame(period, this.period)) this.others?.delete(subject);
     else (this.others ??= new Map()).set(subject, period);
+    return isNew;
   }
 
   /** The month that a subject's counts were noted in. */
@@ -52,6 +55,8 @@ export class MonthLedger implements MonthSource {
   private readonly waiting = new Map<string, WaitingAccount>();
   /** Since when the oldest change waits, ms; 0: none does. */
   oldestMs = 0;
+  /** Keys whose counts wait, each with its account's. */
+  length = 0;
   /** The latest set of a count that was read: a process that starts with its clock set back observes later than that. */
   private latestSetMs = 0;
 
@@ -127,6 +132,7 @@ export class MonthLedger implements MonthSource {
     const account = this.waiting.get(accountId);
     if (account === undefined) return;
     this.waiting.delete(accountId);
+    this.length -= account.subjects.length;
     if (this.waiting.size === 0) this.oldestMs = 0;
     const rows = new LatestRows();
     for (const row of account.ended ?? []) rows.put(row);
@@ -161,8 +167,11 @@ export class MonthLedger implements MonthSource {
   private wait(subject: QuotaSubject, period: MonthPeriod): void {
     if (this.waiting.size === 0) this.oldestMs = this.clock.now();
     const account = this.waiting.get(subject.accountId);
-    if (account === undefined) this.waiting.set(subject.accountId, new WaitingAccount(subject, period));
-    else account.note(subject, period);
+    if (account === undefined) {
+      const first = new WaitingAccount(subject, period);
+      this.waiting.set(subject.accountId, first);
+      this.length += first.subjects.length;
+    } else if (account.note(subject, period)) this.length += 1;
     subject.dirtyMonth = period.label;
   }
 }

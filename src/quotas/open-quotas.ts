@@ -50,6 +50,7 @@ export function openProcessQuotas({ db, kind, clock, log }: QuotaParts): Quotas 
   const rounds = new FlushRounds();
   const counters = new ProcessCounters(clock, ledger, 'store', rounds);
   METRICS.quotaStoreUp.series('process').set(1);
+  METRICS.quotaStoreLostTime.series().set(0);
   const windows = new ProcessThrottleWindows(clock);
   const storage = new QuotaStorage(counters, undefined, ledger, windows, clock, log);
   const recorder = new UsageRecorder(clock);

@@ -6,7 +6,7 @@ import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { Clock } from '../clock.js';
 import { Problem } from '../errors.js';
 import type { Logger } from '../log.js';
-import { METRICS } from '../metrics.js';
+import { METRICS, type ValueSeries } from '../metrics.js';
 import { nowOrTold, Promised, type Waiting } from '../waiting.js';
 import type { CounterReading, CounterStore, GivenBack, MinuteRoom, MonthSet } from './counter-store.js';
 import { knownRefusal, rememberRefusal } from './known-refusal.js';
@@ -19,6 +19,22 @@ import type { Settling } from './gathering.js';
 import type { StoreLoss } from './store-loss.js';
 import type { ThrottleWindows } from './throttle-windows.js';
 
+/** How many requests had their cost refunded, and how much that came to. */
+class RefundSeries {
+  private readonly requests: ValueSeries;
+  private readonly cost: ValueSeries;
+
+  constructor(outcome: 'done' | 'failed') {
+    this.requests = METRICS.quotaRefunds.series(outcome);
+    this.cost = METRICS.quotaRefundedCost.series(outcome);
+  }
+
+  count(cost: number): void {
+    this.requests.inc();
+    this.cost.inc(cost);
+  }
+}
+
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
 /** A reading, and whether it is what this node knows in the place of what the counters hold. */
@@ -28,6 +44,8 @@ export interface KnownReading extends CounterReading {
 
 export class QuotaStorage implements ThrottlerStorage, Settling {
   private readonly shadows: ShadowLimits;
+  private readonly refunded = new RefundSeries('done');
+  private readonly notRefunded = new RefundSeries('failed');
 
   constructor(
     private readonly counters: CounterStore,
@@ -75,18 +93,18 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     if (subject.shadow !== undefined) void this.shadows.giveBack(subject.shadow, decision);
     const noted = this.loss?.giveBack(subject, decision);
     if (noted !== undefined) {
-      METRICS.quotaGiveBacks.series('done').inc();
+      this.refunded.count(noted);
       return noted;
     }
     try {
       const given = await this.counters.giveBack(subject, decision);
-      METRICS.quotaGiveBacks.series('done').inc();
+      this.refunded.count(given.fromMonth);
       // A refusal that was under way meanwhile knows nothing of it.
       subject.refusal = undefined;
       this.seeGivenBack(subject, decision, given);
       return given.fromMonth;
     } catch (error) {
-      METRICS.quotaGiveBacks.series('failed').inc();
+      this.notRefunded.count(decision.cost);
       // At debug: in an outage of Redis there is one for every request that fails.
       this.log.debug({ event: 'give_back_failed', key_id: subject.keyId, err: error }, 'A cost was not given back');
       return 0;

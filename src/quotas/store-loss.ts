@@ -43,6 +43,7 @@ export class StoreLoss {
     private readonly log: Logger,
   ) {
     METRICS.quotaDegradedSeconds.collect = () => this.countDegradedTime();
+    METRICS.quotaStoreLostTime.collect = () => METRICS.quotaStoreLostTime.series().set((this.sinceMs ?? 0) / 1_000);
   }
 
   /**

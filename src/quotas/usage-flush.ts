@@ -64,6 +64,8 @@ export class UsageFlush {
     this.othersAreGone = !options.isShared;
     this.notices = new MonthNotices(clock, log);
     METRICS.usageFlushLag.collect = () => METRICS.usageFlushLag.series().set(this.lagSeconds());
+    METRICS.usageQueue.collect = () =>
+      METRICS.usageQueue.series().set(recorder.length + ledger.length + rowsOf(this.batch));
   }
 
   /** Flushes at once, and from now on so that no change waits longer than `intervalMs`; in steps, between which requests have the core. */

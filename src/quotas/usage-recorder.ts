@@ -42,6 +42,8 @@ export class UsageRecorder {
   private kept: UsageCell[] = [];
   /** Since when the oldest change waits, ms; 0: none does. */
   oldestMs = 0;
+  /** Cells whose changes wait. */
+  length = 0;
 
   constructor(private readonly clock: Clock) {}
 
@@ -113,6 +115,7 @@ export class UsageRecorder {
     const cells = this.listed.get(accountId);
     if (cells === undefined) return;
     this.listed.delete(accountId);
+    this.length -= cells.length;
     if (this.listed.size === 0) this.oldestMs = 0;
     for (const cell of cells) {
       cell.isListed = false;
@@ -164,6 +167,7 @@ export class UsageRecorder {
 
   private list(cell: UsageCell): void {
     cell.isListed = true;
+    this.length += 1;
     if (this.listed.size === 0) this.oldestMs = this.clock.now();
     const { accountId } = cell.owner;
     const cells = this.listed.get(accountId);

@@ -71,6 +71,22 @@ nodejs_eventloop_lag_mean_seconds ${mean}
     ]);
   });
 
+  it('tell since when the first of them has been without the counters, and how stale a key may be anywhere', () => {
+    const see = (lost: number, stale: number): string => `# HELP trailgate_quota_store_lost_timestamp_seconds T.
+# TYPE trailgate_quota_store_lost_timestamp_seconds gauge
+trailgate_quota_store_lost_timestamp_seconds ${lost}
+# HELP trailgate_key_staleness_seconds T.
+# TYPE trailgate_key_staleness_seconds gauge
+trailgate_key_staleness_seconds ${stale}
+`;
+    const merged = (...texts: string[]) => mergeMetrics(texts).match(/^trailgate.*$/gm);
+    expect(merged(see(0, 0.5), see(1_800_000_020, 10), see(1_800_000_010, 2))).toEqual([
+      'trailgate_quota_store_lost_timestamp_seconds 1800000010',
+      'trailgate_key_staleness_seconds 10',
+    ]);
+    expect(merged(see(0, 0), see(0, 0))?.[0]).toBe('trailgate_quota_store_lost_timestamp_seconds 0');
+  });
+
   it('are nothing where there are none', () => {
     expect(mergeMetrics(['', ''])).toBe('\n');
     expect(lastingMetrics('')).toBe('');

@@ -15,9 +15,12 @@ interface Family {
  * many addresses of a target the worst-off process sees out of service.
  */
 const HIGHEST =
-  /^(trailgate_build_info|trailgate_quota_nodes|nodejs_eventloop|process_start_time_seconds|\w*_lag_seconds|\w*_version_info|trailgate_upstream_targets\{.*state="(ejected|unhealthy)")/;
+  /^(trailgate_build_info|trailgate_quota_nodes|nodejs_eventloop|process_start_time_seconds|trailgate_key_staleness_seconds|\w*_lag_seconds|\w*_version_info|trailgate_upstream_targets\{.*state="(ejected|unhealthy)")/;
 /** Gauges of which the lowest says it: up, in force and in service only as far as it is so everywhere. */
 const LOWEST = /^(\w*_up|\w*_timestamp_seconds|trailgate_upstream_targets)(\{|$)/;
+
+/** Gauges of an instant that are 0 where there was none: the earliest says it. */
+const EARLIEST = /^trailgate_quota_store_lost_timestamp_seconds(\{|$)/;
 
 /** Adds texts in Prometheus's format 0.0.4 up, family by family. */
 export function mergeMetrics(texts: readonly string[]): string {
@@ -68,6 +71,7 @@ function combined(series: string, kind: string, a: number, b: number): number {
   // A mean of nothing says nothing.
   if (Number.isNaN(a)) return b;
   if (Number.isNaN(b)) return a;
+  if (EARLIEST.test(series)) return a === 0 || b === 0 ? Math.max(a, b) : Math.min(a, b);
   if (HIGHEST.test(series)) return Math.max(a, b);
   return LOWEST.test(series) ? Math.min(a, b) : a + b;
 }

@@ -34,7 +34,7 @@ beforeAll(async () => {
     backend: backend.url,
     config: {
       services: { nowhere },
-      operations: [{ match: 'GET /nowhere', service: 'nowhere', scopes: [], id: 'say "no"' }],
+      operations: [{ match: 'GET /nowhere', service: 'nowhere', scopes: [], id: 'say "no"', cost: 7 }],
       plans: { three: { key: { minute: 3 } } },
     },
   });
@@ -121,7 +121,8 @@ describe('/metrics', () => {
       'trailgate_refusals_total{code="backend_unreachable",fault="backend"}': 1,
       'trailgate_quota_decisions_total{plan="three",outcome="admitted",policy=""}': 3,
       'trailgate_quota_decisions_total{plan="three",outcome="refused",policy="key-minute"}': 2,
-      'trailgate_quota_give_backs_total{outcome="done"}': 1,
+      'trailgate_quota_refunds_total{outcome="done"}': 1,
+      'trailgate_quota_refunded_cost_total{outcome="done"}': 7,
       'trailgate_upstream_request_duration_seconds_count{service="nowhere",outcome="unreachable"}': 1,
     });
   });

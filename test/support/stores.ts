@@ -2,7 +2,7 @@
 import type { Config } from '../../src/config/schema.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { AccountStore } from '../../src/keys/accounts.js';
-import type { Invalidation, InvalidationBus } from '../../src/keys/api-key.js';
+import type { Heard, Invalidation, InvalidationBus } from '../../src/keys/api-key.js';
 import { ApiKeyStore } from '../../src/keys/api-key-store.js';
 import { AuditLog } from '../../src/keys/audit-log.js';
 import { Catalogue } from '../../src/keys/catalogue.js';
@@ -46,6 +46,10 @@ export class RecordingBus implements InvalidationBus {
     this.published.push(change);
   }
   subscribe(): void {}
+  heard(): Heard {
+    return { untilMs: Infinity, gapFromMs: null };
+  }
+
   connectedSince(): number {
     return 0;
   }
