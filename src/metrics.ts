@@ -257,6 +257,11 @@ export const METRICS = {
       ['threshold', [80, 100]],
     ],
   ),
+  databaseUp: gauge(
+    'trailgate_database_up',
+    '1 while the database answers (read) and takes writes (write), as a probe and the last writes have found.',
+    [['access', ['read', 'write']]],
+  ),
   keyCacheEntries: gauge('trailgate_key_cache_entries', 'Keys in memory, by kind (known, unknown).', [
     ['kind', ['known', 'unknown']],
   ]),

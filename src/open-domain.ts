@@ -5,6 +5,7 @@ import type { RunningConfig } from './config/running-config.js';
 import type { Config } from './config/schema.js';
 import { redactUrl } from './config/summary.js';
 import { openDatabase, type DatabaseHandle } from './database/connect.js';
+import { DatabaseHealth } from './database/database-health.js';
 import { lockDataDir } from './database/data-lock.js';
 import { EventOutbox } from './events/outbox.js';
 import { AccountStore } from './keys/accounts.js';
@@ -32,6 +33,8 @@ export interface Stores {
 
 /** What every role stands on. */
 export interface Domain extends Stores {
+  /** Knows how the database is; probes it once it is started. */
+  readonly databaseHealth: DatabaseHealth;
   readonly config: RunningConfig;
   readonly quotas: Quotas;
   readonly keys: Keys;
@@ -60,7 +63,8 @@ export async function openDomain(
   const { environment, file } = config;
   const database = await openStores(config, log, shutdown);
   const parts = { db: database.db, kind: database.kind, clock: systemClock, log: log.logger };
-  const quotas = await openQuotas(parts, environment.redisUrl, forwards);
+  const databaseHealth = new DatabaseHealth(database, systemClock, log.logger);
+  const quotas = await openQuotas({ ...parts, witness: databaseHealth }, environment.redisUrl, forwards);
   quotas.start(file.usage.flushInterval);
   shutdown.add('flush usage', () => quotas.stop());
   // SQLite without Redis is locked to one process; PostgreSQL may have others that change keys.
@@ -83,6 +87,7 @@ export async function openDomain(
   return {
     config: running,
     database,
+    databaseHealth,
     quotas,
     keys,
     catalogue,

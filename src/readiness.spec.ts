@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from './database/connect.js';
+import type { DatabaseState } from './database/database-health.js';
 import type { TargetStatus } from './proxy/target-status.js';
 import { readiness } from './readiness.js';
 import type { WorkerState } from './workers/messages.js';
-import type { PoolState, WorkerPool } from './workers/worker-pool.js';
+import type { PoolState } from './workers/worker-pool.js';
 
 const target = (state: TargetStatus['state']): TargetStatus => ({
   service: 'orders',
@@ -19,24 +19,26 @@ const sees = (state: TargetStatus['state'], lostSinceMs: number | null = null): 
   quotaStoreLostSinceMs: lostSinceMs,
 });
 const OWN: WorkerState = { targets: [], quotaStoreLostSinceMs: null };
-const DATABASE = { healthy: async () => true } as DatabaseHandle;
+const UP: DatabaseState = { kind: 'up' };
 
-const checksOf = async (states: readonly WorkerState[], over: Partial<PoolState> = {}) => {
-  const pool = {
-    state: async (): Promise<PoolState> => ({ ready: states.length, count: states.length, silent: 0, states, ...over }),
-  };
-  return readiness({ status: 'pass' }, DATABASE, OWN, pool as WorkerPool, true);
-};
+const checksOf = (states: readonly WorkerState[], over: Partial<PoolState> = {}) =>
+  readiness(
+    { status: 'pass' },
+    UP,
+    OWN,
+    { ready: states.length, count: states.length, silent: 0, states, ...over },
+    true,
+  );
 
 describe('readiness with workers', () => {
-  it('passes where all of them are well', async () => {
-    const { ready, checks } = await checksOf([sees('healthy'), sees('healthy')]);
+  it('passes where all of them are well', () => {
+    const { ready, checks } = checksOf([sees('healthy'), sees('healthy')]);
     expect(ready).toBe(true);
     expect(Object.values(checks).map(({ status }) => status)).toEqual(['pass', 'pass', 'pass', 'pass', 'pass']);
   });
 
-  it('shows one that is cut off from Redis or from a service while the others are not', async () => {
-    const { ready, checks } = await checksOf([sees('healthy'), sees('ejected', 5_000), sees('healthy')]);
+  it('shows one that is cut off from Redis or from a service while the others are not', () => {
+    const { ready, checks } = checksOf([sees('healthy'), sees('ejected', 5_000), sees('healthy')]);
     expect(ready).toBe(true);
     expect(checks['quota_store']).toEqual({
       status: 'warn',
@@ -48,19 +50,34 @@ describe('readiness with workers', () => {
     });
   });
 
-  it('says plainly what is away everywhere', async () => {
-    const { checks } = await checksOf([sees('unhealthy'), sees('ejected')]);
+  it('says plainly what is away everywhere', () => {
+    const { checks } = checksOf([sees('unhealthy'), sees('ejected')]);
     expect(checks['backends']?.detail).toBe('no target is in service: orders');
   });
 
-  it('shows workers that do not answer, and is not ready without any', async () => {
-    const silent = await checksOf([sees('healthy'), sees('healthy')], { silent: 1 });
+  it('shows workers that do not answer, and is not ready without any', () => {
+    const silent = checksOf([sees('healthy'), sees('healthy')], { silent: 1 });
     expect(silent.ready).toBe(true);
     expect(silent.checks['workers']).toEqual({
       status: 'warn',
-      detail: '2 of 2 worker processes accept connections, 1 of them did not answer in time',
+      detail: '2 of 2 worker processes accept connections, 1 of them does not respond',
     });
-    const none = await checksOf([], { count: 2 });
+    const none = checksOf([], { count: 2 });
     expect([none.ready, none.checks['workers']?.status]).toEqual([false, 'fail']);
+  });
+});
+
+describe('readiness of the database', () => {
+  const check = (state: DatabaseState) =>
+    readiness({ status: 'pass' }, state, OWN, undefined, false).checks['database'];
+
+  it('is a warning that says since when, and what that means', () => {
+    expect(check({ kind: 'unreachable', sinceMs: 5_000, cause: 'no response' })).toEqual({
+      status: 'warn',
+      detail: 'unreachable since 1970-01-01T00:00:05+00:00: known keys go on, unknown keys and the admin API get 503',
+    });
+    expect(check({ kind: 'unwritable', sinceMs: 5_000, cause: 'disk is full' })?.detail).toMatch(
+      /^takes no writes since 1970-01-01T00:00:05\+00:00 \(disk is full\): /,
+    );
   });
 });

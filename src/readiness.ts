@@ -1,35 +1,32 @@
 /** What `/readyz` says of this process, of its workers and of what they stand on. */
 import type { Readiness, ReadinessCheck } from './admin/admin-dependencies.js';
-import type { DatabaseHandle } from './database/connect.js';
+import type { DatabaseState } from './database/database-health.js';
 import { servicesWithoutTarget } from './proxy/target-status.js';
 import { formatWithOffset } from './rfc3339.js';
 import type { WorkerState } from './workers/messages.js';
-import type { PoolState, WorkerPool } from './workers/worker-pool.js';
+import type { PoolState } from './workers/worker-pool.js';
 
 /**
  * Ready from when requests are taken until the shutdown begins, and not while workers are asked for and none is there; whatever else is
- * wrong is a warning.
+ * wrong is a warning. Says what is known and asks nobody: a load balancer takes a late response for none.
  * @param life whether the program has started, and whether it ends.
  * @param own how this process sees what it stands on.
- * @param pool undefined: the gateway runs in this process, or not at all.
+ * @param workers undefined: the gateway runs in this process, or not at all.
  * @param forwards whether this process or its workers have backends.
  */
-export async function readiness(
+export function readiness(
   life: ReadinessCheck,
-  database: DatabaseHandle,
+  database: DatabaseState,
   own: WorkerState,
-  pool: WorkerPool | undefined,
+  workers: PoolState | undefined,
   forwards: boolean,
-): Promise<Readiness> {
-  const [databaseUp, workers] = await Promise.all([database.healthy(), pool?.state()]);
+): Readiness {
   const states = [own, ...(workers?.states ?? [])];
   return {
     ready: life.status === 'pass' && workers?.ready !== 0,
     checks: {
       process: life,
-      database: databaseUp
-        ? { status: 'pass' }
-        : { status: 'warn', detail: 'unreachable: known keys go on, unknown keys and the admin API get 503' },
+      database: databaseCheck(database),
       quota_store: quotaStoreCheck(states),
       ...(workers === undefined ? {} : { workers: workersCheck(workers) }),
       ...(forwards ? { backends: backendsCheck(workers?.states ?? [own]) } : {}),
@@ -43,6 +40,18 @@ export function lifeCheck(hasStarted: boolean, isEnding: boolean): ReadinessChec
   return hasStarted ? { status: 'pass' } : { status: 'fail', detail: 'starting' };
 }
 
+function databaseCheck(state: DatabaseState): ReadinessCheck {
+  if (state.kind === 'up') return { status: 'pass' };
+  const since = formatWithOffset(state.sinceMs, 'UTC');
+  return {
+    status: 'warn',
+    detail:
+      state.kind === 'unreachable'
+        ? `unreachable since ${since}: known keys go on, unknown keys and the admin API get 503`
+        : `takes no writes since ${since} (${state.cause}): requests go on, usage waits in memory, changes get 503`,
+  };
+}
+
 function quotaStoreCheck(states: readonly WorkerState[]): ReadinessCheck {
   const lost = states.flatMap(({ quotaStoreLostSinceMs }) => quotaStoreLostSinceMs ?? []);
   if (lost.length === 0) return { status: 'pass' };
@@ -53,7 +62,7 @@ function quotaStoreCheck(states: readonly WorkerState[]): ReadinessCheck {
 
 function workersCheck({ ready, count, silent }: PoolState): ReadinessCheck {
   if (ready === count && silent === 0) return { status: 'pass' };
-  const unanswered = silent === 0 ? '' : `, ${silent} of them did not answer in time`;
+  const unanswered = silent === 0 ? '' : `, ${silent} of them ${silent === 1 ? 'does' : 'do'} not respond`;
   return {
     status: ready === 0 ? 'fail' : 'warn',
     detail: `${ready} of ${count} worker processes accept connections${unanswered}`,

@@ -172,7 +172,8 @@ async function startAdmin(
   log: Log,
   shutdown: Shutdown,
 ): Promise<string> {
-  const { config, database, quotas, catalogue, accounts, keyStore, quotaAdjustments, events, usage } = domain;
+  const { config, database, databaseHealth, quotas, catalogue, accounts, keyStore, quotaAdjustments, events, usage } =
+    domain;
   const explainer = new Explainer(config.current, quotas.storage, systemClock);
   config.onChange((changed) => explainer.use(changed));
   const api: AdminApiDependencies | null =
@@ -193,17 +194,24 @@ async function startAdmin(
   const admin = await createAdminApplication({
     api,
     readiness: () =>
-      readiness(lifeCheck(pool.hasStarted, shutdown.hasBegun), database, stateOf(domain), pool.current, servesRequests),
-    targets: async () => {
-      const workers = await pool.current?.state();
-      return mergeTargets((workers?.states ?? [stateOf(domain)]).map(({ targets }) => targets));
-    },
+      readiness(
+        lifeCheck(pool.hasStarted, shutdown.hasBegun),
+        databaseHealth.state,
+        stateOf(domain),
+        pool.current?.state(),
+        servesRequests,
+      ),
+    targets: () => mergeTargets((pool.current?.state().states ?? [stateOf(domain)]).map(({ targets }) => targets)),
     metricsText: async () =>
       pool.current === undefined ? metricsText() : pool.current.metricsText(await metricsText()),
     clock: systemClock,
     log: log.logger,
   });
-  shutdown.add('close admin', () => admin.close());
+  databaseHealth.start();
+  shutdown.add('close admin', () => {
+    databaseHealth.stop();
+    return admin.close();
+  });
   const { url } = await listen(admin, 'admin', config.current.file.admin, log);
   return url;
 }

@@ -41,9 +41,10 @@ export interface AdminApiDependencies {
 export interface AdminDependencies {
   /** Null: health and metrics alone. */
   readonly api: AdminApiDependencies | null;
-  readonly readiness: () => Readiness | Promise<Readiness>;
+  /** What is known of it, without asking anybody: probes have short deadlines. */
+  readonly readiness: () => Readiness;
   /** The targets as the gateway in this process or its workers see them; none without one. */
-  readonly targets: () => Promise<readonly MergedTargetStatus[]>;
+  readonly targets: () => readonly MergedTargetStatus[];
   readonly metricsText: () => Promise<string>;
   readonly clock: Clock;
   readonly log: Logger;

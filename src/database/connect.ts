@@ -1,4 +1,5 @@
 /** Opens the database that the environment names: SQLite in the data folder, or PostgreSQL. Runs the migrations. */
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Kysely, type Dialect } from 'kysely';
 import { makeDataFolder } from './data-folder.js';
@@ -9,6 +10,9 @@ import { sqliteDialect } from './sqlite-dialect.js';
 
 /** The one file of the embedded database, inside the data folder. */
 export const SQLITE_FILE = 'trailgate.db';
+
+/** Name of a row of `installation`. */
+const WRITE_PROBE = 'write_probe';
 
 /** The longest that a caller waits for a statement. */
 const CALL_DEADLINE_MS = 2_000;
@@ -31,8 +35,10 @@ export interface DatabaseHandle {
   readonly kind: 'sqlite' | 'postgres';
   /** Ends every connection; on SQLite the write-ahead log is folded into the file. */
   close(): Promise<void>;
-  /** A round trip to the database, bounded by the call deadline. Never rejects. */
-  healthy(): Promise<boolean>;
+  /** A round trip to the database, bounded by the call deadline. Rejects with why there is none. */
+  answers(): Promise<void>;
+  /** Writes a row, bounded likewise. Rejects with why that cannot be done. */
+  takesWrites(): Promise<void>;
 }
 
 /** Connects, migrates, and hands out the pool. Rejects with `DatabaseOpenError`, whose one line says what to do. */
@@ -91,6 +97,16 @@ async function migrateOnce(dialect: Dialect): Promise<void> {
   }
 }
 
+/** One row that stays one row: what it says is never read. */
+async function writeProbe(db: Kysely<Tables>): Promise<void> {
+  const row = { name: WRITE_PROBE, value: randomUUID() };
+  await db
+    .insertInto('installation')
+    .values(row)
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: row.value }))
+    .execute();
+}
+
 async function handle(kind: DatabaseHandle['kind'], dialect: Dialect): Promise<DatabaseHandle> {
   const db = new Kysely<Tables>({ dialect });
   // Kysely connects on first use, and a pool that was never used would not be closed either.
@@ -99,10 +115,7 @@ async function handle(kind: DatabaseHandle['kind'], dialect: Dialect): Promise<D
     db,
     kind,
     close: () => db.destroy(),
-    healthy: () =>
-      ping(db).then(
-        () => true,
-        () => false,
-      ),
+    answers: () => ping(db),
+    takesWrites: () => writeProbe(db),
   };
 }

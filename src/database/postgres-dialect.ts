@@ -52,21 +52,22 @@ function translatingPool(pool: Pool): PostgresPool {
 }
 
 function translatingClient(client: PoolClient): PostgresPoolClient {
-  let isBroken = false;
+  let brokenBy: DatabaseUnavailable | undefined;
   async function query(sql: string, parameters: readonly unknown[]): Promise<unknown> {
     // A rollback on a connection that does not answer would wait as long again; the server rolls back when it is closed.
-    if (isBroken) throw new DatabaseUnavailable('PostgreSQL: the connection was lost');
+    // It is the first error that says why: Kysely hands on that of the rollback.
+    if (brokenBy !== undefined) throw brokenBy;
     try {
       return await client.query(sql, [...parameters]);
     } catch (error) {
       const translated = translatePostgresError(error);
-      if (translated instanceof DatabaseUnavailable) isBroken = true;
+      if (translated instanceof DatabaseUnavailable) brokenBy = translated;
       throw translated;
     }
   }
   return {
     query: query as PostgresPoolClient['query'],
     // A connection whose answer is still outstanding must not serve the next caller.
-    release: (destroy) => client.release(isBroken || destroy === true),
+    release: (destroy) => client.release(brokenBy !== undefined || destroy === true),
   };
 }

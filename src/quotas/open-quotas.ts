@@ -2,6 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../clock.js';
 import type { DatabaseHandle } from '../database/connect.js';
+import type { WriteWitness } from '../database/database-health.js';
 import type { Tables } from '../database/schema.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
@@ -16,6 +17,7 @@ import { ProcessCounters } from './process-counters.js';
 import { QuotaStorage } from './quota-storage.js';
 import { RedisCounters } from './redis-counters.js';
 import { StoreLoss } from './store-loss.js';
+import { asksForWrite, StoreWatch } from './store-watch.js';
 import { UsageFlush } from './usage-flush.js';
 import { UsageRecorder } from './usage-recorder.js';
 import { UsageSweep } from './usage-sweep.js';
@@ -24,7 +26,6 @@ import { ProcessThrottleWindows, RedisThrottleWindows } from './throttle-windows
 
 const REDIS_START_TIMEOUT_MS = 5_000;
 const FORGET_INTERVAL_MS = 1_000;
-const PROBE_INTERVAL_MS = 1_000;
 
 export interface Quotas {
   readonly storage: QuotaStorage;
@@ -42,10 +43,12 @@ export interface QuotaParts {
   readonly kind: DatabaseHandle['kind'];
   readonly clock: Clock;
   readonly log: Logger;
+  /** Told whether usage could be written. */
+  readonly witness?: WriteWitness;
 }
 
 /** Counters in this process. */
-export function openProcessQuotas({ db, kind, clock, log }: QuotaParts): Quotas {
+export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts): Quotas {
   const ledger: MonthLedger = new MonthLedger(db, clock, (subject) => counters.monthUsed(subject));
   const rounds = new FlushRounds();
   const counters = new ProcessCounters(clock, ledger, 'store', rounds);
@@ -55,7 +58,7 @@ export function openProcessQuotas({ db, kind, clock, log }: QuotaParts): Quotas 
   const storage = new QuotaStorage(counters, undefined, ledger, windows, clock, log);
   const recorder = new UsageRecorder(clock);
   const isShared = false;
-  const options = { isShared, rounds };
+  const options = { isShared, rounds, ...told };
   const flush = new UsageFlush(new UsageTable(db, kind, isShared), ledger, recorder, clock, log, options);
   const forgetting = setInterval(() => counters.forgetIdle(), FORGET_INTERVAL_MS);
   forgetting.unref();
@@ -80,7 +83,7 @@ export function openProcessQuotas({ db, kind, clock, log }: QuotaParts): Quotas 
  * @param servesRequests whether this process hands out limits: it then counts as one of the nodes that share them.
  */
 export async function openRedisQuotas(
-  { db, kind, clock, log }: QuotaParts,
+  { db, kind, clock, log, ...told }: QuotaParts,
   redisUrl: string,
   servesRequests = true,
 ): Promise<Quotas> {
@@ -105,7 +108,7 @@ export async function openRedisQuotas(
       failed: (subject, cost, error) => storage.failed(subject, cost, error),
     },
   );
-  const loss = new StoreLoss(counters, new Breaker(clock), local, ledger, () => client.ping(), clock, log);
+  const loss = new StoreLoss(counters, new Breaker(clock), local, ledger, () => asksForWrite(client), clock, log);
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
     await counters.synchronise();
@@ -120,21 +123,20 @@ export async function openRedisQuotas(
   const recorder = new UsageRecorder(clock);
   const isShared = true;
   const table = new UsageTable(db, kind, isShared);
-  const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared });
+  const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared, ...told });
   METRICS.quotaStoreUp.series('redis').set(1);
-  // Requests probe a lost Redis by themselves; where none come, this does.
-  const probe = setInterval(() => {
-    void loss.probe();
-    if (loss.isOver) void nodes.beat();
-  }, PROBE_INTERVAL_MS);
-  probe.unref();
+  const watch = new StoreWatch(loss, async () => {
+    void nodes.beat();
+    await asksForWrite(client);
+  });
+  watch.start();
   return {
     storage,
     recorder,
     sweep: new UsageSweep(table, client, flush.node, clock, log),
     start: (intervalMs) => flush.start(intervalMs),
     stop: async () => {
-      clearInterval(probe);
+      watch.stop();
       try {
         await flush.stop();
       } finally {

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.js';
+import type { WriteWitness } from '../database/database-health.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
 import { Pace } from '../pace.js';
@@ -38,6 +39,8 @@ export interface FlushOptions {
   readonly isShared: boolean;
   /** Kept for whoever must know what has been written. */
   readonly rounds?: FlushRounds;
+  /** Told what the database did with each batch. */
+  readonly witness?: WriteWitness;
 }
 
 export class UsageFlush {
@@ -122,6 +125,7 @@ export class UsageFlush {
       rounds?.end(round);
       METRICS.usageFlushes.series('written').inc();
     } catch (error) {
+      this.options.witness?.writeFailed(error);
       METRICS.usageFlushes.series('failed').inc();
       this.log.error(
         { event: 'usage_flush_failed', rows: rowsOf(this.batch), err: error },
@@ -136,6 +140,7 @@ export class UsageFlush {
       batch.added = await this.notices.write(trx, batch.notices);
     });
     this.batch = undefined;
+    this.options.witness?.wrote();
     this.notices.written(batch.notices, batch.added);
     this.rowsWritten.inc(rowsOf(batch));
   }

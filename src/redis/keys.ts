@@ -63,5 +63,9 @@ export function throttleKey(name: string, key: string): string {
 export const NODES_KEY = `${PREFIX}:nodes`;
 export const NODES_MS = 60_000;
 
+/** String: empty, written to see whether Redis takes writes. Lives for `PROBE_MS`. */
+export const PROBE_KEY = `${PREFIX}:probe`;
+export const PROBE_MS = 10_000;
+
 /** Pub/sub channel: changes to keys and accounts. */
 export const INVALIDATION_CHANNEL = `${PREFIX}:invalidations`;

@@ -5,6 +5,7 @@ import type { TargetStatus } from '../proxy/target-status.js';
 export interface Ready {
   readonly type: 'ready';
   readonly gatewayUrl: string;
+  readonly state: WorkerState;
 }
 
 /** How a worker sees what it stands on. */

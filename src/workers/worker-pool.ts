@@ -13,20 +13,32 @@ const SHORTEST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 /** A worker that lived as long as this was no failed start. */
 const GROWN_UP_MS = 60_000;
-/** Nobody's scrape waits for a worker that is busy: its last numbers stand in. */
+/** Nobody's scrape waits longer for a worker that is busy: its last numbers stand in. */
 const METRICS_TIMEOUT_MS = 1_000;
-/** Nor does a probe, which seldom has more than a second itself. */
-const STATE_TIMEOUT_MS = 400;
+/** How often each worker is asked how it does: probes read what it said, and wait for nobody. */
+const STATE_INTERVAL_MS = 500;
+/** A worker that has said nothing for so long hangs. */
+const SILENT_MS = 1_500;
 
 interface Member {
   readonly worker: Worker;
   readonly startedMs: number;
   ready: boolean;
   metrics: string;
-  /** As it said last. */
+  /** As it said last, and when that was, by `performance.now()`. */
   state: WorkerState | undefined;
+  heardMs: number;
+  /** It has been asked how it does, and has not answered yet. */
+  isAsked: boolean;
   /** A signal that came while it started. */
   missed: NodeJS.Signals | undefined;
+}
+
+/** What a worker was asked. */
+interface Question {
+  readonly worker: Worker;
+  /** Called once; undefined: the worker cannot be asked, or has ended. */
+  readonly told: (value: Answers[keyof Answers] | undefined) => void;
 }
 
 /** What the workers say of what they stand on. */
@@ -34,15 +46,16 @@ export interface PoolState {
   /** How many accept connections, of how many. */
   readonly ready: number;
   readonly count: number;
-  /** How many of those did not answer in time; what they said last stands in. */
+  /** How many of those do not respond; what they said last stands in. */
   readonly silent: number;
   readonly states: readonly WorkerState[];
 }
 
 export class WorkerPool {
   private readonly members = new Map<number, Member>();
-  private readonly asked = new Map<number, (value: Answers[keyof Answers] | undefined) => void>();
+  private readonly asked = new Map<number, Question>();
   private askedSoFar = 0;
+  private timer: NodeJS.Timeout | undefined;
   /** Counters and histograms of workers that have ended. */
   private departed = '';
   private pauseMs = SHORTEST_PAUSE_MS;
@@ -62,6 +75,8 @@ export class WorkerPool {
   async start(args: readonly string[]): Promise<string> {
     cluster.setupPrimary({ args: [...args] });
     cluster.on('message', (_worker, message: FromWorker) => this.hear(message));
+    this.timer = setInterval(() => this.askStates(), STATE_INTERVAL_MS);
+    this.timer.unref();
     try {
       // The first one finds the port where any will do.
       const gatewayUrl = await this.startOne();
@@ -74,23 +89,18 @@ export class WorkerPool {
     }
   }
 
-  /** Asks every worker how it does. Never rejects, and takes no longer than `STATE_TIMEOUT_MS`. */
-  async state(): Promise<PoolState> {
+  /** How the workers do, as they said last; asks nobody. */
+  state(): PoolState {
     const ready = [...this.members.values()].filter((member) => member.ready);
-    const answers = await Promise.all(ready.map((member) => this.ask(member, 'state', STATE_TIMEOUT_MS)));
-    answers.forEach((state, index) => {
-      const member = ready[index];
-      if (member !== undefined && state !== undefined) member.state = state;
-    });
     return {
       ready: ready.length,
       count: this.count,
-      silent: answers.filter((state) => state === undefined).length,
+      silent: ready.filter(isSilent).length,
       states: ready.flatMap(({ state }) => state ?? []),
     };
   }
 
-  /** The metrics of all workers and of this process as one text. Never rejects. */
+  /** The metrics of all workers and of this process as one text; waits for no worker that hangs. Never rejects. */
   async metricsText(own: string): Promise<string> {
     await Promise.all([...this.members.values()].map((member) => this.refreshMetrics(member)));
     const texts = [...this.members.values()].map(({ metrics }) => metrics);
@@ -108,6 +118,7 @@ export class WorkerPool {
   /** Ends every worker in order; kills what is left after `timeoutMs`. */
   async stop(timeoutMs: number): Promise<void> {
     this.stopping = true;
+    clearInterval(this.timer);
     const workers = [...this.members.values()].map(({ worker }) => worker).filter((worker) => !worker.isDead());
     const ended = Promise.all(workers.map((worker) => new Promise((resolve) => worker.once('exit', resolve))));
     for (const worker of workers) worker.process.kill('SIGTERM');
@@ -128,6 +139,8 @@ export class WorkerPool {
       ready: false,
       metrics: '',
       state: undefined,
+      heardMs: 0,
+      isAsked: false,
       missed: undefined,
     };
     this.members.set(worker.id, member);
@@ -146,6 +159,8 @@ export class WorkerPool {
       worker.on('message', (message: FromWorker) => {
         if (message.type !== 'ready') return;
         member.ready = true;
+        member.state = message.state;
+        member.heardMs = performance.now();
         if (member.missed !== undefined) worker.process.kill(member.missed);
         worker.off('exit', ended);
         this.replaceAtEnd(member);
@@ -157,6 +172,7 @@ export class WorkerPool {
   private replaceAtEnd(member: Member): void {
     member.worker.once('exit', (code: number | null, signal: string | null) => {
       this.members.delete(member.worker.id);
+      for (const [id, { worker }] of this.asked) if (worker === member.worker) this.tell(id, undefined);
       this.departed = lastingMetrics(mergeMetrics([this.departed, member.metrics]));
       if (this.stopping) return;
       METRICS.workerRestarts.series().inc();
@@ -179,38 +195,55 @@ export class WorkerPool {
     }
   }
 
-  private async refreshMetrics(member: Member): Promise<void> {
-    if (!member.ready) return;
-    const text = await this.ask(member, 'metrics', METRICS_TIMEOUT_MS);
-    if (text !== undefined && text !== '') member.metrics = text;
+  /** One question at a time for each: a worker that hangs would find them all when it goes on. */
+  private askStates(): void {
+    for (const member of this.members.values()) {
+      if (!member.ready || member.isAsked) continue;
+      member.isAsked = true;
+      this.ask(member, 'state', (state) => {
+        member.isAsked = false;
+        if (state === undefined) return;
+        member.state = state as WorkerState;
+        member.heardMs = performance.now();
+      });
+    }
   }
 
-  /** Undefined: it did not answer in time. */
-  private async ask<What extends keyof Answers>(
-    { worker }: Member,
-    what: What,
-    timeoutMs: number,
-  ): Promise<Answers[What] | undefined> {
-    if (!worker.isConnected()) return undefined;
+  /** What comes too late for this scrape stands in at the next. */
+  private refreshMetrics(member: Member): Promise<void> {
+    if (!member.ready || isSilent(member)) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, METRICS_TIMEOUT_MS);
+      this.ask(member, 'metrics', (text) => {
+        clearTimeout(timer);
+        if (typeof text === 'string' && text !== '') member.metrics = text;
+        resolve();
+      });
+    });
+  }
+
+  private ask({ worker }: Member, what: keyof Answers, told: Question['told']): void {
     const id = ++this.askedSoFar;
-    let timer: NodeJS.Timeout | undefined;
-    const answer = new Promise<Answers[keyof Answers] | undefined>((resolve) => {
-      this.asked.set(id, resolve);
-      timer = setTimeout(() => resolve(undefined), timeoutMs);
-    });
     const question: ToWorker = { type: 'ask', id, what };
+    this.asked.set(id, { worker, told });
     worker.send(question, (error) => {
-      if (error !== null) this.asked.get(id)?.(undefined);
+      if (error !== null) this.tell(id, undefined);
     });
-    const value = await answer;
-    clearTimeout(timer);
+  }
+
+  private tell(id: number, value: Answers[keyof Answers] | undefined): void {
+    const question = this.asked.get(id);
     this.asked.delete(id);
-    return value as Answers[What] | undefined;
+    question?.told(value);
   }
 
   private hear(message: FromWorker): void {
-    if (message.type === 'answer') this.asked.get(message.id)?.(message.value);
+    if (message.type === 'answer') this.tell(message.id, message.value);
   }
+}
+
+function isSilent({ heardMs }: Member): boolean {
+  return performance.now() - heardMs > SILENT_MS;
 }
 
 function portOf(url: string): string {

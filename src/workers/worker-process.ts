@@ -1,10 +1,13 @@
 /** The worker's end of the channel to the pool: says when it accepts connections, and answers what the pool asks. */
 import cluster from 'node:cluster';
 import process from 'node:process';
-import type { Answers, FromWorker, ToWorker } from './messages.js';
+import type { FromWorker, ToWorker, WorkerState } from './messages.js';
 
 /** Where the answers come from. */
-export type AnswerSources = { readonly [What in keyof Answers]: () => Answers[What] | Promise<Answers[What]> };
+export interface AnswerSources {
+  readonly metrics: () => Promise<string>;
+  readonly state: () => WorkerState;
+}
 
 /**
  * Reports to the pool from now on.
@@ -17,7 +20,7 @@ export function reportToPool(gatewayUrl: string, sources: AnswerSources, onOrpha
   // Else Node ends the process as soon as the channel closes, and with it what is under way here.
   if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
   process.on('disconnect', onOrphaned);
-  tell({ type: 'ready', gatewayUrl });
+  tell({ type: 'ready', gatewayUrl, state: sources.state() });
 }
 
 async function answer({ id, what }: ToWorker, sources: AnswerSources): Promise<void> {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
 import { DatabaseUnavailable } from '../../src/database/database-errors.js';
+import { answersNow } from '../support/database.js';
 import { describeWithOwnPostgres } from '../support/describe-with.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 
@@ -28,7 +29,7 @@ describeWithOwnPostgres('PostgreSQL in trouble', () => {
     const start = performance.now();
     await expect(sql`select pg_sleep(20)`.execute(database.db)).rejects.toThrow(DatabaseUnavailable);
     expect(performance.now() - start).toBeLessThan(3_500);
-    expect(await database.healthy()).toBe(true);
+    expect(await answersNow(database)).toBe(true);
   });
 
   it('gives up on a frozen connection, and never hands it to the next caller', async () => {
@@ -42,6 +43,14 @@ describeWithOwnPostgres('PostgreSQL in trouble', () => {
     } finally {
       process.kill(frozen, 'SIGCONT');
     }
+  });
+
+  it('says of a transaction that was refused why it was, not that its rollback came too late', async () => {
+    const attempt = database.db.transaction().execute(async (trx) => {
+      await sql`set transaction read only`.execute(trx);
+      await trx.insertInto('installation').values({ name: 'a', value: 'b' }).execute();
+    });
+    await expect(attempt).rejects.toThrow(/cannot execute INSERT in a read-only transaction/);
   });
 
   it('leaves nothing of a transaction whose connection froze', async () => {
@@ -75,8 +84,8 @@ describeWithOwnPostgres('PostgreSQL in trouble', () => {
 
   it('comes back by itself after a restart of the server', async () => {
     await server.restart();
-    const answers = await Promise.all(Array.from({ length: 5 }, () => database.healthy()));
+    const answers = await Promise.all(Array.from({ length: 5 }, () => answersNow(database)));
     expect(answers.length).toBe(5);
-    expect(await database.healthy()).toBe(true);
+    expect(await answersNow(database)).toBe(true);
   });
 });

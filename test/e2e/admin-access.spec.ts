@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
 import { ERRORS } from '../../src/errors.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
-import { emptyDatabase, testDatabase, type TestDatabase } from '../support/database.js';
+import { answersNow, emptyDatabase, testDatabase, type TestDatabase } from '../support/database.js';
 import { describeWithOwnPostgres } from '../support/describe-with.js';
 import { send, sendRaw } from '../support/http.js';
 import { eventually } from '../support/processes.js';
@@ -266,7 +266,7 @@ describe('the admin API without its database', () => {
       const account = await running.admin.createAccount({ plan: 'pro' });
       await server.kill9();
       // The sessions notice the end of their parent a moment later.
-      await eventually('the database is gone', async () => !(await database.healthy()));
+      await eventually('the database is gone', async () => !(await answersNow(database)));
       for (const [method, path, body] of [
         ['GET', `/accounts/${account.id}`, undefined],
         ['POST', '/accounts', { name: 'x', plan: 'pro' }],

@@ -64,7 +64,7 @@ export async function startAdmin(
   const dependencies: AdminDependencies = {
     api: options.api === false ? null : api,
     readiness: options.readiness ?? (() => ({ ready: true, checks: { database: { status: 'ok' } } })),
-    targets: async () => options.targets ?? [],
+    targets: () => options.targets ?? [],
     metricsText,
     clock,
     log: logger,

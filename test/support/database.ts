@@ -32,3 +32,11 @@ export async function testDatabase(kind: DatabaseHandle['kind']): Promise<Databa
     },
   };
 }
+
+/** Whether it answers now. */
+export function answersNow(database: DatabaseHandle): Promise<boolean> {
+  return database.answers().then(
+    () => true,
+    () => false,
+  );
+}

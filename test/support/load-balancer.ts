@@ -15,8 +15,14 @@ export class LoadBalancer {
   private readonly server: Server;
   private readonly timer: NodeJS.Timeout;
 
-  /** @param checkIntervalMs between two questions for `/readyz`. */
-  constructor(checkIntervalMs: number) {
+  /**
+   * @param checkIntervalMs between two questions for `/readyz`.
+   * @param probeTimeoutMs a response that takes longer is none.
+   */
+  constructor(
+    checkIntervalMs: number,
+    private readonly probeTimeoutMs = 30_000,
+  ) {
     this.timer = setInterval(() => void this.check(), checkIntervalMs);
     this.server = createServer((incoming, outgoing) => {
       const ready = this.members.filter((each) => each.ready);
@@ -71,7 +77,8 @@ export class LoadBalancer {
   private async check(): Promise<void> {
     await Promise.all(
       this.members.map(async (each) => {
-        const answer = await fetch(`${each.member.adminUrl}/readyz`).catch(() => undefined);
+        const signal = AbortSignal.timeout(this.probeTimeoutMs);
+        const answer = await fetch(`${each.member.adminUrl}/readyz`, { signal }).catch(() => undefined);
         each.ready = answer?.ok === true;
       }),
     );

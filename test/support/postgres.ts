@@ -31,6 +31,9 @@ export interface PostgresServer {
   stop(): Promise<void>;
   /** Kills the postmaster; the sessions notice and end. The folder stays for `restart`. */
   kill9(): Promise<void>;
+  /** Freezes it with all its sessions: connections stay open, new ones are taken by the system alone, and nothing answers. */
+  pause(): void;
+  resume(): void;
   /** Starts it again on the same port and folder; ends it first where it still runs. */
   restart(): Promise<void>;
   /** Creates an empty database and returns its URL. */
@@ -100,6 +103,15 @@ async function run(url: string, statement: string): Promise<void> {
   }
 }
 
+/** The postmaster first: it makes no more sessions, or hears of those that go on. */
+function signalAll(postmaster: number, signal: NodeJS.Signals): void {
+  process.kill(postmaster, signal);
+  const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(postmaster)], { encoding: 'utf8' });
+  for (const pid of stdout.split('\n').map(Number)) {
+    if (pid > 0) process.kill(pid, signal);
+  }
+}
+
 /** Makes a cluster and waits until it answers, a few seconds. The caller stops it. */
 export async function startPostgres(): Promise<PostgresServer> {
   const bin = findPostgresBin();
@@ -114,7 +126,10 @@ export async function startPostgres(): Promise<PostgresServer> {
     get pid() {
       return running.pid;
     },
+    pause: () => signalAll(running.pid, 'SIGSTOP'),
+    resume: () => signalAll(running.pid, 'SIGCONT'),
     async stop() {
+      if (running.isRunning()) signalAll(running.pid, 'SIGCONT');
       await running.end('SIGINT'); // "fast": does not wait for clients
       await rm(folder, { recursive: true, force: true });
     },

@@ -23,8 +23,8 @@ export class HealthController {
 
   /** Whether traffic should come here: 503 while starting, draining, or without something that is indispensable. */
   @Get('readyz')
-  async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<ReadinessBody> {
-    const { ready, checks } = await this.deps.readiness();
+  ready(@Res({ passthrough: true }) reply: FastifyReply): ReadinessBody {
+    const { ready, checks } = this.deps.readiness();
     reply.status(ready ? 200 : 503);
     return { status: ready ? 'ready' : 'not_ready', checks };
   }

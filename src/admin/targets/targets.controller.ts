@@ -49,9 +49,8 @@ export class TargetsController {
       'List the targets of the services with their state, as the gateway in this process or its workers see them',
     response: targetListSchema,
   })
-  async list(): Promise<ListBody<TargetResource>> {
-    const targets = await this.deps.targets();
-    return { data: targets.map(targetResource), has_more: false, next_cursor: null };
+  list(): ListBody<TargetResource> {
+    return { data: this.deps.targets().map(targetResource), has_more: false, next_cursor: null };
   }
 }
 

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseHealth } from './database-health.js';
+
+const UP = { kind: 'up' };
+
+describe('what is known of the database', () => {
+  let answers: () => Promise<void>;
+  let takesWrites: () => Promise<void>;
+  let writes: number;
+  let told: { event: string; cause?: string }[];
+  let nowMs: number;
+  let health: DatabaseHealth;
+
+  beforeEach(async () => {
+    answers = async () => {};
+    takesWrites = async () => {};
+    writes = 0;
+    told = [];
+    nowMs = 1_000;
+    const note = (fields: object): void => void told.push(fields as { event: string });
+    health = new DatabaseHealth(
+      {
+        answers: () => answers(),
+        takesWrites: () => {
+          writes += 1;
+          return takesWrites();
+        },
+      },
+      { now: () => nowMs },
+      { error: note, warn: note },
+    );
+    health.start();
+    await health.probe();
+  });
+  afterEach(() => health.stop());
+
+  const refuse = async (): Promise<never> => {
+    throw new Error('disk is full');
+  };
+
+  it('a probe writes only where nobody has for a while', async () => {
+    await new Promise((done) => setImmediate(done));
+    expect([health.state, writes]).toEqual([UP, 1]);
+    await health.probe();
+    expect(writes).toBe(1);
+  });
+
+  it('a write that failed stands until one succeeds, whatever the small write of a probe says', async () => {
+    health.writeFailed(new Error('disk is full'));
+    nowMs = 2_000;
+    await health.probe();
+    health.writeFailed(new Error('disk is still full'));
+    expect(health.state).toEqual({ kind: 'unwritable', sinceMs: 1_000, cause: 'disk is still full' });
+    health.wrote();
+    expect(health.state).toEqual(UP);
+    expect(told.map(({ event }) => event)).toEqual(['database_unwritable', 'database_back']);
+  });
+
+  it('one that cannot be reached is that and nothing else, and is asked for a write as soon as it can', async () => {
+    answers = refuse;
+    takesWrites = refuse;
+    await health.probe();
+    health.writeFailed(new Error('connection lost'));
+    expect(health.state).toEqual({ kind: 'unreachable', sinceMs: 1_000, cause: 'disk is full' });
+    answers = async () => {};
+    await health.probe();
+    expect(health.state).toMatchObject({ kind: 'unwritable', cause: 'disk is full' });
+    takesWrites = async () => {};
+    await health.probe();
+    expect(health.state).toEqual(UP);
+    expect(told.map(({ event }) => event)).toEqual(['database_lost', 'database_unwritable', 'database_back']);
+  });
+
+  it('one that does not respond is lost before the call to it has ended', async () => {
+    let end: () => void = () => {};
+    answers = () => new Promise((resolve) => (end = resolve));
+    const probing = health.probe();
+    while (health.state.kind === 'up') await new Promise((done) => setTimeout(done, 20));
+    expect(health.state).toMatchObject({ kind: 'unreachable', cause: 'no response within 2000 ms' });
+    end();
+    await probing;
+    expect(health.state).toEqual(UP);
+  });
+});

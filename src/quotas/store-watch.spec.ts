@@ -1,0 +1,47 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { StoreWatch } from './store-watch.js';
+
+describe('the watch over Redis', () => {
+  let answers: boolean;
+  let lost: unknown[];
+  let isOver: boolean;
+  let watch: StoreWatch;
+  beforeEach(() => {
+    answers = true;
+    lost = [];
+    isOver = true;
+    watch = new StoreWatch(
+      {
+        get isOver() {
+          return isOver;
+        },
+        probe: async () => {},
+        storeAnswered: (answered, cause) => void (answered || lost.push(cause)),
+      },
+      async () => {
+        if (!answers) throw new Error('no response');
+      },
+    );
+  });
+
+  it('says that it is lost when it has not answered three times in a row', async () => {
+    answers = false;
+    for (let round = 0; round < 3; round++) await watch.look();
+    expect(lost).toEqual([new Error('no response')]);
+  });
+
+  it('takes a single question without a response for a fault of its own', async () => {
+    for (const isAnswered of [false, false, true, false, false, true]) {
+      answers = isAnswered;
+      await watch.look();
+    }
+    expect(lost).toEqual([]);
+  });
+
+  it('leaves a lost one to the breaker', async () => {
+    answers = false;
+    isOver = false;
+    for (let round = 0; round < 10; round++) await watch.look();
+    expect(lost).toEqual([]);
+  });
+});
