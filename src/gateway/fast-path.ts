@@ -18,6 +18,7 @@ import type { Exchange } from './exchange.js';
 import { framingProblem } from './framing.js';
 import type { GuardChain } from './guard-chain.js';
 import { isClosing } from './last-answer.js';
+import { hasFitQuery } from './query.js';
 import { mustWait } from './queued-answers.js';
 import { LONGEST_URL } from './request-hooks.js';
 import type { Routes } from './routes.js';
@@ -74,6 +75,8 @@ export class FastPath implements PlainRequestHandler {
     // A preflight is answered before the first step.
     if (response.maxRequestsOnConnectionReached === true || (cors.enabled && message.method === 'OPTIONS'))
       return false;
+    // What is read by hand has no other.
+    if (!hasFitQuery(url)) return false;
     const match = this.match(message, url);
     if (match === undefined) return false;
     if (draining.hasBegun) response.shouldKeepAlive = false;

@@ -9,6 +9,7 @@ import type { ErrorFilter } from './error.filter.js';
 import type { GatewayRequest } from './exchange.js';
 import { framingProblem, isHttp2 } from './framing.js';
 import { answerLast, isClosing } from './last-answer.js';
+import { queryProblem } from './query.js';
 
 /** Longest path and query. Node's own limit is on the whole head and answers with a less helpful 431. */
 export const LONGEST_URL = 8_192;
@@ -70,5 +71,6 @@ function urlProblem(url: string): Problem | undefined {
   if (url.length > LONGEST_URL) {
     return new Problem('uri_too_long', { detail: `A URL may have ${LONGEST_URL} characters.` });
   }
-  return url.startsWith('/') ? undefined : new Problem('bad_request', { detail: 'The request target is not a path.' });
+  if (!url.startsWith('/')) return new Problem('bad_request', { detail: 'The request target is not a path.' });
+  return queryProblem(url);
 }

@@ -15,8 +15,8 @@ const GET = 'GET /a HTTP/1.1\nHost: h\n';
 
 describe('a plain request', () => {
   it('has its method, its target, and its fields as they were sent, without the space around values', () => {
-    const request = parse('DELETE /a/b?c=%20#d HTTP/1.1\nHost: h\nX-A: \t one  two \t\nx-a:\naccept:*/*\n\n');
-    expect(request).toMatchObject({ method: 'DELETE', url: '/a/b?c=%20#d', httpVersion: '1.1', complete: true });
+    const request = parse('DELETE /a/b?c[d]=%20,e HTTP/1.1\nHost: h\nX-A: \t one  two \t\nx-a:\naccept:*/*\n\n');
+    expect(request).toMatchObject({ method: 'DELETE', url: '/a/b?c[d]=%20,e', httpVersion: '1.1', complete: true });
     expect(request?.rawHeaders).toEqual(['Host', 'h', 'X-A', 'one  two', 'x-a', '', 'accept', '*/*']);
   });
 
@@ -54,6 +54,11 @@ describe('whatever is not plain is left to Node', () => {
     ['a target with a space', 'GET /a b HTTP/1.1\nHost: h\n\n'],
     ['two spaces', 'GET  /a HTTP/1.1\nHost: h\n\n'],
     ['a space behind the version', 'GET /a HTTP/1.1 \nHost: h\n\n'],
+    ['a fragment', 'GET /a#b HTTP/1.1\nHost: h\n\n'],
+    ...[...'"<>\\^`{|}'].map((unfit): [string, string] => [
+      `a query with ${unfit}`,
+      `GET /a?b=${unfit} HTTP/1.1\nHost: h\n\n`,
+    ]),
     ['a target beyond ASCII', 'GET /\u00e9 HTTP/1.1\nHost: h\n\n'],
     ['a control character in the target', 'GET /\u0001 HTTP/1.1\nHost: h\n\n'],
     ['no version', 'GET /a\nHost: h\n\n'],
@@ -144,6 +149,8 @@ describe('beside Node', () => {
       'Host: i\r\n',
       'TE: x\r\n',
       '#',
+      '|',
+      '?"',
       '%',
       ';',
       ',',
@@ -166,7 +173,7 @@ describe('beside Node', () => {
     let plain = 0;
     for (let round = 0; round < HISTORIES; round++) {
       const fields = Array.from({ length: random(6) }, () => `${pick(FIELDS)}\r\n`).join('');
-      let text = `${pick(['GET', 'DELETE', 'POST', 'GE'])} ${pick(['/', '/a?b', '/%00', '*'])} HTTP/1.1\r\nHost: h\r\n${fields}\r\n`;
+      let text = `${pick(['GET', 'DELETE', 'POST', 'GE'])} ${pick(['/', '/a?b', '/a?b[c]=%', '/%00', '*'])} HTTP/1.1\r\nHost: h\r\n${fields}\r\n`;
       for (let edits = random(3); edits > 0; edits--) {
         const at = random(text.length);
         text = text.slice(0, at) + pick(PIECES) + text.slice(at + random(3));

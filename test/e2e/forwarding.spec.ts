@@ -37,7 +37,7 @@ describe('path and query', () => {
     '/customers?filter[name]=x&sort=-name,id&q=a;b',
     '/customers?next=/../../etc//passwd%00%2f%5c%0d%0a',
     '/customers?url=http://a/b?c=d&e=%',
-    '/customers?quote=\'"<>|\\^`{}',
+    "/customers?quote='!$()*~&%22%3C%3E%7C%5C%5E%60%7B%7D=1",
     '/customers/cus_1',
     '/customers/J%C3%BCrgen%20M%c3%bcller',
     '/customers/%63us%5F1?x',

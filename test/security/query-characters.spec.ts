@@ -1,0 +1,55 @@
+/** Attack: characters in a query that no URL may have, which the gateway, a cache and a backend need not read as the same. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { json } from '../support/backend.js';
+import { startEdge, WAYS, type Edge } from '../support/edge.js';
+import { expectProblem } from '../support/problem.js';
+
+let edge: Edge;
+
+beforeAll(async () => {
+  edge = await startEdge({
+    config: { operations: [{ match: 'GET /live', service: 'backend', scopes: [], websocket: true }] },
+  });
+});
+afterAll(() => edge.stop());
+beforeEach(() => edge.answerWith(json({ ok: true })));
+
+describe.each(WAYS)('%s', (way) => {
+  // RFC 3986 section 3.4, and section 4.1 of RFC 9112's request targets, which have no fragment.
+  it.each([...'"<>\\^{}|`', '#'])('%s is refused, and the detail says how it is written', async (character) => {
+    for (const query of [`?a=b${character}c`, `?${character}`]) {
+      const { detail } = expectProblem(await edge.ask(way, { target: `/api/v1/open${query}` }), 'bad_request');
+      expect(detail).toContain(encodeURIComponent(character));
+    }
+    const put = { method: 'PUT', fields: ['Content-Length', '2'], body: 'ab' };
+    expectProblem(await edge.ask(way, { ...put, target: `/api/v1/files/a?b=${character}` }), 'bad_request');
+    expect(edge.received(way)).toHaveLength(0);
+  });
+
+  it('a fragment behind a path is refused', async () => {
+    for (const target of ['/api/v1/open#a', '/docs#a', '/api/v1/usage#a?b'])
+      expect((await edge.ask(way, { target })).status).toBe(400);
+    expect(edge.received(way)).toHaveLength(0);
+  });
+
+  it('everything that a query may have reaches the backend as it is, brackets and stray percent signs too', async () => {
+    const query = "?filter[name]=a/b?c:d@e!$&'()*+,;=-._~%7B%zz%&[]=100%";
+    expect((await edge.ask(way, { target: `/api/v1/open${query}` })).status).toBe(200);
+    expect(edge.received(way)[0]?.url).toBe(`/open${query}`);
+  });
+});
+
+it('a WebSocket handshake is refused likewise', async () => {
+  const way = 'read by Node';
+  const fields = [
+    'Upgrade',
+    'websocket',
+    'Sec-WebSocket-Version',
+    '13',
+    'Sec-WebSocket-Key',
+    'dGhlIHNhbXBsZSBub25jZQ==',
+  ];
+  const answer = await edge.ask(way, { target: '/api/v1/live?a={b}', fields: ['Connection', 'Upgrade', ...fields] });
+  expectProblem(answer, 'bad_request');
+  expect(edge.received(way)).toHaveLength(0);
+});
