@@ -1,6 +1,6 @@
-/** What a backend's `Retry-After` becomes. */
+/** What a backend's `Retry-After` becomes, and what we say ourselves. */
 import { expect, it } from '@jest/globals';
-import { LONGEST_WAIT_MS, waitSecondsOf } from './retry-after.js';
+import { LONGEST_WAIT_MS, retryFields, waitSecondsOf } from './retry-after.js';
 
 const DATE = 'Fri, 20 Nov 2026 10:00:00 GMT';
 
@@ -35,6 +35,23 @@ it.each([
 it('a date counts from the clock of who sent it, and says nothing without that', () => {
   expect(waitSecondsOf('Thu, 01 Jan 1970 00:00:30 GMT', 'Thu, 01 Jan 1970 00:00:00 GMT')).toBe(30);
   expect(waitSecondsOf('Fri, 20 Nov 2026 10:02:00 GMT', undefined)).toBeUndefined();
+});
+
+it.each([
+  [0, 1, 3],
+  [-5, 1, 3],
+  [1_000, 1, 3],
+  [1_001, 2, 4],
+  [8_000, 8, 10],
+  [40_000, 40, 49],
+  [3_600_000, 3_600, 3_600],
+])('where nothing can be different for %i ms, the wait is %i to %i seconds', (knownMs, least, most) => {
+  expect(retryFields(knownMs, 0)).toEqual(['Retry-After', String(least), 'X-Should-Retry', 'true']);
+  expect(retryFields(knownMs, 0.999_999)).toEqual(['Retry-After', String(most), 'X-Should-Retry', 'true']);
+});
+
+it('where that is longer than an hour, waiting is no use', () => {
+  expect(retryFields(3_600_001)).toEqual(['X-Should-Retry', 'false']);
 });
 
 it('nobody is asked to wait longer than an hour', () => {

@@ -1,10 +1,26 @@
-/** `Retry-After` (RFC 9110 section 10.2.3): how long a client may be asked to wait, and what a backend's own field asks for. */
+/** `Retry-After` (RFC 9110 section 10.2.3): how long a client is asked to wait, and what a backend's own field asks for. */
 
 /**
  * The longest that a client is asked to wait. HTTP libraries obey in silence: a program that is asked for days stands still for days,
  * and beyond 2^31 - 1 ms, some 24.8 days, their timers overflow and fire at once.
  */
 export const LONGEST_WAIT_MS = 60 * 60 * 1_000;
+
+/** A wait is longer by up to a quarter of it, at random, and by up to so much where that is less. */
+const LEAST_SPREAD_SECONDS = 3;
+
+/**
+ * The fields of a refusal of which nothing was sent to anybody: when to send it again. In whole seconds, never before anything can be
+ * different, and later by a little at random: who was refused at the same moment must not come back at the same moment.
+ * @param knownMs how long nothing will be different; 0 where nobody knows.
+ * @param random from 0 on, below 1.
+ */
+export function retryFields(knownMs: number, random = Math.random()): string[] {
+  if (knownMs > LONGEST_WAIT_MS) return ['X-Should-Retry', 'false'];
+  const seconds = Math.max(1, Math.ceil(knownMs / 1_000));
+  const later = Math.floor(random * Math.max(LEAST_SPREAD_SECONDS, seconds / 4));
+  return ['Retry-After', String(Math.min(seconds + later, LONGEST_WAIT_MS / 1_000)), 'X-Should-Retry', 'true'];
+}
 
 const SECONDS = /^\d{1,9}(?:\.\d{1,9})?$/;
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;

@@ -7,6 +7,7 @@ import { Problem } from '../errors.js';
 import { fieldsOfLines } from '../http1/fields.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
 import { UsageReader, type UsageReport } from '../quotas/usage.js';
+import { retryFields } from '../retry-after.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import type { GatewayReply, GatewayRequest } from './exchange.js';
 import { QuotaReport } from './quota-report.js';
@@ -53,7 +54,7 @@ export class UsageController {
       return await this.usage.readWithRows(...args);
     } catch (error) {
       if (error instanceof Problem) throw error;
-      throw new Problem('quota_unavailable', { cause: error, headers: ['Retry-After', '1'] });
+      throw new Problem('quota_unavailable', { cause: error, headers: retryFields(0) });
     }
   }
 

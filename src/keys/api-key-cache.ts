@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.js';
 import { Problem } from '../errors.js';
 import { METRICS } from '../metrics.js';
+import { retryFields } from '../retry-after.js';
 import type { ApiKeyLookup, ApiKeyRecord, Invalidation, InvalidationBus } from './api-key.js';
 import { FRESH_WITHOUT_BUS_MS, KeyStaleness, LONGEST_STALE_MS } from './key-staleness.js';
 import { RecordKeeper } from './kept-record.js';
@@ -203,7 +204,7 @@ export class ApiKeyCache {
 function unavailable(cause?: unknown): Problem {
   return new Problem('authentication_unavailable', {
     detail: 'The API key could not be checked. This says nothing about the key; try again shortly.',
-    headers: ['Retry-After', '1'],
+    headers: retryFields(0),
     cause,
   });
 }

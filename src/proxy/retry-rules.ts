@@ -1,7 +1,22 @@
 /** What may be sent a second time (RFC 9110 section 9.2.2): pure rules, so that they can be read and tested as a table. */
+import { Problem } from '../errors.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'QUERY']);
+
+/** Statuses that say nothing of whether a backend did what was asked. */
+const UNSURE = new Set([500, 502, 504]);
+const DO_NOT_RETRY = ['X-Should-Retry', 'false'];
+
+/**
+ * What a caller is told whose request stood on a connection to a backend. One that would do the same once more, and may have been done,
+ * is not to be sent again by a library on its own: it would be the second order, the second payment.
+ */
+export function toldAfterSending(problem: Problem, method: string): Problem {
+  if (isRepeatable(method) || !UNSURE.has(problem.status)) return problem;
+  const headers = [...(problem.options.headers ?? []), ...DO_NOT_RETRY];
+  return new Problem(problem.code, { ...problem.options, headers });
+}
 
 /** How a probe ends that its caller need not hear of: with 502, 503 or 504, or too late. */
 const PROBE_OUTCOMES: ReadonlySet<UpstreamOutcome> = new Set(['answered', 'first_byte_timeout']);

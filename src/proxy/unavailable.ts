@@ -1,11 +1,12 @@
 /** What a caller is told whose request was not sent: nothing to send it to, no room, or too many of its own under way. */
 import { Problem } from '../errors.js';
+import { retryFields } from '../retry-after.js';
 
-/** No target is in service. @param retryAfterMs when there is a chance again; told in whole seconds, at least one. */
+/** No target is in service. @param retryAfterMs when there is a chance again at the earliest. */
 export function outOfService(retryAfterMs: number): Problem {
   return new Problem('backend_unavailable', {
     detail: 'The service behind this API is unavailable at the moment. Nothing was sent to it; try again later.',
-    headers: ['Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1_000)))],
+    headers: retryFields(retryAfterMs),
   });
 }
 
@@ -13,13 +14,13 @@ export function outOfService(retryAfterMs: number): Problem {
 export function noRoom(): Problem {
   return new Problem('backend_unavailable', {
     detail: 'The service behind this API has no room at the moment. Nothing was sent to it; try again later.',
-    headers: ['Retry-After', '1'],
+    headers: retryFields(0),
   });
 }
 
 export function tooManyAtOnce(): Problem {
   return new Problem('too_many_concurrent_requests', {
     detail: 'This account has as many requests under way as it may have at a time. Wait for some of them to end.',
-    headers: ['Retry-After', '1'],
+    headers: retryFields(0),
   });
 }

@@ -18,7 +18,7 @@ import { MOST_INTERIM_ANSWERS, passInterimAnswer } from './interim-answers.js';
 import type { CutKind, PendingCall } from './pending-call.js';
 import { expectsContinue, hasBody, peerError, RequestBody } from './request-body.js';
 import { verdictOf } from './balancer.js';
-import { isRepeatable, mayRetry } from './retry-rules.js';
+import { isRepeatable, mayRetry, toldAfterSending } from './retry-rules.js';
 import { passableTrailers, takesTrailers } from './trailers.js';
 import { failureDetail, upstreamFailure, type UpstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
 import type { Upstream } from './upstream.js';
@@ -260,7 +260,11 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     this.request.client.failedTarget = target;
     this.finish(failure.outcome);
     if (this.barred !== undefined && failure.outcome === 'access_ended') this.request.client.onFailed(this.barred);
-    else this.request.client.onFailed(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
+    else this.fail(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
+  }
+
+  private fail(problem: Problem): void {
+    this.request.client.onFailed(this.sending === undefined ? problem : toldAfterSending(problem, this.method));
   }
 
   /** Whether it tries an ejected target, and its caller need not hear of it should that fail: another one can answer. */
@@ -348,7 +352,7 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     this.finish('answered');
     // Whatever is left of the body is of no use; the connection goes with it.
     if (answer.isTooLarge) this.sending?.abort(this, peerError('TRAILGATE_ENOUGH'));
-    this.request.client.onFailed(problem);
+    this.fail(problem);
   }
 
   /** The client's connection is done with the answer, or gone: only one that was cut short ends the call. */

@@ -35,6 +35,17 @@ describe('a breaker', () => {
     expect(breaker.allows()).toBe(false);
   });
 
+  it('says how long nothing will be let through, and nothing of it while a probe may say otherwise at any moment', () => {
+    expect(breaker.waitMs).toBe(0);
+    breaker.failed();
+    clock.advance(30);
+    expect(breaker.waitMs).toBe(70);
+    clock.advance(-60_000);
+    expect(breaker.waitMs).toBe(0);
+    clock.advance(60_070);
+    expect([breaker.waitMs, breaker.allows(), breaker.waitMs]).toEqual([0, true, 0]);
+  });
+
   it('doubles its pause with every failed probe, up to the longest', () => {
     const pauses: number[] = [];
     for (let failure = 0; failure < 7; failure++) {

@@ -17,11 +17,17 @@ export class Breaker {
   /** Whether a call may go out now. While open, it says yes to one probe at a time. */
   allows(): boolean {
     if (this.openSinceMs === undefined) return true;
-    const waitMs = this.retryAtMs - this.clock.now();
-    // Longer than any pause: the clock was set back.
-    if (this.probing || (waitMs > 0 && waitMs <= this.pauseMs)) return false;
+    if (this.probing || this.waitMs > 0) return false;
     this.probing = true;
     return true;
+  }
+
+  /** How long no call will go out; 0 where one may, or is on its way. */
+  get waitMs(): number {
+    if (this.openSinceMs === undefined || this.probing) return 0;
+    const waitMs = this.retryAtMs - this.clock.now();
+    // Longer than any pause: the clock was set back.
+    return waitMs <= this.pauseMs ? Math.max(0, waitMs) : 0;
   }
 
   /** Returns true when this success closed the breaker. */

@@ -6,6 +6,7 @@ import type { Clock } from '../clock.js';
 import { Problem } from '../errors.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
+import { retryFields } from '../retry-after.js';
 import { nowOrTold, type Waiting } from '../waiting.js';
 import type { Breaker } from './breaker.js';
 import type { CounterReading, LosableStore } from './counter-store.js';
@@ -185,7 +186,7 @@ export class StoreLoss {
       case 'closed':
         throw new Problem('quota_unavailable', {
           detail: 'Usage limits cannot be checked at the moment. Nothing was counted; try again shortly.',
-          headers: ['Retry-After', '1', 'X-Should-Retry', 'true'],
+          headers: retryFields(this.breaker.waitMs),
           cause,
         });
       case 'open':

@@ -45,7 +45,8 @@ const HEADERS: Readonly<Record<string, { description: string; schema: unknown; e
     example: 17,
   },
   'X-Should-Retry': {
-    description: 'Whether a library is to wait and try again by itself: `false` once the month is used up.',
+    description:
+      'Whether a library is to wait and try again by itself: `false` once the month is used up, and where a POST or PATCH may have had its effect.',
     schema: { type: 'boolean' },
     example: true,
   },
@@ -60,6 +61,9 @@ const HEADERS: Readonly<Record<string, { description: string; schema: unknown; e
     example: 'GET, HEAD',
   },
 };
+
+/** What says of a second try when, and whether at all. */
+const RETRY_HEADERS = ['Retry-After', 'X-Should-Retry'];
 
 const LIMIT_HEADERS = [
   'RateLimit',
@@ -122,32 +126,32 @@ export const REFUSALS: Readonly<Record<string, Refusal>> = {
     description:
       'A limit is used up; nothing was counted for this request. Wait for `Retry-After` seconds. Without it waiting does not help: `resets_at` says when a used-up month is over.',
     code: 'rate_limited',
-    headers: [...LIMIT_HEADERS, 'Retry-After', 'X-Should-Retry'],
+    headers: [...LIMIT_HEADERS, ...RETRY_HEADERS],
   },
   '500': {
     name: 'InternalError',
     description: 'Something failed on our side.',
     code: 'internal_error',
-    headers: LIMIT_HEADERS,
+    headers: [...LIMIT_HEADERS, ...RETRY_HEADERS],
   },
   '502': {
     name: 'BadGateway',
     description: 'A part of our system gave no usable answer. The request was not counted.',
     code: 'backend_unreachable',
-    headers: LIMIT_HEADERS,
+    headers: [...LIMIT_HEADERS, ...RETRY_HEADERS],
   },
   '503': {
     name: 'ServiceUnavailable',
     description: 'A part of our system is unavailable. The request was not counted.',
     code: 'backend_unavailable',
-    headers: [...LIMIT_HEADERS, 'Retry-After', 'X-Should-Retry'],
+    headers: [...LIMIT_HEADERS, ...RETRY_HEADERS],
   },
   '504': {
     name: 'GatewayTimeout',
     description:
       'A part of our system did not answer in time. The request was not counted, but it may have had its effect.',
     code: 'backend_timeout',
-    headers: LIMIT_HEADERS,
+    headers: [...LIMIT_HEADERS, ...RETRY_HEADERS],
   },
   default: {
     name: 'OtherError',

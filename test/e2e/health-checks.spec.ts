@@ -124,7 +124,7 @@ describe('active checks', () => {
     for (const backend of backends) backend.requests.length = 0;
     const refused = await gateway.send('/open');
     expectProblem(refused, 'backend_unavailable');
-    expect(refused.headers['retry-after']).toBe('1');
+    expect(refused.headers['retry-after']).toMatch(/^[1-3]$/);
     expect(refused.json().detail).toContain('is unavailable at the moment');
     expect(backends.flatMap(({ requests }) => requests).filter(({ url }) => url === '/open')).toEqual([]);
     expect(await readiness()).toMatchObject({

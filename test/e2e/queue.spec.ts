@@ -92,7 +92,7 @@ describe('one account', () => {
     await eventually('its share is taken', () => gateway.backend.requests.length === 4);
     const [refused, durationMs] = await timed(gateway.send('/open'));
     expectProblem(refused, 'too_many_concurrent_requests');
-    expect(refused.headers['retry-after']).toBe('1');
+    expect(refused.headers['retry-after']).toMatch(/^[1-3]$/);
     expect(durationMs).toBeLessThan(FIRST_BYTE_MS);
     // Those that wait first, or they would be sent when the others make room.
     uploads.end(4);
@@ -157,7 +157,7 @@ describe('a service whose connections are all in use', () => {
     });
     const [refused, durationMs] = await timed(full.send('/open?4'));
     expectProblem(refused, 'backend_unavailable');
-    expect(refused.headers['retry-after']).toBe('1');
+    expect(refused.headers['retry-after']).toMatch(/^[1-3]$/);
     expect(refused.json().detail).toContain('has no room at the moment');
     expect(durationMs).toBeLessThan(FIRST_BYTE_MS / 2);
     for (let index = 0; index < 3; index++) {
