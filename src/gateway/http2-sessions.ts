@@ -5,6 +5,7 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { METRICS } from '../metrics.js';
+import { Http2Faults } from './http2-faults.js';
 
 const SWEEP_INTERVAL_MS = 2_000;
 /** How long a connection takes requests that came to be while the listener was closed. */
@@ -47,10 +48,12 @@ export class Http2Sessions {
     const streams = new Set<ServerHttp2Stream>();
     const open: OpenSession = { socket, streams, idleSinceMs: performance.now(), isClosing: false };
     this.open.set(session, open);
+    const faults = new Http2Faults(session);
     session.on('stream', (stream) => {
       streams.add(stream);
       stream.once('close', () => {
         streams.delete(stream);
+        faults.closed(stream);
         if (streams.size === 0) open.idleSinceMs = performance.now();
       });
     });

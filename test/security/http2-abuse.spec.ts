@@ -1,16 +1,19 @@
 /** Attack: HTTP/2 frames that no library sends: methods nobody knows, answers that are not taken, bodies that break off. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { once } from 'node:events';
 import { json } from '../support/backend.js';
 import { makeCertificate } from '../support/certificates.js';
 import { send } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
-import { eventually, temporaryFolder } from '../support/processes.js';
+import { eventually, sleep, temporaryFolder } from '../support/processes.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
 import { connectRawHttp2, END_HEADERS, END_STREAM, fieldBlock, frame, FRAME } from '../support/raw-http2.js';
 import { describeWithOpenssl } from '../support/describe-with.js';
 
 const IDLE_MS = 1_000;
 const WHOLE = END_HEADERS | END_STREAM;
+/** RFC 9113 section 7. */
+const PROTOCOL_ERROR = 1;
 
 describeWithOpenssl('over HTTP/2', () => {
   let gateway: Proxied;
@@ -110,7 +113,6 @@ describeWithOpenssl('over HTTP/2', () => {
   );
 
   it('a body that is not as long as it says reaches no backend whole, and is no fault of the backend', async () => {
-    const failed = 'outcome="bad_response"';
     for (const [length, flags] of [
       ['100', 0],
       ['100', END_STREAM],
@@ -127,6 +129,45 @@ describeWithOpenssl('over HTTP/2', () => {
     expect(
       gateway.backend.requests.filter(({ bodySha256, bodyBytes }) => bodySha256 !== undefined && bodyBytes > 0),
     ).toEqual([]);
-    expect((await send(`${gateway.trailgate.adminUrl}/metrics`)).text).not.toContain(failed);
+    const calls = 'trailgate_upstream_request_duration_seconds_count{service="backend",outcome=';
+    expect(await metric(`${calls}"client_gone"}`)).toBeGreaterThan(0);
+    expect(await metric(`${calls}"bad_response"}`)).toBe(0);
+  });
+
+  it.each(['2', '0', '100'])(
+    'a body of four bytes that says it has %s costs its stream; the other requests of the connection are answered',
+    async (length) => {
+      let finish = (): void => {};
+      gateway.answerWith((request, response) => {
+        if (request.method === 'GET') finish = () => void response.end('{"ok":true}');
+      });
+      const raw = await connectRawHttp2(gateway.port);
+      raw.send(frame(FRAME.headers, WHOLE, 1, head('GET', '/open')));
+      await eventually('one is under way', () => gateway.backend.requests.length === 1);
+      raw.send(frame(FRAME.headers, END_HEADERS, 3, head('PUT', '/files/a', [['content-length', length]])));
+      raw.send(frame(FRAME.data, END_STREAM, 3, 'half'));
+      await eventually('its stream is reset', () => raw.answer(3).reset);
+      const reset = raw.frames.find(({ type, stream }) => type === FRAME.reset && stream === 3);
+      expect(reset?.payload.readUInt32BE()).toBe(PROTOCOL_ERROR);
+      // Longer than the gateway waits to see whose fault it was.
+      await sleep(300);
+      finish();
+      raw.send(frame(FRAME.headers, WHOLE, 5, head('GET', '/nothing')));
+      await eventually('both are answered', () => raw.answer(1).ended && raw.answer(5).ended);
+      expect(raw.answer(1).text).toBe('{"ok":true}');
+      expect(raw.frames.some(({ type }) => type === FRAME.goAway)).toBe(false);
+      raw.socket.destroy();
+    },
+  );
+
+  it('a fault of the connection ends it, and says so', async () => {
+    const raw = await connectRawHttp2(gateway.port);
+    raw.send(frame(FRAME.headers, WHOLE, 1, head('GET', '/open')));
+    await eventually('there is an answer', () => raw.answer(1).ended);
+    // DATA on the stream that is the connection itself (RFC 9113 section 6.1).
+    raw.send(frame(FRAME.data, 0, 0, 'x'));
+    await once(raw.socket, 'close');
+    const goAway = raw.frames.find(({ type }) => type === FRAME.goAway);
+    expect(goAway?.payload.readUInt32BE(4)).toBe(PROTOCOL_ERROR);
   });
 });
