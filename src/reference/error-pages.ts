@@ -9,12 +9,36 @@ const FAULTS: Readonly<Record<Fault, string>> = {
   gateway: 'The fault is in our system. The request may be right.',
 };
 
+/** The most of a name that is no code that its page repeats. */
+const LONGEST_NAME = 100;
+
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code);
 }
 
 /** All codes, by status. */
 export function errorListPage(root: string): string {
+  return page(
+    root,
+    'Errors',
+    `<p>Every error is <code>application/problem+json</code> (RFC 9457). Program against <code>code</code>; show <code>detail</code> to people;
+quote <code>request_id</code> when you ask for help.</p>
+${codeTable(root)}`,
+  );
+}
+
+/** For a name that is no code: those that are. */
+export function unknownCodePage(root: string, name: string): string {
+  return page(
+    root,
+    'No such error code',
+    `<p>There is no error code <code>${escapeHtml(name.slice(0, LONGEST_NAME))}</code>. A code never changes its meaning, so one of an older page of yours
+is still here; these are all:</p>
+${codeTable(root)}`,
+  );
+}
+
+function codeTable(root: string): string {
   const codes = Object.keys(ERRORS).filter(isErrorCode);
   const rows = codes
     .toSorted((a, b) => ERRORS[a].status - ERRORS[b].status)
@@ -23,18 +47,12 @@ export function errorListPage(root: string): string {
       const link = `<a href="${root}/errors/${code}"><code>${code}</code></a>`;
       return `<tr><td>${status}</td><td>${link}</td><td>${escapeHtml(title)}</td></tr>`;
     });
-  return page(
-    root,
-    'Errors',
-    `<p>Every error is <code>application/problem+json</code> (RFC 9457). Program against <code>code</code>; show <code>detail</code> to people;
-quote <code>request_id</code> when you ask for help.</p>
-<table>
+  return `<table>
 <thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Title</th></tr></thead>
 <tbody>
 ${rows.join('\n')}
 </tbody>
-</table>`,
-  );
+</table>`;
 }
 
 /** One code: what it means, whose fault it is, what to do. */

@@ -4,7 +4,7 @@ import type { Type } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../errors.js';
 import { REFERENCE_ROOT } from '../proxy/built-in-paths.js';
-import { errorListPage, errorPage, isErrorCode } from './error-pages.js';
+import { errorListPage, errorPage, isErrorCode, unknownCodePage } from './error-pages.js';
 import { PAGES_CSS, markdownToHtml, page } from './html.js';
 import { ReferenceDocuments } from './reference-documents.js';
 import { pageHeaders, scalarPage, scalarScript } from './scalar-page.js';
@@ -50,9 +50,18 @@ export class ReferenceController {
   }
 
   @Get('errors/:code')
-  error(@Param('code') code: string, @Res() reply: FastifyReply): void {
-    if (!isErrorCode(code)) throw new Problem('route_not_found', { detail: 'There is no error code of this name.' });
-    this.sendPage(reply, errorPage(REFERENCE_ROOT, code));
+  error(@Param('code') code: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+    if (isErrorCode(code)) {
+      this.sendPage(reply, errorPage(REFERENCE_ROOT, code));
+      return;
+    }
+    // A browser asks for HTML; a program finds the form that every other error has.
+    if (!asksForHtml(request.headers.accept)) {
+      const detail = `There is no error code of this name; ${REFERENCE_ROOT}/errors lists all of them.`;
+      throw new Problem('route_not_found', { detail, headers: ['Vary', 'Accept'] });
+    }
+    void reply.code(404).header('vary', 'accept');
+    this.sendPage(reply, unknownCodePage(REFERENCE_ROOT, code), 'no-store');
   }
 
   @Get('versioning')
@@ -79,10 +88,15 @@ export class ReferenceController {
       .send(acceptsGzip ? script.gzipped : script.plain);
   }
 
-  private sendPage(reply: FastifyReply, html: string): void {
-    const headers = { ...pageHeaders(this.documents.publicUrl()), 'cache-control': CACHE_SHORTLY };
+  private sendPage(reply: FastifyReply, html: string, cacheControl = CACHE_SHORTLY): void {
+    const headers = { ...pageHeaders(this.documents.publicUrl()), 'cache-control': cacheControl };
     void reply.type(HTML).headers(headers).send(html);
   }
+}
+
+/** `Accept` that names HTML and no JSON. */
+function asksForHtml(accept = ''): boolean {
+  return /\btext\/html\b/i.test(accept) && !/[/+]json\b/i.test(accept);
 }
 
 /** RFC 9110 section 13.1.2: weak comparison with each tag of the list, or `*`. */

@@ -116,6 +116,37 @@ describe('the pages of the error codes', () => {
   });
 });
 
+describe('a name that is no error code', () => {
+  const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+  const asked = (name: string, accept: string): Promise<Response> =>
+    fetch(`${origin}/docs/errors/${name}`, { headers: { accept } });
+
+  it.each(['nope', '__proto__', 'quota_exceede', '%3Cscript%3Ealert(1)%3C%2Fscript%3E'])(
+    'has a page of its own in a browser, which is not found and lists all that there are: %s',
+    async (name) => {
+      const response = await asked(name, BROWSER);
+      expect(response.status).toBe(404);
+      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(response.headers.get('cache-control')).toBe('no-store');
+      expect(response.headers.get('vary')).toBe('accept');
+      const html = await response.text();
+      expect(html).toContain('<h1>No such error code</h1>');
+      expect(html).not.toContain('<script');
+      const links = Array.from(html.matchAll(/href="\/docs\/errors\/(\w+)"/g), (match) => match[1]);
+      expect(links.toSorted()).toEqual(Object.keys(ERRORS).toSorted());
+    },
+  );
+
+  it.each(['*/*', 'application/json', 'application/problem+json', 'application/json, text/html;q=0.5'])(
+    'is a problem like any other for a program that accepts %s',
+    async (accept) => {
+      const response = await asked('nope', accept);
+      expect(response.status).toBe(404);
+      await expect(response.json()).resolves.toMatchObject({ code: 'route_not_found', status: 404 });
+    },
+  );
+});
+
 describe('the versioning page', () => {
   it('states the policy and the dates of this version', async () => {
     const html = await (await fetch(`${origin}/docs/versioning`)).text();
