@@ -1,6 +1,7 @@
 /** Checks body and query against their zod schemas: a wrong field is 422 with its JSON pointer, a wrong parameter 400. */
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
 import { Problem, type FieldError } from '../errors.js';
+import { invalidParameters } from '../parameter-problem.js';
 
 interface Issue {
   readonly message: string;
@@ -23,9 +24,6 @@ export class RefusedBody {
 /** More would help nobody and let a caller choose the size of our answer. */
 const MAX_ERRORS = 50;
 
-/** PostgreSQL has no text with it, and no name or id of ours either. */
-const NUL_DETAIL = 'The request must not contain the character U+0000.';
-
 @Injectable()
 export class ValidationPipe extends StandardSchemaValidationPipe {
   constructor() {
@@ -36,13 +34,24 @@ export class ValidationPipe extends StandardSchemaValidationPipe {
     if (value instanceof RefusedBody) throw value.problem;
     try {
       const valid = (await super.transform(value, metadata)) as T;
-      if (metadata.type !== 'custom' && holdsNul(valid)) throw new Problem('bad_request', { detail: NUL_DETAIL });
+      if (metadata.type !== 'custom' && holdsNul(valid)) throw nulProblem(valid, metadata);
       return valid;
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
       throw metadata.type === 'body' ? bodyProblem(error.issues) : parameterProblem(error.issues);
     }
   }
+}
+
+/** PostgreSQL has no text with it, and no name or id of ours either. */
+function nulProblem(value: unknown, { type }: ArgumentMetadata): Problem {
+  if (type !== 'query' || typeof value !== 'object' || value === null) {
+    return new Problem('bad_request', { detail: 'The request must not contain the character U+0000.' });
+  }
+  const wrong = Object.entries(value).filter(([, each]) => holdsNul(each));
+  return invalidParameters(
+    wrong.map(([parameter]) => ({ parameter, detail: 'must not contain the character U+0000' })),
+  );
 }
 
 function holdsNul(value: unknown): boolean {
@@ -56,11 +65,13 @@ function bodyProblem(issues: readonly Issue[]): Problem {
 }
 
 function parameterProblem(issues: readonly Issue[]): Problem {
-  const errors = fieldErrors(issues, (path, detail) => ({ parameter: path.join('.'), detail }));
-  return new Problem('invalid_parameter', { detail: 'Some parameters of the query are not valid.', errors });
+  return invalidParameters(fieldErrors(issues, (path, detail) => ({ parameter: path.join('.'), detail })));
 }
 
-function fieldErrors(issues: readonly Issue[], toError: (path: string[], detail: string) => FieldError): FieldError[] {
+function fieldErrors<E extends FieldError>(
+  issues: readonly Issue[],
+  toError: (path: string[], detail: string) => E,
+): E[] {
   const errors = issues.flatMap(({ message, path = [], keys }) => {
     const names = path.map((segment) => String(segment));
     if (keys === undefined) return [toError(names, message)];

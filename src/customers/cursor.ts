@@ -41,6 +41,7 @@ export class CursorCodec {
       throw new RequestError(
         'invalid_cursor',
         'The cursor is not valid here. Send next_cursor unchanged, with the same filters as the request that it came from, or leave it out to start from the beginning.',
+        [{ parameter: 'cursor', message: 'is not a cursor of this list and these filters' }],
       );
     }
     return { createdAt: Number(createdAt), id };

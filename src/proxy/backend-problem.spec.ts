@@ -53,6 +53,27 @@ describe('a refusal of the backend keeps its status', () => {
     });
   });
 
+  it.each([
+    [400, { code: 'invalid_parameter', message: 'x' }, 'invalid_parameter'],
+    [400, { error: { code: 'invalid_cursor', message: 'x' } }, 'invalid_cursor'],
+    [400, { errors: [{ parameter: 'limit', message: 'must be 1 to 100' }] }, 'invalid_parameter'],
+    [422, { detail: [{ loc: ['query', 'limit'], msg: 'is no number' }] }, 'invalid_parameter'],
+    [
+      422,
+      {
+        detail: [
+          { loc: ['query', 'limit'], msg: 'is no number' },
+          { loc: ['body', 'email'], msg: 'x' },
+        ],
+      },
+      'validation_failed',
+    ],
+    [400, { code: 'quota_exceeded', message: 'x' }, 'request_refused'],
+    [409, { code: 'invalid_parameter', message: 'x' }, 'conflict'],
+  ])('a wrong parameter has the code that it has everywhere: %i %j is %s', (status, body, code) => {
+    expect(backendProblem(jsonAnswer(status, body), false)).toMatchObject({ status, code });
+  });
+
   it('its body cannot overwrite a member of ours', () => {
     const body = { status: 200, code: 'x', type: 'evil', title: 'evil', request_id: 'evil', instance: 'evil' };
     const written = problemBody(backendProblem(jsonAnswer(404, body), false), 'req_1');

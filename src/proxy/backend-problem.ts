@@ -64,9 +64,8 @@ export function backendProblem(answer: BackendAnswer, authenticates: boolean, er
       detail: 'The service behind this API refused the gateway. This is a fault on our side, not in your request.',
     });
   }
-  const code = CLIENT_CODES[status] ?? 'request_refused';
   const meaning: ErrorMeaning = readErrorBody(answer.headers['content-type'], answer.body, errors);
-  return new Problem(code, {
+  return new Problem(clientCode(status, meaning), {
     status,
     headers: keptFields(answer.headers, status),
     ...upgradeOf(answer),
@@ -79,6 +78,18 @@ export function backendProblem(answer: BackendAnswer, authenticates: boolean, er
 /** RFC 9110 section 15.5.22: a 426 names what has to be spoken instead. */
 function upgradeOf({ status, headers: { upgrade } }: BackendAnswer): Pick<ProblemOptions, 'upgrade'> {
   return status === UPGRADE_REQUIRED && upgrade !== undefined ? { upgrade: String(upgrade) } : {};
+}
+
+/**
+ * The code of a refusal: a wrong parameter or cursor has the code that it has at our own endpoints, where the backend calls it so, or
+ * names nothing but parameters.
+ */
+function clientCode(status: number, { reason, errors = [] }: ErrorMeaning): ErrorCode {
+  if (status === 400 || status === 422) {
+    if (reason === 'invalid_parameter' || reason === 'invalid_cursor') return reason;
+    if (errors.length > 0 && errors.every(({ parameter }) => parameter !== undefined)) return 'invalid_parameter';
+  }
+  return CLIENT_CODES[status] ?? 'request_refused';
 }
 
 function serverProblem(answer: BackendAnswer): Problem {

@@ -2,7 +2,7 @@
  * What is asked of the usage table, read from the parameters of a query: by what it is grouped, from which day to which. The same
  * for `/usage` of the public API and for the admin API.
  */
-import { Problem, type FieldError } from '../errors.js';
+import { invalidParameters, parametersOf, type ParameterError } from '../parameter-problem.js';
 import { labelOf, monthPeriodAt, type MonthCalendar } from './month-period.js';
 
 /** What rows can be grouped by, in the order in which the answer is sorted, and the column of each. */
@@ -23,13 +23,14 @@ export const LONGEST_SPAN_DAYS = 400;
 export const LARGEST_USAGE_PAGE = 1_000;
 export const USUAL_USAGE_PAGE = 100;
 
+const PARAMETERS = ['group_by', 'from', 'to', 'limit', 'cursor'] as const;
+
 /** The parameters as they came. */
-export interface UsageParameters {
-  readonly group_by?: string | undefined;
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly limit?: string | undefined;
-  readonly cursor?: string | undefined;
+export type UsageParameters = Readonly<Partial<Record<(typeof PARAMETERS)[number], string | undefined>>>;
+
+/** The parameters of a query as it stands in a URL; what is not known, or stands there twice, is put into `errors`. */
+export function usageParameters(query: string, errors: ParameterError[]): UsageParameters {
+  return parametersOf(query, PARAMETERS, errors);
 }
 
 /** Days are labels, 20261120; both ends are in it. */
@@ -45,25 +46,27 @@ export interface UsageQuery {
 
 /**
  * The query; undefined where the parameters ask for no rows. Without days: the current period so far, in the account's calendar.
+ * @param found what is wrong already.
  * @throws Problem `invalid_parameter`, naming every parameter that is wrong.
  */
 export function usageQuery(
   parameters: UsageParameters,
   calendar: MonthCalendar,
   nowMs: number,
+  found: readonly ParameterError[] = [],
 ): UsageQuery | undefined {
-  const errors: FieldError[] = [];
+  const errors = [...found];
   if (parameters.group_by === undefined) {
     for (const name of ['from', 'to', 'limit', 'cursor'] as const) {
       if (parameters[name] !== undefined) errors.push({ parameter: name, detail: 'needs group_by' });
     }
-    if (errors.length > 0) throw invalid(errors);
+    if (errors.length > 0) throw invalidParameters(errors);
     return undefined;
   }
   const groups = groupsOf(parameters.group_by, errors);
   const days = daysOf(parameters, calendar, nowMs, errors);
   const limit = limitOf(parameters.limit, errors);
-  if (errors.length > 0) throw invalid(errors);
+  if (errors.length > 0) throw invalidParameters(errors);
   return { groups, from: labelOf(days.from), to: labelOf(days.to), limit, cursor: parameters.cursor };
 }
 
@@ -73,7 +76,7 @@ export function dateOf(label: number): string {
   return `${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6)}`;
 }
 
-function groupsOf(text: string, errors: FieldError[]): UsageGroup[] {
+function groupsOf(text: string, errors: ParameterError[]): UsageGroup[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.some((name) => !Object.hasOwn(USAGE_GROUPS, name))) {
     errors.push({
@@ -88,7 +91,7 @@ function daysOf(
   { from, to }: UsageParameters,
   { timeZone, billingDay }: MonthCalendar,
   nowMs: number,
-  errors: FieldError[],
+  errors: ParameterError[],
 ): { from: Temporal.PlainDate; to: Temporal.PlainDate } {
   const today = Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(timeZone).toPlainDate();
   const last = to === undefined ? today : dayOf('to', to, errors);
@@ -110,7 +113,7 @@ function daysOf(
   return { from: first, to: last };
 }
 
-function dayOf(parameter: 'from' | 'to', text: string, errors: FieldError[]): Temporal.PlainDate {
+function dayOf(parameter: 'from' | 'to', text: string, errors: ParameterError[]): Temporal.PlainDate {
   try {
     // Nothing was counted before 1970, and before the year 0 there are no labels.
     if (/^(?!0|1[0-8]|19[0-6])\d{4}-\d\d-\d\d$/.test(text))
@@ -122,15 +125,11 @@ function dayOf(parameter: 'from' | 'to', text: string, errors: FieldError[]): Te
   return Temporal.PlainDate.from('2000-01-01');
 }
 
-function limitOf(text: string | undefined, errors: FieldError[]): number {
+function limitOf(text: string | undefined, errors: ParameterError[]): number {
   if (text === undefined) return USUAL_USAGE_PAGE;
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
   if (limit < 1 || limit > LARGEST_USAGE_PAGE) {
     errors.push({ parameter: 'limit', detail: `must be a whole number from 1 to ${LARGEST_USAGE_PAGE}` });
   }
   return limit;
-}
-
-function invalid(errors: readonly FieldError[]): Problem {
-  return new Problem('invalid_parameter', { detail: 'Some parameters of the query are not valid.', errors });
 }

@@ -1,6 +1,7 @@
 /** What is used and what is left, for `/usage` and the admin API. Reading counts nothing. */
 import type { Clock } from '../clock.js';
 import type { GatewayFile } from '../config/schema.js';
+import type { ParameterError } from '../parameter-problem.js';
 import { formatWithOffset } from '../rfc3339.js';
 import { limitedWindows, remaining } from './headers.js';
 import { effectiveLimits, type LimitChanges } from './effective-limits.js';
@@ -65,10 +66,15 @@ export class UsageReader {
 
   /**
    * The rows that parameters ask for, in the calendar of an account; undefined where they ask for none.
+   * @param found what is wrong with them already.
    * @throws Problem `invalid_parameter`
    */
-  query(parameters: UsageParameters, of: Pick<UsageSubject, 'timeZone' | 'billingDay'>): UsageQuery | undefined {
-    return usageQuery(parameters, calendarOf(of.timeZone, of.billingDay), this.clock.now());
+  query(
+    parameters: UsageParameters,
+    of: Pick<UsageSubject, 'timeZone' | 'billingDay'>,
+    found?: readonly ParameterError[],
+  ): UsageQuery | undefined {
+    return usageQuery(parameters, calendarOf(of.timeZone, of.billingDay), this.clock.now(), found);
   }
 
   /**

@@ -1,0 +1,43 @@
+/** Wrong parameters of a query, wherever they are looked at: one code, and one sentence that names each of them. */
+import { Problem, type FieldError } from './errors.js';
+
+/** More would help nobody, and let a caller choose the size of the response. */
+const MOST_ERRORS = 50;
+const LONGEST_DETAIL = 1_000;
+
+/** One wrong parameter; `detail` follows its name in a sentence: `must be …`. */
+export type ParameterError = FieldError & { readonly parameter: string };
+
+/** The 400 for wrong parameters of a query. */
+export function invalidParameters(all: readonly ParameterError[]): Problem {
+  const errors = all.slice(0, MOST_ERRORS);
+  const sentence = errors.map(({ parameter, detail }) => `${parameter} ${detail}`).join('; ');
+  const isLong = sentence.length > LONGEST_DETAIL;
+  const detail = `The query is not valid: ${isLong ? `${sentence.slice(0, LONGEST_DETAIL)}…` : `${sentence}.`}`;
+  return new Problem('invalid_parameter', { detail, errors });
+}
+
+/** The parameters of a query by name; a name that is not known, or stands there twice, is put into `errors`. */
+export function parametersOf<Name extends string>(
+  query: string,
+  known: readonly Name[],
+  errors: ParameterError[],
+): Partial<Record<Name, string>> {
+  const found = new Map<string, string>();
+  const wrong = new Set<string>();
+  for (const [name, value] of new URLSearchParams(query)) {
+    const isKnown = known.some((each) => each === name);
+    if (isKnown && !found.has(name)) found.set(name, value);
+    else if (!wrong.has(name)) {
+      wrong.add(name);
+      errors.push({ parameter: name, detail: isKnown ? 'must be given only once' : unknownName(name, known) });
+    }
+  }
+  return Object.fromEntries(found) as Partial<Record<Name, string>>;
+}
+
+function unknownName(name: string, known: readonly string[]): string {
+  const bare = (text: string): string => text.replaceAll(/[_-]/g, '').toLowerCase();
+  const meant = known.find((each) => bare(each) === bare(name));
+  return meant === undefined ? 'is not known here, leave it out' : `is not known here, did you mean ${meant}?`;
+}
