@@ -77,6 +77,7 @@ export const ERRORS = {
   rate_limited: { status: 429, title: 'Too many requests', fault: 'client' },
   quota_exceeded: { status: 429, title: 'Monthly quota used up', fault: 'client' },
   quota_unavailable: { status: 503, title: 'Limits cannot be checked right now', fault: 'gateway' },
+  too_many_usage_queries: { status: 429, title: 'Usage is asked for too often', fault: 'client' },
 
   // Forward: how much of a service one account may hold.
   too_many_concurrent_requests: { status: 429, title: 'Too many requests at the same time', fault: 'client' },

@@ -9,7 +9,7 @@ import type { PlainConnection } from '../http1/plain-connection.js';
 import type { PlainRequest } from '../http1/plain-request.js';
 import { discardRest } from '../proxy/discard-body.js';
 import { KEEP_ALIVE_TIMEOUT_MS } from './connections.js';
-import { Exchange, type ExchangeOwner } from './exchange.js';
+import { Exchange, type ExchangeOwner, type ExchangeResponse } from './exchange.js';
 import { originForm } from './framing.js';
 import type { RequestLog } from './request-log.js';
 
@@ -81,6 +81,7 @@ export class Arrivals implements ExchangeOwner {
   }
 }
 
-function watchEnd(exchange: Exchange, response: ServerResponse): void {
+function watchEnd(exchange: Exchange, response: ExchangeResponse): void {
+  response.exchange = exchange;
   response.on('close', () => exchange.onEnd(response.writableFinished ? response.statusCode : 0));
 }

@@ -108,6 +108,11 @@ export class Exchange implements ForwardClient, CountedRequest, Transaction {
   }
 }
 
+/** Node's answer to a request, with what is known of that. */
+export interface ExchangeResponse extends ServerResponse {
+  exchange?: Exchange;
+}
+
 /** A request of the gateway's application: Fastify's, with the exchange that the first hook made. */
 export interface GatewayRequest extends FastifyRequest {
   exchange: Exchange;

@@ -1,11 +1,13 @@
-/** What Node's parser refuses before there is a request: the same shape, written to the socket by hand. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+/** What Node's parser refuses, before there is a request or in the middle of its body: the same shape, written to the socket by hand. */
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { ERRORS, Problem, problemBody, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../errors.js';
 import { linesOf } from '../http1/fields.js';
 import { dateLine } from '../http1/whole-answer.js';
 import { METRICS } from '../metrics.js';
+import { withoutLongReset } from '../quotas/headers.js';
 import type { Cors } from './cors.js';
+import type { ExchangeResponse } from './exchange.js';
 import { endConnection } from './last-answer.js';
 import { requestId } from './request-ids.js';
 
@@ -25,7 +27,7 @@ const DETAILS: Partial<Record<ErrorCode, string>> = {
 };
 
 /** A connection as Node's server has it: with the answer whose turn it is. Node's own default looks there as well. */
-type ServerSocket = Socket & { _httpMessage?: (ServerResponse & { req: IncomingMessage }) | null };
+type ServerSocket = Socket & { _httpMessage?: (ExchangeResponse & { req: IncomingMessage }) | null };
 
 /** As Node reports it. */
 export interface ParserError extends Error {
@@ -72,13 +74,17 @@ function answerInTurn(code: ErrorCode, socket: ServerSocket, more: string): void
     socket.destroy();
     return;
   }
-  const id = requestId(undefined);
+  // A request whose body is broken has its name, and a known key is told what is left.
+  const exchange = response?.exchange;
+  if (exchange !== undefined) exchange.problemCode = code;
+  const id = exchange?.requestId ?? requestId(undefined);
+  const lines = exchange?.answerLines ?? `X-Request-Id: ${id}\r\n${more}`;
   const { status } = ERRORS[code];
   const body = JSON.stringify(problemBody(new Problem(code, { detail: DETAILS[code] ?? '' }), id));
   endConnection(
     socket,
     `HTTP/1.1 ${status} ${STATUS_TEXT[status]}\r\nContent-Type: ${PROBLEM_CONTENT_TYPE}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n${dateLine()}X-Request-Id: ${id}\r\nCache-Control: no-store\r\n${more}` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n${dateLine()}Cache-Control: no-store\r\n${withoutLongReset(lines)}` +
       `Connection: close\r\n\r\n${body}`,
   );
 }

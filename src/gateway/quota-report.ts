@@ -1,7 +1,7 @@
 /** The usage fields for answers that count nothing: a known key always learns what is left. */
 import { Injectable } from '@nestjs/common';
 import { systemClock } from '../clock.js';
-import { quotaLines } from '../quotas/headers.js';
+import { linesWithOwn, quotaLines, type OwnPolicy } from '../quotas/headers.js';
 import type { QuotaDecision } from '../quotas/policies.js';
 import type { QuotaSubject } from '../quotas/subject.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
@@ -17,11 +17,12 @@ export class QuotaReport {
   /**
    * Adds the fields of a request that costs nothing. Without counters to ask, the answer goes out without them: it is about something
    * else and must not fail for want of these fields.
+   * @param own a limit of the endpoint itself, which is told beside those of the plan.
    * @returns what to wait for; undefined where the counters answered at once. Never rejects.
    */
-  addTo(exchange: Exchange): Promise<void> | undefined {
+  addTo(exchange: Exchange, own?: OwnPolicy): Promise<void> | undefined {
     const { subject } = exchange;
-    return subject === undefined ? undefined : this.ask(exchange, subject, append);
+    return subject === undefined ? undefined : this.ask(exchange, subject, own);
   }
 
   /** The same for a request that is refused whatever its quota is: what was said a moment ago may be said again. */
@@ -29,31 +30,34 @@ export class QuotaReport {
     const { subject } = exchange;
     if (subject === undefined) return undefined;
     const known = this.recent.of(subject);
-    if (known === undefined) return this.ask(exchange, subject, this.appendAndKeep);
+    if (known === undefined) return this.ask(exchange, subject, undefined);
     append(exchange, subject, known);
     return undefined;
   }
 
-  private ask(exchange: Exchange, subject: QuotaSubject, told: typeof append): Promise<void> | undefined {
+  private ask(exchange: Exchange, subject: QuotaSubject, own: OwnPolicy | undefined): Promise<void> | undefined {
     try {
       const decision = this.storage.decide(subject, 0);
-      if (decision instanceof Promise) return decision.then((made) => told(exchange, subject, made)).catch(ignore);
+      if (decision instanceof Promise) {
+        return decision
+          .then((made) => {
+            append(exchange, subject, made, own);
+            this.recent.keep(subject, made);
+          })
+          .catch(ignore);
+      }
       // These counters are in this process, and are asked as quickly as anything could be kept.
-      append(exchange, subject, decision);
+      append(exchange, subject, decision, own);
     } catch {
       // As above.
     }
     return undefined;
   }
-
-  private readonly appendAndKeep: typeof append = (exchange, subject, decision) => {
-    append(exchange, subject, decision);
-    this.recent.keep(subject, decision);
-  };
 }
 
-function append(exchange: Exchange, subject: QuotaSubject, decision: QuotaDecision): void {
-  exchange.answerLines += quotaLines(subject, decision);
+function append(exchange: Exchange, subject: QuotaSubject, decision: QuotaDecision, own?: OwnPolicy): void {
+  const lines = quotaLines(subject, decision);
+  exchange.answerLines += own === undefined ? lines : linesWithOwn(lines, own);
 }
 
 function ignore(): void {

@@ -1,20 +1,26 @@
 /**
  * `GET {basePath}/usage`: the caller's own limits and what is left of them, and with `group_by` what its requests came to: those
- * of the calling key, not of the account's other keys. Needs a key but no scope, and costs nothing.
+ * of the calling key, not of the account's other keys. Needs a key but no scope, and costs nothing. Refuses with 400 for wrong
+ * parameters, 429 for too many sums, 503 while nobody can tell.
  */
 import { Controller, Get, Req, Res, UseGuards } from '@nestjs/common';
 import { Problem } from '../errors.js';
 import { fieldsOfLines } from '../http1/fields.js';
+import type { ParameterError } from '../parameter-problem.js';
+import type { OwnPolicy } from '../quotas/headers.js';
 import { QuotaStorage } from '../quotas/quota-storage.js';
+import { usageParameters } from '../quotas/usage-query.js';
 import { UsageReader, type UsageReport } from '../quotas/usage.js';
 import { retryFields } from '../retry-after.js';
 import { ApiKeyGuard } from './api-key.guard.js';
-import type { GatewayReply, GatewayRequest } from './exchange.js';
+import type { Exchange, GatewayReply, GatewayRequest } from './exchange.js';
 import { QuotaReport } from './quota-report.js';
 
-/** Queries with `group_by` of one key. */
+/** Queries with `group_by` of one key: a limit of its own, whatever the plan says. */
 const SUMS_PER_MINUTE = 60;
-const MINUTE_MS = 60_000;
+const MINUTE_SECONDS = 60;
+/** Its name among the policies of `RateLimit`. */
+const SUMS_POLICY = 'usage-queries';
 
 @Controller('usage')
 @UseGuards(ApiKeyGuard)
@@ -28,13 +34,8 @@ export class UsageController {
   @Get()
   async read(@Req() request: GatewayRequest, @Res() reply: GatewayReply): Promise<void> {
     const { exchange } = request;
-    const { key, response, message } = exchange;
-    if (key === undefined) throw new Problem('missing_api_key');
-    const parameters = Object.fromEntries(new URLSearchParams(exchange.url.slice(exchange.pathEnd)));
-    const query = this.usage.query(parameters, key.record);
-    if (query !== undefined) await this.refuseTooMany(key.record.keyId);
-    const body = Buffer.from(JSON.stringify(await this.reportOf(key.record, query, key.subject)));
-    await this.report.addTo(exchange);
+    const { response, message } = exchange;
+    const body = await this.bodyFor(exchange);
     reply.hijack();
     response.writeHead(200, [
       'Content-Type',
@@ -49,6 +50,24 @@ export class UsageController {
     else response.end(body);
   }
 
+  /** The fields of limits are on the response whatever comes of it: the key has been accepted. */
+  private async bodyFor(exchange: Exchange): Promise<Buffer> {
+    const { key, url, pathEnd } = exchange;
+    if (key === undefined) throw new Problem('missing_api_key');
+    let sums: OwnPolicy | undefined;
+    try {
+      const wrong: ParameterError[] = [];
+      const query = this.usage.query(usageParameters(url.slice(pathEnd), wrong), key.record, wrong);
+      if (query !== undefined) sums = await this.countSum(key.record.keyId);
+      return Buffer.from(JSON.stringify(await this.reportOf(key.record, query, key.subject)));
+    } catch (error) {
+      if (error instanceof TooManySums) sums = error.policy;
+      throw error;
+    } finally {
+      await this.report.addTo(exchange, sums);
+    }
+  }
+
   private async reportOf(...args: Parameters<UsageReader['readWithRows']>): Promise<UsageReport> {
     try {
       return await this.usage.readWithRows(...args);
@@ -59,12 +78,29 @@ export class UsageController {
   }
 
   /** Sums cost the database something and the caller nothing: so many a minute are enough. */
-  private async refuseTooMany(keyId: string): Promise<void> {
-    const { isBlocked, timeToBlockExpire } = await this.quotas.increment(keyId, MINUTE_MS, SUMS_PER_MINUTE, 0, 'usage');
-    if (!isBlocked) return;
-    throw new Problem('too_many_requests', {
-      detail: `Usage can be summed up ${SUMS_PER_MINUTE} times a minute. Without group_by there is no such limit.`,
-      headers: ['Retry-After', String(timeToBlockExpire)],
+  private async countSum(keyId: string): Promise<OwnPolicy> {
+    const record = await this.quotas.increment(keyId, MINUTE_SECONDS * 1_000, SUMS_PER_MINUTE, 0, 'usage');
+    const { isBlocked, totalHits, timeToExpire } = record;
+    const policy = {
+      name: SUMS_POLICY,
+      limit: SUMS_PER_MINUTE,
+      windowSeconds: MINUTE_SECONDS,
+      remaining: isBlocked ? 0 : SUMS_PER_MINUTE - totalHits,
+      resetSeconds: timeToExpire,
+    };
+    if (isBlocked) throw new TooManySums(policy);
+    return policy;
+  }
+}
+
+class TooManySums extends Problem {
+  constructor(readonly policy: OwnPolicy) {
+    const seconds = String(policy.resetSeconds);
+    super('too_many_usage_queries', {
+      detail: `Usage can be summed up ${policy.limit} times a minute with one key. Try again in ${seconds} seconds. Without group_by there is no such limit.`,
+      headers: ['Retry-After', seconds, 'X-Should-Retry', 'true'],
+      violatedPolicies: [policy.name],
+      retryAfter: policy.resetSeconds,
     });
   }
 }

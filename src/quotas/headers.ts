@@ -3,6 +3,7 @@
  * draft-ietf-httpapi-ratelimit-headers-11 (structured fields, RFC 9651), the `X-RateLimit-*` family for the tightest
  * window, `Retry-After` (RFC 9110 section 10.2.3). The draft may still change its wire format: only this file writes it.
  */
+import { fieldsOfLines, fieldValue, linesOf } from '../http1/fields.js';
 import { LONGEST_WAIT_MS } from '../retry-after.js';
 import type { MonthPeriod } from './month-period.js';
 import { MINUTE_SECONDS, type QuotaCounts, type QuotaDecision, type QuotaLimits } from './policies.js';
@@ -82,6 +83,35 @@ export function quotaLines(subject: QuotaSubject, decision: QuotaDecision): stri
     `RateLimit-Policy: ${terms.policyField}\r\nRateLimit: ${field}\r\nX-RateLimit-Limit: ${tightestLimit}\r\n` +
     `X-RateLimit-Remaining: ${tightestLeft}\r\nX-RateLimit-Reset: ${tightestSeconds}\r\n`
   );
+}
+
+/** A limit of one of our own endpoints, as it stands. */
+export interface OwnPolicy {
+  readonly name: string;
+  readonly limit: number;
+  readonly windowSeconds: number;
+  readonly remaining: number;
+  readonly resetSeconds: number;
+}
+
+/** The lines of a plan's limits with that of an endpoint before them; `X-RateLimit-*` are of the tightest of all. */
+export function linesWithOwn(lines: string, own: OwnPolicy): string {
+  const { name, limit, windowSeconds, remaining: left, resetSeconds } = own;
+  const plan = fieldsOfLines(lines);
+  const before = (field: string): string => {
+    const value = fieldValue(plan, field);
+    return value === undefined ? '' : `, ${value}`;
+  };
+  const isTightest = left <= Number(fieldValue(plan, 'x-ratelimit-remaining') ?? Infinity);
+  return linesOf([
+    'RateLimit-Policy',
+    `"${name}";q=${limit};w=${windowSeconds}${before('ratelimit-policy')}`,
+    'RateLimit',
+    `"${name}";r=${left};t=${resetSeconds}${before('ratelimit')}`,
+    ...(isTightest
+      ? ['X-RateLimit-Limit', `${limit}`, 'X-RateLimit-Remaining', `${left}`, 'X-RateLimit-Reset', `${resetSeconds}`]
+      : plan.slice(4)),
+  ]);
 }
 
 const RESET_FIELD = 'X-RateLimit-Reset: ';

@@ -65,7 +65,7 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     action: 'Send `Authorization: Bearer` with your key. A key in the URL is not read.',
   },
   invalid_api_key: {
-    meaning: 'The key does not exist, or was not copied whole.',
+    meaning: 'The key does not exist or was not copied whole, or the service behind the operation does not accept it.',
     action: 'Compare it with where you keep it, character by character. Do not retry with the same key.',
   },
   expired_api_key: { meaning: 'The key, or the time after its rotation, has run out.', action: NEW_KEY },
@@ -94,8 +94,14 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     action: 'Do not retry before `resets_at`; ask for a larger plan.',
   },
   quota_unavailable: {
-    meaning: 'We cannot check limits at the moment, and your plan says not to go on without.',
+    meaning:
+      'We cannot read the counters at the moment. Your plan says not to go on without, or you asked for what they say.',
     action: RETRY_LATER,
+  },
+  too_many_usage_queries: {
+    meaning:
+      '`/usage` with `group_by` was asked for too often with this key. The limits of your plan are not used up; `violated-policies` names `usage-queries`.',
+    action: 'Wait for `Retry-After`, and keep what you were told. Without `group_by` there is no such limit.',
   },
   too_many_concurrent_requests: {
     meaning: 'The account has too many requests under way at the same time. The request was not counted.',
@@ -154,11 +160,11 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     action: 'Wait for `Retry-After`, or a few seconds where it is missing.',
   },
   invalid_parameter: {
-    meaning: 'A query or path parameter is wrong; `errors` names it.',
+    meaning: 'A query or path parameter is wrong or not known; `errors` names it.',
     action: 'Correct it as `errors` says.',
   },
   invalid_cursor: {
-    meaning: 'The cursor was changed, or belongs to other filters.',
+    meaning: 'The cursor was changed, or belongs to another list or other filters.',
     action: 'Begin again without `cursor`.',
   },
   missing_credentials: {
@@ -169,7 +175,10 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     meaning: 'The credentials for the admin API are wrong.',
     action: 'Compare them; sign in again.',
   },
-  too_many_requests: { meaning: 'The admin API was asked too often.', action: 'Wait for `Retry-After`.' },
+  too_many_requests: {
+    meaning: 'The admin API was asked too often; it has no part in the limits of a plan.',
+    action: 'Wait for `Retry-After`.',
+  },
   database_unavailable: {
     meaning: 'The database cannot be reached at the moment; nothing was changed.',
     action: RETRY_LATER,
