@@ -49,6 +49,7 @@ export class Exchange implements ForwardClient, CountedRequest, Transaction {
   usageTakenBack = false;
   wasSent = false;
   isUpgraded = false;
+  isStreamed = false;
   failedTarget = '';
   failedStatus = 0;
   closeListener: CloseListener | undefined;

@@ -34,6 +34,7 @@ export class RequestLog {
   /** The same for requests that none was found for, by method. */
   private readonly withoutOperation = new Map<string, HistogramSeries[]>();
   private readonly refusals = new Map<ErrorCode, ValueSeries>();
+  private readonly overhead = METRICS.requestOverhead.series();
   private readonly enabled: boolean;
 
   constructor(
@@ -53,6 +54,9 @@ export class RequestLog {
     this.recorder.end(exchange, outcomeOf(status));
     const durationMs = performance.now() - exchange.startedMs;
     this.durationOf(message.method ?? '', operation, status).observe(durationMs / 1_000);
+    if (exchange.upstreamMs >= 0 && answered !== 0 && !exchange.isUpgraded && !exchange.isStreamed) {
+      this.overhead.observe((durationMs - exchange.upstreamMs) / 1_000);
+    }
     if (exchange.problemCode !== '') {
       this.refusalsOf(exchange.problemCode as ErrorCode).inc();
     }

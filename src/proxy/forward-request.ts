@@ -26,8 +26,12 @@ export interface ForwardClient {
   readonly answer: ClientAnswer;
   /** Fields that every answer to this request carries, each line with its CRLF: request id, usage. */
   readonly answerLines: string;
-  /** Time that the backend took; set before the answer ends. */
+  /** When the request came, by `performance.now()`. */
+  readonly startedMs: number;
+  /** Time that its backend took, all attempts and the wait for a connection together; set before the answer ends. */
   upstreamMs: number;
+  /** Whether the answer went out in pieces: then its end is also a matter of how fast the client takes them. */
+  isStreamed: boolean;
   /** Whether the backend may have seen anything of the request; set before it does. */
   wasSent: boolean;
   /** The target that failed, or answered with an error, and its status (0: none); only then set. */

@@ -21,6 +21,7 @@ import { verdictOf } from './balancer.js';
 import { isRepeatable, mayRetry, toldAfterSending } from './retry-rules.js';
 import { passableTrailers, takesTrailers } from './trailers.js';
 import { failureDetail, upstreamFailure, type UpstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
+import { noteStream } from './upstream-metrics.js';
 import type { Upstream } from './upstream.js';
 
 /** How long a target that was ejected may take for its first answer, when another one could give it. */
@@ -308,6 +309,7 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
       this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
       return;
     }
+    noteStream(this.request.client, this.startedMs);
     this.writeHead(held.lines);
     this.response.flushHeaders();
     for (const piece of held.takePieces()) this.write(piece);
@@ -382,8 +384,11 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
   }
 
   private leaveTarget(outcome: UpstreamOutcome): void {
+    // Already, when it failed and could not be sent once more.
+    if (this.endpoint === undefined) return;
     const durationMs = performance.now() - this.startedMs;
-    this.request.client.upstreamMs = durationMs;
+    const { client } = this.request;
+    client.upstreamMs = this.retries === 0 ? durationMs : client.upstreamMs + durationMs;
     this.upstream.release(this, outcome, this.status, durationMs);
   }
 

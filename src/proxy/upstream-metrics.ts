@@ -1,5 +1,6 @@
 /** The numbers of a service and of its targets. Series are kept, so that counting a call is one look-up and two additions. */
 import { BACKEND_STATUSES, METRICS, type HistogramSeries, type ValueSeries } from '../metrics.js';
+import type { ForwardClient } from './forward-request.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 
 type BackendStatus = (typeof BACKEND_STATUSES)[number];
@@ -46,6 +47,19 @@ export class TargetSeries {
       calls: METRICS.upstreamTargetCalls.series(this.service, this.target, outcome, status),
     };
   }
+}
+
+const OVERHEAD = METRICS.requestOverhead.series();
+
+/**
+ * An answer that streams begins. What it costs from here on cannot be told from what its client takes, so that the time until the
+ * backend was asked has to do, without that of attempts that failed.
+ * @param askedMs when that was, by `performance.now()`.
+ */
+export function noteStream(client: ForwardClient, askedMs: number): void {
+  client.isStreamed = true;
+  const failedMs = Math.max(0, client.upstreamMs);
+  OVERHEAD.observe((askedMs - client.startedMs - failedMs) / 1_000);
 }
 
 /** Where a status stands in `BACKEND_STATUSES`. */

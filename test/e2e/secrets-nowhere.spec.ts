@@ -168,7 +168,7 @@ describe('a secret', () => {
       { name: 'files', text: filesOf(options.dataDir), mustHold: hashSecret(key.secret) },
       { name: 'stdout', text: running.stdout.join('\n'), mustHold: key.id },
       { name: 'stderr', text: running.stderr.join('\n'), mustHold: '' },
-      { name: 'metrics', text: metrics, mustHold: 'trailgate_refusals_total{code="invalid_api_key"' },
+      { name: 'metrics', text: metrics, mustHold: 'http_response_status_code="401"' },
       { name: 'answers', text: answers.join('\n'), mustHold: '"code":"malformed_authorization"' },
       backendPlace(backend, key.id),
     ];
@@ -198,7 +198,7 @@ describe('a secret', () => {
         { name: 'Redis', text: inRedis, mustHold: account.id },
         { name: 'messages', text: heard.join('\n'), mustHold: key.id },
         { name: 'stdout', text: running.stdout.join('\n'), mustHold: key.id },
-        { name: 'metrics', text: metrics, mustHold: 'trailgate_refusals_total{code="invalid_api_key"' },
+        { name: 'metrics', text: metrics, mustHold: 'http_response_status_code="401"' },
         { name: 'answers', text: answers.join('\n'), mustHold: '"code":"malformed_authorization"' },
         backendPlace(backend, key.id),
       ];

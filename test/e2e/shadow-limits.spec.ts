@@ -18,14 +18,14 @@ const plans = {
   failing: { ...LIVE, shadow: { account: { month: 4, minute: 5 } } },
 };
 
-/** Shadow decisions of a plan, by outcome and policy. */
+/** Shadow decisions of a plan that were made, by outcome and policy. */
 async function shadowOf(gateway: RunningTrailgate, plan: string): Promise<Record<string, number>> {
   const { text } = await send(`${gateway.adminUrl}/metrics`);
   const samples = parseMetrics(text).get('trailgate_quota_shadow_decisions_total')?.samples ?? new Map();
   const counts: Record<string, number> = {};
   for (const [series, value] of samples) {
     const labels = Object.fromEntries(labelsOf(series.slice(series.indexOf('{') + 1, -1)));
-    if (labels['plan'] === plan) counts[`${labels['outcome']} ${labels['policy']}`.trim()] = value;
+    if (labels['plan'] === plan && value > 0) counts[`${labels['outcome']} ${labels['policy']}`.trim()] = value;
   }
   return counts;
 }

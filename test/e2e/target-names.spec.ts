@@ -87,6 +87,8 @@ beforeEach(async () => {
         failedTarget: '',
         failedStatus: 0,
         isUpgraded: false,
+        startedMs: performance.now(),
+        isStreamed: false,
         upstreamMs: 0,
         wasSent: false,
         closeListener: undefined,
