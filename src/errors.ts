@@ -32,6 +32,7 @@ export const ERRORS = {
     fault: 'client',
   },
   headers_too_large: { status: 431, title: 'The request headers are too large', fault: 'client' },
+  not_implemented: { status: 501, title: 'This server does not know what was asked for', fault: 'client' },
 
   // Route.
   route_not_found: { status: 404, title: 'No such path', fault: 'client' },

@@ -316,7 +316,7 @@ export const METRICS = {
   clientErrors: counter(
     'trailgate_client_errors_total',
     'Requests that could not be parsed or did not arrive in time, by error code.',
-    [['code', ['bad_request', 'request_timeout', 'headers_too_large', 'content_too_large']]],
+    [['code', ['bad_request', 'request_timeout', 'headers_too_large', 'content_too_large', 'not_implemented']]],
   ),
   logLinesDropped: counter(
     'trailgate_log_lines_dropped_total',

@@ -9,6 +9,7 @@ import type { Arrivals } from './arrivals.js';
 import type { Exchange, GatewayReply, GatewayRequest } from './exchange.js';
 import { framingProblem, isHttp2 } from './framing.js';
 import { answerLast } from './last-answer.js';
+import { methodProblem } from './methods.js';
 import type { Routes } from './routes.js';
 import { writeProblem } from './write-problem.js';
 
@@ -50,7 +51,7 @@ export class ErrorFilter implements ExceptionFilter {
    * has never heard of. Of the server as a whole only OPTIONS can be asked (RFC 9112 section 3.2.4); a backend is never asked for it.
    */
   private answerUnseen(error: unknown, exchange: Exchange): void {
-    const problem = framingProblem(exchange.message);
+    const problem = framingProblem(exchange.message) ?? methodProblem(exchange.message.method);
     if (problem === undefined && exchange.url.startsWith('/')) {
       this.answer(error, exchange);
       return;

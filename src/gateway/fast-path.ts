@@ -18,6 +18,7 @@ import type { Exchange } from './exchange.js';
 import { framingProblem } from './framing.js';
 import type { GuardChain } from './guard-chain.js';
 import { isClosing } from './last-answer.js';
+import { isKnownMethod } from './methods.js';
 import { hasFitQuery } from './query.js';
 import { mustWait } from './queued-answers.js';
 import { LONGEST_URL } from './request-hooks.js';
@@ -89,7 +90,9 @@ export class FastPath implements PlainRequestHandler {
     if (url.length > LONGEST_URL) return undefined;
     const query = url.indexOf('?');
     const match = this.parts.routes.match({ message, path: query === -1 ? url : url.slice(0, query) });
-    return match.kind !== 'not_ours' && framingProblem(message) === undefined ? match : undefined;
+    // An operation has no other methods than such as everybody knows.
+    if (match.kind === 'not_ours' || (match.kind !== 'operation' && !isKnownMethod(message.method))) return undefined;
+    return framingProblem(message) === undefined ? match : undefined;
   }
 
   private run(exchange: Exchange, match: RouteMatch): void {

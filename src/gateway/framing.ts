@@ -1,6 +1,6 @@
 /**
  * What Node's parser lets through although RFC 9112 says that it must be refused, or that two readers may take differently:
- * decided before anything of the request is believed. Refuses with 400 and 431.
+ * decided before anything of the request is believed. Refuses with 400, 431 and 501.
  */
 import { Problem } from '../errors.js';
 import type { ClientMessage } from '../http1/client-answer.js';
@@ -9,6 +9,8 @@ import { isHost } from './host.js';
 
 /** More than clients send, and far below the thousand that Node takes. */
 const MOST_FIELDS = 200;
+/** A transfer coding in a list: a token, and its parameters. */
+const CODING = /^[ \t]*([!#$%&'*+.^_`|~0-9a-z-]+)[ \t]*(;.*)?$/;
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
 
 /** Whether a request came over HTTP/2; Node's parser of HTTP/1 takes `HTTP/2.0` in a request line for granted. */
@@ -33,9 +35,18 @@ export function framingProblem(message: ClientMessage): Problem | undefined {
   if (coding === undefined) return undefined;
   // RFC 9112 section 6.1: HTTP/1.0 knows no Transfer-Encoding; someone on the way may have taken the body for a request.
   if (httpVersion === '1.0') return refused('HTTP/1.0 has no Transfer-Encoding.');
-  // A second coding would be lost when the message is framed anew for the backend.
-  if (coding.toLowerCase() !== 'chunked') return refused('The only transfer coding that is understood is "chunked".');
-  return undefined;
+  return codingProblem(coding.toLowerCase());
+}
+
+/** RFC 9112 section 6.1: `chunked`, once and at the end. Another coding would be lost when the message is framed anew for the backend. */
+function codingProblem(coding: string): Problem | undefined {
+  if (coding === 'chunked') return undefined;
+  const isFaulty = coding.split(',').some((each, at, { length }) => {
+    const [, name, parameters] = CODING.exec(each) ?? [];
+    return name === undefined || (name === 'chunked' && (parameters !== undefined || at < length - 1));
+  });
+  if (isFaulty) return refused('The transfer coding "chunked" stands once, as the last one.');
+  return new Problem('not_implemented', { detail: 'The only transfer coding that is understood is "chunked".' });
 }
 
 /** RFC 9112 section 3.2; HTTP/1.0 may go without. */

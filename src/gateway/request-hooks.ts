@@ -9,6 +9,7 @@ import type { ErrorFilter } from './error.filter.js';
 import type { GatewayRequest } from './exchange.js';
 import { framingProblem, isHttp2 } from './framing.js';
 import { answerLast, isClosing } from './last-answer.js';
+import { methodProblem } from './methods.js';
 import { queryProblem } from './query.js';
 
 /** Longest path and query. Node's own limit is on the whole head and answers with a less helpful 431. */
@@ -33,7 +34,7 @@ export function installRequestHooks(
     const broken = framingProblem(request.raw);
     const exchange = arrivals.begin(request.raw, reply.raw);
     (request as GatewayRequest).exchange = exchange;
-    const problem = broken ?? urlProblem(exchange.url);
+    const problem = broken ?? methodProblem(request.raw.method) ?? urlProblem(exchange.url);
     if (cors.enabled && cors.apply(exchange) && problem === undefined) {
       reply.hijack();
       cors.answerPreflight(exchange);

@@ -25,6 +25,11 @@ function classes(): Uint8Array {
   return of;
 }
 
+/** Whether a name or a method (both are tokens) may have this byte. */
+export function isNameByte(byte: number | undefined): boolean {
+  return byte !== undefined && ((CLASSES[byte] as number) & NAME) !== 0;
+}
+
 /** Where the characters of a name end that begins at `at`; `to` where nothing follows. */
 export function nameEnd(bytes: Uint8Array, at: number, to: number): number {
   let end = at;

@@ -36,6 +36,11 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     meaning: 'The headers are too large together.',
     action: 'Send fewer or shorter headers; leave cookies out.',
   },
+  not_implemented: {
+    meaning:
+      'The method is none that HTTP knows, or the body is coded for its way (`Transfer-Encoding`) as no HTTP/1.1 server has to know.',
+    action: 'Send one of the methods that the reference names, in capitals, and no `Transfer-Encoding` but `chunked`.',
+  },
   route_not_found: {
     meaning: 'There is no operation at this path.',
     action: 'Compare the path with the reference, upper and lower case included.',

@@ -89,7 +89,7 @@ describe('what the parser refuses', () => {
       'bad_request',
       `${LINE}\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
     ],
-    ['a method that does not exist', 'bad_request', 'FETCH /api/v1/customers HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a method that does not exist', 'not_implemented', 'FETCH /api/v1/customers HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['another version of HTTP', 'bad_request', 'GET /api/v1/customers HTTP/9.9\r\nHost: a\r\n\r\n'],
     ['a NUL in a header', 'bad_request', `${LINE}\r\nHost: a\r\nX-A: b\0c\r\n\r\n`],
     ['a head of more than 16 KiB', 'headers_too_large', `${LINE}\r\nHost: a\r\nX-A: ${'a'.repeat(17_000)}\r\n\r\n`],

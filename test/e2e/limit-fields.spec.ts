@@ -101,6 +101,7 @@ const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
   uri_too_long: BEFORE,
   unsupported_media_type: () => told(415),
   headers_too_large: BEFORE,
+  not_implemented: BEFORE,
   route_not_found: BEFORE,
   method_not_allowed: BEFORE,
   operation_brownout: BEFORE,

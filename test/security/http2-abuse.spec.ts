@@ -47,24 +47,26 @@ describeWithOpenssl('over HTTP/2', () => {
   };
 
   let logged = 0;
-  it.each(['get', 'FOO', 'A_B', 'PRI', 'X'.repeat(8_000), 'TRACE', 'SEARCH'])(
-    'a method that no operation has is answered: %s',
-    async (method) => {
-      const raw = await connectRawHttp2(gateway.port);
-      raw.send(frame(FRAME.headers, WHOLE, 1, head(method, '/open')));
-      await eventually('there is an answer', () => raw.answer(1).ended);
-      expect(JSON.parse(raw.answer(1).text)).toMatchObject({ status: 405, code: 'method_not_allowed' });
-      raw.send(frame(FRAME.headers, WHOLE, 3, head(method, '/nothing')));
-      await eventually('there is another', () => raw.answer(3).ended);
-      expect(JSON.parse(raw.answer(3).text)).toMatchObject({ status: 404, code: 'route_not_found' });
-      raw.socket.destroy();
-      expect(gateway.backend.requests).toEqual([]);
-      const lines = () => gateway.trailgate.logs().filter(({ event, status }) => event === 'request' && status === 404);
-      await eventually('both are logged', () => lines().length > logged);
-      expect(JSON.stringify(lines().at(-1)).length).toBeLessThan(1_000);
-      logged = lines().length;
-    },
-  );
+  const unknown = [501, 'not_implemented', 501, 'not_implemented'] as const;
+  const known = [405, 'method_not_allowed', 404, 'route_not_found'] as const;
+  it.each([
+    ...['get', 'FOO', 'A_B', 'PRI', 'X'.repeat(8_000), 'PURGE'].map((method) => [method, ...unknown] as const),
+    ...['TRACE', 'SEARCH'].map((method) => [method, ...known] as const),
+  ])('a method that no operation has is answered: %s', async (method, status, code, elsewhereStatus, elsewhereCode) => {
+    const raw = await connectRawHttp2(gateway.port);
+    raw.send(frame(FRAME.headers, WHOLE, 1, head(method, '/open')));
+    await eventually('there is an answer', () => raw.answer(1).ended);
+    expect(JSON.parse(raw.answer(1).text)).toMatchObject({ status, code });
+    raw.send(frame(FRAME.headers, WHOLE, 3, head(method, '/nothing')));
+    await eventually('there is another', () => raw.answer(3).ended);
+    expect(JSON.parse(raw.answer(3).text)).toMatchObject({ status: elsewhereStatus, code: elsewhereCode });
+    raw.socket.destroy();
+    expect(gateway.backend.requests).toEqual([]);
+    const lines = () => gateway.trailgate.logs().filter(({ event }) => event === 'request');
+    await eventually('both are logged', () => lines().length === logged + 2);
+    expect(JSON.stringify(lines().at(-1)).length).toBeLessThan(1_000);
+    logged = lines().length;
+  });
 
   it('answers that a client does not take are cut when nothing of them has gone for the idle time', async () => {
     gateway.answerWith((_request, response) => void response.end(Buffer.alloc(15_000)));

@@ -67,12 +67,7 @@ describe('is refused with 400 and never reaches the backend whole', () => {
     ['bare LF all over', () => `GET /api/v1/open HTTP/1.1\nHost: a\nAuthorization: ${gateway.authorization}\n\n`],
     ['a bare CR in a value', () => put('X-A: b\rContent-Length: 4\r\n', 'abcd')],
     ['a zero byte in a value', () => put('X-A: b\0c\r\nContent-Length: 0\r\n', '')],
-    // Section 6.1: chunked must be the last coding, once; an unknown one is not understood.
-    ['an unknown coding', () => put('Transfer-Encoding: xchunked\r\n', `0\r\n\r\n${hidden()}`)],
-    [
-      'a coding before chunked that would be lost',
-      () => put('Transfer-Encoding: gzip, chunked\r\n', '3\r\nabc\r\n0\r\n\r\n'),
-    ],
+    // Section 6.1: chunked must be the last coding, once.
     ['chunked that is not last', () => put('Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${hidden()}`)],
     ['chunked twice', () => put('Transfer-Encoding: chunked, chunked\r\n', '3\r\nabc\r\n0\r\n\r\n')],
     [
@@ -125,7 +120,16 @@ describe('is refused with 400 and never reaches the backend whole', () => {
           'HTTP/1.0',
         ),
     ],
-    ['identity alone', () => put('Transfer-Encoding: identity\r\n', hidden())],
+    ['chunked with a parameter', () => put('Transfer-Encoding: chunked;q=1\r\n', '3\r\nabc\r\n0\r\n\r\n')],
+    ['an empty coding before chunked', () => put('Transfer-Encoding: , chunked\r\n', '3\r\nabc\r\n0\r\n\r\n')],
+    [
+      'a coding that is no token before chunked',
+      () => put('Transfer-Encoding: foo bar, chunked\r\n', '3\r\nabc\r\n0\r\n\r\n'),
+    ],
+    ['chunked behind a byte that some take for a space', () => put('Transfer-Encoding: \xa0chunked\r\n', '0\r\n\r\n')],
+    ['a method longer than any', () => `${'A'.repeat(8_000)} /api/v1/open HTTP/1.1\r\n${head}\r\n`],
+    ['an unknown method in an unknown version', () => `FOO /api/v1/open HTTP/1.2\r\n${head}\r\n`],
+    ['an unknown method without a version', () => 'FOO /api/v1/open\r\n\r\n'],
     ['an empty Transfer-Encoding', () => put('Transfer-Encoding:\r\nContent-Length: 4\r\n', 'abcd')],
     ['a zero byte in a name', () => put('X\0A: b\r\nContent-Length: 0\r\n', '')],
     ['TLS on a plain port', () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
@@ -135,6 +139,50 @@ describe('is refused with 400 and never reaches the backend whole', () => {
     expectProblem(answer, 'bad_request');
     expect(answer.headers['connection']).toBe('close');
     expect(served).toEqual([]);
+  });
+
+  // RFC 9110 section 9.1 and RFC 9112 section 6.1: what a server does not know.
+  it.each<[string, () => string]>([
+    ['an unknown method', () => `FOO /api/v1/open HTTP/1.1\r\n${head}\r\n`],
+    ['one in small letters', () => `get /api/v1/open HTTP/1.1\r\n${head}\r\n`],
+    ['one that begins like a known one', () => `GETX /api/v1/open HTTP/1.1\r\n${head}\r\n`],
+    ['one that only begins with a known one in small letters', () => `PATCHes /nothing HTTP/1.1\r\n${head}\r\n`],
+    [
+      'one that the parser reads and nobody has registered',
+      () => `PURGE /api/v1/open HTTP/1.1\r\n${head}Connection: close\r\n\r\n`,
+    ],
+    ['one of these where there is nothing', () => `M-SEARCH /nothing HTTP/1.1\r\n${head}Connection: close\r\n\r\n`],
+    ['an unknown coding', () => put('Transfer-Encoding: xchunked\r\n', `0\r\n\r\n${hidden()}`)],
+    ['a coding without chunked', () => put('Transfer-Encoding: gzip\r\n', hidden())],
+    [
+      'a coding before chunked that would be lost',
+      () => put('Transfer-Encoding: gzip, chunked\r\n', '3\r\nabc\r\n0\r\n\r\n'),
+    ],
+    ['a coding with a parameter before chunked', () => put('Transfer-Encoding: gzip;q=1, chunked\r\n', '0\r\n\r\n')],
+    ['identity alone', () => put('Transfer-Encoding: identity\r\n', hidden())],
+  ])('or with 501: %s', async (_what, bytes) => {
+    const { text, served } = await attempt(bytes());
+    const answer = parseAnswer(text);
+    expectProblem(answer, 'not_implemented');
+    expect(answer.headers['connection']).toBe('close');
+    expect(served).toEqual([]);
+  });
+
+  it('a known method that a path does not have stays 405, and names those that it has', async () => {
+    for (const method of ['PROPFIND', 'TRACE', 'LOCK', 'QUERY']) {
+      const { text } = await attempt(`${method} /api/v1/open HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
+      expectProblem(parseAnswer(text), 'method_not_allowed');
+      expect(parseAnswer(text).headers['allow']).toBe('GET, HEAD');
+    }
+  });
+
+  it('an unknown method behind a good request has its 501 behind the good answer', async () => {
+    const good = `GET /api/v1/open HTTP/1.1\r\n${head}\r\n`;
+    const { text, served } = await attempt(
+      `${good}${put('Content-Length: 3\r\n', 'abc')}FOO /api/v1/open HTTP/1.1\r\n${head}\r\n`,
+    );
+    expect([...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status)).toEqual(['200', '200', '501']);
+    expect(served).toEqual(['GET /open', 'PUT /files/a abc']);
   });
 
   it('also behind a good request on the same connection, which has its own answer', async () => {
