@@ -9,7 +9,9 @@ export const failedAuthentication = z
       .min(0)
       .max(1_000_000)
       .default(20)
-      .describe('Wrong keys from one address (IPv6: one /64) in a minute before it gets 429; 0: no throttle.'),
+      .describe(
+        'Wrong keys from one address (IPv6: one /64) in a minute before it gets 429; 0: no throttle. A change holds at once, also for what has been counted; 0 forgets it.',
+      ),
   })
   .prefault({})
   .describe('The throttle of addresses that try keys.');
