@@ -302,8 +302,8 @@ export const METRICS = {
   connections: gauge('trailgate_connections', 'Connections of clients that are open.', []),
   connectionsCut: counter(
     'trailgate_connections_cut_total',
-    'Connections that were closed on a client: limit, address_limit, slow_reader.',
-    [['reason', ['limit', 'address_limit', 'slow_reader']]],
+    'Connections that were closed on a client: limit, address_limit, slow_reader, proxy_protocol.',
+    [['reason', ['limit', 'address_limit', 'slow_reader', 'proxy_protocol']]],
   ),
   streamsCut: counter(
     'trailgate_streams_cut_total',

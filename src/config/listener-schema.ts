@@ -96,6 +96,23 @@ export const cors = z
 
 export type CorsConfig = z.output<typeof cors>;
 
+const HSTS_MESSAGE = 'must be a number of days such as 365d';
+
+export const hsts = z
+  .strictObject({
+    maxAge: z
+      .string(HSTS_MESSAGE)
+      .regex(/^\d{1,4}d$/, HSTS_MESSAGE)
+      .transform((text) => Number(text.slice(0, -1)))
+      .describe('For how many days a browser takes no other way than HTTPS; `0d` takes it back.'),
+    includeSubDomains: z.boolean().default(false).describe('Whether that holds for the names below this one, too.'),
+    preload: z.boolean().default(false).describe('Whether the name may go into the lists that browsers ship with.'),
+  })
+  .optional()
+  .describe('Strict-Transport-Security on every response over HTTPS (RFC 6797). Without it: none.');
+
+export type HstsConfig = z.output<typeof hsts>;
+
 export const connectionLimits = z
   .strictObject({
     connections: z

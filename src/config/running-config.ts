@@ -9,6 +9,8 @@ const FIXED: readonly (readonly [name: string, of: (file: GatewayFile) => unknow
   ['gateway.port', ({ gateway }) => gateway.port],
   ['gateway.tls', ({ gateway }) => gateway.tls],
   ['gateway.trustedProxies', ({ gateway }) => gateway.trustedProxies],
+  ['gateway.proxyProtocol', ({ gateway }) => gateway.proxyProtocol],
+  ['gateway.hsts', ({ gateway }) => gateway.hsts],
   ['admin', ({ admin }) => admin],
   ['api.basePath', ({ api }) => api.basePath],
   ['usage', ({ usage }) => usage],
@@ -40,11 +42,11 @@ export class RunningConfig {
    */
   replace(next: Config): string[] {
     const { gateway, admin, api, usage } = this.running.file;
-    const { host, port, tls, trustedProxies } = gateway;
+    const { host, port, tls, trustedProxies, proxyProtocol, hsts } = gateway;
     const needRestart = FIXED.filter(([, of]) => !isDeepStrictEqual(of(this.running.file), of(next.file)));
     const file: GatewayFile = {
       ...next.file,
-      gateway: { ...next.file.gateway, host, port, tls, trustedProxies },
+      gateway: { ...next.file.gateway, host, port, tls, trustedProxies, proxyProtocol, hsts },
       admin,
       api: { ...next.file.api, basePath: api.basePath },
       usage,

@@ -3,7 +3,7 @@
  * for editors, `trailgate check` and `docs/configuration.md` come from it.
  */
 import { z } from 'zod';
-import { connectionLimits, cors, failedAuthentication, shutdown } from './listener-schema.js';
+import { connectionLimits, cors, failedAuthentication, hsts, shutdown } from './listener-schema.js';
 import { days, duration, size } from './values.js';
 
 const INSTANT_MESSAGE = 'must be an instant such as 2027-01-31T10:00:00Z';
@@ -226,6 +226,11 @@ export const configSchema = z.strictObject({
           'Certificate and key files (PEM), read again when they change; HTTP/2 and HTTP/1.1. Without it: plain HTTP.',
         ),
       trustedProxies: z.array(address).default([]).describe('Load balancers whose X-Forwarded-For is believed.'),
+      proxyProtocol: z
+        .array(address)
+        .default([])
+        .describe('Load balancers that begin each connection with the PROXY protocol (1 or 2); no other may.'),
+      hsts,
       failedAuthentication,
       proxyStatus: z
         .boolean()

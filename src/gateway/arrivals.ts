@@ -1,9 +1,10 @@
 /** The first thing that happens to a request: it gets its name, and who sends it is found out. */
-import proxyAddress from '@fastify/proxy-addr';
+import { compile } from '@fastify/proxy-addr';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { plainAddress } from '../keys/address-list.js';
 import type { ClientMessage } from '../http1/client-answer.js';
+import { linesOf } from '../http1/fields.js';
 import { NodeAnswer } from '../http1/node-answer.js';
 import type { PlainConnection } from '../http1/plain-connection.js';
 import type { PlainRequest } from '../http1/plain-request.js';
@@ -18,13 +19,19 @@ type Trusts = (address: string, hop: number) => boolean;
 
 export class Arrivals implements ExchangeOwner {
   private readonly trusts: Trusts | undefined;
+  private readonly secureLines: string;
 
-  /** @param trustedProxies addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed. */
+  /**
+   * @param trustedProxies addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.
+   * @param secureField of every response to a client that speaks HTTPS: name and value; empty for none.
+   */
   constructor(
     private readonly requestLog: RequestLog,
     trustedProxies: readonly string[],
+    readonly secureField: readonly string[],
   ) {
-    this.trusts = trustedProxies.length === 0 ? undefined : proxyAddress.compile([...trustedProxies]);
+    this.secureLines = linesOf(secureField);
+    this.trusts = trustedProxies.length === 0 ? undefined : compile([...trustedProxies]);
   }
 
   /** The exchange of a request that Node has read, which is counted and logged when its connection is done with it. */
@@ -37,6 +44,7 @@ export class Arrivals implements ExchangeOwner {
       this.schemeOf(message),
       this,
     );
+    if (exchange.scheme === 'https') exchange.answerLines += this.secureLines;
     watchEnd(exchange, response);
     return exchange;
   }
@@ -46,6 +54,7 @@ export class Arrivals implements ExchangeOwner {
     const address =
       this.trusts === undefined ? (connection.clientAddress ??= this.addressOf(request)) : this.addressOf(request);
     const exchange = new Exchange(request, connection, request.url, address, this.schemeOf(request), this);
+    if (exchange.scheme === 'https') exchange.answerLines += this.secureLines;
     connection.begin(exchange, request);
     return exchange;
   }
@@ -67,8 +76,8 @@ export class Arrivals implements ExchangeOwner {
   private addressOf(message: ClientMessage): string {
     const direct = plainAddress(message.socket.remoteAddress ?? '');
     if (this.trusts === undefined) return direct;
-    const told = plainAddress(proxyAddress.all(message as IncomingMessage, this.trusts).at(-1) ?? '');
-    return isIP(told) === 0 ? direct : told;
+    const told = message.headers['x-forwarded-for'];
+    return told === undefined ? direct : beforeTrusted(direct, String(told), this.trusts);
   }
 
   /** What the client spoke: the connection says it, or the trusted proxy at its other end. */
@@ -79,6 +88,26 @@ export class Arrivals implements ExchangeOwner {
     }
     return 'encrypted' in socket ? 'https' : 'http';
   }
+}
+
+/** The last address of `X-Forwarded-For` that none of our proxies has, going back from the connection's; that itself where one is none. */
+function beforeTrusted(direct: string, forwardedFor: string, trusts: Trusts): string {
+  let address = direct;
+  for (const told of forwardedFor.split(',').toReversed()) {
+    if (!trusts(address, 0)) break;
+    const next = withoutPort(told.trim());
+    if (isIP(next) === 0) return direct;
+    address = plainAddress(next);
+  }
+  return address;
+}
+
+/** Some load balancers add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+const ADDRESS_AND_PORT = /^(?:\[([0-9A-Fa-f:.]+)\]|(\d{1,3}(?:\.\d{1,3}){3}))(?::\d{1,5})?$/;
+
+function withoutPort(told: string): string {
+  const [, ipv6, ipv4] = ADDRESS_AND_PORT.exec(told) ?? [];
+  return ipv6 ?? ipv4 ?? told;
 }
 
 function watchEnd(exchange: Exchange, response: ExchangeResponse): void {

@@ -6,6 +6,7 @@ import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
+import { linesOf } from '../http1/fields.js';
 import { readPlainRequests } from '../http1/plain-listener.js';
 import type { Log } from '../log.js';
 import { Arrivals } from './arrivals.js';
@@ -19,7 +20,9 @@ import { GuardChain } from './guard-chain.js';
 import { GatewayModule, type GatewayDependencies } from './gateway.module.js';
 import { ALPN_PROTOCOLS, speakHttp2 } from './http2.js';
 import { Http2Sessions } from './http2-sessions.js';
+import { hstsField } from './hsts.js';
 import { answerParserError, type ParserError } from './parser-errors.js';
+import { readProxyProtocol } from './proxied-connections.js';
 import { endQueuedWith } from './queued-answers.js';
 import { installRequestHooks } from './request-hooks.js';
 import { RequestLog } from './request-log.js';
@@ -60,12 +63,14 @@ export async function createGatewayApplication(
   more: readonly DynamicModule[],
 ): Promise<NestFastifyApplication> {
   const requestLog = new RequestLog(log, deps.recorder);
-  const { trustedProxies, tls } = deps.config.file.gateway;
-  const arrivals = new Arrivals(requestLog, trustedProxies);
+  const { trustedProxies, proxyProtocol, tls, hsts } = deps.config.file.gateway;
+  const secureField = hstsField(hsts);
+  const secureLines = linesOf(secureField);
+  const arrivals = new Arrivals(requestLog, trustedProxies, secureField);
   const filter = new ErrorFilter(deps.routes, log.logger, arrivals);
   const upgrades = new Upgrades(deps.routes);
   const parser = { ...PARSER, shouldUpgradeCallback: (message: IncomingMessage) => upgrades.accepts(message) };
-  const options = serverOptions(parser, filter, arrivals, deps.cors);
+  const options = serverOptions(parser, filter, arrivals, deps.cors, secureLines);
   const certificate = tls === undefined ? undefined : new Certificate(tls, deps.config.path, log.logger);
   const adapter = new FastifyAdapter(
     // Fastify gives `http` to a plain server only.
@@ -90,15 +95,22 @@ export async function createGatewayApplication(
   const fastPath = new FastPath({ routes, cors, draining, arrivals, chain });
   fastPath.install(server);
   delayContinue(server);
-  refuseConnect(server, deps.cors);
+  refuseConnect(server, deps.cors, secureLines);
   upgrades.install(server);
   if (certificate !== undefined) serveTls(server as TlsServer, certificate, deps.connections, fastify);
   boundConnections(server, deps.connections, fastify);
   if (certificate === undefined) readPlainRequests(server, fastPath);
+  readProxyProtocol(server, proxyProtocol);
   return application;
 }
 
-function serverOptions(parser: object, filter: ErrorFilter, arrivals: Arrivals, cors: Cors): FastifyServerOptions {
+function serverOptions(
+  parser: object,
+  filter: ErrorFilter,
+  arrivals: Arrivals,
+  cors: Cors,
+  secureLines: string,
+): FastifyServerOptions {
   return {
     // No hook of Nest's middleware is needed, and its engine would run on every request.
     skipMiddie: true,
@@ -110,7 +122,7 @@ function serverOptions(parser: object, filter: ErrorFilter, arrivals: Arrivals, 
     keepAliveTimeout: 0,
     requestTimeout: NO_REQUEST_TIMEOUT,
     http: parser,
-    clientErrorHandler: (error: ParserError, socket: Socket) => answerParserError(error, socket, cors),
+    clientErrorHandler: (error: ParserError, socket: Socket) => answerParserError(error, socket, cors, secureLines),
     // What the router refuses before a hook runs, such as %ff in a path.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       const exchange = (request as GatewayRequest).exchange ?? arrivals.begin(request.raw, reply.raw);
@@ -175,11 +187,11 @@ function delayContinue(server: Server): void {
 }
 
 /** This is no tunnel; without a listener Node would cut the connection without a word. */
-function refuseConnect(server: Server, cors: Cors): void {
+function refuseConnect(server: Server, cors: Cors, secureLines: string): void {
   server.on('connect', (_message: IncomingMessage, socket: Socket) => {
     // Node has let go of the connection: without a listener its error would end the process.
     socket.on('error', () => socket.destroy());
     endQueuedWith(socket);
-    answerParserError(new Error('CONNECT'), socket, cors);
+    answerParserError(new Error('CONNECT'), socket, cors, secureLines);
   });
 }

@@ -55,15 +55,19 @@ const failed = new WeakSet<Socket>();
  * Answers a connection whose request could not be parsed, and closes it. Good requests that were sent before it have their answers
  * first (RFC 9112 section 9.3.2).
  * @param cors a page can send too many headers, and should be able to read that it did.
+ * @param secureLines fields of a response over TLS, each with its CRLF.
  */
-export function answerParserError(error: ParserError, socket: Socket, cors: Cors): void {
+export function answerParserError(error: ParserError, socket: Socket, cors: Cors, secureLines = ''): void {
   // The parser fails again with every byte that comes after.
   if (failed.has(socket)) return;
   failed.add(socket);
   const code = hasUnknownMethod(error) ? 'not_implemented' : codeOf(error.code);
   METRICS.clientErrors.series(code).inc();
   if (error.code === 'ECONNRESET') socket.destroy();
-  else answerInTurn(code, socket, linesOf(cors.fieldsOfUnread(() => originOf(error))));
+  else {
+    const lines = linesOf(cors.fieldsOfUnread(() => originOf(error)));
+    answerInTurn(code, socket, 'encrypted' in socket ? lines + secureLines : lines);
+  }
 }
 
 /** Of a head that is too large, as far as it stands in what was read last; a browser causes no other of these errors. */

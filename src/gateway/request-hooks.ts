@@ -53,7 +53,10 @@ export function installRequestHooks(
   });
   // Only what Fastify itself sends comes by here (the reference pages); everything else writes its own head.
   fastify.addHook('onSend', (request, reply, _payload, done) => {
-    void reply.header('X-Request-Id', (request as GatewayRequest).exchange.requestId);
+    const { requestId, scheme } = (request as GatewayRequest).exchange;
+    void reply.header('X-Request-Id', requestId);
+    const [name, value] = scheme === 'https' ? arrivals.secureField : [];
+    if (name !== undefined) void reply.header(name, value);
     done();
   });
 }

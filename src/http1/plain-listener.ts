@@ -59,10 +59,19 @@ export function readPlainRequests(server: Server, { keepAliveTimeoutMs, serve }:
   };
   server.removeAllListeners('connection');
   server.on('connection', (accepted: AcceptedSocket) => {
+    // What somebody before us has read and put back: the bytes behind the header of a load balancer.
+    const unread = accepted.readableLength === 0 ? null : (accepted.read() as Buffer | null);
     const socket = readByHand(accepted);
-    new PlainConnection(socket, owner);
+    const connection = new PlainConnection(socket, owner);
     for (const other of others) other.call(server, socket);
+    if (unread === null) return;
+    connection.onRead(unread.copy(sharedBuffer), sharedBuffer);
   });
+}
+
+function toldOf(socket: Socket): PropertyDescriptorMap {
+  const { remoteAddress, remotePort, remoteFamily } = Object.getOwnPropertyDescriptors(socket) as PropertyDescriptorMap;
+  return { remoteAddress, remotePort, remoteFamily } as PropertyDescriptorMap;
 }
 
 /** A socket in the place of the one that was accepted, which reads without making a buffer, and an event, of every piece. */
@@ -73,5 +82,7 @@ function readByHand(accepted: AcceptedSocket): Socket {
   const socket = new Socket(options as unknown as SocketConstructorOpts) as AcceptedSocket;
   socket.server = server;
   socket._server = server;
+  // Its client's address, where a load balancer has told it (`proxied-connections.ts`).
+  if (Object.hasOwn(accepted, 'remoteAddress')) Object.defineProperties(socket, toldOf(accepted));
   return socket;
 }
