@@ -28,6 +28,8 @@ import { WorkerPool } from './workers/worker-pool.js';
 const WORKER_STOP_MARGIN_MS = 10_000;
 const PHASE_MARGIN_MS = 1_000;
 const IDLE_SWEEP_INTERVAL_MS = 100;
+/** What is refused or broken off at the end of the drain has so long to reach its client. */
+const LAST_WORDS_MS = 250;
 
 /** The pool starts after the admin listener, which shows it. */
 export interface PoolHolder {
@@ -120,6 +122,7 @@ async function startGateway(
   const gateway = await createGatewayApplication(deps, log, [ReferenceModule.of(documents, routes.basePath)]);
   const live = new LiveStreams(() => forwarder.calls(), keys.authenticator);
   live.follow(keys.bus);
+  shutdown.add('cut what is left', () => cutWhatIsLeft(forwarder, deps.connections));
   shutdown.add('let go of streams', async () => live.stop());
   // As the configuration says when the end begins.
   const drain = (): number => config.current.file.gateway.shutdown.drain;
@@ -173,4 +176,13 @@ async function drainGateway(
     clearInterval(timer);
     clearTimeout(heads);
   }
+}
+
+/**
+ * What the drain has left gets its end before usage is written for the last time: else it would stay in flight, as if this process had
+ * crashed. Requests without a response get one that says so, for nothing; streams are broken off.
+ */
+async function cutWhatIsLeft(forwarder: Forwarder, connections: Connections): Promise<void> {
+  await forwarder.close(0);
+  await connections.endAll(LAST_WORDS_MS);
 }

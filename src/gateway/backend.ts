@@ -87,7 +87,7 @@ export class Backend {
   private giveBack(exchange: Exchange): void {
     const { subject, decision } = exchange;
     if (subject === undefined || decision === undefined) return;
-    void this.quotas.giveBack(subject, decision).then((cost) => this.recorder.takeBack(exchange, cost));
+    this.recorder.takeBackWhen(exchange, this.quotas.giveBack(subject, decision));
     // The answer says what is left without the cost.
     const before = exchange.answerLines.slice(0, exchange.quotaFieldsAt);
     exchange.answerLines = before + quotaLines(subject, withoutCost(decision));

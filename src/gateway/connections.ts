@@ -20,6 +20,8 @@ export const HEAD_TIMEOUT_MS = 10_000;
 /** A connection of less has a request on the way. */
 const NEW_MS = 500;
 
+const END_CHECK_INTERVAL_MS = 10;
+
 /** On a connection: at how many sweeps in a row it was idle, and what it had read by then. */
 const IDLE_SWEEPS = Symbol('idleSweeps');
 const READ_BEFORE = Symbol('readBefore');
@@ -117,6 +119,21 @@ export class Connections {
     }
   }
 
+  /**
+   * Waits for the end of every connection, and cuts those that are left after `graceMs`. When it resolves each request has its end, and
+   * that has been noted.
+   */
+  async endAll(graceMs: number): Promise<void> {
+    const cutMs = performance.now() + graceMs;
+    while (this.open.size > 0 && performance.now() < cutMs) await after(END_CHECK_INTERVAL_MS);
+    while (this.open.size > 0) {
+      for (const socket of this.open) socket.destroy();
+      await after(END_CHECK_INTERVAL_MS);
+    }
+    // The requests of a connection over HTTP/2 end behind it.
+    await after(END_CHECK_INTERVAL_MS);
+  }
+
   /** What `closeIdleConnections` does to connections that Node reads: ends those that wait for a request, a new one not at once. */
   endIdlePlain(): void {
     const openedBeforeMs = performance.now() - NEW_MS;
@@ -204,6 +221,10 @@ class NetworkCounts {
 /** Whether a request is under way on a connection. */
 function hasRequest(socket: SystemSocket): boolean {
   return (socket._httpMessage ?? null) !== null || plainConnectionOf(socket)?.hasRequest === true;
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function limitServer(server: Server, { connections, requestsPerConnection }: ConnectionLimits): void {

@@ -184,6 +184,11 @@ export class Upstream {
     const closed = Promise.all(this.targets.map((target) => target.close()));
     const timeout = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
     await Promise.race([closed, timeout]);
+    // Else they would be sent as soon as those before them are cut off.
+    for (let call = this.waiting.first; call !== undefined; call = this.waiting.first) {
+      this.leave(call);
+      call.refuse(this.refusal('queue_timeout'));
+    }
     await Promise.all(this.targets.map((target) => target.destroy()));
   }
 

@@ -83,6 +83,7 @@ export class UsageFlush {
   async stop(): Promise<void> {
     clearInterval(this.timer);
     this.pace.hurry();
+    await this.recorder.settled();
     await this.flushing?.catch(() => undefined);
     await this.flush();
     if (this.options.isShared) await this.table.end(this.node, this.clock.now());

@@ -40,6 +40,9 @@ export class UsageRecorder {
   /** Cells that have been written, each once, and those of them that `dropIdle` has looked at in this round and kept. */
   private written: UsageCell[] = [];
   private kept: UsageCell[] = [];
+  /** Give-backs that the counters have not answered yet, and who waits for the last of them. */
+  private givingBack = 0;
+  private whenGivenBack: (() => void)[] = [];
   /** Since when the oldest change waits, ms; 0: none does. */
   oldestMs = 0;
   /** Cells whose changes wait. */
@@ -83,6 +86,21 @@ export class UsageRecorder {
     cell.inFlight -= 1;
     this.add(cell, IN_FLIGHT, -1, -cost);
     this.add(cell, final, 1, cost);
+  }
+
+  /** The counters are taking the request's cost back. @param given never rejects. */
+  takeBackWhen(request: CountedRequest, given: Promise<number>): void {
+    this.givingBack += 1;
+    void given.then((cost) => {
+      this.takeBack(request, cost);
+      this.givingBack -= 1;
+      if (this.givingBack === 0) for (const told of this.whenGivenBack.splice(0)) told();
+    });
+  }
+
+  /** Resolves when every give-back that is under way has been noted: each has a deadline of its own. */
+  async settled(): Promise<void> {
+    if (this.givingBack > 0) await new Promise<void>((resolve) => void this.whenGivenBack.push(resolve));
   }
 
   /** The counters have taken the request's cost back, or as much of it. */
