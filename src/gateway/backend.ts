@@ -1,8 +1,10 @@
 /** The last step: the operation's service is asked, and a request that it could not serve is given back. */
 import { Injectable } from '@nestjs/common';
 import { Problem } from '../errors.js';
+import type { ClientMessage } from '../http1/client-answer.js';
 import { linesOfMessage } from '../http1/plain-request.js';
 import { Forwarder } from '../proxy/forwarder.js';
+import { forwardsLeft, withOneForwardLess } from '../proxy/max-forwards.js';
 import { ProxyStatus, proxyStatusOf } from '../proxy/proxy-status.js';
 import { backendRequestHeaders } from '../proxy/request-headers.js';
 import { withoutCost } from '../quotas/decision.js';
@@ -43,7 +45,7 @@ export class Backend {
       return;
     }
     const { accountId, keyId } = key.record;
-    const fieldLines = backendRequestHeaders(linesOfMessage(message), {
+    const fieldLines = backendRequestHeaders(linesFor(message), {
       accountId,
       keyId,
       scopes: key.scopeSet.text,
@@ -92,6 +94,13 @@ export class Backend {
     const before = exchange.answerLines.slice(0, exchange.quotaFieldsAt);
     exchange.answerLines = before + quotaLines(subject, withoutCost(decision));
   }
+}
+
+/** The client's field lines, as far as they may go on. */
+function linesFor(message: ClientMessage): string {
+  const lines = linesOfMessage(message);
+  const left = forwardsLeft(message);
+  return left === undefined ? lines : withOneForwardLess(lines, left);
 }
 
 /**

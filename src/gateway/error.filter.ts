@@ -1,7 +1,6 @@
 /** The one place that turns whatever was thrown into an answer. What nobody foresaw is a 500 without a word about why. */
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { Problem, type ErrorCode } from '../errors.js';
-import { fieldsOfLines } from '../http1/fields.js';
 import type { Logger } from '../log.js';
 import { hasBody } from '../proxy/request-body.js';
 import { routeProblem } from '../proxy/route-problem.js';
@@ -10,6 +9,7 @@ import type { Exchange, GatewayReply, GatewayRequest } from './exchange.js';
 import { framingProblem, isHttp2 } from './framing.js';
 import { answerLast } from './last-answer.js';
 import { methodProblem } from './methods.js';
+import { answerOptions } from './options.js';
 import type { Routes } from './routes.js';
 import { writeProblem } from './write-problem.js';
 
@@ -62,8 +62,7 @@ export class ErrorFilter implements ExceptionFilter {
       exchange.url === '*' &&
       !hasBody(exchange.message)
     ) {
-      exchange.response.writeHead(204, ['Allow', SERVER_METHODS, ...fieldsOfLines(exchange.answerLines)]);
-      exchange.response.end();
+      answerOptions(exchange, SERVER_METHODS);
       return;
     }
     if (!isHttp2(exchange.message)) {

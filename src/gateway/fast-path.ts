@@ -9,6 +9,7 @@ import type { ClientMessage } from '../http1/client-answer.js';
 import { plainConnectionOf, type PlainConnection } from '../http1/plain-connection.js';
 import type { PlainRequestHandler } from '../http1/plain-listener.js';
 import type { PlainRequest } from '../http1/plain-request.js';
+import { forwardsLeft } from '../proxy/max-forwards.js';
 import type { RouteMatch } from '../proxy/operation-table.js';
 import type { Arrivals } from './arrivals.js';
 import { KEEP_ALIVE_TIMEOUT_MS } from './connections.js';
@@ -73,9 +74,9 @@ export class FastPath implements PlainRequestHandler {
     const { cors, draining, arrivals } = this.parts;
     const { url = '', httpVersion } = message;
     if (httpVersion !== '1.1' || isClosing(message.socket)) return false;
-    // A preflight is answered before the first step.
-    if (response.maxRequestsOnConnectionReached === true || (cors.enabled && message.method === 'OPTIONS'))
-      return false;
+    if (response.maxRequestsOnConnectionReached === true) return false;
+    // What may be answered before the first step.
+    if (message.method === 'OPTIONS' && (cors.enabled || forwardsLeft(message) !== undefined)) return false;
     // What is read by hand has no other.
     if (!hasFitQuery(url)) return false;
     const match = this.match(message, url);

@@ -78,7 +78,7 @@ export async function createGatewayApplication(
   );
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   passBodiesThrough(fastify);
-  installRequestHooks(fastify, arrivals, filter, deps.cors, deps.draining);
+  installRequestHooks(fastify, { ...deps, arrivals, filter });
   const application = await NestFactory.create<NestFastifyApplication>(
     GatewayModule.forRoot(deps, filter, more),
     adapter,

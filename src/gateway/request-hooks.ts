@@ -6,22 +6,30 @@ import type { Arrivals } from './arrivals.js';
 import type { Cors } from './cors.js';
 import type { Draining } from './draining.js';
 import type { ErrorFilter } from './error.filter.js';
-import type { GatewayRequest } from './exchange.js';
+import type { Exchange, GatewayRequest } from './exchange.js';
 import { framingProblem, isHttp2 } from './framing.js';
 import { answerLast, isClosing } from './last-answer.js';
 import { methodProblem } from './methods.js';
+import { answerOptions, forwardsProblem, methodsAtLastHop } from './options.js';
 import { queryProblem } from './query.js';
+import type { Routes } from './routes.js';
 
 /** Longest path and query. Node's own limit is on the whole head and answers with a less helpful 431. */
 export const LONGEST_URL = 8_192;
 
+/** What the hooks need of the rest. */
+export interface RequestHookParts {
+  readonly arrivals: Arrivals;
+  readonly filter: ErrorFilter;
+  readonly routes: Routes;
+  readonly cors: Cors;
+  readonly draining: Draining;
+}
+
 /** Installs the hooks on the gateway's Fastify. */
 export function installRequestHooks(
   fastify: FastifyInstance,
-  arrivals: Arrivals,
-  filter: ErrorFilter,
-  cors: Cors,
-  draining: Draining,
+  { arrivals, filter, routes, cors, draining }: RequestHookParts,
 ): void {
   fastify.decorateRequest('exchange', null);
   fastify.addHook('onRequest', (request, reply, done) => {
@@ -34,14 +42,17 @@ export function installRequestHooks(
     const broken = framingProblem(request.raw);
     const exchange = arrivals.begin(request.raw, reply.raw);
     (request as GatewayRequest).exchange = exchange;
-    const problem = broken ?? methodProblem(request.raw.method) ?? urlProblem(exchange.url);
-    if (cors.enabled && cors.apply(exchange) && problem === undefined) {
-      reply.hijack();
-      cors.answerPreflight(exchange);
-      return;
-    }
+    const problem = broken ?? requestProblem(exchange);
+    const isPreflight = cors.enabled && cors.apply(exchange);
     if (problem === undefined) {
-      done();
+      const allow = isPreflight ? undefined : methodsAtLastHop(exchange, routes);
+      if (!isPreflight && allow === undefined) {
+        done();
+        return;
+      }
+      reply.hijack();
+      if (allow === undefined) cors.answerPreflight(exchange);
+      else answerOptions(exchange, allow);
       return;
     }
     if (broken !== undefined && !isHttp2(request.raw)) {
@@ -69,6 +80,11 @@ function endWithLastAnswer(response: ServerResponse & { maxRequestsOnConnectionR
   if (response.maxRequestsOnConnectionReached !== true) return;
   response.maxRequestsOnConnectionReached = false;
   response.shouldKeepAlive = false;
+}
+
+/** What is wrong with a request that is framed well. */
+function requestProblem({ message, url }: Exchange): Problem | undefined {
+  return methodProblem(message.method) ?? urlProblem(url) ?? forwardsProblem(message);
 }
 
 function urlProblem(url: string): Problem | undefined {

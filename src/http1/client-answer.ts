@@ -13,6 +13,7 @@ export interface ClientFields {
   readonly forwarded?: string | undefined;
   /** Of an absolute target the authority takes its place. */
   host?: string | undefined;
+  readonly 'max-forwards'?: string | undefined;
   readonly origin?: string | undefined;
   readonly te?: string | undefined;
   readonly traceparent?: string | string[] | undefined;
