@@ -131,7 +131,8 @@ export class Endpoint {
   /** A call went well: what failed before it is no row any more. */
   succeeded(): void {
     this.failures = 0;
-    this.failed.clear();
+    // Clearing a map makes a new table, also where it is empty, and most calls succeed.
+    if (this.failed.size > 0) this.failed.clear();
   }
 
   /** How many calls have failed since the last that went well, by status of the backend, else by outcome. */
