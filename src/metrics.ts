@@ -41,6 +41,9 @@ export const UPSTREAM_OUTCOMES = [
 /** What a backend answered with, as far as a metric tells: the class of a status, and each that says what is wrong with a backend. */
 export const BACKEND_STATUSES = ['1xx', '2xx', '3xx', '4xx', '500', '502', '503', '504', '5xx'] as const;
 
+/** How far the end of an operation has come: announced, rehearsed, there. */
+export const ENDING_PHASES = ['deprecated', 'brownout', 'sunset'] as const;
+
 /** Why a key may not be used any more that has something open. */
 export const CUT_CODES = [
   'revoked_api_key',
@@ -325,10 +328,11 @@ export const METRICS = {
   ),
   deprecatedRequests: counter(
     'trailgate_deprecated_requests_total',
-    'Requests for a deprecated version or operation, by account; without an account where no valid key came.',
+    'Requests for what is deprecated or has ended, by account; without an account where no valid key came.',
     [
       ['operation', 'config'],
       ['account_id', 'open'],
+      ['phase', ENDING_PHASES],
     ],
   ),
   configReloads: counter(

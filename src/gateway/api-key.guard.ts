@@ -4,16 +4,14 @@
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Problem } from '../errors.js';
-import type { ClientMessage } from '../http1/client-answer.js';
 import { PlainRequest } from '../http1/plain-request.js';
-import { plainAddress } from '../keys/address-list.js';
 import { Authenticator, DeniedKey } from '../keys/authenticator.js';
 import { bearerSecret } from '../keys/bearer.js';
-import { isPrivateAddress } from '../keys/client-network.js';
 import { FailedAttempts, isFailedAttempt } from '../keys/failed-attempts.js';
 import type { KnownKey } from '../keys/known-key.js';
 import { UsageRecorder } from '../quotas/usage-recorder.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
+import { isUnknownProxy } from './unknown-proxy.js';
 
 /** A request that has been read by hand has no two headers of that name. */
 const ONCE: readonly string[] = [];
@@ -63,13 +61,4 @@ export class ApiKeyGuard implements CanActivate {
     }
     return false;
   }
-}
-
-/**
- * Whether the address is that of a proxy among ours which `trustedProxies` does not name: it says for whom it speaks, and is not
- * on the internet, from where anyone could say so.
- */
-function isUnknownProxy({ headers, socket }: ClientMessage, clientAddress: string): boolean {
-  if (headers['x-forwarded-for'] === undefined && headers['forwarded'] === undefined) return false;
-  return clientAddress === plainAddress(socket.remoteAddress ?? '') && isPrivateAddress(clientAddress);
 }

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operation } from '../config/schema.js';
 import type { KnownKey } from '../keys/known-key.js';
 import type { Problem } from '../errors.js';
+import type { ENDING_PHASES } from '../metrics.js';
 import type { ClientAnswer, ClientMessage } from '../http1/client-answer.js';
 import type { Transaction } from '../http1/plain-connection.js';
 import type { CloseListener, ForwardClient } from '../proxy/forward-request.js';
@@ -12,6 +13,9 @@ import type { QuotaDecision } from '../quotas/policies.js';
 import type { QuotaSubject } from '../quotas/subject.js';
 import { IN_FLIGHT, type CountedRequest, type UsageCell } from '../quotas/usage-cell.js';
 import { randomNames, requestId, traceparent } from './request-ids.js';
+
+/** How far the end of what was asked for has come; a value of a metric. */
+export type EndingPhase = (typeof ENDING_PHASES)[number];
 
 /** Who is told how an exchange goes on. */
 export interface ExchangeOwner {
@@ -40,8 +44,8 @@ export class Exchange implements ForwardClient, CountedRequest, Transaction {
   refusal: Problem | undefined;
   /** Code of the problem that it was answered with. */
   problemCode = '';
-  /** Whether what was asked for has been deprecated: then it is counted who still asks. */
-  isDeprecated = false;
+  /** What of its end was met: then it is counted who still asks. */
+  ending: EndingPhase | '' = '';
   upstreamMs = -1;
   usage: UsageCell | undefined;
   usageCost = 0;

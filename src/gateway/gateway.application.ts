@@ -13,6 +13,7 @@ import { Arrivals } from './arrivals.js';
 import { Certificate } from './certificate.js';
 import { HEAD_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, type Connections } from './connections.js';
 import type { Cors } from './cors.js';
+import { EndedCallers } from './ended-callers.js';
 import { ErrorFilter } from './error.filter.js';
 import type { GatewayRequest } from './exchange.js';
 import { FastPath } from './fast-path.js';
@@ -62,7 +63,7 @@ export async function createGatewayApplication(
   log: Log,
   more: readonly DynamicModule[],
 ): Promise<NestFastifyApplication> {
-  const requestLog = new RequestLog(log, deps.recorder);
+  const requestLog = new RequestLog(log, deps.recorder, new EndedCallers(deps.authenticator, deps.failedAttempts));
   const { trustedProxies, proxyProtocol, tls, hsts } = deps.config.file.gateway;
   const secureField = hstsField(hsts);
   const secureLines = linesOf(secureField);

@@ -31,7 +31,9 @@ export class LifeCycle {
     if (ending === undefined) return undefined;
     const nowMs = this.clock.now();
     exchange.answerLines += ending.lines;
-    exchange.isDeprecated = nowMs >= ending.deprecatedFromMs;
-    return endProblem(ending, nowMs);
+    const problem = endProblem(ending, nowMs);
+    if (problem !== undefined) exchange.ending = problem.code === 'operation_sunset' ? 'sunset' : 'brownout';
+    else if (nowMs >= ending.deprecatedFromMs) exchange.ending = 'deprecated';
+    return problem;
   }
 }

@@ -3,11 +3,13 @@ import { systemClock } from '../clock.js';
 import type { Operation } from '../config/schema.js';
 import { ERRORS, type ErrorCode } from '../errors.js';
 import { withoutSecrets } from '../keys/api-key-format.js';
+import type { KnownKey } from '../keys/known-key.js';
 import type { Log } from '../log.js';
 import { METRICS, type HistogramSeries, type ValueSeries } from '../metrics.js';
 import { ABORTED, CLIENT_ERROR, SERVER_ERROR, SUCCESS } from '../quotas/usage-cell.js';
 import type { UsageRecorder } from '../quotas/usage-recorder.js';
 import { formatUtc } from '../rfc3339.js';
+import type { EndedCallers } from './ended-callers.js';
 import type { Exchange } from './exchange.js';
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set([
@@ -40,6 +42,7 @@ export class RequestLog {
   constructor(
     private readonly log: Log,
     private readonly recorder: UsageRecorder,
+    private readonly endedCallers: Pick<EndedCallers, 'find'>,
   ) {
     this.enabled = log.logger.isLevelEnabled('info');
   }
@@ -60,10 +63,25 @@ export class RequestLog {
     if (exchange.problemCode !== '') {
       this.refusalsOf(exchange.problemCode as ErrorCode).inc();
     }
-    if (exchange.isDeprecated && operation !== undefined) {
-      METRICS.deprecatedRequests.series(operation.id, exchange.key?.record.accountId ?? '').inc();
-    }
-    if (this.enabled) this.log.write(line(exchange, status, durationMs));
+    if (exchange.ending === '' || operation === undefined) this.writeLine(exchange, exchange.key, status, durationMs);
+    else this.recordEnding(exchange, operation, status, durationMs);
+  }
+
+  /** Whoever is refused because of an end has not been asked for a key yet. */
+  private recordEnding(exchange: Exchange, operation: Operation, status: number, durationMs: number): void {
+    const { ending } = exchange;
+    if (ending === '') return;
+    const end = (key: KnownKey | undefined): void => {
+      METRICS.deprecatedRequests.series(operation.id, key?.record.accountId ?? '', ending).inc();
+      this.writeLine(exchange, key, status, durationMs);
+    };
+    const caller = ending === 'deprecated' ? exchange.key : this.endedCallers.find(exchange);
+    if (caller instanceof Promise) void caller.then(end);
+    else end(caller);
+  }
+
+  private writeLine(exchange: Exchange, key: KnownKey | undefined, status: number, durationMs: number): void {
+    if (this.enabled) this.log.write(line(exchange, key, status, durationMs));
   }
 
   private durationOf(method: string, operation: Operation | undefined, status: number): HistogramSeries {
@@ -95,8 +113,8 @@ function outcomeOf(status: number): number {
 }
 
 /** Written by hand: everything but the path, the address and the operation's id is of our own making and needs no escaping. */
-function line(exchange: Exchange, status: number, durationMs: number): string {
-  const { key, operation, decision, message } = exchange;
+function line(exchange: Exchange, key: KnownKey | undefined, status: number, durationMs: number): string {
+  const { operation, decision, message } = exchange;
   const path = withoutSecrets(exchange.path).slice(0, LONGEST_PATH);
   const who = key === undefined ? '' : `,"account_id":"${key.record.accountId}","api_key_id":"${key.record.keyId}"`;
   const where =

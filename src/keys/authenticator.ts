@@ -49,6 +49,22 @@ export class Authenticator {
   }
 
   /**
+   * The key that a secret belongs to, for whoever counts and lets nobody in: no use of the key, and not said to anybody.
+   * @throws Problem 503 `authentication_unavailable`: the promise rejects.
+   */
+  recognise(
+    secret: string,
+    address: string,
+  ): KnownKey | 'unknown' | 'unusable' | Promise<KnownKey | 'unknown' | 'unusable'> {
+    const verdict = (key: KnownKey | undefined): KnownKey | 'unknown' | 'unusable' => {
+      if (key === undefined) return 'unknown';
+      return unusable(key, address, this.clock.now()) === undefined ? key : 'unusable';
+    };
+    const found = this.cache.find(digestOf(secret));
+    return found instanceof Promise ? found.then(verdict) : verdict(found);
+  }
+
+  /**
    * Why a key that was let in may not go on with what it does; undefined: it may, or nobody can tell at the moment. Is no use of the
    * key. Never rejects.
    * @param hash of the secret that was presented.

@@ -189,8 +189,9 @@ function endSteps(exchange, known, decision, { operations }, log, recorder) {
     exchange.usageOutcome = IN_FLIGHT;
     recorder.begin(exchange, subject, operation, decision);
   };
-  const quiet = new RequestLog({ ...log, logger: { isLevelEnabled: () => false } }, recorder);
-  const full = new RequestLog(log, recorder);
+  const nobody = { find: () => undefined };
+  const quiet = new RequestLog({ ...log, logger: { isLevelEnabled: () => false } }, recorder, nobody);
+  const full = new RequestLog(log, recorder, nobody);
   const end = (requestLog) => () => {
     note();
     requestLog.record(exchange);

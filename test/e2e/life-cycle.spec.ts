@@ -1,7 +1,10 @@
 /** A version with dates says when it ends, and ends then. */
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend } from '../support/backend.js';
+import { createSecret } from '../../src/keys/api-key-format.js';
 import { send } from '../support/http.js';
+import { seriesOf } from '../support/metrics-text.js';
+import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
 let trailgate: RunningTrailgate;
@@ -89,7 +92,7 @@ describe('the life cycle of a version', () => {
 
     const metrics = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
     expect(metrics).toContain(
-      `trailgate_deprecated_requests_total{operation="listCustomers",account_id="${account.id}"} 1`,
+      `trailgate_deprecated_requests_total{operation="listCustomers",account_id="${account.id}",phase="deprecated"} 1`,
     );
     const page = await (await fetch(`${trailgate.gatewayUrl}/docs/versioning`)).text();
     expect(page).toContain('<td><code>GET /customers</code></td><td>2026-01-01</td><td>2099-01-01</td>');
@@ -103,4 +106,93 @@ describe('the life cycle of a version', () => {
     expect(answer.headers['deprecation']).toBeUndefined();
     expect(answer.headers['sunset']).toBeUndefined();
   });
+});
+
+describe('whoever still calls what has ended', () => {
+  let gateway: RunningTrailgate;
+  const start = (perMinute: number): Promise<RunningTrailgate> =>
+    startTrailgate({
+      config: {
+        gateway: { failedAuthentication: { perMinute } },
+        operations: [
+          { match: 'GET /customers', sunset: '2025-06-01' },
+          {
+            match: 'GET /customers/{id}',
+            deprecation: '2026-01-01',
+            brownouts: [{ from: '2026-02-01T00:00:00Z', to: '2098-01-01T00:00:00Z' }],
+          },
+        ],
+      },
+    });
+  const ask = (path: string, secret?: string, { gatewayUrl } = gateway) =>
+    send(`${gatewayUrl}/api/v1${path}`, { headers: secret === undefined ? {} : { authorization: `Bearer ${secret}` } });
+  const scraped = async ({ adminUrl } = gateway) => seriesOf((await send(`${adminUrl}/metrics`)).text);
+  const counted = async (operation: string, accountId: string, phase: string, of = gateway) =>
+    (await scraped(of)).get(
+      `trailgate_deprecated_requests_total{operation="${operation}",account_id="${accountId}",phase="${phase}"}`,
+    ) ?? 0;
+
+  beforeAll(async () => {
+    gateway = await start(0);
+  }, 60_000);
+  afterAll(() => gateway.stop());
+
+  it('is known by account in metric and log, also when its key was never seen before', async () => {
+    const [one, two] = [await gateway.admin.newKey(), await gateway.admin.newKey()];
+    await ask('/customers', one.key.secret);
+    await ask('/customers', one.key.secret);
+    await ask('/customers/1', two.key.secret);
+    const met = () =>
+      Promise.all([
+        counted('listCustomers', one.account.id, 'sunset'),
+        counted('getCustomer', two.account.id, 'brownout'),
+      ]);
+    await eventually('all are counted', async () => (await met()).join() === '2,1');
+    const lines = () =>
+      gateway
+        .logs()
+        .filter(({ event, api_key_id: id }) => event === 'request' && [one.key.id, two.key.id].includes(String(id)));
+    await eventually('all are logged', () => lines().length === 3);
+    expect(lines()).toMatchObject([
+      { status: 410, code: 'operation_sunset', account_id: one.account.id },
+      { status: 410, code: 'operation_sunset', account_id: one.account.id },
+      { status: 410, code: 'operation_brownout', account_id: two.account.id },
+    ]);
+  });
+
+  it('is counted without an account where no key came that may be used; a refusal is no use of a key', async () => {
+    const { key, account } = await gateway.admin.newKey();
+    await ask('/customers', key.secret);
+    await eventually('it is counted', async () => (await counted('listCustomers', account.id, 'sunset')) === 1);
+    expect((await gateway.admin.getKey(key.id)).last_used_at).toBeNull();
+    await gateway.admin.revokeKey(key.id);
+    const before = await counted('listCustomers', '', 'sunset');
+    for (const secret of [undefined, 'junk', createSecret('live'), key.secret]) await ask('/customers', secret);
+    await eventually('the others are', async () => (await counted('listCustomers', '', 'sunset')) === before + 4);
+    expect(await counted('listCustomers', account.id, 'sunset')).toBe(1);
+  });
+
+  it('learns nothing of its key: the response is the same whatever it sends', async () => {
+    const { key } = await gateway.admin.newKey();
+    const seen = new Set<string>();
+    for (const secret of [undefined, 'junk', createSecret('live'), key.secret, key.secret]) {
+      const { status, headers, text } = await ask('/customers', secret);
+      const id = String(headers['x-request-id']);
+      seen.add(JSON.stringify([status, { ...headers, date: '', 'x-request-id': '' }, text.replace(id, '')]));
+    }
+    expect([...seen]).toHaveLength(1);
+  });
+
+  it('cannot have keys looked up without end: wrong ones use up what its address may try', async () => {
+    const strict = await start(3);
+    const all = async () => await counted('listCustomers', '', 'sunset', strict);
+    for (let tried = 0; tried < 10; tried++) {
+      await ask('/customers', createSecret('live'), strict);
+      await eventually('it is counted', async () => (await all()) === tried + 1);
+    }
+    expect((await scraped(strict)).get('trailgate_key_lookups_total{result="database"}')).toBe(3);
+    expect((await ask('/customers', undefined, strict)).status).toBe(410);
+    expect((await ask('/open', undefined, strict)).status).toBe(429);
+    await strict.stop();
+  }, 60_000);
 });
