@@ -68,6 +68,15 @@ describeWithOpenssl('over HTTP/2', () => {
     logged = lines().length;
   });
 
+  it.each(['?a=\xe4', '?a=\x80', '?\xff'])('bytes beyond ASCII in a query reach no backend: %s', async (query) => {
+    const raw = await connectRawHttp2(gateway.port);
+    raw.send(frame(FRAME.headers, WHOLE, 1, head('GET', `/open${query}`)));
+    await eventually('there is an answer', () => raw.answer(1).ended);
+    expect(JSON.parse(raw.answer(1).text)).toMatchObject({ status: 400, code: 'bad_request' });
+    expect(gateway.backend.requests).toEqual([]);
+    raw.socket.destroy();
+  });
+
   it('answers that a client does not take are cut when nothing of them has gone for the idle time', async () => {
     gateway.answerWith((_request, response) => void response.end(Buffer.alloc(15_000)));
     const before = await metric('trailgate_connections_cut_total{reason="slow_reader"}');
