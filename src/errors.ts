@@ -126,6 +126,7 @@ export const ERRORS = {
 
   // Ourselves.
   shutting_down: { status: 503, title: 'This server is shutting down', fault: 'gateway' },
+  gateway_overloaded: { status: 503, title: 'The gateway has no room', fault: 'gateway' },
   internal_error: { status: 500, title: 'Something went wrong on our side', fault: 'gateway' },
 } as const satisfies Record<string, ErrorEntry>;
 

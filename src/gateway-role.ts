@@ -2,7 +2,9 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { systemClock } from './clock.js';
 import { publicUrlOf } from './config/load.js';
+import type { Config } from './config/schema.js';
 import { setErrorsUrl } from './errors.js';
+import { FileDescriptors } from './file-descriptors.js';
 import { Connections, HEAD_TIMEOUT_MS } from './gateway/connections.js';
 import { Cors } from './gateway/cors.js';
 import type { Draining } from './gateway/draining.js';
@@ -106,7 +108,7 @@ async function startGateway(
     forwarder,
     proxyStatus,
     draining: { hasBegun: false },
-    connections: new Connections(file.gateway, file.services),
+    connections: await openConnections(config.current, log),
   };
   config.onChange((changed) => {
     routes.use(changed);
@@ -140,6 +142,21 @@ async function startGateway(
   boundPort = port;
   setErrorsUrl(`${publicUrl()}/docs/errors/`);
   return url;
+}
+
+/** The bounds of connections; where the system allows fewer, that is said once. */
+async function openConnections({ file }: Config, log: Log): Promise<Connections> {
+  const descriptors = new FileDescriptors();
+  await descriptors.look();
+  const { connections } = file.gateway.limits;
+  const { limit, forClients } = descriptors;
+  if (connections > forClients) {
+    log.logger.warn(
+      { event: 'few_file_descriptors', limit, for_clients: forClients, connections },
+      'The system allows fewer file descriptors than gateway.limits.connections needs: raise its limit (ulimit -n), or lower the setting',
+    );
+  }
+  return new Connections(file.gateway, file.services, descriptors);
 }
 
 /**

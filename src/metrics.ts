@@ -36,6 +36,8 @@ export const UPSTREAM_OUTCOMES = [
   'client_too_slow',
   'access_ended',
   'request_too_large',
+  'out_of_resources',
+  'out_of_ports',
 ] as const;
 
 /** What a backend answered with, as far as a metric tells: the class of a status, and each that says what is wrong with a backend. */
@@ -43,6 +45,10 @@ export const BACKEND_STATUSES = ['1xx', '2xx', '3xx', '4xx', '500', '502', '503'
 
 /** How far the end of an operation has come: announced, rehearsed, there. */
 export const ENDING_PHASES = ['deprecated', 'brownout', 'sunset'] as const;
+
+/** What a process can run out of. */
+export const OWN_RESOURCES = ['file_descriptors', 'ports', 'memory'] as const;
+export type OwnResource = (typeof OWN_RESOURCES)[number];
 
 /** Why a key may not be used any more that has something open. */
 export const CUT_CODES = [
@@ -305,8 +311,13 @@ export const METRICS = {
   connections: gauge('trailgate_connections', 'Connections of clients that are open.', []),
   connectionsCut: counter(
     'trailgate_connections_cut_total',
-    'Connections that were closed on a client: limit, address_limit, slow_reader, proxy_protocol.',
-    [['reason', ['limit', 'address_limit', 'slow_reader', 'proxy_protocol']]],
+    'Connections that were closed on a client: limit, address_limit, file_descriptors, slow_reader, proxy_protocol.',
+    [['reason', ['limit', 'address_limit', 'file_descriptors', 'slow_reader', 'proxy_protocol']]],
+  ),
+  outOfResources: counter(
+    'trailgate_out_of_resources_total',
+    'Times that this process could not open something, or did not accept it, because it had run out of what that takes.',
+    [['resource', OWN_RESOURCES]],
   ),
   streamsCut: counter(
     'trailgate_streams_cut_total',

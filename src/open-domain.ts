@@ -20,6 +20,7 @@ import { UsageReader } from './quotas/usage.js';
 import { UsageRows } from './quotas/usage-rows.js';
 import type { Role } from './roles.js';
 import type { Shutdown } from './shutdown.js';
+import { SHORTAGES } from './shortages.js';
 import { StartError } from './start-error.js';
 
 /** What the drain left has had its time. */
@@ -107,6 +108,7 @@ export async function openDomain(
 
 /** Resolves and checks the targets from now on. */
 function openForwarder({ file: { services }, path }: Config, log: Log, shutdown: Shutdown): Forwarder {
+  SHORTAGES.log = log.logger;
   const forwarder = new Forwarder(services, { log: log.logger, folder: dirname(path) });
   shutdown.add('close backends', () => forwarder.close(CLOSE_BACKENDS_TIMEOUT_MS));
   return forwarder;

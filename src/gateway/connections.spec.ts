@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { configSchema } from '../config/schema.js';
+import { FileDescriptors } from '../file-descriptors.js';
 import { Connections } from './connections.js';
 
 const KEEP_ALIVE_TIMEOUT_MS = 300;
@@ -25,7 +26,9 @@ beforeEach(async () => {
     socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
     socket.on('end', () => socket.end()).resume();
   });
-  stop = new Connections(gateway, services, KEEP_ALIVE_TIMEOUT_MS, SWEEP_INTERVAL_MS).watch(server);
+  stop = new Connections(gateway, services, new FileDescriptors(), KEEP_ALIVE_TIMEOUT_MS, SWEEP_INTERVAL_MS).watch(
+    server,
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 });

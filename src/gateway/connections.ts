@@ -7,10 +7,12 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionLimits } from '../config/listener-schema.js';
 import type { GatewayFile } from '../config/schema.js';
+import { FileDescriptors } from '../file-descriptors.js';
 import { errorOfPeer } from '../http1/errors.js';
 import { plainConnectionOf } from '../http1/plain-connection.js';
 import { clientNetwork } from '../keys/client-network.js';
 import { METRICS } from '../metrics.js';
+import { SHORTAGES } from '../shortages.js';
 
 const SWEEP_INTERVAL_MS = 2_000;
 /** How long a connection may idle: longer than the usual load balancers' 60 s, so that they close first. */
@@ -28,7 +30,7 @@ const READ_BEFORE = Symbol('readBefore');
 
 /** A connection as Node has it: what has been handed to the system and not been taken is known to its handle alone. */
 type SystemSocket = Socket & {
-  readonly _handle?: { readonly writeQueueSize?: number } | null;
+  readonly _handle?: { readonly writeQueueSize?: number; readonly fd?: number } | null;
   /** The answer whose turn it is. */
   readonly _httpMessage?: object | null;
   readonly alpnProtocol?: string | false | null;
@@ -60,6 +62,7 @@ export class Connections {
   constructor(
     gateway: GatewayFile['gateway'],
     services: GatewayFile['services'],
+    private readonly descriptors = new FileDescriptors(),
     private readonly keepAliveTimeoutMs = KEEP_ALIVE_TIMEOUT_MS,
     private readonly sweepIntervalMs = SWEEP_INTERVAL_MS,
     private readonly headTimeoutMs = HEAD_TIMEOUT_MS,
@@ -87,7 +90,11 @@ export class Connections {
     server.on('drop', () => METRICS.connectionsCut.series('limit').inc());
     const count = METRICS.connections.series();
     const countDown = (): void => count.inc(-1);
-    server.on('connection', (socket: Socket) => {
+    server.on('connection', (socket: SystemSocket) => {
+      if (this.descriptors.isReserved(socket._handle?.fd ?? -1)) {
+        SHORTAGES.note('file_descriptors', 'accept');
+        cut(socket, 'file_descriptors');
+      }
       if (this.networks !== undefined && this.networks.add(socket) > this.limits.connectionsPerAddress) {
         cut(socket, 'address_limit');
       }
@@ -107,7 +114,11 @@ export class Connections {
       open.add(socket);
       socket.on('close', forget);
     });
-    const timer = setInterval(() => this.sweep(performance.now()), this.sweepIntervalMs);
+    void this.descriptors.look();
+    const timer = setInterval(() => {
+      this.sweep(performance.now());
+      void this.descriptors.look();
+    }, this.sweepIntervalMs);
     timer.unref();
     return () => clearInterval(timer);
   }
@@ -232,7 +243,7 @@ function limitServer(server: Server, { connections, requestsPerConnection }: Con
   server.maxRequestsPerSocket = requestsPerConnection;
 }
 
-function cut(socket: Socket, reason: 'address_limit' | 'slow_reader'): void {
+function cut(socket: Socket, reason: 'address_limit' | 'file_descriptors' | 'slow_reader'): void {
   METRICS.connectionsCut.series(reason).inc();
   socket.destroy();
 }

@@ -1,6 +1,7 @@
 /** Opens connections to one server, plain or over TLS, within a deadline (HTTP/1.1 is all that is offered). */
 import { connect as connectPlain, isIP, type LookupFunction, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
+import { connectError } from './connect-error.js';
 import { connectionError } from './errors.js';
 
 /** TCP probes on connections that idle, so that one whose other end vanished is found. */
@@ -62,7 +63,7 @@ export class Connector {
       clearTimeout(timer);
       // Should it be the session that the server stumbled over, the next one does without.
       if (error !== undefined) this.session = undefined;
-      connected(error);
+      connected(error === undefined ? undefined : connectError(error));
     };
     const timer = setTimeout(
       () => socket.destroy(connectionError('TRAILGATE_CONNECT_TIMEOUT')),

@@ -4,6 +4,10 @@
 export type ConnectionErrorCode =
   /** No connection in time. */
   | 'TRAILGATE_CONNECT_TIMEOUT'
+  /** No connection, because this process has run out of file descriptors, or of memory for sockets. */
+  | 'TRAILGATE_OUT_OF_RESOURCES'
+  /** No connection, because every port that may lead to this address is in use. */
+  | 'TRAILGATE_OUT_OF_PORTS'
   /** Closed before the answer, or its body, was whole. */
   | 'TRAILGATE_BACKEND_CLOSED'
   /** Not HTTP/1.1 to the letter. */

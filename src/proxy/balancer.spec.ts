@@ -335,6 +335,8 @@ it.each([
   ['client_gone', 0, 'none'],
   ['client_too_slow', 200, 'none'],
   ['request_too_large', 0, 'none'],
+  ['out_of_resources', 0, 'none'],
+  ['out_of_ports', 0, 'none'],
 ] as const)('%s with %i says of the target: %s', (outcome, status, verdict) => {
   expect(verdictOf(outcome, status)).toBe(verdict);
 });

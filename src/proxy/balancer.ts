@@ -163,6 +163,8 @@ export function verdictOf(outcome: UpstreamOutcome, status: number): Verdict {
     case 'client_too_slow':
     case 'access_ended':
     case 'request_too_large':
+    case 'out_of_resources':
+    case 'out_of_ports':
       return 'none';
     default:
       return 'bad';

@@ -2,7 +2,9 @@
 import type { ServiceConfig } from '../config/schema.js';
 import type { AnswerHead } from '../http1/answer-head.js';
 import type { Call } from '../http1/call.js';
+import { verdictOf, type Verdict } from './balancer.js';
 import type { Endpoint } from './endpoint.js';
+import { upstreamFailure } from './upstream-errors.js';
 
 export type HealthSettings = NonNullable<ServiceConfig['health']>;
 
@@ -33,13 +35,14 @@ export class HealthCheck {
   }
 
   private async check(): Promise<void> {
-    const failure = await ask(this.endpoint, this.settings);
+    const { verdict, why } = await ask(this.endpoint, this.settings);
     if (this.stopped) return;
-    if (failure !== undefined) this.endpoint.checkFailure = failure;
+    if (verdict === 'bad') this.endpoint.checkFailure = why;
     const pauseMs = this.settings.interval * (1 - JITTER * Math.random());
     this.timer = setTimeout(() => void this.check(), pauseMs);
     this.timer.unref();
-    this.count(failure === undefined, pauseMs);
+    // What says nothing of the target is no check.
+    if (verdict !== 'none') this.count(verdict === 'good', pauseMs);
   }
 
   /** A target is in service until its checks say otherwise; one that starts later than we do is so with its first good answer. */
@@ -56,13 +59,20 @@ export class HealthCheck {
   }
 }
 
-/** One check, on a connection of its own. Never rejects. @returns why it failed; undefined: it passed. */
-async function ask(endpoint: Endpoint, { path, timeout }: HealthSettings): Promise<string | undefined> {
+/** What a check says of a target; nothing where it could not be made. */
+interface CheckResult {
+  readonly verdict: Verdict;
+  /** Why it failed. */
+  readonly why?: string;
+}
+
+/** One check, on a connection of its own. Never rejects. */
+async function ask(endpoint: Endpoint, { path, timeout }: HealthSettings): Promise<CheckResult> {
   const pool = endpoint.connections(1, timeout);
   let timer: NodeJS.Timeout | undefined;
   try {
-    return await new Promise<string | undefined>((resolve) => {
-      timer = setTimeout(() => resolve(`no answer in ${timeout} ms`), timeout);
+    return await new Promise<CheckResult>((resolve) => {
+      timer = setTimeout(() => resolve({ verdict: 'bad', why: `no answer in ${timeout} ms` }), timeout);
       pool.dispatch(new HealthCall(path, resolve));
     });
   } finally {
@@ -80,15 +90,16 @@ class HealthCall implements Call {
 
   constructor(
     readonly target: string,
-    private readonly resolve: (failure: string | undefined) => void,
+    private readonly resolve: (result: CheckResult) => void,
   ) {}
 
   onHead({ status }: AnswerHead): void {
-    this.resolve(status >= 200 && status < 300 ? undefined : `status ${status}`);
+    this.resolve(status >= 200 && status < 300 ? { verdict: 'good' } : { verdict: 'bad', why: `status ${status}` });
   }
 
   onError(error: Error): void {
-    this.resolve(error.message);
+    const { outcome } = upstreamFailure(error);
+    this.resolve({ verdict: verdictOf(outcome, 0), why: error.message });
   }
 
   onConnection(): void {}

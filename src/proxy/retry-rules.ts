@@ -21,6 +21,14 @@ export function toldAfterSending(problem: Problem, method: string): Problem {
 /** How a probe ends that its caller need not hear of: with 502, 503 or 504, or too late. */
 const PROBE_OUTCOMES: ReadonlySet<UpstreamOutcome> = new Set(['answered', 'first_byte_timeout']);
 
+/** How a call ends that never stood on a connection, and may stand on one to another target. */
+const UNSENT_OUTCOMES: ReadonlySet<UpstreamOutcome> = new Set([
+  'unreachable',
+  'connect_timeout',
+  'reset',
+  'out_of_ports',
+]);
+
 /** Whether a request without a body may be sent twice. */
 export function isRepeatable(method: string | undefined): boolean {
   return method !== undefined && IDEMPOTENT.has(method);
@@ -44,6 +52,7 @@ export function mayRetry(
   if (wasEnded) {
     return wasOpened && repeatable && (outcome === 'moved' || (isSpare && PROBE_OUTCOMES.has(outcome)));
   }
-  if (!wasOpened) return outcome === 'unreachable' || outcome === 'connect_timeout' || outcome === 'reset';
+  // What we have run out of, a retry would run out of too; but a probe was our choice, and elsewhere a connection may be open.
+  if (!wasOpened) return UNSENT_OUTCOMES.has(outcome) || (isSpare && outcome === 'out_of_resources');
   return repeatable && (outcome === 'reset' || outcome === 'bad_response');
 }

@@ -1,6 +1,15 @@
-/** What a caller is told whose request was not sent: nothing to send it to, no room, or too many of its own under way. */
+/** What a caller is told whose request failed on its way, or was not sent: nothing to send it to, no room, too many of its own under way. */
 import { Problem } from '../errors.js';
 import { retryFields } from '../retry-after.js';
+import { failureDetail, type UpstreamFailure } from './upstream-errors.js';
+
+/** A call failed. @param cause for the log. */
+export function failedProblem(failure: UpstreamFailure, cause: unknown): Problem {
+  const detail = failureDetail(failure);
+  // The log has one line for many of these, see `Shortages`: with a cause each would be one.
+  if (failure.code === 'gateway_overloaded') return new Problem(failure.code, { detail, headers: retryFields(0) });
+  return new Problem(failure.code, { detail, cause });
+}
 
 /** No target is in service. @param retryAfterMs when there is a chance again at the earliest. */
 export function outOfService(retryAfterMs: number): Problem {

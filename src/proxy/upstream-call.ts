@@ -20,7 +20,8 @@ import { expectsContinue, hasBody, peerError, RequestBody } from './request-body
 import { verdictOf } from './balancer.js';
 import { isRepeatable, mayRetry, toldAfterSending } from './retry-rules.js';
 import { passableTrailers, takesTrailers } from './trailers.js';
-import { failureDetail, upstreamFailure, type UpstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
+import { failedProblem } from './unavailable.js';
+import { upstreamFailure, type UpstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
 import { noteStream } from './upstream-metrics.js';
 import type { Upstream } from './upstream.js';
 
@@ -261,7 +262,7 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     this.request.client.failedTarget = target;
     this.finish(failure.outcome);
     if (this.barred !== undefined && failure.outcome === 'access_ended') this.request.client.onFailed(this.barred);
-    else this.fail(new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
+    else this.fail(failedProblem(failure, error));
   }
 
   private fail(problem: Problem): void {

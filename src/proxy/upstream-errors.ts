@@ -23,11 +23,15 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   EHOSTUNREACH: UNREACHABLE,
   ENETUNREACH: UNREACHABLE,
   EHOSTDOWN: UNREACHABLE,
+  // Of a family that this machine does not have.
   EADDRNOTAVAIL: UNREACHABLE,
   ENOTFOUND: UNREACHABLE,
   EAI_AGAIN: UNREACHABLE,
   // The address is no longer one of the name's, and its connections are closed.
   TRAILGATE_POOL_CLOSED: UNREACHABLE,
+  // Ours: nobody else can mend it.
+  TRAILGATE_OUT_OF_RESOURCES: { code: 'gateway_overloaded', outcome: 'out_of_resources' },
+  TRAILGATE_OUT_OF_PORTS: { code: 'gateway_overloaded', outcome: 'out_of_ports' },
   ECONNRESET: RESET,
   EPIPE: RESET,
   TRAILGATE_BACKEND_CLOSED: RESET,
@@ -65,6 +69,9 @@ export function failureDetail(failure: UpstreamFailure): string {
     case 'idle_timeout':
     case 'moved':
       return 'The service behind this API took too long. It may or may not have done what was asked.';
+    case 'out_of_resources':
+    case 'out_of_ports':
+      return 'There is no room for this request at the moment. Nothing was sent anywhere; try again later.';
     case 'request_too_large':
       return 'The request body is larger than this operation accepts.';
     case 'client_gone':

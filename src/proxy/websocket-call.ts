@@ -7,6 +7,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { createProxyServer } from 'http-proxy';
 import { Problem } from '../errors.js';
+import { connectError } from '../http1/connect-error.js';
 import { fieldsOfLines, linesOf } from '../http1/fields.js';
 import type { Deadlines, Expiring } from './deadlines.js';
 import type { Endpoint } from './endpoint.js';
@@ -17,7 +18,8 @@ import type { OpenWebSockets } from './open-websockets.js';
 import type { CutKind, PendingCall } from './pending-call.js';
 import { peerError } from './request-body.js';
 import { passedFields } from './response-headers.js';
-import { failureDetail, upstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
+import { failedProblem } from './unavailable.js';
+import { upstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
 import type { Upstream } from './upstream.js';
 
 /** A handshake as `http-proxy` wants it: what it reads of a request, and who asks. */
@@ -197,11 +199,12 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
 
   private onFailure(error: Error): void {
     if (this.settled) return;
-    const failure = upstreamFailure(error);
+    const cause = connectError(error);
+    const failure = upstreamFailure(cause);
     const { client } = this.request;
     client.failedTarget = this.endpoint?.target ?? '';
     this.finish(failure.outcome);
-    client.onFailed(this.barred ?? new Problem(failure.code, { detail: failureDetail(failure), cause: error }));
+    client.onFailed(this.barred ?? failedProblem(failure, cause));
   }
 
   private finish(outcome: UpstreamOutcome | undefined): void {

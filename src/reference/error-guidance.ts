@@ -189,5 +189,11 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     action: RETRY_LATER,
   },
   shutting_down: { meaning: 'This server is about to stop; others go on.', action: 'Try again at once.' },
+  gateway_overloaded: {
+    meaning:
+      'We have no room for the request at the moment. Nothing was sent anywhere, and the request was not counted.',
+    action:
+      'Wait for `Retry-After`, then try again with increasing pauses. If it lasts, tell support the `request_id`.',
+  },
   internal_error: { meaning: 'Something failed on our side that should not.', action: RETRY_LATER },
 };

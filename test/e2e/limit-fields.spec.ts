@@ -152,6 +152,7 @@ const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
   too_many_requests: ADMIN,
   database_unavailable: ADMIN,
   shutting_down: BEFORE,
+  gateway_overloaded: 'needs a program without file descriptors: file-descriptors.spec.ts has its fields',
   internal_error: 'means that something is wrong with the program itself',
 };
 

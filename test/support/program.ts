@@ -25,6 +25,8 @@ export interface TrailgateOptions {
   readonly adminToken?: string;
   /** More arguments of `start`. */
   readonly args?: readonly string[];
+  /** The most file descriptors that the program may have, by `prlimit`. */
+  readonly descriptors?: number;
 }
 
 export interface RunningTrailgate {
@@ -58,10 +60,19 @@ export interface CommandResult extends Exit {
 const MAIN = resolve('dist/main.js');
 const UNUSED_TARGET = 'http://127.0.0.1:9';
 
-function spawnProgram(args: readonly string[], env: Readonly<Record<string, string>>, cwd: string): OwnedProcess {
+function spawnProgram(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd: string,
+  descriptors?: number,
+): OwnedProcess {
   if (!existsSync(MAIN)) throw new Error('dist/main.js does not exist: run "npm run build" first');
   const environment = { PATH: process.env['PATH'] ?? '', ...env };
-  return spawnOwned(process.execPath, ['--enable-source-maps', MAIN, ...args], { env: environment, cwd });
+  const command = [process.execPath, '--enable-source-maps', MAIN, ...args];
+  // It becomes the program: the same process.
+  if (descriptors !== undefined) command.unshift('prlimit', `--nofile=${descriptors}:${descriptors}`);
+  const [file = '', ...rest] = command;
+  return spawnOwned(file, rest, { env: environment, cwd });
 }
 
 function collectLines(stream: NodeJS.ReadableStream | null): string[] {
@@ -84,7 +95,7 @@ export async function startTrailgate(options: TrailgateOptions = {}): Promise<Ru
   const env = { TRAILGATE_DATA_DIR: dataDir, TRAILGATE_ADMIN_TOKEN: adminToken, LOG_LEVEL: 'info', ...options.env };
   const roleArgs = options.roles === undefined ? [] : ['--roles', options.roles.join(',')];
   const args = ['start', '--config', configPath, ...roleArgs, ...(options.args ?? [])];
-  const program = spawnProgram(args, env, folder);
+  const program = spawnProgram(args, env, folder, options.descriptors);
   const stdout = collectLines(program.child.stdout);
   const stderr = collectLines(program.child.stderr);
   const logs = () => parseObjects(stdout);

@@ -1,0 +1,41 @@
+/** The last file descriptors are kept back from clients. */
+import { expect, it } from '@jest/globals';
+import { FileDescriptors } from './file-descriptors.js';
+import { METRICS } from './metrics.js';
+
+const told = (soft: string): string =>
+  `Limit                     Soft Limit           Hard Limit           Units     \nMax open files            ${soft}                 4096                 files     \n`;
+
+async function of(soft: string): Promise<FileDescriptors> {
+  const descriptors = new FileDescriptors(async () => told(soft));
+  await descriptors.look();
+  return descriptors;
+}
+
+it.each([
+  ['64', 56],
+  ['1024', 896],
+  ['1048576', 1_047_552],
+])('of %s clients get all but an eighth, at most 1,024: %i', async (soft, forClients) => {
+  const descriptors = await of(soft);
+  expect(descriptors.forClients).toBe(forClients);
+  expect([descriptors.isReserved(forClients - 1), descriptors.isReserved(forClients)]).toEqual([false, true]);
+});
+
+it('none is kept back where there is no limit, or nobody tells', async () => {
+  expect((await of('unlimited')).isReserved(1e9)).toBe(false);
+  const elsewhere = new FileDescriptors(() => Promise.reject(Object.assign(new Error('no'), { code: 'ENOENT' })));
+  await elsewhere.look();
+  expect(elsewhere.isReserved(1e9)).toBe(false);
+});
+
+it('a look that finds no descriptor free is noted, and the last limit holds', async () => {
+  let limits = Promise.resolve(told('1024'));
+  const descriptors = new FileDescriptors(() => limits);
+  await descriptors.look();
+  const series = METRICS.outOfResources.series('file_descriptors');
+  const before = series.value;
+  limits = Promise.reject(Object.assign(new Error('EMFILE'), { code: 'EMFILE' }));
+  await descriptors.look();
+  expect([series.value, descriptors.limit]).toEqual([before + 1, 1_024]);
+});

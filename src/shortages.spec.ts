@@ -1,0 +1,46 @@
+/** What a process has run out of is counted each time and logged now and then. */
+import { expect, it } from '@jest/globals';
+import type { Logger } from './log.js';
+import { METRICS } from './metrics.js';
+import { Shortages } from './shortages.js';
+
+let nowMs = 1_000_000;
+
+function fixture(): { shortages: Shortages; lines: Record<string, unknown>[] } {
+  const lines: Record<string, unknown>[] = [];
+  const shortages = new Shortages(() => nowMs);
+  shortages.log = { error: (line: Record<string, unknown>) => void lines.push(line) } as unknown as Logger;
+  return { shortages, lines };
+}
+
+it('is in the log at once, and then every ten seconds at most, with how often', () => {
+  const { shortages, lines } = fixture();
+  const before = METRICS.outOfResources.series('ports').value;
+  for (let count = 0; count < 50; count++) shortages.note('ports', 'connect', 'EADDRNOTAVAIL');
+  nowMs += 9_999;
+  shortages.note('ports', 'connect', 'EADDRNOTAVAIL');
+  expect(lines).toEqual([
+    { event: 'out_of_resources', resource: 'ports', where: 'connect', code: 'EADDRNOTAVAIL', times: 1 },
+  ]);
+  nowMs += 1;
+  shortages.note('ports', 'connect', 'EADDRNOTAVAIL');
+  expect(lines[1]).toMatchObject({ times: 51 });
+  expect(METRICS.outOfResources.series('ports').value).toBe(before + 52);
+});
+
+it('of one resource does not keep another out of the log', () => {
+  const { shortages, lines } = fixture();
+  shortages.note('ports', 'connect');
+  shortages.note('memory', 'connect');
+  expect(lines.map(({ resource }) => resource)).toEqual(['ports', 'memory']);
+});
+
+it('of descriptors is believed for a second, and then the system is asked', () => {
+  const { shortages } = fixture();
+  expect(shortages.isOutOfDescriptors).toBe(false);
+  shortages.note('file_descriptors', 'connect', 'EMFILE');
+  nowMs += 999;
+  expect(shortages.isOutOfDescriptors).toBe(true);
+  nowMs += 1;
+  expect(shortages.isOutOfDescriptors).toBe(false);
+});
