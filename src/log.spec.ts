@@ -77,3 +77,24 @@ it('loses nothing where the process ends at once', () => {
   const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
   expect([stdout, status]).toEqual(['one\ntwo\n', 3]);
 });
+
+it('counts the lines that nobody can ever read: a pipe without a name has no second reader', () => {
+  const program = `import { openLog } from ${JSON.stringify(resolve('dist/log.js'))};
+    import { METRICS } from ${JSON.stringify(resolve('dist/metrics.js'))};
+    const log = openLog('info');
+    let lines = 0;
+    const timer = setInterval(() => log.write('line ' + ++lines + '\\n'), 5);
+    setTimeout(() => clearInterval(timer), 1_500);
+    setTimeout(() => {
+      console.error(JSON.stringify({ lines, dropped: METRICS.logLinesDropped.series().value, lost: log.lost }));
+      process.exit(3);
+    }, 2_000);`;
+  const command = `"${process.execPath}" --input-type=module -e "$0" | { read -r first; echo "$first"; }`;
+  const { stdout, stderr } = spawnSync('sh', ['-c', command, program], { encoding: 'utf8' });
+  expect(stdout).toBe('line 1\n');
+  expect(stderr).toMatch(/^trailgate: nobody reads the log any more \(EPIPE\)/m);
+  const said = JSON.parse(stderr.split('\n').find((line) => line.startsWith('{')) ?? '{}') as Record<string, number>;
+  expect(said).toMatchObject({ lost: { cause: 'EPIPE', isForGood: true } });
+  // What the pipe had taken before its reader went is gone with it: nobody can count that.
+  expect(said['dropped']).toBeGreaterThan(said['lines']! / 2);
+});

@@ -334,9 +334,10 @@ export const METRICS = {
   ),
   logLinesDropped: counter(
     'trailgate_log_lines_dropped_total',
-    'Log lines that were dropped because their reader was too slow.',
+    'Log lines that were dropped because their reader was too slow or gone.',
     [],
   ),
+  logUp: gauge('trailgate_log_up', '1 while log lines can be written, 0 while nobody reads them.', []),
   deprecatedRequests: counter(
     'trailgate_deprecated_requests_total',
     'Requests for what is deprecated or has ended, by account; without an account where no valid key came.',

@@ -17,8 +17,9 @@ const target = (state: TargetStatus['state']): TargetStatus => ({
 const sees = (state: TargetStatus['state'], lostSinceMs: number | null = null): WorkerState => ({
   targets: [target(state)],
   quotaStoreLostSinceMs: lostSinceMs,
+  logLoss: null,
 });
-const OWN: WorkerState = { targets: [], quotaStoreLostSinceMs: null };
+const OWN: WorkerState = { targets: [], quotaStoreLostSinceMs: null, logLoss: null };
 const UP: DatabaseState = { kind: 'up' };
 
 const checksOf = (states: readonly WorkerState[], over: Partial<PoolState> = {}) =>
@@ -34,7 +35,7 @@ describe('readiness with workers', () => {
   it('passes where all of them are well', () => {
     const { ready, checks } = checksOf([sees('healthy'), sees('healthy')]);
     expect(ready).toBe(true);
-    expect(Object.values(checks).map(({ status }) => status)).toEqual(['pass', 'pass', 'pass', 'pass', 'pass']);
+    expect(Object.values(checks).map(({ status }) => status)).toEqual(['pass', 'pass', 'pass', 'pass', 'pass', 'pass']);
   });
 
   it('shows one that is cut off from Redis or from a service while the others are not', () => {
@@ -47,6 +48,17 @@ describe('readiness with workers', () => {
     expect(checks['backends']).toEqual({
       status: 'warn',
       detail: 'no target is in service: orders (1 of 3 processes)',
+    });
+  });
+
+  it('shows one whose log nobody reads', () => {
+    const logLoss = { sinceMs: 5_000, cause: 'EPIPE', isForGood: true };
+    const { ready, checks } = checksOf([sees('healthy'), { ...sees('healthy'), logLoss }]);
+    expect(ready).toBe(true);
+    expect(checks['log']).toEqual({
+      status: 'warn',
+      detail:
+        'the log cannot be written since 1970-01-01T00:00:05+00:00 (EPIPE) in 1 of 3 processes: its lines are dropped and counted',
     });
   });
 

@@ -28,6 +28,7 @@ export function readiness(
       process: life,
       database: databaseCheck(database),
       quota_store: quotaStoreCheck(states),
+      log: logCheck(states),
       ...(workers === undefined ? {} : { workers: workersCheck(workers) }),
       ...(forwards ? { backends: backendsCheck(workers?.states ?? [own]) } : {}),
     },
@@ -56,8 +57,24 @@ function quotaStoreCheck(states: readonly WorkerState[]): ReadinessCheck {
   const lost = states.flatMap(({ quotaStoreLostSinceMs }) => quotaStoreLostSinceMs ?? []);
   if (lost.length === 0) return { status: 'pass' };
   const since = formatWithOffset(Math.min(...lost), 'UTC');
-  const where = lost.length === states.length ? '' : ` in ${lost.length} of ${states.length} processes`;
-  return { status: 'warn', detail: `Redis is lost since ${since}${where}: plans decide by onRedisLoss` };
+  return { status: 'warn', detail: `Redis is lost since ${since}${inSome(lost, states)}: plans decide by onRedisLoss` };
+}
+
+function logCheck(states: readonly WorkerState[]): ReadinessCheck {
+  const losses = states.flatMap(({ logLoss }) => logLoss ?? []);
+  const [first] = losses.toSorted((a, b) => a.sinceMs - b.sinceMs);
+  if (first === undefined) return { status: 'pass' };
+  const since = formatWithOffset(first.sinceMs, 'UTC');
+  const what = first.isForGood ? 'its lines are dropped and counted' : 'its lines wait, up to 16 MiB';
+  return {
+    status: 'warn',
+    detail: `the log cannot be written since ${since} (${first.cause})${inSome(losses, states)}: ${what}`,
+  };
+}
+
+/** Nothing where it is so in all of them. */
+function inSome(some: readonly unknown[], states: readonly WorkerState[]): string {
+  return some.length === states.length ? '' : ` in ${some.length} of ${states.length} processes`;
 }
 
 function workersCheck({ ready, count, silent }: PoolState): ReadinessCheck {

@@ -114,14 +114,15 @@ async function open(
     database,
     accounts,
     keyStore,
-    state: () => stateOf(domain),
+    state: () => stateOf(domain, log),
   };
 }
 
-function stateOf({ forwarder, quotas }: Domain): WorkerState {
+function stateOf({ forwarder, quotas }: Domain, log: Log): WorkerState {
   return {
     targets: forwarder?.targets(systemClock.now()) ?? [],
     quotaStoreLostSinceMs: quotas.storage.lostSinceMs ?? null,
+    logLoss: log.lost ?? null,
   };
 }
 
@@ -197,11 +198,11 @@ async function startAdmin(
       readiness(
         lifeCheck(pool.hasStarted, shutdown.hasBegun),
         databaseHealth.state,
-        stateOf(domain),
+        stateOf(domain, log),
         pool.current?.state(),
         servesRequests,
       ),
-    targets: () => mergeTargets((pool.current?.state().states ?? [stateOf(domain)]).map(({ targets }) => targets)),
+    targets: () => mergeTargets((pool.current?.state().states ?? [stateOf(domain, log)]).map(({ targets }) => targets)),
     metricsText: async () =>
       pool.current === undefined ? metricsText() : pool.current.metricsText(await metricsText()),
     clock: systemClock,

@@ -1,4 +1,5 @@
 /** What the processes of one gateway tell each other over Node's channel between parent and child. */
+import type { LogLoss } from '../log-writer.js';
 import type { TargetStatus } from '../proxy/target-status.js';
 
 /** A worker accepts connections. */
@@ -13,6 +14,8 @@ export interface WorkerState {
   readonly targets: readonly TargetStatus[];
   /** Milliseconds since the epoch; null: it reaches the counters. */
   readonly quotaStoreLostSinceMs: number | null;
+  /** Null: its log can be written. */
+  readonly logLoss: LogLoss | null;
 }
 
 /** What a worker can be asked for, and what it answers: its metrics in Prometheus's text format, or its state. */

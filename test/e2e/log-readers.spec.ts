@@ -1,0 +1,166 @@
+/** Whoever reads the log may go, stop or come back: the gateway serves on, a new reader gets lines again, and none is lost uncounted. */
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { resolve } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { send } from '../support/http.js';
+import { seriesOf } from '../support/metrics-text.js';
+import { eventually, freePort, sleep, spawnOwned, temporaryFolder, type OwnedProcess } from '../support/processes.js';
+import { writeConfig } from '../support/program-config.js';
+
+const LINE = /"path":"\/api\/v1\/(\d+)"/;
+
+let gateway: OwnedProcess | undefined;
+let gatewayUrl: string;
+let adminUrl: string;
+let stderr: string;
+afterEach(async () => {
+  if (gateway?.isRunning() === true) await gateway.end('SIGKILL');
+});
+
+/** Starts the program with a descriptor as its standard output. */
+async function start(stdout: number | 'pipe'): Promise<OwnedProcess> {
+  const folder = temporaryFolder('log-readers');
+  const [port, adminPort] = [await freePort(), await freePort()];
+  [gatewayUrl, adminUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${adminPort}`];
+  stderr = '';
+  gateway = spawnOwned(
+    process.execPath,
+    [resolve('dist/main.js'), 'start', '--config', writeConfig(folder, { targets: ['http://127.0.0.1:9'] })],
+    {
+      stdio: ['ignore', stdout, 'pipe'],
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        TRAILGATE_DATA_DIR: `${folder}/data`,
+        TRAILGATE_GATEWAY_PORT: String(port),
+        TRAILGATE_ADMIN_PORT: String(adminPort),
+      },
+    },
+  );
+  gateway.child.stderr?.on('data', (text) => (stderr += text));
+  await eventually('it is ready', () =>
+    readiness().then(
+      ({ status }) => status === 200,
+      () => false,
+    ),
+  );
+  return gateway;
+}
+
+async function readiness(): Promise<{ status: number; log: { status: string; detail?: string } }> {
+  const answer = await send(`${adminUrl}/readyz`);
+  return { status: answer.status, log: answer.json<{ checks: { log: { status: string } } }>().checks.log };
+}
+
+/** One request each, whose line has its number. */
+async function request(from: number, to: number): Promise<void> {
+  for (let number = from; number < to; number++) {
+    expect((await send(`${gatewayUrl}/api/v1/${number}`)).status).toBe(404);
+  }
+}
+
+async function metric(name: string): Promise<number> {
+  return seriesOf((await send(`${adminUrl}/metrics`)).text).get(name) ?? NaN;
+}
+
+/** A pipe with a name: its reader may be another one than before. */
+class Fifo {
+  readonly path = `${temporaryFolder('fifo')}/log`;
+  /** The numbers of all lines that any reader has got, in their order. */
+  readonly numbers: number[] = [];
+  readonly events: Record<string, unknown>[] = [];
+  reader: OwnedProcess | undefined;
+
+  constructor() {
+    execFileSync('mkfifo', [this.path]);
+  }
+
+  read(): void {
+    this.reader = spawnOwned('cat', [this.path]);
+    createInterface({ input: this.reader.child.stdout! }).on('line', (line) => {
+      this.events.push(JSON.parse(line) as Record<string, unknown>);
+      const [, number] = LINE.exec(line) ?? [];
+      if (number !== undefined) this.numbers.push(Number(number));
+    });
+  }
+
+  async leave(): Promise<void> {
+    await this.reader?.end('SIGKILL');
+    this.reader = undefined;
+  }
+
+  /** Starts the program with this as its standard output; somebody must read. */
+  async startProgram(): Promise<OwnedProcess> {
+    const fd = openSync(this.path, constants.O_WRONLY);
+    try {
+      return await start(fd);
+    } finally {
+      closeSync(fd);
+    }
+  }
+}
+
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
+
+describe('a log that is a pipe with a name', () => {
+  it('gives a new reader every line since the one before has gone', async () => {
+    const fifo = new Fifo();
+    fifo.read();
+    await fifo.startProgram();
+    expect((await readiness()).log).toEqual({ status: 'pass' });
+    await request(0, 20);
+    await eventually('they are read', () => fifo.numbers.length === 20);
+    await fifo.leave();
+    await request(20, 60);
+    await eventually('it is known', async () => (await readiness()).log.status === 'warn');
+    expect(await readiness()).toMatchObject({
+      status: 200,
+      log: { detail: expect.stringMatching(/^the log cannot be written since .* \(EPIPE\): its lines wait/) },
+    });
+    expect(await metric('trailgate_log_up')).toBe(0);
+    expect(stderr).toMatch(/^trailgate: the log cannot be written \(EPIPE\)/m);
+    fifo.read();
+    await eventually('the new one has them', () => fifo.numbers.length === 60);
+    await request(60, 70);
+    await eventually('and all that follow', () => fifo.numbers.length === 70);
+    expect(fifo.numbers).toEqual(upTo(70));
+    await eventually('it is told', () => fifo.events.some(({ event }) => event === 'log_back'));
+    expect(fifo.events.find(({ event }) => event === 'log_back')).toMatchObject({ cause: 'EPIPE', lines: 0 });
+    expect((await readiness()).log).toEqual({ status: 'pass' });
+    expect(await metric('trailgate_log_up')).toBe(1);
+    expect(await metric('trailgate_log_lines_dropped_total')).toBe(0);
+    expect((await gateway!.end('SIGTERM')).code).toBe(0);
+    await fifo.leave();
+  }, 60_000);
+
+  it('keeps nobody from ending the process whose reader has stopped', async () => {
+    const fifo = new Fifo();
+    fifo.read();
+    const program = await fifo.startProgram();
+    process.kill(fifo.reader!.pid, 'SIGSTOP');
+    // More than the pipe of the system and its reader take.
+    await Promise.all(Array.from({ length: 30 }, (_, part) => request(part * 50, part * 50 + 50)));
+    expect((await program.end('SIGTERM')).code).toBe(0);
+    await fifo.leave();
+  }, 60_000);
+});
+
+it('of a log whose reader is gone for good each line is counted, and everybody is told', async () => {
+  const program = await start('pipe');
+  // Whatever has been logged by now has been taken.
+  program.child.stdout!.resume();
+  await sleep(500);
+  program.child.stdout!.destroy();
+  await request(0, 25);
+  const dropped = (): Promise<number> => metric('trailgate_log_lines_dropped_total');
+  await eventually('they are counted', async () => (await dropped()) >= 25);
+  await request(25, 40);
+  await eventually('and those that follow', async () => (await dropped()) >= 40);
+  await sleep(300);
+  expect(await dropped()).toBe(40);
+  expect(await metric('trailgate_log_up')).toBe(0);
+  expect((await readiness()).log.detail).toMatch(/\(EPIPE\): its lines are dropped and counted$/);
+  expect(stderr.match(/^trailgate: nobody reads the log any more/gm)).toHaveLength(1);
+  expect((await program.end('SIGTERM')).code).toBe(0);
+}, 60_000);
