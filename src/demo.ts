@@ -134,6 +134,8 @@ async function listening(child: ChildProcess): Promise<void> {
 }
 
 function printWelcome(config: Config, running: Running, secret: string): void {
+  // Nobody reads it: no reason to end.
+  process.stdout.on('error', () => undefined);
   const base = `${running.gatewayUrl}${config.file.api.basePath}`;
   process.stdout.write(
     `

@@ -25,6 +25,10 @@ import { reportToPool } from './workers/worker-process.js';
 const DEFAULT_CONFIG = './gateway.yaml';
 const LOG_FLUSH_TIMEOUT_MS = 1_000;
 const STANDARD_OUTPUT = 1;
+/** Commands that run until they are told to end. */
+const LASTING = new Set(['start', 'demo']);
+/** Exit code of a command whose reader has gone, as shells show that signal. */
+const READER_GONE = 128 + 13;
 
 interface StartOptions {
   readonly config: string;
@@ -65,6 +69,10 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     .description('print the JSON Schema of gateway.yaml')
     .action(() => void process.stdout.write(gatewayJsonSchemaText()));
   addClientCommands(program);
+  // `| head` has read enough: the end of a command, not a fault. What runs on has a log that knows of it.
+  program.hook('preAction', (_program, command) => {
+    if (!LASTING.has(command.name())) process.stdout.on('error', () => process.exit(READER_GONE));
+  });
   await program.parseAsync([...argv]);
 }
 

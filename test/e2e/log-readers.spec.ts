@@ -1,5 +1,5 @@
 /** Whoever reads the log may go, stop or come back: the gateway serves on, a new reader gets lines again, and none is lost uncounted. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { resolve } from 'node:path';
@@ -164,3 +164,9 @@ it('of a log whose reader is gone for good each line is counted, and everybody i
   expect(stderr.match(/^trailgate: nobody reads the log any more/gm)).toHaveLength(1);
   expect((await program.end('SIGTERM')).code).toBe(0);
 }, 60_000);
+
+it('a command whose reader has read enough ends without a word', () => {
+  const command = '{ "$0" "$1" schema; echo "code $?" >&2; } | true';
+  const { stderr } = spawnSync('sh', ['-c', command, process.execPath, resolve('dist/main.js')], { encoding: 'utf8' });
+  expect(stderr).toBe('code 141\n');
+});
