@@ -109,12 +109,23 @@ export interface ExactCount extends MonthCount {
   readonly observedAtMs: number;
 }
 
+/** A month count as the database has it. */
+export interface WrittenCount {
+  readonly used: number;
+  /** What it has of months to come: a clock ran ahead. Nearly always nothing. */
+  readonly later: readonly MonthCount[];
+}
+
+export const NOTHING_WRITTEN: WrittenCount = { used: 0, later: [] };
+
+/** Month counts of an account and a key as the database has them. */
+export interface WrittenMonth {
+  readonly account: WrittenCount;
+  readonly key: WrittenCount;
+}
+
 /** Where month counts come from when a counter does not exist yet: the database. */
 export interface MonthSource {
-  /** Used in the period by the account and by the key, 0 where nothing is known. Rejects when the database is away. */
-  usedInMonth(
-    accountId: string,
-    keyId: string | undefined,
-    period: MonthPeriod,
-  ): Promise<{ readonly account: number; readonly key: number }>;
+  /** Reads what is used in the period by the account and by the key, 0 where nothing is known. Rejects when the database is away. */
+  usedInMonth(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<WrittenMonth>;
 }

@@ -31,6 +31,7 @@ const ARGUMENTS = 4;
 
 const DECIDE = new Script(DECIDE_LUA);
 const UNDO = new Script(UNDO_LUA);
+const TIME = new Script("return redis.call('TIME')");
 
 /** Who asked, and is told once how it ended. Neither may throw. */
 export interface Asker {
@@ -116,6 +117,27 @@ export class DecideCalls {
 
   /** One call; a second one where the first came too late, because Redis's clock was known wrong or the way was slow. */
   ask(batch: readonly Group[]): void {
+    // Else a clock of this process that was set would choose the month, for all nodes.
+    if (this.redisClock.isOff)
+      void this.learnTime().then(
+        () => this.askNow(batch),
+        (error: unknown) => this.asker.failed(batch, error),
+      );
+    else this.askNow(batch);
+  }
+
+  /** Asks Redis for its time. Rejects when it does not answer. */
+  async learnTime(deadlineMs = this.calls.deadlineMs): Promise<void> {
+    const sentMs = performance.now();
+    const [seconds, microseconds] = (await this.calls.run(TIME, [], [], deadlineMs)) as string[];
+    this.redisClock.heard(
+      Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000),
+      sentMs,
+      performance.now(),
+    );
+  }
+
+  private askNow(batch: readonly Group[]): void {
     try {
       if (this.isUnsure) throw new Error('an earlier call has not been answered');
       const nowMs = this.redisClock.now();
@@ -178,11 +200,13 @@ export class DecideCalls {
    * does not answer. Asked again, it takes back nothing twice.
    */
   async takeBackUnanswered(): Promise<boolean> {
+    // What comes after this goes by Redis's time.
+    await this.learnTime();
     for (const call of this.unanswered) {
       const { batch, marker, number, sentMs } = call;
       const latestMs = performance.now() - sentMs > LONGEST_WAIT_MS ? 0 : call.latestMs;
       const keys = batch.flatMap(({ subject }) => [subject.accountCounterKey, subject.keyCounterKey]);
-      const costs = batch.flatMap(({ cost, period }) => [cost, period.label]);
+      const costs = batch.flatMap(({ cost, period }) => [cost, period.label, period.following]);
       const outcome = await this.calls.run(UNDO, [...keys, marker], [number, latestMs, ...costs]);
       if (outcome === -1) return false;
       this.unanswered = this.unanswered.filter((other) => other !== call);

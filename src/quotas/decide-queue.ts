@@ -70,6 +70,11 @@ export class DecideQueue implements Asker {
     return this.calls.isUnsure;
   }
 
+  /** As `DecideCalls.learnTime`. */
+  learnTime(deadlineMs: number): Promise<void> {
+    return this.calls.learnTime(deadlineMs);
+  }
+
   /** As `DecideCalls.takeBackUnanswered`. */
   takeBackUnanswered(): Promise<boolean> {
     return this.calls.takeBackUnanswered();

@@ -8,7 +8,7 @@ import {
 } from '../redis/keys.js';
 import type { GroupVerdict } from './decision.js';
 import type { Group } from './gathering.js';
-import type { MonthPeriod } from './month-period.js';
+import { NO_PERIOD, type MonthPeriod } from './month-period.js';
 import type { QuotaCounts } from './policies.js';
 import { unboxed, type QuotaSubject, type QuotaTerms } from './subject.js';
 
@@ -81,7 +81,7 @@ function limitsText(terms: QuotaTerms, period: MonthPeriod): string {
   if (terms.limitsTextPeriod !== period.label) {
     const { accountMinute, keyMinute, accountMonth, keyMonth } = terms.limits;
     const limits = [accountMinute, keyMinute, accountMonth, keyMonth].map((limit) => (limit === Infinity ? -1 : limit));
-    terms.limitsText = `${SINGLE} ${limits.join(' ')} ${period.label} ${period.endMs + COUNTER_GRACE_MS}\n`;
+    terms.limitsText = `${SINGLE} ${limits.join(' ')} ${period.label} ${period.following} ${period.endMs + COUNTER_GRACE_MS}\n`;
     terms.limitsTextPeriod = period.label;
   }
   return terms.limitsText;
@@ -116,7 +116,7 @@ export function readNumbers(bytes: Uint8Array, into: Float64Array): number {
 const verdict: { -readonly [Name in keyof GroupVerdict]: GroupVerdict[Name] } = {
   source: 'store',
   nowMs: 0,
-  period: { label: 0, startMs: 0, endMs: 0 },
+  period: NO_PERIOD,
   admitted: 0,
   before: { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 },
   accountOldest: 0,

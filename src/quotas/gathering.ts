@@ -1,6 +1,6 @@
 /** Requests that gather while a call to the store is under way, and get their decisions from the next one. */
 import { decisionFor, type GroupVerdict } from './decision.js';
-import type { MonthPeriod } from './month-period.js';
+import { NO_PERIOD } from './month-period.js';
 import type { QuotaDecision } from './policies.js';
 import type { MonthStart, QuotaSubject } from './subject.js';
 import { nowOrTold, tell, tellFailed, type Waiting } from '../waiting.js';
@@ -19,8 +19,6 @@ export const PLAIN_SETTLING: Settling = {
     throw error;
   },
 };
-
-const NO_PERIOD: MonthPeriod = { label: 0, startMs: 0, endMs: 0 };
 
 let groups = 0;
 

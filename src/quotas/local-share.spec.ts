@@ -169,6 +169,24 @@ describe('the share of a node', () => {
     months.used = { account: 0, key: 0 };
   });
 
+  it.each(['before', 'after'])(
+    'of a month is what is left of it, when the outage began %s the clock ran a month ahead and came back',
+    async (began) => {
+      const [node] = nodes(2);
+      const subject = seen({ accountMonth: 100 }, { accountMonth: 60 });
+      const { endMs } = UTC_MONTHS.at(clock.now());
+      const aheadMs = endMs + 1_000 - clock.now();
+      if (began === 'before') for (let request = 0; request < 5; request++) await decide(node!, subject);
+      clock.advance(aheadMs);
+      for (let request = 0; request < 3; request++) expect((await decide(node!, subject)).admitted).toBe(true);
+      clock.advance(-aheadMs);
+      expect(await admittedBy(node!, subject)).toBe(began === 'before' ? 15 : 20);
+      clock.advance(aheadMs);
+      expect(await admittedBy(node!, subject)).toBe(47);
+      clock.advance(-aheadMs);
+    },
+  );
+
   describe('knows', () => {
     const read = (node: LocalShare, subject?: QuotaSubject) => node.read('acc_1', 'key_1', UTC_MONTHS, subject);
 

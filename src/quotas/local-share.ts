@@ -3,7 +3,7 @@
  * together stay within the limit. With one node that is all of it.
  */
 import type { Clock } from '../clock.js';
-import type { CounterReading, MonthSource } from './counter-store.js';
+import { NOTHING_WRITTEN, type CounterReading, type MonthSource } from './counter-store.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import {
   ACCOUNT_MONTH,
@@ -72,8 +72,8 @@ export class LocalShare {
 
   /** Judges a request by this node's share. Waits for the database where the subject was not seen this month. Never rejects. */
   decide(subject: QuotaSubject, cost: number, period: MonthPeriod): QuotaDecision | Promise<QuotaDecision> {
-    const account = this.accounts.get(subject.accountId);
-    const key = this.keys.get(subject.keyId);
+    const account = inMonth(this.accounts.get(subject.accountId), period);
+    const key = inMonth(this.keys.get(subject.keyId), period);
     if (account !== undefined && key !== undefined) {
       if (key.isStale) this.refresh(subject, period, key);
       return this.judge(subject, cost, account, key);
@@ -86,8 +86,8 @@ export class LocalShare {
       .run(subject.keyId, async () => {
         const used = await this.source
           .usedInMonth(subject.accountId, subject.keyId, period)
-          .catch(() => ({ account: 0, key: 0 }));
-        const counts = { keyMinute: 0, accountMinute: 0, accountMonth: used.account, keyMonth: used.key };
+          .catch(() => ({ account: NOTHING_WRITTEN, key: NOTHING_WRITTEN }));
+        const counts = { ...NOTHING_USED, accountMonth: used.account.used, keyMonth: used.key.used };
         // As old as it may be: another key of the account may know more.
         this.begin(subject, { counts, atMs: this.clock.now() - SEEN_LATELY_MS }, period);
       })
@@ -111,8 +111,8 @@ export class LocalShare {
   ): Promise<CounterReading> {
     const here = this.counters.peek(accountId, keyId, calendar);
     const { period, nowMs, used } = here;
-    const account = this.accounts.get(accountId);
-    const key = keyId === undefined ? undefined : this.keys.get(keyId);
+    const account = inMonth(this.accounts.get(accountId), period);
+    const key = keyId === undefined ? undefined : inMonth(this.keys.get(keyId), period);
     if (account !== undefined && (keyId === undefined || key !== undefined)) {
       const accountMonth = known(account, period, used.accountMonth);
       return { ...here, used: { ...used, accountMonth, keyMonth: key ? known(key, period, used.keyMonth) : 0 } };
@@ -143,12 +143,12 @@ export class LocalShare {
     if (account.atMs > sinceMs && (keyId === undefined || key.atMs > sinceMs)) return { account, key };
     const isSeen = account.atMs > 0 && (keyId === undefined || key.atMs > 0);
     const used = await this.source.usedInMonth(accountId, keyId, period).catch((error: unknown) => {
-      if (isSeen) return { account: 0, key: 0 };
+      if (isSeen) return { account: NOTHING_WRITTEN, key: NOTHING_WRITTEN };
       throw error;
     });
     return {
-      account: { ...account, counts: atLeast(account.counts, 'accountMonth', used.account) },
-      key: { ...key, counts: atLeast(key.counts, 'keyMonth', used.key) },
+      account: { ...account, counts: atLeast(account.counts, 'accountMonth', used.account.used) },
+      key: { ...key, counts: atLeast(key.counts, 'keyMonth', used.key.used) },
     };
   }
 
@@ -161,7 +161,7 @@ export class LocalShare {
 
   private begin(subject: QuotaSubject, seen: Seen, period: MonthPeriod): void {
     const { accountId, keyId } = subject;
-    const known = this.accounts.get(accountId);
+    const known = inMonth(this.accounts.get(accountId), period);
     // Each key saw the account with its own last request; whichever was last is right.
     const ofAccount = known === undefined ? this.latest(accountId, seen, period) : seen;
     this.counters.seedFrom(subject, ofAccount, seen, period);
@@ -171,7 +171,7 @@ export class LocalShare {
     } else {
       raise(known, period, seen.counts.accountMonth);
     }
-    if (!this.keys.has(keyId)) {
+    if (inMonth(this.keys.get(keyId), period) === undefined) {
       const base = baseOf(period, seen.counts.keyMonth, seen.counts.keyMinute, seen.atMs);
       base.isStale = this.clock.now() - seen.atMs > SEEN_LATELY_MS;
       this.keys.set(keyId, base);
@@ -194,8 +194,8 @@ export class LocalShare {
       .usedInMonth(subject.accountId, subject.keyId, period)
       .then(
         (used) => {
-          raise(this.accounts.get(subject.accountId), period, used.account);
-          raise(this.keys.get(subject.keyId), period, used.key);
+          raise(this.accounts.get(subject.accountId), period, used.account.used);
+          raise(this.keys.get(subject.keyId), period, used.key.used);
         },
         () => undefined,
       )
@@ -233,6 +233,11 @@ export class LocalShare {
 function baseOf({ label }: MonthPeriod, month: number, minute: number, seenAtMs: number): Base {
   const minuteUntilMs = (Math.floor(seenAtMs / 1_000) + MINUTE_BUCKETS) * 1_000;
   return { label, counted: month, month, minute, minuteUntilMs, isStale: false };
+}
+
+/** A base, unless it was begun in a month that is still to come: by a clock that ran ahead. */
+function inMonth(base: Base | undefined, { following }: MonthPeriod): Base | undefined {
+  return base !== undefined && base.label < following ? base : undefined;
 }
 
 /** How much of the month is used as far as this node knows; `here` is the count of its own counter. */

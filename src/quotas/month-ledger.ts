@@ -5,7 +5,13 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../clock.js';
 import type { Tables } from '../database/schema.js';
-import type { ExactCount, MonthSource } from './counter-store.js';
+import {
+  NOTHING_WRITTEN,
+  type ExactCount,
+  type MonthSource,
+  type WrittenCount,
+  type WrittenMonth,
+} from './counter-store.js';
 import { noticesDue, type MonthNotice } from './month-notices.js';
 import type { MonthPeriod } from './month-period.js';
 import { ACCOUNT_MONTH, KEY_MONTH, type QuotaDecision } from './policies.js';
@@ -67,23 +73,23 @@ export class MonthLedger implements MonthSource {
     private readonly exact?: ExactCounts,
   ) {}
 
-  async usedInMonth(
-    accountId: string,
-    keyId: string | undefined,
-    period: MonthPeriod,
-  ): Promise<{ account: number; key: number }> {
+  async usedInMonth(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<WrittenMonth> {
     const rows = await this.db
       .selectFrom('quota_counter')
-      .select(['api_key_id', 'used', 'set_at'])
+      .select(['api_key_id', 'period', 'used', 'set_at'])
       .where('account_id', '=', accountId)
-      .where('period', '=', period.label)
+      .where('period', '>=', period.label)
       .where('api_key_id', 'in', ['', keyId ?? ''])
       .execute();
     for (const { set_at: setMs } of rows) this.latestSetMs = Math.max(this.latestSetMs, setMs);
-    return {
-      account: rows.find((row) => row.api_key_id === '')?.used ?? 0,
-      key: rows.find((row) => row.api_key_id === keyId)?.used ?? 0,
+    const countOf = (id: string): WrittenCount => {
+      const counts = rows.filter((row) => row.api_key_id === id).map((row) => ({ month: row.period, used: row.used }));
+      return {
+        used: counts.find(({ month }) => month === period.label)?.used ?? 0,
+        later: counts.filter(({ month }) => month >= period.following),
+      };
     };
+    return { account: countOf(''), key: keyId === undefined ? NOTHING_WRITTEN : countOf(keyId) };
   }
 
   /** Remembers that a subject's counts have changed. On the request path: one comparison when they already had. */

@@ -10,10 +10,15 @@ export interface MonthPeriod {
    * moves to another time zone in mid-month, so that its counts are kept.
    */
   readonly label: number;
+  /** Label of the month after it. A counter with that label, or a later one, was labelled by a clock that ran ahead. */
+  readonly following: number;
   readonly startMs: number;
   /** The first instant that is no longer in it: when the month's limits reset. */
   readonly endMs: number;
 }
+
+/** Before a month is known. */
+export const NO_PERIOD: MonthPeriod = { label: 0, following: 0, startMs: 0, endMs: 0 };
 
 /**
  * The month that holds an instant.
@@ -26,10 +31,12 @@ export function monthPeriodAt(nowMs: number, timeZone = 'UTC', billingDay = 1): 
   const begun = startMs(here, timeZone) <= nowMs;
   const month = today.toPlainYearMonth().add({ months: begun ? 0 : -1 });
   const first = firstDay(month, billingDay);
+  const next = firstDay(month.add({ months: 1 }), billingDay);
   return {
     label: labelOf(first),
+    following: labelOf(next),
     startMs: startMs(first, timeZone),
-    endMs: startMs(firstDay(month.add({ months: 1 }), billingDay), timeZone),
+    endMs: startMs(next, timeZone),
   };
 }
 
@@ -64,7 +71,7 @@ export function labelOf(day: Temporal.PlainDate): number {
 
 /** The months of all accounts with one time zone and billing day. Asking for the current one, or the day, costs two comparisons. */
 export class MonthCalendar {
-  private period: MonthPeriod = { label: 0, startMs: 0, endMs: 0 };
+  private period: MonthPeriod = NO_PERIOD;
   private day: DayPeriod = { label: 0, startMs: 0, endMs: 0 };
 
   constructor(

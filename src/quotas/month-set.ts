@@ -6,7 +6,7 @@ import type { Transaction } from 'kysely';
 import type { Tables } from '../database/schema.js';
 import { COUNTER_GRACE_MS } from '../redis/keys.js';
 import { ANY_ROOM, type MonthSet } from './counter-store.js';
-import type { MonthCalendar } from './month-period.js';
+import { NO_PERIOD, type MonthCalendar, type MonthPeriod } from './month-period.js';
 import type { RedisCalls } from './redis-calls.js';
 import { Script } from './redis-script.js';
 import { READ_LUA, WINDOW_LUA } from './scripts.js';
@@ -19,25 +19,28 @@ const OBSERVE_ATTEMPTS = 5;
 const LONGEST_SET_MS = 60_000;
 
 /**
- * Sets the month's count; the minute stays. KEYS: counter, its shadow, which is set only where it exists. ARGV: month label, time to live (ms, absolute), count, last ms of Redis's
- * time at which this may still be done: a call that its caller has given up must not come true later. Answer: 1, or 0 when
+ * Sets the month's count; the minute stays. KEYS: counter, its shadow, which is set only where it exists. ARGV: month label, label of the month after
+ * it, time to live (ms, absolute), count, last ms of Redis's time at which this may still be done: a call that its caller has given up must not come true later. Answer: 1, or 0 when
  * it is too late; time in ms; used before. `t` keeps when it was done, so that what was counted before is not taken from it.
  */
 export const SET_USED_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')
 local now = tonumber(time[1])
 local ms = now * 1000 + math.floor(tonumber(time[2]) / 1000)
-if ms > tonumber(ARGV[4]) then return {0, ms, 0} end
+if ms > tonumber(ARGV[5]) then return {0, ms, 0} end
 local w = load(KEYS[1], now)
 local label, before = tonumber(ARGV[1]), 0
-if not w then redis.call('HSET', KEYS[1], 'l', now, 's', 0, 'o', now) end
-if w and w[5] >= label then
+if not w then
+  redis.call('HSET', KEYS[1], 'l', now, 's', 0, 'o', now)
+  redis.call('PEXPIREAT', KEYS[1], ARGV[3])
+elseif turn(w, label, tonumber(ARGV[2])) then
   label, before = w[5], w[6]
 else
-  redis.call('PEXPIREAT', KEYS[1], ARGV[2])
+  turn(w, label, tonumber(ARGV[2]), 0)
 end
-redis.call('HSET', KEYS[1], 'p', label, 'u', ARGV[3], 't', ms)
-if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HSET', KEYS[2], 'p', label, 'u', ARGV[3], 't', ms) end
+if w then turned(w, ARGV[3]) end
+redis.call('HSET', KEYS[1], 'p', label, 'u', ARGV[4], 't', ms)
+if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HSET', KEYS[2], 'p', label, 'u', ARGV[4], 't', ms) end
 return {1, ms, before}
 `;
 
@@ -52,16 +55,17 @@ export async function setInRedis(
   calendar: MonthCalendar,
   used: number,
 ): Promise<MonthSet> {
-  const read = async (): Promise<number[]> =>
-    (await calls.run(READ, keys.slice(0, 1), [ANY_ROOM.account], SET_DEADLINE_MS)) as number[];
-  const [startMs = 0] = await read();
+  const read = async ({ label, following }: MonthPeriod): Promise<number[]> =>
+    (await calls.run(READ, keys.slice(0, 1), [label, following, ANY_ROOM.account], SET_DEADLINE_MS)) as number[];
+  const [startMs = 0] = await read(NO_PERIOD);
   const period = calendar.at(startMs);
-  const args = [period.label, period.endMs + COUNTER_GRACE_MS, used, startMs + SET_DEADLINE_MS];
+  const { label: month, following, endMs } = period;
+  const args = [month, following, endMs + COUNTER_GRACE_MS, used, startMs + SET_DEADLINE_MS];
   const [done, setMs = 0, before = 0] = (await calls.run(SET_USED, keys, args, SET_DEADLINE_MS)) as number[];
   if (done !== 1) throw new Error('Redis came to it too late, and did nothing');
   // In the millisecond of the set nobody can tell what was seen before it from what was seen after it: ask in a later one.
   for (let attempt = 0; attempt < OBSERVE_ATTEMPTS; attempt++) {
-    const [nowMs = 0, label = -1, seen = used] = await read().catch(() => []);
+    const [nowMs = 0, label = -1, seen = used] = await read(period).catch(() => []);
     if (nowMs > setMs && label !== -1) return { period, before, used: seen, observedAtMs: nowMs };
     await new Promise((resolve) => setTimeout(resolve, 1));
   }

@@ -4,7 +4,7 @@ import { BACK_LUA } from './scripts.js';
 
 /**
  * Takes back what a batch admitted whose answer nobody got, once. KEYS: as the batch had them. ARGV: the batch's number, the last
- * instant (ms) at which it may still run, then cost and month label of each group. Answer: -1 while it may still run: ask
+ * instant (ms) at which it may still run, then cost, month label and label of the month after it of each group. Answer: -1 while it may still run: ask
  * again; 0 when it did not run or has been taken back; 1 when it was taken back now.
  */
 export const UNDO_LUA = `${BACK_LUA}
@@ -19,10 +19,11 @@ if marker[1] ~= ARGV[1] then
   return 0
 end
 for g = 1, (#KEYS - 1) / 2 do
-  local cost, period = tonumber(ARGV[g * 2 + 1]) * tonumber(marker[g + 2]), tonumber(ARGV[g * 2 + 2])
+  local cost = tonumber(ARGV[g * 3]) * tonumber(marker[g + 2])
+  local period, following = tonumber(ARGV[g * 3 + 1]), tonumber(ARGV[g * 3 + 2])
   if cost > 0 then
-    back(KEYS[g * 2 - 1], now, cost, tonumber(marker[2]), period)
-    back(KEYS[g * 2], now, cost, tonumber(marker[2]), period)
+    back(KEYS[g * 2 - 1], now, cost, tonumber(marker[2]), period, following)
+    back(KEYS[g * 2], now, cost, tonumber(marker[2]), period, following)
   end
 end
 redis.call('HSET', KEYS[#KEYS], 'b', '')
@@ -31,24 +32,38 @@ return 1
 
 /**
  * Counts what a node admitted while Redis was away, once. KEYS: account counter, key counter, marker. ARGV: how long the marker
- * lives (ms), month label, time to live of the counters (ms, absolute), cost in the month, then second and cost in turn; a
- * cost below zero was given back. Answer: -1
- * when a counter is missing and must be seeded first, else 1; then what account and key have used in the month. A marker that
- * exists says that this has been counted already: then nothing changes.
+ * lives (ms), label of the month that it was admitted in, cost in that month, label of the month that it is now, label of the month after
+ * that, time to live of the counters (ms, absolute), then second and cost in turn; a cost below zero was given back. Answer: -1
+ * when a counter is missing, or does not know the month, and must be seeded first, else 1; then what account and key have used in the
+ * month that it is now. A marker that exists says that this has been counted already: then nothing changes. A month to come is one that
+ * the node's clock ran ahead to: it is counted there, and the counter stays in its own.
  */
 export const REPLAY_LUA = `${BACK_LUA}
 local now = tonumber(redis.call('TIME')[1])
 local a, k = load(KEYS[1], now), load(KEYS[2], now)
 if not a or not k then return {-1, 0, 0} end
-local label, used = tonumber(ARGV[2]), tonumber(ARGV[4])
+local label, used, period, following = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+if not turn(a, period, following) or not turn(k, period, following) then return {-1, 0, 0} end
+
+local function addToMonth(w)
+  if label == period or label == w[5] then
+    w[6] = math.max(0, w[6] + used)
+    return
+  end
+  local months, isKnown = {}, false
+  for month, count in string.gmatch(call('HGET', w[1], 'm') or '', '(%d+) (%d+)') do
+    if tonumber(month) == label then count, isKnown = text(math.max(0, count + used)), true end
+    months[#months + 1] = month .. ' ' .. count
+  end
+  if label > w[5] and not isKnown then table.insert(months, 1, text(label) .. ' ' .. text(math.max(0, used))) end
+  if #months > 0 then call('HSET', w[1], 'm', table.concat(months, ' ')) end
+end
+
 if redis.call('SET', KEYS[3], 1, 'NX', 'PX', ARGV[1]) then
   for _, w in ipairs({a, k}) do
-    if w[5] < label then
-      w[5], w[6] = label, 0
-      redis.call('PEXPIREAT', w[1], ARGV[3])
-    end
-    if w[5] == label then w[6] = math.max(0, w[6] + used) end
-    for i = 5, #ARGV - 1, 2 do
+    turned(w, ARGV[6])
+    addToMonth(w)
+    for i = 7, #ARGV - 1, 2 do
       local bucket, cost = math.min(tonumber(ARGV[i]), w[2]), tonumber(ARGV[i + 1])
       if cost < 0 then cost = -math.min(-cost, tonumber(redis.call('HGET', w[1], bucket % BUCKETS)) or 0) end
       if bucket > w[2] - BUCKETS and cost ~= 0 then

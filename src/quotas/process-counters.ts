@@ -10,6 +10,8 @@ import {
   type MinuteRoom,
   type MonthSet,
   type MonthSource,
+  type WrittenCount,
+  type WrittenMonth,
 } from './counter-store.js';
 import { Counter } from './counter.js';
 import { decisionFor } from './decision.js';
@@ -17,7 +19,7 @@ import type { FlushRounds } from './flush-rounds.js';
 import { IdleSweep } from './idle-sweep.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS, roomFor, type QuotaCounts, type QuotaDecision } from './policies.js';
-import type { MonthStart, QuotaSubject } from './subject.js';
+import type { QuotaSubject } from './subject.js';
 import { RingPool } from './ring-pool.js';
 import { SingleFlight } from './single-flight.js';
 
@@ -32,8 +34,8 @@ export class ProcessCounters implements CounterStore {
   private readonly accounts = new Map<string, Counter>();
   private readonly keys = new Map<string, Counter>();
   private readonly seeding = new SingleFlight();
-  /** When a counter's month was last set, ms: what was counted until then is not taken back from it. */
-  private readonly setAtMs = new WeakMap<Counter, number>();
+  /** When a counter was last set, and which month of it: what was counted until then is not taken back from that. */
+  private readonly lastSets = new WeakMap<Counter, { readonly month: number; readonly atMs: number }>();
   /** Time of the last observation or set. A set is later than what was observed before it, also within a millisecond. */
   private latestMs = 0;
   private rings = new RingPool();
@@ -77,7 +79,8 @@ export class ProcessCounters implements CounterStore {
     const period = subject.calendar.at(nowMs);
     const account = this.accounts.get(subject.accountCounterKey);
     const key = this.keys.get(subject.keyCounterKey);
-    if (account === undefined || key === undefined) return this.seedAndDecide(subject, cost, period);
+    if (account?.knows(period) !== true || key?.knows(period) !== true)
+      return this.seedAndDecide(subject, cost, period);
     return this.judge(subject, cost, account, key, nowMs, period);
   }
 
@@ -98,8 +101,10 @@ export class ProcessCounters implements CounterStore {
       counter.advance(Math.floor(nowMs / 1_000), period);
       if (!subject.isShadow) counter.usedInFlush = this.flushes?.begun ?? 0;
       counter.giveBack(bucket, decision.cost);
-      if (counter.month !== decision.period.label) continue;
-      if (decision.nowMs <= (this.setAtMs.get(counter) ?? -Infinity)) continue;
+      // A later label than its own is one that goes on: the account's billing day was moved back.
+      if (counter.month < decision.period.label || counter.month >= decision.period.following) continue;
+      const set = this.lastSets.get(counter);
+      if (set?.month === counter.month && decision.nowMs <= set.atMs) continue;
       fromMonth = Math.min(decision.cost, counter.used);
       counter.used -= fromMonth;
     }
@@ -113,8 +118,10 @@ export class ProcessCounters implements CounterStore {
     room: MinuteRoom = ANY_ROOM,
   ): Promise<CounterReading> {
     const names = namesOf(accountId, keyId);
-    if (!this.accounts.has(names.account) || (names.key !== undefined && !this.keys.has(names.key))) {
-      await this.seed(accountId, keyId, calendar.at(this.clock.now()));
+    const period = calendar.at(this.clock.now());
+    const isKnown = this.accounts.get(names.account)?.knows(period) === true;
+    if (!isKnown || (names.key !== undefined && this.keys.get(names.key)?.knows(period) !== true)) {
+      await this.seed(accountId, keyId, period);
     }
     return this.readingOf(names, calendar, room);
   }
@@ -148,10 +155,10 @@ export class ProcessCounters implements CounterStore {
   ): CounterReading {
     const nowMs = this.clock.now();
     const period = calendar.at(nowMs);
-    const account = this.accounts.get(names.account);
-    const key = names.key === undefined ? undefined : this.keys.get(names.key);
-    account?.advance(Math.floor(nowMs / 1_000), period);
-    key?.advance(Math.floor(nowMs / 1_000), period);
+    const [account, key] = [this.accounts.get(names.account), this.keys.get(names.key ?? '')].map((counter) => {
+      counter?.advance(Math.floor(nowMs / 1_000), period);
+      return counter?.knows(period) === true ? counter : undefined;
+    });
     return {
       nowMs,
       period,
@@ -178,13 +185,14 @@ export class ProcessCounters implements CounterStore {
     const counter = counters.get(name) ?? this.counter(period, 0);
     counters.set(name, counter);
     counter.advance(Math.floor(nowMs / 1_000), period);
-    const before = counter.used;
+    const before = counter.knows(period) ? counter.used : 0;
     for (const each of [counter, counters.get(shadowName)]) {
       if (each === undefined) continue;
       each.advance(Math.floor(nowMs / 1_000), period);
+      if (!each.knows(period)) each.turnTo(period.label, used);
       each.usedInFlush = this.flushes?.begun ?? 0;
       each.used = used;
-      this.setAtMs.set(each, nowMs);
+      this.lastSets.set(each, { month: each.month, atMs: nowMs });
     }
     this.latestMs = Math.max(nowMs, this.latestMs + 1);
     return { period, before, used, observedAtMs: this.latestMs };
@@ -197,13 +205,17 @@ export class ProcessCounters implements CounterStore {
     ofKey: { readonly counts: QuotaCounts; readonly atMs: number },
     period: MonthPeriod,
   ): void {
-    if (!this.accounts.has(account)) {
-      const { accountMonth, accountMinute } = ofAccount.counts;
+    const { accountMonth, accountMinute } = ofAccount.counts;
+    const { keyMonth, keyMinute } = ofKey.counts;
+    const accountHere = this.accounts.get(account);
+    if (accountHere === undefined) {
       this.accounts.set(account, this.counterFrom(period, accountMonth, ofAccount.atMs, accountMinute));
+    } else if (!accountHere.knows(period)) {
+      accountHere.turnTo(period.label, accountMonth);
     }
-    if (!this.keys.has(key)) {
-      this.keys.set(key, this.counterFrom(period, ofKey.counts.keyMonth, ofKey.atMs, ofKey.counts.keyMinute));
-    }
+    const keyHere = this.keys.get(key);
+    if (keyHere === undefined) this.keys.set(key, this.counterFrom(period, keyMonth, ofKey.atMs, keyMinute));
+    else if (!keyHere.knows(period)) keyHere.turnTo(period.label, keyMonth);
   }
 
   /** Month counts to be written, with the months that they are labelled with; empty where the counters do not exist. */
@@ -218,8 +230,8 @@ export class ProcessCounters implements CounterStore {
     const observedAtMs = Math.max(nowMs, this.latestMs);
     this.latestMs = observedAtMs;
     return [
-      ...account.takeCounts().map((count) => ({ ...count, of: 'account' as const, observedAtMs })),
-      ...key.takeCounts().map((count) => ({ ...count, of: 'key' as const, observedAtMs })),
+      ...account.takeCounts(this.flushes).map((count) => ({ ...count, of: 'account' as const, observedAtMs })),
+      ...key.takeCounts(this.flushes).map((count) => ({ ...count, of: 'key' as const, observedAtMs })),
     ];
   }
 
@@ -276,23 +288,28 @@ export class ProcessCounters implements CounterStore {
   ): QuotaDecision | Promise<QuotaDecision> {
     const { startsFrom, accountCounterKey: account, keyCounterKey: key } = subject;
     if (startsFrom !== undefined) {
-      this.create(account, key, startsFrom);
+      const { account: used, key: keyUsed } = startsFrom;
+      this.create([account, key], startsFrom.period, [
+        { used, later: [] },
+        { used: keyUsed, later: [] },
+      ]);
       return this.decide(subject, cost);
     }
     return this.seed(subject.accountId, subject.keyId, period).then(() => this.decide(subject, cost));
   }
 
-  /** Creates the missing counters from the database. Whoever comes second finds them and leaves them as they are. */
+  /** Creates the missing counters from the database, and takes a missing month from there. Whoever comes second leaves them as they are. */
   private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
-    return this.seeding.run(`${accountId}/${keyId ?? ''}`, async () => {
+    return this.seeding.run(`${accountId}/${keyId ?? ''}/${period.label}`, async () => {
       let forgotten: number;
-      let used: Awaited<ReturnType<MonthSource['usedInMonth']>>;
+      let used: WrittenMonth;
       do {
         ({ forgotten } = this);
         used = await this.source.usedInMonth(accountId, keyId, period);
         // What was forgotten meanwhile may have counted, and been written, after this was read.
       } while (forgotten !== this.forgotten);
-      this.create(accountCounterKey(accountId), keyId && apiKeyCounterKey(accountId, keyId), { period, ...used });
+      const { account, key } = namesOf(accountId, keyId);
+      this.create([account, key], period, [used.account, used.key]);
     });
   }
 
@@ -300,10 +317,21 @@ export class ProcessCounters implements CounterStore {
     return this.accounts.has(account) && this.keys.has(key);
   }
 
-  /** Creates the counters that do not exist. */
-  private create(account: string, key: string | undefined, used: MonthStart): void {
-    if (!this.accounts.has(account)) this.accounts.set(account, this.counter(used.period, used.account));
-    if (key !== undefined && !this.keys.has(key)) this.keys.set(key, this.counter(used.period, used.key));
+  /** Creates the counters of an account and a key that do not exist, and brings those to a month that do not know it. */
+  private create(
+    [account, key]: readonly [string, string | undefined],
+    period: MonthPeriod,
+    [ofAccount, ofKey]: readonly [WrittenCount, WrittenCount],
+  ): void {
+    this.createIn(this.accounts, account, period, ofAccount);
+    if (key !== undefined) this.createIn(this.keys, key, period, ofKey);
+  }
+
+  private createIn(counters: Map<string, Counter>, name: string, period: MonthPeriod, written: WrittenCount): void {
+    let counter = counters.get(name);
+    if (counter === undefined) counters.set(name, (counter = this.counter(period, written.used)));
+    else if (!counter.knows(period)) counter.turnTo(period.label, written.used);
+    for (const count of written.later) counter.learn(count);
   }
 
   private counter({ label }: MonthPeriod, used: number): Counter {

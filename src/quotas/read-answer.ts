@@ -1,21 +1,16 @@
 /** The answer of `READ_LUA` as a reading. */
 import type { CounterReading } from './counter-store.js';
-import type { MonthCalendar, MonthPeriod } from './month-period.js';
+import type { MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS, type QuotaCounts } from './policies.js';
 import { READ_ANSWERS } from './scripts.js';
 
 export const NOTHING_USED: QuotaCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
 
 /** @param missing whose months stand for those of counters that do not exist. */
-export function readingOf(
-  answer: readonly number[],
-  calendar: MonthCalendar,
-  nowMs: number,
-  missing: QuotaCounts,
-): CounterReading {
-  const period = calendar.at(nowMs);
-  const account = readCounter(answer, 1, period, missing.accountMonth);
-  const key = readCounter(answer, 1 + READ_ANSWERS, period, missing.keyMonth);
+export function readingOf(answer: readonly number[], period: MonthPeriod, missing: QuotaCounts): CounterReading {
+  const [nowMs = 0] = answer;
+  const account = readCounter(answer, 1, missing.accountMonth);
+  const key = readCounter(answer, 1 + READ_ANSWERS, missing.keyMonth);
   return {
     nowMs,
     period,
@@ -30,15 +25,13 @@ export function readingOf(
 function readCounter(
   answer: readonly number[],
   at: number,
-  period: MonthPeriod,
   missing: number,
 ): { minute: number; month: number; resetMs: number; freedAtMs: number } {
   const [label = -1, used = 0, sum = 0, oldest = 0, freedAt = 0] = answer.slice(at, at + READ_ANSWERS);
   if (label === -1) return { minute: 0, month: missing, resetMs: 0, freedAtMs: 0 };
   return {
     minute: sum,
-    // A counter of a later month than the calendar's goes on: the account's billing day or zone was changed.
-    month: label >= period.label ? used : 0,
+    month: used,
     resetMs: sum > 0 ? (oldest + MINUTE_BUCKETS) * 1_000 : 0,
     freedAtMs: freedAt * 1_000,
   };

@@ -1,6 +1,9 @@
 /** What a node knows of Redis's clock, learned from its answers. */
 import type { Clock } from '../clock.js';
 
+/** Clocks drift apart by less than this between two answers. */
+const LARGEST_DRIFT_MS = 1_000;
+
 export class RedisClock {
   /** Redis's clock minus ours, from the last answer: for calendars, which go by clocks that people set. */
   offsetMs = 0;
@@ -14,6 +17,11 @@ export class RedisClock {
   /** Redis's time now, as far as it is known. */
   now(): number {
     return this.clock.now() + this.offsetMs;
+  }
+
+  /** Whether this process's clock was set since Redis was last heard: `now` is wrong by as much, perhaps by months. */
+  get isOff(): boolean {
+    return Math.abs(this.now() - this.aheadMs - performance.now()) > LARGEST_DRIFT_MS;
   }
 
   /** The instant of Redis's clock (whole ms) that is `waitMs` after `steadyMs` of `performance.now()`. */

@@ -17,8 +17,10 @@ import {
   type GivenBack,
   type LosableStore,
   type MinuteRoom,
+  type MonthCount,
   type MonthSet,
   type MonthSource,
+  type WrittenCount,
 } from './counter-store.js';
 import { DecideQueue } from './decide-queue.js';
 import { PLAIN_SETTLING, type Group, type Settling } from './gathering.js';
@@ -26,7 +28,7 @@ import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import { setInRedis } from './month-set.js';
 import type { OutageEntry } from './outage-log.js';
 import type { QuotaCounts, QuotaDecision } from './policies.js';
-import type { MonthStart, QuotaSubject } from './subject.js';
+import type { QuotaSubject } from './subject.js';
 import { REPLAY_LUA } from './outage-scripts.js';
 import { NOTHING_USED, readingOf } from './read-answer.js';
 import { RedisCalls, type OnCall } from './redis-calls.js';
@@ -54,8 +56,8 @@ export class RedisCounters implements LosableStore {
   private readonly decisions: DecideQueue;
 
   constructor(
-    private readonly client: RedisClient,
-    private readonly clock: Clock,
+    client: RedisClient,
+    clock: Clock,
     private readonly source: MonthSource,
     onCall: OnCall,
     /** What is done with every decision, and in the place of one that failed; here, because nobody has to wait between it and them. */
@@ -75,10 +77,8 @@ export class RedisCounters implements LosableStore {
   }
 
   /** Learns Redis's clock before the first decision, so that a month does not begin by ours. Rejects as a decision does. */
-  async synchronise(): Promise<void> {
-    const sentMs = performance.now();
-    const [seconds = 0, microseconds = 0] = (await this.client.time()).map(Number);
-    this.redisClock.heard(seconds * 1_000 + Math.floor(microseconds / 1_000), sentMs, performance.now());
+  synchronise(): Promise<void> {
+    return this.decisions.learnTime(Math.max(READ_DEADLINE_MS, this.deadlineMs));
   }
 
   decide(subject: QuotaSubject, cost: number): Promise<QuotaDecision> {
@@ -113,20 +113,25 @@ export class RedisCounters implements LosableStore {
     const isOurTime = decision.source === 'local';
     const bucket = Math.floor(decision.nowMs / 1_000) + (isOurTime ? this.secondsAhead : 0);
     const atMs = decision.nowMs + (isOurTime ? Math.round(this.aheadMs) : 0);
+    const { label, following } = decision.period;
+    const today = subject.calendar.at(this.redisClock.now());
     const answer = (await this.calls.run(
       GIVE_BACK,
       [subject.accountCounterKey, subject.keyCounterKey],
-      [decision.cost, bucket, decision.period.label, atMs],
+      [decision.cost, bucket, atMs, label, following, today.label, today.following, today.endMs + COUNTER_GRACE_MS],
     )) as number[];
     const [nowMs = 0, , accountMonth = 0, fromMonth = 0, keyMonth = 0] = answer;
     return { fromMonth, accountMonth, keyMonth, nowMs };
   }
 
   async replay(entry: OutageEntry): Promise<{ accountMonth: number; keyMonth: number }> {
-    const { subject, period, used, seconds, id } = entry;
+    const { subject, period: admittedIn, used, seconds, id } = entry;
+    // By Redis's time: this node's clock may have run ahead meanwhile.
+    const period = subject.calendar.at(this.redisClock.now());
     const keys = [subject.accountCounterKey, subject.keyCounterKey, replayMarkerKey(subject.accountId, id)];
     const buckets = [...seconds].flatMap(([second, cost]) => [second + this.secondsAhead, cost]);
-    const args = [REPLAY_MARKER_MS, period.label, period.endMs + COUNTER_GRACE_MS, used, ...buckets];
+    const { label, following, endMs } = period;
+    const args = [REPLAY_MARKER_MS, admittedIn.label, used, label, following, endMs + COUNTER_GRACE_MS, ...buckets];
     for (let attempt = 0; attempt < SEED_ATTEMPTS; attempt++) {
       const [done = -1, accountMonth = 0, keyMonth = 0] = (await this.calls.run(REPLAY, keys, args)) as number[];
       if (done !== -1) return { accountMonth, keyMonth };
@@ -153,12 +158,12 @@ export class RedisCounters implements LosableStore {
     room: MinuteRoom,
   ): Promise<CounterReading> {
     const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
-    let answer = await this.readCounts(keys, room);
+    let { answer, period } = await this.readMonth(keys, calendar, room);
     if (answer[1] === -1 || answer[1 + READ_ANSWERS] === -1) {
-      await this.seed(accountId, keyId, calendar.at(answer[0] ?? this.clock.now()));
-      answer = await this.readCounts(keys, room);
+      await this.seed(accountId, keyId, period);
+      ({ answer, period } = await this.readMonth(keys, calendar, room));
     }
-    return readingOf(answer, calendar, answer[0] ?? this.clock.now(), NOTHING_USED);
+    return readingOf(answer, period, NOTHING_USED);
   }
 
   async readShadow(
@@ -170,8 +175,8 @@ export class RedisCounters implements LosableStore {
   ): Promise<CounterReading> {
     const account = shadowAccountCounterKey(accountId);
     const keys = keyId === undefined ? [account] : [account, shadowApiKeyCounterKey(accountId, keyId)];
-    const answer = await this.readCounts(keys, room);
-    return readingOf(answer, calendar, answer[0] ?? this.clock.now(), live);
+    const { answer, period } = await this.readMonth(keys, calendar, room);
+    return readingOf(answer, period, live);
   }
 
   setMonthUsed(accountId: string, keyId: string | undefined, calendar: MonthCalendar, used: number): Promise<MonthSet> {
@@ -182,30 +187,51 @@ export class RedisCounters implements LosableStore {
     return setInRedis(this.calls, keys, calendar, used);
   }
 
-  private async readCounts(keys: readonly string[], { account, key }: MinuteRoom): Promise<number[]> {
-    return (await this.calls.run(
-      READ,
-      keys,
-      [account, key].slice(0, keys.length),
-      Math.max(READ_DEADLINE_MS, this.deadlineMs),
-    )) as number[];
+  /** Reads counters in the month that it is by Redis's time. */
+  private async readMonth(
+    keys: readonly string[],
+    calendar: MonthCalendar,
+    { account, key }: MinuteRoom,
+  ): Promise<{ answer: number[]; period: MonthPeriod }> {
+    const rooms = [account, key].slice(0, keys.length);
+    const deadlineMs = Math.max(READ_DEADLINE_MS, this.deadlineMs);
+    const read = async ({ label, following }: MonthPeriod): Promise<number[]> =>
+      (await this.calls.run(READ, keys, [label, following, ...rooms], deadlineMs)) as number[];
+    const asked = calendar.at(this.redisClock.now());
+    const answer = await read(asked);
+    const period = calendar.at(answer[0] ?? 0);
+    return { answer: period.label === asked.label ? answer : await read(period), period };
   }
 
   private async seedFor({ subject, startsFrom, period }: Group): Promise<void> {
-    if (startsFrom === undefined) await this.seed(subject.accountId, subject.keyId, period);
-    else await this.create([subject.accountCounterKey, subject.keyCounterKey], startsFrom);
+    if (startsFrom === undefined) return this.seed(subject.accountId, subject.keyId, period);
+    const { account, key } = startsFrom;
+    await this.create([subject.accountCounterKey, subject.keyCounterKey], startsFrom.period, [
+      { used: account, later: [] },
+      { used: key, later: [] },
+    ]);
   }
 
   private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
-    return this.seeding.run(`${accountId}/${keyId ?? ''}`, async () => {
-      const used = await this.source.usedInMonth(accountId, keyId, period);
+    return this.seeding.run(`${accountId}/${keyId ?? ''}/${period.label}`, async () => {
+      const { account, key } = await this.source.usedInMonth(accountId, keyId, period);
       const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
-      await this.create(keys, { period, ...used });
+      await this.create(keys, period, [account, key]);
     });
   }
 
-  /** Creates the counters that do not exist. */
-  private async create(keys: readonly string[], { period, account, key }: MonthStart): Promise<void> {
-    await this.calls.run(SEED, keys, [period.label, period.endMs + COUNTER_GRACE_MS, account, key]);
+  /** Creates the counters that do not exist, and brings those to a month that do not know it. */
+  private async create(
+    keys: readonly string[],
+    { label, following, endMs }: MonthPeriod,
+    written: readonly WrittenCount[],
+  ): Promise<void> {
+    const counts = written.slice(0, keys.length).flatMap(({ used, later }) => [used, textOf(later)]);
+    await this.calls.run(SEED, keys, [label, following, endMs + COUNTER_GRACE_MS, ...counts]);
   }
+}
+
+/** Months and their counts, as scripts take them. */
+function textOf(counts: readonly MonthCount[]): string {
+  return counts.map(({ month, used }) => `${month} ${used}`).join(' ');
 }

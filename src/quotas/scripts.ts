@@ -3,9 +3,12 @@
  *
  * A counter is a hash. `l` last bucket written (whole seconds), `s` sum of the ring, `o` oldest bucket with a count,
  * `p` month label, `u` used in that month, and the ring: field `0`…`60` holds the count of the bucket with that number
- * modulo 61. The five named fields are written first, so that the linear look-up in Redis's compact hash finds them at
+ * modulo 61. `m` label and count of other months that it was in, `t` when `u` was last set (ms). The first five fields are written first, so that the linear look-up in Redis's compact hash finds them at
  * once. A bucket is touched when it fills and when it leaves: the cost of a decision does not depend on the limit.
  */
+
+/** Most months that a counter keeps beside the one that it is in. */
+const OTHER_MONTHS = 2;
 
 /** Functions that every script here begins with. */
 export const WINDOW_LUA = `
@@ -27,7 +30,7 @@ end
 
 -- Reads a counter and slides its ring to bucket 'now'. Returns nil when there is no such counter.
 -- w: {key, last, sum, oldest, period, used, count of the current bucket, what was read as it stands, where nothing had to slide: texts of
--- last, sum, oldest, period, used}
+-- last, sum, oldest, period, used, once it has gone on in another month what is to be written of others}
 local function load(key, now)
   local f = call('HMGET', key, 'l', 's', 'o', 'p', 'u', slot(now))
   if not f[1] then return nil end
@@ -103,6 +106,33 @@ local function add(w, amount)
   end
 end
 
+-- Brings a counter to a month, 'w' alone: to where it stood there, if it was in it before, else to nothing. A later label that is not yet
+-- 'following' goes on: the account's billing day was moved. False where it is in a month to come, and does not know this one; then, too,
+-- it is brought to it where it is said what was used ('known').
+local function turn(w, period, following, known)
+  if w[5] == period or (w[5] > period and w[5] < following) then return true end
+  local months, used = {{w[5], text(w[6])}}, known
+  for label, count in string.gmatch(call('HGET', w[1], 'm') or '', '(%d+) (%d+)') do
+    label = tonumber(label)
+    if label == period then used = tonumber(count) else months[#months + 1] = {label, count} end
+  end
+  if not used and w[5] > period then return false end
+  -- The latest are kept: those to come are there because a clock ran ahead, and the database has those that are over.
+  table.sort(months, function(one, other) return one[1] > other[1] end)
+  local texts = {}
+  for i = 1, math.min(#months, ${OTHER_MONTHS}) do texts[i] = text(months[i][1]) .. ' ' .. months[i][2] end
+  w[5], w[6], w[8], w[9] = period, used or 0, false, table.concat(texts, ' ')
+  return true
+end
+
+-- Writes what belongs to another month, beside 'p' and 'u'.
+local function turned(w, expireAt)
+  if not w[9] then return end
+  call('HSET', w[1], 'm', w[9])
+  call('HDEL', w[1], 't')
+  call('PEXPIREAT', w[1], expireAt)
+end
+
 -- The bucket second from which 'need' more has left the ring; the window's length from now when that never is enough.
 local function freed(w, need)
   local fields = {}
@@ -124,8 +154,8 @@ export const DECIDE_ANSWERS = 9;
  * Decides groups of equal requests. KEYS: account counter, key counter, for each group; the node's batch marker. ARGV: the last
  * instant (ms) at which this may still run; the batch's number; how long the marker lives (ms; below zero: only where it is new); then
  * one text with a line for each group, numbers with spaces between them: cost, how many requests, limits (account minute, key minute,
- * account month, key month; -1 is none), month label, time to live (ms, absolute). Answer: one text, numbers with spaces between them:
- * time in ms, then for each group admitted (-1: a counter is missing and must be seeded first), used before in the same order as the
+ * account month, key month; -1 is none), month label, label of the month after it, time to live (ms, absolute). Answer: one text, numbers with spaces between them:
+ * time in ms, then for each group admitted (-1: a counter is missing, or does not know the month, and must be seeded first), used before in the same order as the
  * limits, oldest bucket of account and key, second from which one more fits for account and key (0: it fits). Only the time where it
  * came too late: then nothing was counted. One text each way, because a client spends more on a hundred small values than Redis does
  * on taking one text apart.
@@ -134,7 +164,7 @@ export const DECIDE_ANSWERS = 9;
  * with `UNDO_LUA`.
  */
 export const DECIDE_LUA = `${WINDOW_LUA}
-local GROUPS, LIMITS = '(%S+) (%S+) ([^\\n]+)\\n', '(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)'
+local GROUPS, LIMITS = '(%S+) (%S+) ([^\\n]+)\\n', '(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)'
 local time = redis.call('TIME')
 local now = tonumber(time[1])
 local nowMs = now * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -142,11 +172,10 @@ local out = {text(nowMs)}
 if nowMs > tonumber(ARGV[1]) then return out[1] end
 local marker, counted = {ARGV[2], now}, false
 
-local function decide(a, k, cost, wanted, amin, kmin, amon, kmon, period, expireAt)
+local function decide(a, k, cost, wanted, amin, kmin, amon, kmon, period, following, expireAt)
   if not a or not k then return '-1 0 0 0 0 0 0 0 0', 0 end
-  local rolled = a[5] < period or k[5] < period
-  if a[5] < period then a[5], a[6], a[8] = period, 0, false end
-  if k[5] < period then k[5], k[6], k[8] = period, 0, false end
+  local isOther = a[5] ~= period or k[5] ~= period
+  if isOther and not (turn(a, period, following) and turn(k, period, following)) then return '-1 0 0 0 0 0 0 0 0', 0 end
   local admitted = wanted
   if cost > 0 then
     if amin >= 0 then admitted = math.min(admitted, math.floor((amin - a[3]) / cost)) end
@@ -160,9 +189,9 @@ local function decide(a, k, cost, wanted, amin, kmin, amon, kmon, period, expire
     add(a, admitted * cost)
     add(k, admitted * cost)
     counted = true
-    if rolled then
-      redis.call('PEXPIREAT', a[1], expireAt)
-      redis.call('PEXPIREAT', k[1], expireAt)
+    if isOther then
+      turned(a, expireAt)
+      turned(k, expireAt)
     end
   end
   local af, kf = a[8], k[8]
@@ -179,17 +208,18 @@ local function decide(a, k, cost, wanted, amin, kmin, amon, kmon, period, expire
   return format('%d %d %d %d %d %d %d %d %d', admitted, asum, ksum, aused, kused, a[4], k[4], afreed, kfreed), admitted
 end
 
-local g, limits, amin, kmin, amon, kmon, period, expireAt = 1, nil, nil, nil, nil, nil, nil, nil
+local g, limits, amin, kmin, amon, kmon, period, following, expireAt = 1, nil, nil, nil, nil, nil, nil, nil, nil
 for cost, wanted, line in string.gmatch(ARGV[4], GROUPS) do
   -- Most groups have the limits of one plan.
   if line ~= limits then
     limits = line
-    amin, kmin, amon, kmon, period, expireAt = string.match(line, LIMITS)
+    amin, kmin, amon, kmon, period, following, expireAt = string.match(line, LIMITS)
     amin, kmin, amon, kmon, period = tonumber(amin), tonumber(kmin), tonumber(amon), tonumber(kmon), tonumber(period)
+    following = tonumber(following)
   end
   local a, k = load(KEYS[g * 2 - 1], now), load(KEYS[g * 2], now)
   out[g + 1], marker[g + 2] =
-    decide(a, k, tonumber(cost), tonumber(wanted), amin, kmin, amon, kmon, period, expireAt)
+    decide(a, k, tonumber(cost), tonumber(wanted), amin, kmin, amon, kmon, period, following, expireAt)
   g = g + 1
 end
 if counted then
@@ -201,15 +231,26 @@ return table.concat(out, ' ')
 `;
 
 /**
- * Creates counters that do not exist, from what the database knows. KEYS: counters. ARGV: month label, time to live (ms,
- * absolute), then one used count per counter. A counter that somebody else has created meanwhile is left as it is.
+ * Creates counters that do not exist, from what the database knows, and brings those to a month that are in one to come and do not know it.
+ * KEYS: counters. ARGV: month label, label of the month after it, time to live (ms, absolute), then for each counter used, and labels and
+ * counts of months to come. A counter that somebody else has created meanwhile is left as it is.
  */
-export const SEED_LUA = `
+export const SEED_LUA = `${WINDOW_LUA}
 local now = tonumber(redis.call('TIME')[1])
+local period, following, expireAt = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 for i = 1, #KEYS do
-  if redis.call('HSETNX', KEYS[i], 'l', now) == 1 then
-    redis.call('HSET', KEYS[i], 's', 0, 'o', now, 'p', ARGV[1], 'u', ARGV[i + 2])
-    redis.call('PEXPIREAT', KEYS[i], ARGV[2])
+  local key, used, later = KEYS[i], ARGV[i * 2 + 2], ARGV[i * 2 + 3]
+  if call('HSETNX', key, 'l', now) == 1 then
+    call('HSET', key, 's', 0, 'o', now, 'p', ARGV[1], 'u', used)
+    if later ~= '' then call('HSET', key, 'm', later) end
+    call('PEXPIREAT', key, expireAt)
+  else
+    local w = load(key, now)
+    if not turn(w, period, following) then turn(w, period, following, tonumber(used)) end
+    if w[9] then
+      call('HSET', key, 'p', text(w[5]), 'u', text(w[6]))
+      turned(w, expireAt)
+    end
   end
 end
 return 1
@@ -224,10 +265,12 @@ local function counted(w, bucket)
 end
 
 -- Takes a cost that was counted in 'bucket' out of every window that still holds it; never goes below zero. What has left the ring,
--- or belongs to another month, or was counted (in ms 'atMs', where that is known) before the month was set, stays as it is. Returns how much the month gave back and what it has used since.
-local function back(key, now, cost, bucket, period, atMs)
+-- or belongs to another month, or was counted (in ms 'atMs', where that is known) before the month was set, stays as it is. 'today': the month that it is now with
+-- the one after it and the time to live, where the counter is to be brought to that first. Returns how much the month gave back and what it has used since.
+local function back(key, now, cost, bucket, period, following, atMs, today)
   local w = load(key, now)
   if not w then return 0, 0 end
+  if today then turn(w, today[1], today[2]) end
   if bucket > w[2] - BUCKETS and bucket <= w[2] then
     local held = tonumber(redis.call('HGET', key, bucket % BUCKETS)) or 0
     local returned = math.min(cost, held)
@@ -236,25 +279,33 @@ local function back(key, now, cost, bucket, period, atMs)
       if bucket == w[4] and returned == held then redis.call('HSET', key, 'o', counted(w, bucket + 1)) end
     end
   end
-  if w[5] ~= period then return 0, 0 end
-  local setAt = tonumber(redis.call('HGET', key, 't')) or -1
+  if w[5] < period or w[5] >= following then return 0, 0 end
+  -- Of another month, where it has just come from there.
+  local setAt = not w[9] and tonumber(redis.call('HGET', key, 't')) or -1
   if (atMs or bucket * 1000) <= setAt then return 0, w[6] end
   local month = math.min(cost, w[6])
+  if w[9] then
+    redis.call('HSET', key, 'p', w[5])
+    turned(w, today[3])
+  end
   redis.call('HSET', key, 'u', w[6] - month)
   return month, w[6] - month
 end
 `;
 
 /**
- * Gives a cost back. KEYS: counters. ARGV: cost, bucket that it was counted in, month label, ms in which it was counted. Answer: time in ms, then for each counter
- * how much its month gave back and what it has used since.
+ * Gives a cost back. KEYS: counters. ARGV: cost, bucket that it was counted in, ms in which it was counted, month label, label of the month after
+ * it, the same two of the month that it is now, time to live (ms, absolute). Answer: time in ms, then for each counter how much its month gave back and what it has used since.
  */
 export const GIVE_BACK_LUA = `${BACK_LUA}
 local time = redis.call('TIME')
 local now = tonumber(time[1])
 local out = {now * 1000 + math.floor(tonumber(time[2]) / 1000)}
+local cost, bucket, atMs, period, following =
+  tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local today = {tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8]}
 for i = 1, #KEYS do
-  out[i * 2], out[i * 2 + 1] = back(KEYS[i], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))
+  out[i * 2], out[i * 2 + 1] = back(KEYS[i], now, cost, bucket, period, following, atMs, today)
 end
 return out
 `;
@@ -263,9 +314,9 @@ return out
 export const READ_ANSWERS = 5;
 
 /**
- * Reads counters without counting. KEYS: counters. ARGV: for each the most that its minute may hold for a request to fit. Answer:
- * time in ms, then for each month label (-1: there is none), used, sum, oldest, second from which the minute holds no more than that
- * (0: it does).
+ * Reads counters without counting. KEYS: counters. ARGV: month label, label of the month after it, then for each counter the most that its
+ * minute may hold for a request to fit. Answer: time in ms, then for each month label (-1: there is none, or it does not know the month),
+ * used, sum, oldest, second from which the minute holds no more than that (0: it does).
  */
 export const READ_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')
@@ -274,8 +325,8 @@ local out = {now * 1000 + math.floor(tonumber(time[2]) / 1000)}
 for i = 1, #KEYS do
   local w = load(KEYS[i], now)
   local n = #out
-  if w then
-    local over = w[3] - tonumber(ARGV[i])
+  if w and turn(w, tonumber(ARGV[1]), tonumber(ARGV[2])) then
+    local over = w[3] - tonumber(ARGV[i + 2])
     out[n + 1], out[n + 2], out[n + 3], out[n + 4] = w[5], w[6], w[3], w[4]
     out[n + 5] = over > 0 and freed(w, over) or 0
   else

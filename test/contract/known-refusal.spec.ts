@@ -62,11 +62,17 @@ describeWithOwnRedis('a used-up window', () => {
   it('is asked about again after ten seconds, and where the clock was set back', async () => {
     const subject = subjectWith({ accountMonth: 1 });
     await decide(subject);
-    for (const skew of [0, 10_000, 0]) {
+    for (const [skew, calls] of [
+      [0, 1],
+      [10_000, 2],
+      [0, 2],
+    ] as const) {
+      // prettier-ignore
       skewMs = skew;
       const before = await scriptCalls();
       expect((await decide(subject)).admitted).toBe(false);
-      expect(await scriptCalls()).toBe(before + 1);
+      // Where this node's clock was set, Redis is first asked for its own.
+      expect(await scriptCalls()).toBe(before + calls);
     }
   });
 

@@ -209,7 +209,9 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     await adjust({ type: 'reset' });
     await flushAll();
     expect((await written())['account']).toBe(0);
-    expect((await nodes[0]!.ledger.usedInMonth(accountId, keyId, monthPeriodAt(systemClock.now()))).account).toBe(0);
+    expect((await nodes[0]!.ledger.usedInMonth(accountId, keyId, monthPeriodAt(systemClock.now()))).account.used).toBe(
+      0,
+    );
   });
 
   it('a flush that has begun before a reset does not undo it', async () => {

@@ -1,5 +1,5 @@
 /** Subjects, limits and a source of month counts for tests of quotas. */
-import type { MonthSource } from '../../src/quotas/counter-store.js';
+import type { MonthSource, WrittenMonth } from '../../src/quotas/counter-store.js';
 import { calendarOf, type MonthPeriod } from '../../src/quotas/month-period.js';
 import type { OnStoreLoss, QuotaLimits } from '../../src/quotas/policies.js';
 import { QuotaSubject, QuotaTerms } from '../../src/quotas/subject.js';
@@ -36,13 +36,9 @@ export class FixedMonths implements MonthSource {
   /** Rejects with this while it is set. */
   failure: Error | undefined;
 
-  async usedInMonth(
-    accountId: string,
-    keyId: string | undefined,
-    period: MonthPeriod,
-  ): Promise<{ account: number; key: number }> {
+  async usedInMonth(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<WrittenMonth> {
     this.asked.push({ accountId, keyId, label: period.label });
     if (this.failure !== undefined) throw this.failure;
-    return { ...this.used };
+    return { account: { used: this.used.account, later: [] }, key: { used: this.used.key, later: [] } };
   }
 }
