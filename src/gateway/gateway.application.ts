@@ -7,6 +7,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import { linesOf } from '../http1/fields.js';
+import { serveHalfClosed } from '../http1/half-closed.js';
 import { readPlainRequests } from '../http1/plain-listener.js';
 import type { Log } from '../log.js';
 import { Arrivals } from './arrivals.js';
@@ -98,6 +99,7 @@ export async function createGatewayApplication(
   delayContinue(server);
   refuseConnect(server, deps.cors, secureLines);
   upgrades.install(server);
+  serveHalfClosed(server);
   if (certificate !== undefined) serveTls(server as TlsServer, certificate, deps.connections, fastify);
   boundConnections(server, deps.connections, fastify);
   if (certificate === undefined) readPlainRequests(server, fastPath);

@@ -15,6 +15,7 @@ import {
 } from 'node:http2';
 import type { ReadableOptions } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import { expectHalfClosed } from '../http1/half-closed.js';
 import type { Http2Sessions } from './http2-sessions.js';
 
 export const ALPN_PROTOCOLS = ['h2', 'http/1.1'];
@@ -111,7 +112,10 @@ export function speakHttp2(server: Server, sessions: Http2Sessions): void {
       accepted = socket;
       http2.emit('connection', socket);
       accepted = undefined;
-    } else for (const listener of speakHttp1) listener.call(server, socket);
+    } else {
+      expectHalfClosed(socket);
+      for (const listener of speakHttp1) listener.call(server, socket);
+    }
   });
 }
 

@@ -58,6 +58,11 @@ const failed = new WeakSet<Socket>();
  * @param secureLines fields of a response over TLS, each with its CRLF.
  */
 export function answerParserError(error: ParserError, socket: Socket, cors: Cors, secureLines = ''): void {
+  // A client that had closed its side, and has gone: it has sent nothing wrong.
+  if (error.code === 'EPIPE') {
+    socket.destroy();
+    return;
+  }
   // The parser fails again with every byte that comes after.
   if (failed.has(socket)) return;
   failed.add(socket);

@@ -40,6 +40,8 @@ export class Upgrades {
   install(server: Server): void {
     server.on('upgrade', (message: IncomingMessage, socket: Socket, head: Buffer) => {
       heads.set(message, head);
+      // A WebSocket says by a frame that it closes: over TLS, where a connection need not stay half open, it does not.
+      if ('encrypted' in socket) socket.allowHalfOpen = false;
       // Node has let go of the connection: without a listener its error would end the process.
       socket.on('error', () => socket.destroy());
       const response = new ServerResponse(message);

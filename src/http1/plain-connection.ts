@@ -6,6 +6,7 @@
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ClientAnswer } from './client-answer.js';
+import { announceResponse, awaitResponse } from './half-closed.js';
 import { parsePlainRequest, type PlainRequest } from './plain-request.js';
 import { CLOSE_LINE, wholeHead, writeJoined } from './whole-answer.js';
 
@@ -160,9 +161,15 @@ export class PlainConnection implements ClientAnswer {
     this.socket.destroy();
   }
 
-  /** The client has closed its side: so does Node, whatever is under way. */
+  /** The client has closed its side: with what is under way, or at once, the connection ends. */
   onEof(): void {
-    this.socket.end();
+    if (this.isNodes) {
+      awaitResponse(this.socket);
+      return;
+    }
+    this.isLast = true;
+    if (this.transaction === undefined) this.socket.end();
+    else if (!this.hasBegun) announceResponse(this.socket);
   }
 
   onFailure(error: Error): void {
@@ -198,7 +205,6 @@ export class PlainConnection implements ClientAnswer {
     const { socket, request } = this;
     this.isNodes = true;
     this.request = undefined;
-    socket.off('end', onSocketEnd);
     socket.off('error', onSocketError);
     this.server.handOver(socket);
     // One that has been answered, and is under way until the client has taken the answer, comes to its end here.

@@ -1,0 +1,88 @@
+/**
+ * Clients that close their side of a connection while a request is under way. Such a client may only have said all that it has to say, and
+ * wait for its response; or it has gone. TCP tells the two apart when something is written, and not before: one that has gone answers
+ * with a reset. What can be written before there is a response is how every response begins.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+
+const BEGINNING = 'HTTP/1.1 ';
+/** Before the second byte of it, which finds out: the reset that the first has met is noticed by whoever writes next. */
+const FIRST_PAUSE_MS = 100;
+/** Between all of them. Those behind the second are for clients that go later on; in the end the deadlines of the service end it. */
+const PAUSES_MS = [FIRST_PAUSE_MS, 400, 1_500, 3_000, 5_000, 10_000, 20_000, 20_000];
+/** A response that has begun is cut when nothing of it has been written, and nothing has waited to be, for so long. */
+const SILENCE_MS = 1_000;
+
+/** A connection as Node's server has it. */
+type ServerSocket = Socket & {
+  /** The response whose turn it is. */
+  readonly _httpMessage?: (ServerResponse & { readonly req: IncomingMessage }) | null;
+  /** Null once it is a WebSocket. */
+  readonly parser?: object | null;
+  readonly _handle?: { readonly writeQueueSize?: number } | null;
+};
+
+/** Makes Node's server answer clients that close their side; those that go are for `awaitResponse` to notice. */
+export function serveHalfClosed(server: Server): void {
+  (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
+}
+
+/** Expects that the client of a connection may close its side, where Node's server has it from the start. */
+export function expectHalfClosed(socket: Socket): void {
+  socket.allowHalfOpen = true;
+  socket.on('end', onClientEnd);
+}
+
+function onClientEnd(this: Socket): void {
+  awaitResponse(this);
+}
+
+/**
+ * Called when the client of a connection that Node reads has closed its side: its request goes on for as long as it is there to take the
+ * response. Does nothing where no request is under way or one has not come whole: Node ends the connection, or says what is wrong.
+ */
+export function awaitResponse(socket: ServerSocket): void {
+  const response = socket._httpMessage;
+  if ((socket.parser ?? null) === null || response?.req.complete !== true) return;
+  if (response.headersSent) cutWhenSilent(socket, response);
+  else announceResponse(socket);
+  // Of the requests that it has sent one behind the other the next has its turn.
+  response.once('close', () => {
+    if (!socket.destroyed) awaitResponse(socket);
+  });
+}
+
+/** Writes the beginning of the response that is to come, byte by byte; who writes that response need not know. */
+export function announceResponse(socket: Socket): void {
+  let written = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const stop = (): void => clearTimeout(timer);
+  const announce = (): void => {
+    Socket.prototype.write.call(socket, BEGINNING.charAt(written), 'latin1');
+    const pauseMs = PAUSES_MS[written++];
+    timer = pauseMs === undefined ? undefined : setTimeout(announce, pauseMs).unref();
+  };
+  socket.once('close', stop);
+  socket.write = (chunk: string | Uint8Array, ...more: unknown[]): boolean => {
+    stop();
+    socket.off('close', stop);
+    Reflect.deleteProperty(socket, 'write');
+    const rest = typeof chunk === 'string' ? chunk.slice(written) : chunk.subarray(written);
+    return socket.write(rest, ...(more as [BufferEncoding]));
+  };
+  announce();
+}
+
+/** Nothing can be written into a response but what it says: one that goes on tells by itself whether the client is there. */
+function cutWhenSilent(socket: ServerSocket, response: ServerResponse): void {
+  let before = socket.bytesWritten;
+  const timer = setInterval(() => {
+    const { bytesWritten } = socket;
+    const waits = socket.writableLength > 0 || (socket._handle?.writeQueueSize ?? 0) > 0;
+    if (!waits && bytesWritten === before) socket.destroy();
+    before = bytesWritten;
+  }, SILENCE_MS);
+  timer.unref();
+  response.once('close', () => clearInterval(timer));
+}

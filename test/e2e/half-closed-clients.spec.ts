@@ -1,0 +1,106 @@
+/** Clients that close their side of a connection behind their request: they get their response. Those that have gone hold nothing. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { json } from '../support/backend.js';
+import { requestText, startEdge, WAYS, type Edge, type EdgeRequest, type Way } from '../support/edge.js';
+import { seriesOf } from '../support/metrics-text.js';
+import { send } from '../support/http.js';
+import { eventually, sleep } from '../support/processes.js';
+import { parseAnswer } from '../support/problem.js';
+
+/** Several of the bytes that are written ahead. */
+const SLOW_MS = 700;
+const TIMES = 40;
+
+let edge: Edge;
+
+beforeAll(async () => {
+  edge = await startEdge({
+    backendOptions: { atOnce: true },
+    config: { services: { backend: { connections: 2, accountShare: 1, timeouts: { firstByte: '20s', idle: '20s' } } } },
+  });
+});
+afterAll(() => edge.stop());
+beforeEach(() => edge.answerWith(json({ ok: true })));
+
+const slowly = (): void =>
+  edge.answerWith((request, response) => {
+    request.resume();
+    setTimeout(() => response.end('the whole of it'), SLOW_MS);
+  });
+
+type TcpWay = Exclude<Way, 'over HTTP/2'>;
+
+/** Sends the requests in one piece, closes this side, and returns all that comes until the other one is closed. */
+async function halfClosed(way: TcpWay, requests: readonly EdgeRequest[], pauseMs = 0): Promise<string> {
+  const socket = await edge.connect(way);
+  let text = '';
+  socket.setEncoding('latin1').on('data', (piece: string) => (text += piece));
+  socket.write(requests.map((request) => requestText(edge.of(way), way, request)).join(''), 'latin1');
+  if (pauseMs > 0) await sleep(pauseMs);
+  socket.end();
+  await once(socket, 'end');
+  socket.destroy();
+  return text;
+}
+
+const bodies = (text: string): string[] => text.split(/HTTP\/1\.1 200 OK\r\n[^]*?\r\n\r\n/).slice(1);
+
+describe.each(WAYS.filter((way): way is TcpWay => way !== 'over HTTP/2'))('%s', (way) => {
+  it('a client that closes its side behind its request gets the response, and no byte of it twice', async () => {
+    slowly();
+    for (const pauseMs of [0, 50]) {
+      const answer = parseAnswer(await halfClosed(way, [{}], pauseMs));
+      expect([answer.status, answer.text]).toEqual([200, 'the whole of it']);
+    }
+  });
+
+  it('also with a body, and where the request is refused', async () => {
+    slowly();
+    const put = { method: 'PUT', target: '/api/v1/files/a', fields: ['Content-Length', '3'], body: 'abc' };
+    expect(parseAnswer(await halfClosed(way, [put])).text).toBe('the whole of it');
+    expect(edge.received(way)[0]).toMatchObject({ bodyBytes: 3 });
+    expect(parseAnswer(await halfClosed(way, [{ target: '/api/v1/nothing' }])).status).toBe(404);
+    expect(parseAnswer(await halfClosed(way, [{ method: 'FOO' }])).status).toBe(501);
+  });
+
+  it('one with several requests gets all the responses, in their order', async () => {
+    edge.answerWith((request, response) => void setTimeout(() => response.end(`${request.url}`), SLOW_MS));
+    const requests = ['1', '2', '3'].map((number) => ({ target: `/api/v1/open?${number}` }));
+    expect(bodies(await halfClosed(way, requests))).toEqual(['/open?1', '/open?2', '/open?3']);
+  });
+
+  it('a stream that had begun, or begins then, arrives to its end', async () => {
+    edge.answerWith((_request, response) => {
+      setTimeout(() => response.write('one '), 150);
+      setTimeout(() => response.write('two '), 600);
+      setTimeout(() => response.end('three'), 1_100);
+    });
+    for (const pauseMs of [0, 300]) {
+      const text = await halfClosed(way, [{}], pauseMs);
+      expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n4\r\none \r\n4\r\ntwo \r\n5\r\nthree\r\n0\r\n\r\n$/);
+    }
+  });
+
+  it('a client that has gone holds neither a backend nor a connection, whatever it was to get', async () => {
+    const connections = async (): Promise<number> =>
+      seriesOf((await send(`${edge.of(way).trailgate.adminUrl}/metrics`)).text).get('trailgate_connections') ?? NaN;
+    const leave = async (requests: readonly EdgeRequest[]): Promise<void> => {
+      const sockets: Socket[] = await Promise.all(Array.from({ length: 2 }, () => edge.connect(way)));
+      const before = edge.received(way).length;
+      for (const socket of sockets)
+        socket.write(requests.map((request) => requestText(edge.of(way), way, request)).join(''), 'latin1');
+      await eventually('the backend has both', () => edge.received(way).length >= before + 2);
+      for (const socket of sockets) socket.destroy();
+    };
+    edge.answerWith(() => {});
+    for (let time = 0; time < TIMES / 4; time++) await leave([{}]);
+    await leave([{}, { target: '/api/v1/open?behind' }]);
+    edge.answerWith((_request, response) => void response.write('the first of it'));
+    for (let time = 0; time < TIMES / 40; time++) await leave([{}]);
+    await eventually('nothing is left', async () => (await connections()) === 0);
+    edge.answerWith(json({ ok: true }));
+    expect((await edge.ask(way)).status).toBe(200);
+  });
+});
