@@ -24,6 +24,6 @@ export default {
     ],
   },
   // Long, because a busy machine is not what the tests test: who waits for something has a deadline of its own.
-  testTimeout: 120_000,
+  testTimeout: 300_000,
   workerIdleMemoryLimit: '512MB',
 };

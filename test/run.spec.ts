@@ -29,7 +29,7 @@ it('names what is missing and how to get it, and counts what was skipped for it'
   expect(stderr).toMatch(/^Skipped \d+: needs Redis\.$/m);
   expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^\d+ passed, 0 failed, \d+ skipped$/);
   expect(code).toBe(0);
-}, 120_000);
+});
 
 it.each([
   [{ done: 3, total: 100, failed: 0, goneMs: 9_000, laterMs: 0 }, '-- 3 of 100 files, 0 failed; 9 s gone'],

@@ -16,7 +16,7 @@ describeWithOwnPostgres('PostgreSQL in trouble', () => {
     server = await startPostgres();
     url = await server.createDatabase('trouble');
     database = await openDatabase({ databaseUrl: url, dataDir: '' });
-  }, 60_000);
+  });
   afterAll(async () => {
     await database.close();
     await server.stop();

@@ -257,7 +257,7 @@ describe('the admin API without its database', () => {
     let server: PostgresServer;
     beforeAll(async () => {
       server = await startPostgres();
-    }, 60_000);
+    });
     afterAll(() => server.stop());
 
     it('answers 503 database_unavailable with Retry-After within seconds, and goes on when it is back', async () => {
@@ -282,6 +282,6 @@ describe('the admin API without its database', () => {
       expect(await running.admin.getAccount(account.id)).toEqual(account);
       await running.close();
       await database.close();
-    }, 60_000);
+    });
   });
 });

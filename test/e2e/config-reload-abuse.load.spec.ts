@@ -119,7 +119,7 @@ it('leaves nothing behind after a hundred changes: no connection, no check, no m
   await sleep(2_500);
   expect(second.requests.length).toBe(checks.second);
   expect(first.requests.length - checks.first).toBeLessThan(5);
-}, 60_000);
+});
 
 it('waits for the end of a file that is written in pieces, whatever the pieces would mean', async () => {
   const backend = await backendOf(json({ ok: true }));

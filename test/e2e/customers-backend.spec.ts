@@ -31,7 +31,7 @@ function guarantees(makeStore: () => Promise<CustomerStore>): void {
     store = await makeStore();
     backend = await startCustomers({ ...store.env, ...SEEDS });
     [first, second] = [of(FIRST), of(SECOND)];
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await backend.stop();

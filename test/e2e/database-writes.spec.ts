@@ -96,7 +96,7 @@ describeWithPostgres('a PostgreSQL that has become read-only', () => {
     await becomes(gateway, 'pass');
     expect(await isUp(gateway)).toEqual([1, 1]);
     await eventually('it is in the log', () => gateway.logs().some(({ event }) => event === 'database_back'));
-  }, 90_000);
+  });
 });
 
 describeUnless(canMountDisk() ? null : 'needs root on Linux, to mount a small disk')(
@@ -139,6 +139,6 @@ describeUnless(canMountDisk() ? null : 'needs root on Linux, to mount a small di
       await becomes(gateway, 'pass');
       const month = (await gateway.admin.usage(account.id)).windows.find(({ policy }) => policy === 'account-month');
       expect(month?.used).toBe(served);
-    }, 120_000);
+    });
   },
 );

@@ -139,7 +139,7 @@ describe('on a machine with nothing but Node', () => {
   beforeAll(async () => {
     env = { ...(await ports()), TRAILGATE_DATA_DIR: dataDir };
     first = await startDemo(config, env);
-  }, 60_000);
+  });
   afterAll(() => first.stop());
 
   it('the printed line is one that can be pasted, and answers 200 with customers and what is left', async () => {
@@ -180,7 +180,7 @@ describe('on a machine with nothing but Node', () => {
     } finally {
       await second.stop();
     }
-  }, 60_000);
+  });
 
   it('the first request after /readyz says ready is served, also at a later start', async () => {
     const starting = startDemo(config, env);
@@ -195,14 +195,14 @@ describe('on a machine with nothing but Node', () => {
     const demo = await starting;
     await demo.stop();
     expect(status).toBe(200);
-  }, 60_000);
+  });
 
   it('Ctrl-C, which reaches the backend too, ends it without an error', async () => {
     const demo = await startDemo(config, env);
     const { exit, output } = await demo.interrupt();
     expect(exit).toEqual({ code: 0, signal: null });
     expect(output).not.toContain('"level":"error"');
-  }, 60_000);
+  });
 });
 
 describe('following next_cursor to the end', () => {
@@ -216,7 +216,7 @@ describe('following next_cursor to the end', () => {
     } finally {
       await demo.stop();
     }
-  }, 60_000);
+  });
 });
 
 describeWithOwnRedisAndPostgres('with REDIS_URL and DATABASE_URL', () => {
@@ -251,5 +251,5 @@ describeWithOwnRedisAndPostgres('with REDIS_URL and DATABASE_URL', () => {
     } finally {
       await Promise.all([demo.stop(), second.stop()]);
     }
-  }, 90_000);
+  });
 });

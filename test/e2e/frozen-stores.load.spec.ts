@@ -62,12 +62,12 @@ describeWithOwnPostgres('two gateways behind a load balancer, and a PostgreSQL t
     ];
     ({ secret } = (await gateways[0]!.admin.newKey('unlimited')).key);
     for (const gateway of gateways) await call(gateway.gatewayUrl);
-  }, 90_000);
+  });
   afterAll(async () => {
     postgres.resume();
     for (const gateway of gateways) await gateway.stop();
     await Promise.all([backend.stop(), postgres.stop(), redis.stop()]);
-  }, 60_000);
+  });
 
   const call = (origin: string, agent?: Agent) =>
     send(`${origin}/api/v1/customers`, {
@@ -93,7 +93,7 @@ describeWithOwnPostgres('two gateways behind a load balancer, and a PostgreSQL t
       agent.destroy();
       balancer.stop();
     }
-  }, 90_000);
+  });
 
   it('every probe is answered at once, and /readyz says since when the database is away', async () => {
     const [gateway] = gateways as [RunningTrailgate];
@@ -108,7 +108,7 @@ describeWithOwnPostgres('two gateways behind a load balancer, and a PostgreSQL t
     postgres.resume();
     await eventually('it is back', async () => (await checksOf(gateway))['database']?.status === 'pass', 20_000);
     await eventually('it is told', () => gateway.logs().some(({ event }) => event === 'database_back'));
-  }, 60_000);
+  });
 });
 
 describeWithOwnRedis('a Redis that hangs', () => {
@@ -129,7 +129,7 @@ describeWithOwnRedis('a Redis that hangs', () => {
       await trailgate.stop();
       await redis.stop();
     }
-  }, 60_000);
+  });
 
   it('and a worker process that hangs holds up neither probe nor scrape', async () => {
     const redis = await startRedis();
@@ -147,5 +147,5 @@ describeWithOwnRedis('a Redis that hangs', () => {
       await trailgate.stop();
       await redis.stop();
     }
-  }, 60_000);
+  });
 });

@@ -69,7 +69,7 @@ describe('well-formed keys that nobody has', () => {
     expect(series.get('trailgate_key_cache_entries{kind="unknown"}')).toBe(10_000);
     expect(series.get('trailgate_key_cache_entries{kind="known"}')).toBe(1);
     expect(backend.requests).toHaveLength(1 + waits.length);
-  }, 60_000);
+  });
 
   it('that are sent again within a minute are not looked up again', async () => {
     const junk = createSecret('live');

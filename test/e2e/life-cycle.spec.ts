@@ -134,7 +134,7 @@ describe('whoever still calls what has ended', () => {
 
   beforeAll(async () => {
     gateway = await start(0);
-  }, 60_000);
+  });
   afterAll(() => gateway.stop());
 
   it('is known by account in metric and log, also when its key was never seen before', async () => {
@@ -194,5 +194,5 @@ describe('whoever still calls what has ended', () => {
     expect((await ask('/customers', undefined, strict)).status).toBe(410);
     expect((await ask('/open', undefined, strict)).status).toBe(429);
     await strict.stop();
-  }, 60_000);
+  });
 });

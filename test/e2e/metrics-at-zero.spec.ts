@@ -95,5 +95,5 @@ describe('a program that has just started', () => {
       );
     await eventually('what counted the lost target is gone', async () => (await gone()).length === 0, 15_000);
     expect((await missing()).missing).toEqual([]);
-  }, 30_000);
+  });
 });

@@ -170,7 +170,7 @@ describe('/metrics', () => {
     expect(ours.filter((name) => !before.has(name))).toEqual([]);
     expect([...before].filter((name) => /warm|PROPFIND|X\d/.test(name))).toEqual([]);
     expect([...before].some((name) => name.includes('http_request_method="_OTHER"'))).toBe(true);
-  }, 30_000);
+  });
 
   it('names no key, no account and no person', async () => {
     await call('/customers');

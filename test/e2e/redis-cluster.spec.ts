@@ -23,7 +23,7 @@ describeWithOwnRedis('two gateways on a Redis Cluster', () => {
     const shared = { backend: backend.url, config: { plans: PLANS }, env: { REDIS_URL: cluster.url } };
     const first = await startTrailgate(shared);
     gateways = [first, await startTrailgate({ ...shared, roles: ['gateway'], dataDir: first.dataDir })];
-  }, 30_000);
+  });
   afterAll(async () => {
     await Promise.all(gateways.map((gateway) => gateway.stop()));
     await backend.stop();

@@ -67,7 +67,7 @@ describeWithOwnRedis('Redis stopped under load', () => {
     await sleep(500);
     await load.stop();
     await eventually('nothing is left to count', () => gateways.every(isBack));
-  }, 40_000);
+  });
   afterAll(async () => {
     await Promise.all(gateways.map((gateway) => gateway.stop()));
     await Promise.all([backend.stop(), redis.stop()]);

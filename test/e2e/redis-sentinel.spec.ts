@@ -21,7 +21,7 @@ describeWithOwnRedis('a Redis that Sentinels watch', () => {
       config: { plans: { local: { account: { month: LIMIT } } } },
       env: { REDIS_URL: group.url },
     });
-  }, 30_000);
+  });
   afterAll(async () => {
     await gateway.stop();
     await backend.stop();
@@ -58,5 +58,5 @@ describeWithOwnRedis('a Redis that Sentinels watch', () => {
     expect(statuses[200]).toBe(LIMIT);
     expect((await caller.used())['account-month']).toBe(LIMIT);
     caller.close();
-  }, 20_000);
+  });
 });

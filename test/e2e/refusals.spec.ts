@@ -167,7 +167,7 @@ describeWithOpenssl('a request that is refused', () => {
       gateways.set(encrypted, await startTrailgate({ backend: backend.url, config: { ...CONFIG, gateway } }));
     }
     for (const [encrypted, gateway] of gateways) keys.set(encrypted, await makeKeys(gateway));
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const gateway of gateways.values()) await gateway.stop();
     await backend.stop();

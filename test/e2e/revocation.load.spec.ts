@@ -35,7 +35,7 @@ describeWithOwnRedisAndPostgres('two processes', () => {
     one = await startTrailgate(options);
     two = await startTrailgate({ ...options, roles: ['gateway'] });
     await bothHear();
-  }, 60_000);
+  });
   afterAll(async () => {
     agent.destroy();
     await Promise.all([one.stop(), two.stop()]);
@@ -139,5 +139,5 @@ describeWithOwnRedisAndPostgres('two processes', () => {
     await bothHear();
     await one.admin.revokeKey(next.id);
     await inForce(SOON_MS, refusedWith('revoked_api_key'), next.secret);
-  }, 30_000);
+  });
 });

@@ -151,7 +151,7 @@ describeUnless(process.platform === 'linux' ? null : 'needs Linux')('at any mome
     const last = spawnProgram({}, { folder });
     await isRunning(last);
     await endsInOrder(last, 'SIGTERM');
-  }, 60_000);
+  });
 
   it('SIGHUP is no end', async () => {
     const program = spawnProgram();
@@ -178,7 +178,7 @@ describeUnless(process.platform === 'linux' ? null : 'needs Linux')('at any mome
       await endsInOrder(program, 'SIGTERM');
       await eventually('the backend has ended', () => !children.some(isAlive), PROMPT_MS);
     }
-  }, 60_000);
+  });
 });
 
 describeWithRedis('while Redis keeps the start waiting', () => {

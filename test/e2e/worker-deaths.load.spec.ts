@@ -138,5 +138,5 @@ describeWithRedis('workers whose first process is killed', () => {
     await eventually('they have ended', () => !pids.some(isAlive), 30_000).finally(() => {
       for (const each of pids) if (isAlive(each)) process.kill(each, 'SIGKILL');
     });
-  }, 60_000);
+  });
 });

@@ -43,4 +43,4 @@ it('is left room to grow by V8 when it is asked to, and not otherwise', async ()
   expect(await collectionsWhileGrowing()).toBeGreaterThan(0);
   leaveRoomToGrow();
   expect(await collectionsWhileGrowing()).toBe(0);
-}, 60_000);
+});

@@ -78,7 +78,7 @@ type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads'
     alone = await figuresOf(MEASURED.alone, 1);
     made = await madeByOne();
     together = await figuresOf(MEASURED.together, AT_ONCE);
-  }, 90_000);
+  });
   afterAll(async () => {
     load.close();
     program.close();

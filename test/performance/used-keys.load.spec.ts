@@ -110,4 +110,4 @@ it('a key that has been used is small, and smaller again when its use has been w
   expect(quiet).toBeLessThanOrEqual(LIMITS.quiet);
   // Lower the limits when they are far above.
   expect(quiet).toBeGreaterThan(LIMITS.quiet * 0.8);
-}, 60_000);
+});

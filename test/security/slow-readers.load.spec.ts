@@ -144,4 +144,4 @@ it('forty of them hold less than a megabyte each in the gateway, while others ar
   await eventually('each holds less than a megabyte', () => held() < 1024 * 1024, 20_000);
   for (const socket of sockets) socket.destroy();
   await patient.stop();
-}, 60_000);
+});

@@ -48,5 +48,5 @@ describeWithOwnPostgres('a PostgreSQL of the test', () => {
     } finally {
       await server.stop();
     }
-  }, 60_000);
+  });
 });
