@@ -2,6 +2,7 @@
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
 import { Problem, type FieldError } from '../errors.js';
 import { invalidParameters } from '../parameter-problem.js';
+import '../plain-words.js';
 
 interface Issue {
   readonly message: string;

@@ -1,0 +1,74 @@
+/** What zod says of a wrong value, in plain words with the value and the bound; for whoever reads `trailgate check` or the admin API's errors. */
+import { z } from 'zod';
+
+type RawIssue = z.core.$ZodRawIssue;
+
+const TYPES: Readonly<Record<string, string>> = {
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+  int: 'a whole number',
+  number: 'a number',
+  string: 'a string',
+  boolean: 'true or false',
+  date: 'a date',
+  null: 'null',
+};
+
+/** Every schema speaks so from now on, wherever it brings no words of its own. */
+z.config({ localeError: plainWords });
+
+/** The words for one issue; they go behind the name of the value. */
+export function plainWords(issue: RawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return typeWords(issue.expected, issue.input);
+    case 'too_small':
+      return boundWords('at least', issue.minimum, issue.origin, issue.input, issue.inclusive === true);
+    case 'too_big':
+      return boundWords('at most', issue.maximum, issue.origin, issue.input, issue.inclusive === true);
+    case 'invalid_value':
+      return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`;
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`;
+    case 'unrecognized_keys':
+      return `has unknown names: ${issue.keys.join(', ')}`;
+    case 'invalid_format':
+      return `must be a valid ${issue.format}`;
+    default:
+      return 'is not valid';
+  }
+}
+
+/** A value as a message may show it: numbers and truth as they are, of all else only what it is. */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'number') return String(value);
+  if (typeof value === 'object') return 'an object';
+  return typeof value === 'string' ? 'a string' : String(value);
+}
+
+function typeWords(expected: string, input: unknown): string {
+  if (input === undefined) return 'is missing';
+  return `must be ${TYPES[expected] ?? expected}, not ${kindOf(input)}`;
+}
+
+function boundWords(
+  which: 'at least' | 'at most',
+  bound: number | bigint,
+  origin: string,
+  input: unknown,
+  isInclusive: boolean,
+): string {
+  if (typeof input === 'string' && origin === 'string') {
+    if (which === 'at least' && Number(bound) === 1) return 'must not be empty';
+    return `must have ${which} ${bound} characters, not ${input.length}`;
+  }
+  if (Array.isArray(input)) {
+    if (which === 'at least' && Number(bound) === 1) return 'must not be an empty list';
+    return `must have ${which} ${bound} entries, not ${input.length}`;
+  }
+  const words = isInclusive ? which : which === 'at least' ? 'more than' : 'less than';
+  return `must be ${words} ${bound}, not ${String(input)}`;
+}
