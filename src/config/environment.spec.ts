@@ -65,6 +65,41 @@ describe('readEnvironment', () => {
     ]);
   });
 
+  it.each([
+    [
+      'DATABASE_URL',
+      'postgres://user:hunter2#x@db/trailgate',
+      'has a # that is not escaped: in a password it is written %23',
+    ],
+    // Read as the host `user`, its port 12, and a fragment.
+    [
+      'DATABASE_URL',
+      'postgres://user:12#hunter2@db/trailgate',
+      'has a # that is not escaped: in a password it is written %23',
+    ],
+    [
+      'DATABASE_URL',
+      'postgres://user:hunter2%x@db/trailgate',
+      'has a % that is not escaped: in a password it is written %25',
+    ],
+    ['DATABASE_URL', 'postgres://user:hunter2/x@db/trailgate', 'in a user name or password / is written %2F'],
+    ['REDIS_URL', 'redis://:hunter2#x@cache:6379', 'in a password # is written %23'],
+    ['REDIS_URL', 'redis://user#hunter2@cache:6379', 'has a # that is not escaped'],
+    ['REDIS_URL', 'redis+cluster://:a@hunter2@cache:6379', 'has an @ that is not escaped'],
+    ['REDIS_URL', 'redis+cluster://:hunter2%@cache:6379', 'has a % that is not escaped'],
+    ['REDIS_URL', 'redis+sentinel://:hunter2#x@cache:26379/mymaster', 'in a password # is written %23'],
+  ])('says what to escape in a password, and repeats none of it: %s=%s', (name, value, words) => {
+    const faults = faultsOf({ [name]: value });
+    expect(faults).toEqual([expect.stringContaining(`${name} `)]);
+    expect(faults[0]).toContain(words);
+    expect(faults[0]).not.toContain('hunter2');
+  });
+
+  it('takes a password whose signs are escaped', () => {
+    const url = 'postgres://user:a%23b%25c%2Fd%40e@db/trailgate';
+    expect(readEnvironment({ DATABASE_URL: url }).databaseUrl).toBe(url);
+  });
+
   it('repeats neither a token nor the password of a URL', () => {
     const faults = faultsOf({ DATABASE_URL: 'mysql://user:hunter2@db', TRAILGATE_ADMIN_TOKEN: 'tiny-secret' });
     expect(faults).toHaveLength(2);

@@ -7,6 +7,7 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const ADMIN_TOKEN_MIN_LENGTH = 32;
+const ESCAPES = 'in a user name or password / is written %2F, ? %3F, @ %40 and : %3A';
 
 /** Every variable that the program reads, with its meaning; `docs/configuration.md` is held to this table. */
 export const ENVIRONMENT_VARIABLES = {
@@ -48,17 +49,20 @@ export function readEnvironment(variables: Variables = process.env): Environment
   };
   const url = (name: VariableName, protocols: readonly string[]): string | undefined => {
     const value = text(name);
-    if (value === undefined || (URL.canParse(value) && protocols.includes(new URL(value).protocol))) return value;
-    problems.push(
-      `${name} must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}.`,
-    );
-    return undefined;
+    if (value === undefined) return undefined;
+    const starts = protocols.map((protocol) => `${protocol}//`);
+    const isOurs = starts.some((start) => value.startsWith(start));
+    const fault = isOurs ? urlFault(value) : `must be a URL that starts with ${starts.join(' or ')}`;
+    if (fault !== undefined) problems.push(`${name} ${fault}.`);
+    return value;
   };
 
   const redisUrl = (): string | undefined => {
     const value = text('REDIS_URL');
     try {
       if (value !== undefined) parseRedisUrl(value);
+      const fault = value === undefined ? undefined : escapeFault(value);
+      if (fault !== undefined) problems.push(`REDIS_URL ${fault}.`);
     } catch (error) {
       problems.push(`REDIS_URL ${(error as Error).message}.`);
     }
@@ -87,6 +91,17 @@ export function readEnvironment(variables: Variables = process.env): Environment
   } satisfies Environment;
   if (problems.length > 0) throw new EnvironmentError(problems);
   return environment;
+}
+
+/** What keeps a URL from being read as one, in words that follow its name and repeat nothing of it. */
+function urlFault(text: string): string | undefined {
+  return escapeFault(text) ?? (URL.canParse(text) ? undefined : `is not a URL that can be read: ${ESCAPES}`);
+}
+
+/** Signs that end a password for whoever reads the URL; neither of them means anything else in ours. */
+function escapeFault(text: string): string | undefined {
+  if (text.includes('#')) return 'has a # that is not escaped: in a password it is written %23';
+  return /%(?![\dA-Fa-f]{2})/.test(text) ? 'has a % that is not escaped: in a password it is written %25' : undefined;
 }
 
 function isLogLevel(value: string): value is Environment['logLevel'] {

@@ -27,6 +27,7 @@ export type RedisAddress =
 
 const FORMS =
   'redis://host:6379/0, redis+sentinel://host:26379,host:26379/master-name/0 or redis+cluster://host:6379,host:6379 (rediss… for TLS)';
+const ESCAPES = 'in a password # is written %23, / %2F, ? %3F, @ %40 and % %25';
 const DEFAULT_PORT = { sentinel: 26_379, cluster: 6_379 } as const;
 const SEVERAL_HOSTS = /^redis(s?)\+(sentinel|cluster):\/\/(?:([^@/?#]*)@)?([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/;
 
@@ -36,11 +37,12 @@ const SEVERAL_HOSTS = /^redis(s?)\+(sentinel|cluster):\/\/(?:([^@/?#]*)@)?([^/?#
  */
 export function parseRedisUrl(url: string): RedisAddress {
   if (/^rediss?:/.test(url)) {
-    if (!URL.canParse(url)) throw new Error(`is not a URL: it should look like ${FORMS}`);
+    if (!URL.canParse(url)) throw new Error(`is not a URL: it should look like ${FORMS}; ${ESCAPES}`);
     return { mode: 'standalone', url };
   }
+  if (/%(?![\dA-Fa-f]{2})/.test(url)) throw new Error(`has a % that is not escaped; ${ESCAPES}`);
   const match = SEVERAL_HOSTS.exec(url);
-  if (match === null) throw new Error(`should look like ${FORMS}`);
+  if (match === null) throw new Error(`should look like ${FORMS}; ${ESCAPES}`);
   const [, tls = '', mode = '', user = '', hostList = '', path = '', query = ''] = match;
   const parts = path.split('/').slice(1).map(decodeURIComponent);
   const parameters = new URLSearchParams(query);
@@ -80,6 +82,8 @@ function credentials(text: string, tls: string): Credentials {
 
 function hostsOf(text: string, defaultPort: number): RedisHost[] {
   if (text === '') throw new Error('names no host');
+  // What stands in front of an @ could be a part of the password.
+  if (text.includes('@')) throw new Error(`has an @ that is not escaped; ${ESCAPES}`);
   return text.split(',').map((entry) => {
     const match = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/i.exec(entry.trim());
     const port = Number(match?.[2] ?? defaultPort);
