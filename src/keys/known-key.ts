@@ -131,7 +131,8 @@ export class KnownKeyFactory {
   }
 
   private subject(record: ApiKeyRecord, label: number, previous: KnownKey | undefined): QuotaSubject | undefined {
-    const plan = this.inForce.plans[record.plan];
+    // A plan of this name may have been configured once; what every object has is none.
+    const plan = Object.hasOwn(this.inForce.plans, record.plan) ? this.inForce.plans[record.plan] : undefined;
     if (plan === undefined) return undefined;
     const calendar = calendarOf(record.timeZone, record.billingDay);
     const { onRedisLoss, charge, shadow } = plan;

@@ -100,7 +100,7 @@ export class UsageReader {
 
   /** Limits and counts of an account, and of one of its keys. Rejects where neither the counters nor this process know them. */
   private async read(subject: UsageSubject, counted: QuotaSubject | undefined): Promise<UsageReport> {
-    const plan = this.plans[subject.plan];
+    const plan = Object.hasOwn(this.plans, subject.plan) ? this.plans[subject.plan] : undefined;
     const calendar = calendarOf(subject.timeZone, subject.billingDay);
     const reading = await this.storage.readOrKnow(subject.accountId, subject.keyId, calendar, counted);
     const { used, period } = reading;

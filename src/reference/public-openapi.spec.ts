@@ -24,6 +24,21 @@ interface PublicOperation {
   responses: Record<string, { $ref?: string; headers?: Record<string, unknown>; content?: Record<string, unknown> }>;
 }
 
+/** Names that every object of JavaScript has: schemas of a racing API are called so. */
+const INHERITED = `openapi: 3.1.0
+info: { title: Cars, version: '1' }
+security: [{ key: ['cars:read'] }]
+paths:
+  /cars:
+    get:
+      responses:
+        '200': { description: ok, content: { application/json: { schema: { $ref: '#/components/schemas/constructor' } } } }
+components:
+  schemas:
+    constructor: { type: object, properties: { toString: { $ref: '#/components/schemas/valueOf' } } }
+    valueOf: { type: string }
+`;
+
 async function documentOf(files: Record<string, string>, isDeprecated = false): Promise<Document> {
   const document = buildPublicOpenApi(await configOf(files), { isDeprecated });
   const result = await new Validator().validate(JSON.stringify(document, null, 1));
@@ -245,5 +260,13 @@ describe('the public OpenAPI document', () => {
     const { info } = await documentOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': OPENAPI });
     const headings = Array.from(info.description.matchAll(/^## (.*)$/gm), (match) => match[1]);
     expect(headings).toEqual(['Authentication', 'Errors', 'Limits', 'Pagination', 'Versioning']);
+  });
+});
+
+describe('schemas whose names every object has', () => {
+  it('keep them', async () => {
+    const { components } = await documentOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': INHERITED });
+    expect(Object.keys(components['schemas'] ?? {})).toEqual(expect.arrayContaining(['constructor', 'valueOf']));
+    expect(JSON.stringify(components['schemas']?.['constructor'])).toContain('#/components/schemas/valueOf');
   });
 });

@@ -26,7 +26,7 @@ export function adoptComponents<Parts>(
       const [, type = '', name = ''] = REFERENCE.exec(reference) ?? [];
       const group = source[type];
       const key = `${type}/${name}`;
-      if (names.has(key) || !isObject(group) || !(name in group)) continue;
+      if (names.has(key) || !isObject(group) || !Object.hasOwn(group, name)) continue;
       names.set(key, freeName(name, service, components[type] ?? {}));
       adopted.push({ type, name: names.get(key) ?? name, value: group[name] });
       collect(group[name]);
@@ -79,9 +79,9 @@ function mapValues(object: JsonObject, map: (value: unknown) => unknown): JsonOb
 }
 
 function freeName(name: string, service: string, taken: Readonly<Record<string, unknown>>): string {
-  if (!(name in taken)) return name;
+  if (!Object.hasOwn(taken, name)) return name;
   const prefix = service.replace(/(?:^|-)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
   let free = prefix + name;
-  while (free in taken) free += '_';
+  while (Object.hasOwn(taken, free)) free += '_';
   return free;
 }
