@@ -62,7 +62,8 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG)
     .option('--json', 'one JSON document instead of text')
     .action(async (options: { readonly config: string; readonly json?: boolean }) => {
-      process.exitCode = await checkCommand(options.config, { json: options.json === true });
+      const { columns } = process.stdout;
+      process.exitCode = await checkCommand(options.config, { json: options.json === true, columns });
     });
   program
     .command('schema')
@@ -132,7 +133,7 @@ async function configOrExit(path: string): Promise<{ config: Config; warnings: r
   try {
     const result = await loadConfig(path, readEnvironment());
     if ('config' in result) return result;
-    process.stderr.write(`${formatProblems(result.problems)}\n`);
+    process.stderr.write(`${formatProblems(result.problems, { columns: process.stderr.columns })}\n`);
   } catch (error) {
     if (!(error instanceof EnvironmentError)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -13,11 +13,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-async function check(text: string, json = false): Promise<{ code: number; output: string }> {
+async function check(text: string, json = false, columns?: number): Promise<{ code: number; output: string }> {
   const file = join(folder, 'gateway.yaml');
   await writeFile(file, text);
   let output = '';
-  const code = await checkCommand(file, { json, write: (part) => (output += part) });
+  const code = await checkCommand(file, { json, columns, write: (part) => (output += part) });
   return { code, output };
 }
 
@@ -73,5 +73,51 @@ describe('trailgate check', () => {
     } finally {
       delete process.env['LOG_LEVEL'];
     }
+  });
+
+  it('breaks lines between words where a terminal is narrow, and nowhere else', async () => {
+    const text = MINIMAL.replace('starter', 'Starter').replace('minute: 60', 'minute: -1') + 'frobnicate: 1\n';
+    const wide = await check(text);
+    for (const columns of [80, 50]) {
+      const { output } = await check(text, false, columns);
+      const lines = output.split('\n').filter((line) => line.includes(' '));
+      expect(lines.filter((line) => line.length > columns && !line.includes('/'))).toEqual([]);
+      const words = (all: string) => all.split(/\s+/).filter(Boolean);
+      expect(words(output)).toEqual(words(wide.output));
+    }
+    expect(wide.output.split('\n').some((line) => line.length > 80)).toBe(true);
+  });
+
+  it('shows the first hundred of many problems, and how many there are; JSON has them all', async () => {
+    const text = `${MINIMAL}${Array.from({ length: 150 }, (_, index) => `key${index}: 1`).join('\n')}\n`;
+    const { output } = await check(text);
+    expect(output.match(/unknown key/g)).toHaveLength(100);
+    expect(output).toMatch(/\n\n150 problems; the first 100 are shown\n$/);
+    const { problems } = JSON.parse((await check(text, true)).output) as { problems: unknown[] };
+    expect(problems).toHaveLength(150);
+  });
+
+  it.each([
+    ['a text that a comment cuts off', 'api: { title: Shop #1\n}', 'api.title', 'a comment begins'],
+    ['a variable without braces', 'api: { title: $TITLE }', 'api.title', '`$TITLE` is not replaced'],
+    [
+      'a path that repeats the base path',
+      'operations: [{ match: GET /api/v1/x, service: customers, scopes: [] }]',
+      'operations[0]',
+      'is reached at /api/v1/api/v1/x',
+    ],
+  ])('warns of %s, and accepts it', async (_, line, path, words) => {
+    const { code, output } = await check(`${MINIMAL}${line}\n`, true);
+    expect(code).toBe(0);
+    expect(JSON.parse(output)).toMatchObject({
+      valid: true,
+      warnings: [{ path, message: expect.stringContaining(words), hint: expect.stringMatching(/\w/) }],
+    });
+  });
+
+  it('does not warn of comments that look like comments, nor of what is escaped', async () => {
+    const lines = 'api: # of the shop\n  title: "Shop #1" # one\ngateway:\n  host: 127.0.0.1 # 0.0.0.0 in production\n';
+    const { code, output } = await check(MINIMAL + lines, true);
+    expect([code, JSON.parse(output)]).toMatchObject([0, { warnings: [] }]);
   });
 });

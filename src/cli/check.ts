@@ -9,6 +9,8 @@ import type { Config, Environment, PlanConfig } from '../config/schema.js';
 export interface CheckOptions {
   /** One JSON document instead of text. */
   readonly json?: boolean;
+  /** Columns of the terminal, where there is one. */
+  readonly columns?: number | undefined;
   /** Where the answer goes; standard output unless said. */
   readonly write?: (text: string) => void;
 }
@@ -29,8 +31,9 @@ export async function checkCommand(path: string, options: CheckOptions = {}): Pr
   }
   const blocks =
     environmentProblems.length > 0 ? [`environment\n${environmentProblems.map((text) => `  ${text}`).join('\n')}`] : [];
-  if ('problems' in result) blocks.push(formatProblems(result.problems));
-  if (warnings.length > 0) blocks.push(formatProblems(warnings, process.cwd(), 'warning'));
+  const { columns } = options;
+  if ('problems' in result) blocks.push(formatProblems(result.problems, { columns }));
+  if (warnings.length > 0) blocks.push(formatProblems(warnings, { noun: 'warning', columns }));
   if (isValid) blocks.push(describeConfig(result.config));
   write(`${blocks.join('\n\n')}\n`);
   return isValid ? 0 : 1;

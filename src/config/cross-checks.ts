@@ -27,7 +27,8 @@ function listenerProblems(source: SourceDocument, value: unknown, environment: E
   const [gateway, admin] = listeners;
   const isSameHost = gateway?.host === admin?.host || [gateway, admin].some((one) => ANY_HOSTS.has(one?.host ?? ''));
   if (gateway?.port === admin?.port && gateway?.port !== 0 && isSameHost) {
-    problems.push(source.problem(['admin', 'port'], `admin and gateway both listen on port ${String(admin?.port)}`));
+    const message = `admin and gateway both listen on port ${String(admin?.port)}`;
+    problems.push(source.problem(['admin', 'port'], message, 'give one of them another port'));
   }
   const services = valueAt(value, ['services']);
   for (const [name, service] of Object.entries(isObject(services) ? services : {})) {

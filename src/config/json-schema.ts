@@ -39,16 +39,37 @@ export function gatewayJsonSchemaText(): string {
   return `${JSON.stringify(gatewayJsonSchema(), null, 2)}\n`;
 }
 
+let known: JsonSchemaNode | undefined;
+
 /** The keys that may stand in the map at a path; none where the path leads to no map. */
 export function knownKeysAt(path: readonly PropertyKey[]): string[] {
-  let node: JsonSchemaNode | undefined = gatewayJsonSchema();
+  return Object.keys(nodesTo(path)?.at(-1)?.properties ?? {});
+}
+
+/** What is said of the setting at a path, or of the nearest one around it that anything is said of. */
+export function descriptionAt(path: readonly PropertyKey[]): string | undefined {
+  const nodes = nodesTo(path) ?? [];
+  const described = nodes.findLast((node) => node.description !== undefined);
+  const fallback = described === nodes.at(-1) ? described?.default : undefined;
+  const isSingle = typeof fallback === 'string' || typeof fallback === 'number' || typeof fallback === 'boolean';
+  return isSingle ? `${described?.description} Unless said: ${String(fallback)}.` : described?.description;
+}
+
+/** The nodes from the root to a path; undefined where it leads nowhere. */
+function nodesTo(path: readonly PropertyKey[]): JsonSchemaNode[] | undefined {
+  let node: JsonSchemaNode = (known ??= gatewayJsonSchema());
+  const nodes = [node];
   for (const part of path) {
-    if (node === undefined) return [];
-    const additional: JsonSchemaNode | boolean | undefined = node.additionalProperties;
-    if (typeof part === 'number') node = node.items;
-    else node = node.properties?.[String(part)] ?? (typeof additional === 'object' ? additional : undefined);
+    const next: JsonSchemaNode | boolean | undefined =
+      typeof part === 'number' ? node.items : (ownOf(node.properties ?? {}, String(part)) ?? node.additionalProperties);
+    if (typeof next !== 'object') return undefined;
+    nodes.push((node = next));
   }
-  return Object.keys(node?.properties ?? {});
+  return nodes;
+}
+
+function ownOf<Value>(object: Readonly<Record<string, Value>>, key: string): Value | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
 /** Lets every value that is not free text also be a `${NAME}`, so that an editor does not mark it as wrong. */

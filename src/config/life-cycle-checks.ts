@@ -66,8 +66,9 @@ function brownoutProblems(
     const { from, to } = span;
     if (typeof from !== 'string' || typeof to !== 'string') return [];
     const at = [...path, 'brownouts', index];
-    if (Date.parse(to) <= Date.parse(from))
-      return [source.problem([...at, 'to'], `a brown-out ends after it begins (${from})`)];
+    if (Date.parse(to) <= Date.parse(from)) {
+      return [source.problem([...at, 'to'], `a brown-out ends after it begins (${from})`, 'choose a later end')];
+    }
     if (typeof deprecation === 'string' && Date.parse(from) >= Date.parse(deprecation)) return [];
     const message = 'a brown-out comes after the deprecation';
     return [source.problem([...at, 'from'], message, 'set `deprecation` to an earlier date')];

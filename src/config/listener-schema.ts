@@ -1,5 +1,6 @@
 /** The schema of what the public listener does about clients, known or not: part of `schema.ts`. */
 import { z } from 'zod';
+import { origin } from './address-values.js';
 import { duration } from './values.js';
 
 export const failedAuthentication = z
@@ -28,14 +29,8 @@ export const shutdown = z
   .prefault({})
   .describe('The end of the process.');
 
-const ORIGIN_MESSAGE =
-  'must be "*" or an origin such as https://app.example.com, in lower case and without a slash behind it';
 const FIELD_MESSAGE = 'must be the name of a header';
 
-/** As a browser writes it (RFC 6454 section 6.2): anything else would never be equal to what it sends. */
-const origin = z
-  .string()
-  .refine((text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text), ORIGIN_MESSAGE);
 const fieldNames = z.array(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, FIELD_MESSAGE));
 
 export const cors = z

@@ -71,11 +71,11 @@ describe('a configuration with many mistakes', () => {
     const tls = 'gateway: { tls: { cert: ./tls.crt, key: ./tls.key } }\n';
     const [problem, ...others] = await problemsOf({ ...files, 'gateway.yaml': MINIMAL + tls });
     expect(problem).toMatchObject({
-      path: 'gateway.tls',
-      message: expect.stringMatching(/^the files cannot be used: /),
-      hint: 'they are PEM; cert and key must be a pair',
+      path: 'gateway.tls.cert',
+      message: 'the certificate cannot be used: it is no certificate',
+      hint: 'it is PEM, and begins with -----BEGIN CERTIFICATE-----',
     });
-    expect(others).toEqual([]);
+    expect(others).toMatchObject([{ path: 'gateway.tls.key' }]);
   });
 
   it('reports all of them at once, each at its line', async () => {
@@ -84,7 +84,7 @@ describe('a configuration with many mistakes', () => {
 [
   "customers.yaml:5 GET /customers names no scopes, so any valid key could call it",
   "customers.yaml:7 the scopes of alternatives in \`security\` cannot be told apart",
-  "customers.yaml:8 is not valid OpenAPI: must have required property 'description'",
+  "customers.yaml:8 is not valid OpenAPI: \`description\` is missing",
   "customers.yaml:8 is not valid OpenAPI: unknown key \`descripton\`",
   "customers.yaml:10 the scope \`read\` must be resource:verb, for example customers:read",
   "customers.yaml:10 \`./other.yaml\` leads outside of this document",
@@ -92,14 +92,14 @@ describe('a configuration with many mistakes', () => {
   "customers.yaml:12 \`x-trailgate-cost\` must be a whole number from 0 to 1000000",
   "customers.yaml:12 \`#/components/responses/None\` names nothing in this document",
   "customers.yaml:13 the path has \`{id}.json\`: a parameter must be a whole segment",
+  "customers.yaml:14 is not valid OpenAPI: \`default\` is missing",
   "customers.yaml:14 is not valid OpenAPI: must NOT have fewer than 1 properties",
-  "customers.yaml:14 is not valid OpenAPI: must have required property 'default'",
   "customers.yaml:16 /openapi.json is answered by the gateway itself",
+  "customers.yaml:16 is not valid OpenAPI: \`default\` is missing",
   "customers.yaml:16 is not valid OpenAPI: must NOT have fewer than 1 properties",
-  "customers.yaml:16 is not valid OpenAPI: must have required property 'default'",
-  "gateway.yaml:1 must be at most 65535",
-  "gateway.yaml:1 the certificate ./none.crt cannot be read",
-  "gateway.yaml:1 the private key ./none.key cannot be read",
+  "gateway.yaml:1 must be at most 65535, not 70000",
+  "gateway.yaml:1 the certificate ./none.crt cannot be read: there is no such file",
+  "gateway.yaml:1 the private key ./none.key cannot be read: there is no such file",
   "gateway.yaml:2 unknown key \`hots\`",
   "gateway.yaml:2 the environment variable ADMIN_HOST is not set",
   "gateway.yaml:5 sunset (2027-01-01) is before deprecation (2027-06-01)",
@@ -108,20 +108,20 @@ describe('a configuration with many mistakes', () => {
   "gateway.yaml:11 must not carry a user name or password",
   "gateway.yaml:11 must not have a query or a fragment: a path is kept as a prefix, nothing more",
   "gateway.yaml:11 must be an http:// or https:// URL",
-  "gateway.yaml:12 must be a size such as 64KiB, 10MiB or 1GiB, or a number of bytes",
-  "gateway.yaml:13 must be a duration such as 500ms, 10s, 5m or 24h",
-  "gateway.yaml:13 must be from 1ms to 24d",
-  "gateway.yaml:14 must be true or false, not a text",
+  "gateway.yaml:12 must be a size such as 64KiB, 10MiB or 1GiB, or a number of bytes, not \`lots\`",
+  "gateway.yaml:13 must be a duration such as 500ms, 10s, 5m or 24h, not \`fast\`",
+  "gateway.yaml:13 must be from 1ms to 24d, not \`0s\`",
+  "gateway.yaml:14 must be true or false, not \`ja\`",
   "gateway.yaml:16 the target http://localhost:8081/ is the admin listener of this gateway",
   "gateway.yaml:19 no service is called \`custommers\`",
   "gateway.yaml:20 no OpenAPI document describes GET /boats, so it needs a \`service\`",
-  "gateway.yaml:21 must be METHOD /path, for example GET /customers/{id}",
+  "gateway.yaml:21 must be METHOD /path, for example GET /customers/{id}, not \`FETCH /boats\`",
   "gateway.yaml:22 /usage is answered by the gateway itself",
   "gateway.yaml:23 the path must not contain //",
-  "gateway.yaml:23 must be resource:verb, for example customers:read",
-  "gateway.yaml:25 must be at least 0",
+  "gateway.yaml:23 must be resource:verb, for example customers:read, not \`Boats\`",
+  "gateway.yaml:25 must be at least 0, not -1",
   "gateway.yaml:25 unknown key \`acount\`",
-  "gateway.yaml:26 must be one of local, open, closed",
+  "gateway.yaml:26 must be one of local, open, closed, not \`opne\`",
   "gateway.yaml:28 the key \`free\` stands twice in the same map",
   "gateway.yaml:29 \`Pro\` must be a lower-case name",
   "gateway.yaml:30 unknown key \`evnets\`",
@@ -156,7 +156,7 @@ describe('a configuration with many mistakes', () => {
     });
     expect(await problemsOf(withLimit(999_999_999_999_999))).toEqual([]);
     const [problem] = await problemsOf(withLimit(1_000_000_000_000_000));
-    expect(problem?.message).toBe('must be at most 999999999999999');
+    expect(problem?.message).toBe('must be at most 999999999999999, not 1000000000000000');
   });
 
   it('says what to set where a variable is missing, and blames the value for nothing else', async () => {
@@ -169,7 +169,11 @@ describe('a configuration with many mistakes', () => {
 
 describe('documents that cannot be read', () => {
   it.each([
-    ['not there', undefined, /^gateway.yaml:5 the OpenAPI document .\/customers.yaml cannot be read$/],
+    [
+      'not there',
+      undefined,
+      /^gateway.yaml:5 the OpenAPI document .\/customers.yaml cannot be read: there is no such file$/,
+    ],
     ['not YAML', 'openapi: 3.1.0\npaths: {', /^customers.yaml:2 is not valid YAML/],
     ['no map', '- a', /^customers.yaml:1 is not an OpenAPI document/],
     ['Swagger 2.0', 'info: {}\nswagger: "2.0"', /^customers.yaml:2 the OpenAPI document has version 2.0$/],
@@ -183,7 +187,7 @@ describe('documents that cannot be read', () => {
   });
 
   it('says so where gateway.yaml itself is missing, is no map, or grows without bound', async () => {
-    expect(lines(await problemsOf({}))).toEqual([expect.stringMatching(/^gateway.yaml:1 cannot be read: ENOENT/)]);
+    expect(lines(await problemsOf({}))).toEqual(['gateway.yaml:1 cannot be read: there is no such file']);
     expect(lines(await problemsOf({ 'gateway.yaml': '- a' }))).toEqual(['gateway.yaml:1 must be a map, not a list']);
     const bomb = [
       'a: &a [1,1,1,1,1,1,1,1,1]',
@@ -192,7 +196,9 @@ describe('documents that cannot be read', () => {
         return `${name}: &${name} [${Array(9).fill(`*${before}`).join()}]`;
       }),
     ].join('\n');
-    expect(lines(await problemsOf({ 'gateway.yaml': bomb }))).toEqual([expect.stringMatching(/Excessive alias count/)]);
+    expect(lines(await problemsOf({ 'gateway.yaml': bomb }))).toEqual([
+      expect.stringMatching(/^gateway.yaml:6 the aliases up to `\*e` repeat more than 200000 values$/),
+    ]);
   });
 
   it.each(['gateway: { port: ${PORT} }', 'operations: [{ match: GET /customers/{id}, scopes: [] }]'])(
@@ -223,7 +229,7 @@ describe('references', () => {
     const recursive = '{ properties: { next: { $ref: "#/components/schemas/A" } } }';
     await expect(problemsOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': document(recursive) })).resolves.toEqual([]);
     const problems = await problemsOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': document('&a { x-self: *a }') });
-    expect(lines(problems)).toEqual([expect.stringMatching(/^customers.yaml:1 is not valid YAML: .*circular/)]);
+    expect(lines(problems)).toEqual(['customers.yaml:7 `*a` stands within the value that it repeats']);
   });
 });
 

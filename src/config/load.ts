@@ -1,7 +1,8 @@
 /** Reads `gateway.yaml` and the OpenAPI documents that it names, and checks the whole: every problem at once. */
 import { dirname, resolve } from 'node:path';
+import { systemClock } from '../clock.js';
 import { crossProblems } from './cross-checks.js';
-import { fileProblems, isReadable } from './file-checks.js';
+import { checkFiles } from './file-checks.js';
 import type { Variables } from './environment.js';
 import { readOpenApi } from './openapi-document.js';
 import type { OperationDraft } from './openapi-operations.js';
@@ -12,11 +13,17 @@ import { mergeOperations } from './operations.js';
 import { parse } from './parse.js';
 import { planWarnings } from './plan-warnings.js';
 import type { ConfigProblem } from './problem.js';
-import { formatPath, sortProblems } from './problem.js';
-import type { Config, Environment, GatewayFile } from './schema.js';
+import { sortProblems } from './problem.js';
+import type { FileFault } from './read-file.js';
+import { scalarProblems, scalarWarnings } from './scalar-checks.js';
+import { DEFAULT_BASE_PATH } from './schema.js';
+import type { Config, Environment, GatewayFile, Operation } from './schema.js';
 import { schemaProblems, valueAt } from './schema-problems.js';
 import { SourceDocument } from './source-document.js';
 import { substituteVariables } from './substitute.js';
+import { GATEWAY_BOUNDS } from './yaml-parse.js';
+
+const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 /** A configuration that can be run, with what is hardly meant in it; or what keeps it from being run. */
 export type LoadResult =
@@ -39,51 +46,90 @@ export async function loadConfig(
   variables: Variables = process.env,
 ): Promise<LoadResult> {
   const file = resolve(path);
-  const { source, problems } = await SourceDocument.read(file);
+  const { source, problems, unreadable } = await SourceDocument.read(file, GATEWAY_BOUNDS);
+  if (unreadable !== undefined) return { problems: [unreadableConfig(file, unreadable)], files: [] };
   if (source === undefined) return { problems: sortProblems(problems), files: [] };
-
   const substitution = substituteVariables(source, variables);
-  problems.push(...substitution.problems);
-  let value: unknown;
-  try {
-    value = source.toJS() ?? {};
-  } catch (error) {
-    return { problems: [source.problem([], `is not valid YAML: ${(error as Error).message}`)], files: [] };
-  }
+  problems.push(...scalarProblems(source), ...substitution.problems);
+  const value = source.toJS();
+  if (value === null || value === undefined) return { problems: [emptyConfig(source)], files: [] };
   const parsed = parse(value, substitution.paths);
-  const unset = new Set(substitution.problems.map((problem) => problem.path));
-  if (!parsed.success) {
-    // A value whose variable is missing is wrong for that reason alone.
-    const issues = parsed.issues.filter((issue) => !unset.has(formatPath(issue.path as (string | number)[])));
-    problems.push(...schemaProblems(issues, value, source));
-  }
+  const issues = parsed.success ? [] : schemaProblems(parsed.issues, value, source, substitution.paths);
+  problems.push(...withoutEchoes(problems, issues));
 
-  const described = await readServices(source, value);
-  problems.push(...described.problems);
-  const services = valueAt(value, ['services']);
-  const merged = mergeOperations(described.drafts, {
-    source,
-    value: valueAt(value, ['operations']),
-    services: new Set(isObject(services) ? Object.keys(services) : []),
-    areDocumentsComplete: described.isComplete,
-  });
-  problems.push(
-    ...merged.problems,
-    ...crossProblems(source, value, environment),
-    ...(await fileProblems(source, value)),
-  );
-  if (problems.length > 0 || !parsed.success) return { problems: sortProblems(problems), files: described.files };
+  const whole = await checkWhole(source, value, environment);
+  problems.push(...withoutEchoes(problems, whole.problems));
+  if (problems.length > 0 || !parsed.success) return { problems: sortProblems(problems), files: whole.files };
 
   const fileWithPorts = withPorts(parsed.data, environment);
   const config: Config = {
     file: fileWithPorts,
     environment,
     path: file,
-    operations: merged.operations,
-    documents: described.documents,
+    operations: whole.operations,
+    documents: whole.documents,
     publicUrl: publicUrlOf(fileWithPorts),
   };
-  return { config, warnings: sortProblems(planWarnings(source, parsed.data.plans, merged.operations)) };
+  const warnings = [
+    ...planWarnings(source, parsed.data.plans, whole.operations),
+    ...whole.warnings,
+    ...scalarWarnings(source),
+  ];
+  return { config, warnings: sortProblems(warnings) };
+}
+
+/** What comes of everything that the values name and say together; works where some of them are wrong. */
+async function checkWhole(
+  source: SourceDocument,
+  value: unknown,
+  environment: Environment,
+): Promise<{
+  readonly operations: readonly Operation[];
+  readonly documents: ReadonlyMap<string, JsonObject>;
+  readonly files: readonly string[];
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+}> {
+  const described = await readServices(source, value);
+  const basePath = valueAt(value, ['api', 'basePath']);
+  const merged = mergeOperations(described.drafts, {
+    source,
+    value: valueAt(value, ['operations']),
+    services: new Set(serviceNames(value)),
+    basePath: typeof basePath === 'string' ? basePath : DEFAULT_BASE_PATH,
+    areDocumentsComplete: described.isComplete,
+  });
+  const tls = await checkFiles(source, value, systemClock);
+  return {
+    operations: merged.operations,
+    documents: described.documents,
+    files: described.files,
+    problems: [
+      ...described.problems,
+      ...merged.problems,
+      ...crossProblems(source, value, environment),
+      ...tls.problems,
+    ],
+    warnings: [...merged.warnings, ...tls.warnings],
+  };
+}
+
+/** Those that stand where no cause does: what is wrong with a value in itself is why it is wrong beside others. */
+function withoutEchoes(causes: readonly ConfigProblem[], further: readonly ConfigProblem[]): ConfigProblem[] {
+  const places = new Set(causes.map(placeOf));
+  return further.filter((each) => !places.has(placeOf(each)));
+}
+
+function placeOf({ file, line, column }: ConfigProblem): string {
+  return `${file}:${line}:${column}`;
+}
+
+function unreadableConfig(file: string, { message, hint }: FileFault): ConfigProblem {
+  return { file, line: 1, column: 1, path: '', message: `cannot be read: ${message}`, hint };
+}
+
+function emptyConfig(source: SourceDocument): ConfigProblem {
+  return source.problem([], 'is empty', 'it needs at least `services` and `plans`: see the example in README.md');
 }
 
 /**
@@ -115,30 +161,40 @@ async function readServices(source: SourceDocument, value: unknown): Promise<Des
   const problems: ConfigProblem[] = [];
   const files: string[] = [];
   let isComplete = true;
-  const services = valueAt(value, ['services']);
-  for (const name of isObject(services) ? Object.keys(services) : []) {
+  for (const name of serviceNames(value)) {
     const path = ['services', name, 'openapi'];
     const openapi = valueAt(value, path);
     if (typeof openapi !== 'string' || openapi === '') continue;
-    const file = resolve(dirname(source.file), openapi);
-    files.push(file);
-    if (!(await isReadable(file))) {
-      problems.push(source.problem(path, `the OpenAPI document ${openapi} cannot be read`, `looked for ${file}`));
+    if (URL_START.test(openapi)) {
+      const hint = 'save the document beside this file, and name that: ./openapi.yaml';
+      problems.push(source.problem(path, 'is a URL, and a document is read from a file', hint));
       isComplete = false;
       continue;
     }
-    const { document, problems: found } = await readOpenApi(file);
-    problems.push(...found);
+    const file = resolve(dirname(source.file), openapi);
+    files.push(file);
+    const { document, problems: found, unreadable } = await readOpenApi(file);
+    if (unreadable !== undefined) {
+      const message = `the OpenAPI document ${openapi} cannot be read: ${unreadable.message}`;
+      problems.push(source.problem(path, message, unreadable.hint));
+    }
     if (document === undefined) {
       isComplete = false;
+      problems.push(...found);
       continue;
     }
     documents.set(name, document.value);
     const read = readOperations(name, document);
     drafts.push(...read.drafts);
-    problems.push(...read.problems);
+    // What we say of an operation is plainer than what the standard's schema says at the same place.
+    problems.push(...read.problems, ...withoutEchoes(read.problems, found));
   }
   return { documents, drafts, problems, files, isComplete };
+}
+
+function serviceNames(value: unknown): string[] {
+  const services = valueAt(value, ['services']);
+  return isObject(services) ? Object.keys(services) : [];
 }
 
 function withPorts(file: GatewayFile, environment: Environment): GatewayFile {

@@ -1,11 +1,11 @@
 /** The operations of one OpenAPI document: method, template, and the scopes that stand in `security`. */
 import type { OpenApiDocument } from './openapi-document.js';
-import { resolveReference } from './openapi-document.js';
+import { resolveReference } from './openapi-references.js';
 import type { JsonObject } from './openapi-traversal.js';
 import { isObject } from './openapi-traversal.js';
-import { templateProblem } from './path-template.js';
+import { templateFault } from './path-template.js';
 import type { ConfigProblem, DocumentPath } from './problem.js';
-import { SCOPE_PATTERN, type LifeCycleDates } from './schema.js';
+import { ID_MESSAGE, ID_PATTERN, SCOPE_PATTERN, type LifeCycleDates } from './schema.js';
 import type { SourceDocument } from './source-document.js';
 
 export const OPENAPI_METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
@@ -39,15 +39,18 @@ export function readOperations(
   for (const [template, reference] of Object.entries(paths)) {
     if (template.startsWith('x-')) continue;
     const path = ['paths', template];
-    const wrong = templateProblem(template);
-    if (wrong !== undefined) {
-      problems.push(source.problem(path, `the path ${wrong}`, undefined, 'key'));
+    const fault = templateFault(template);
+    if (fault !== undefined) {
+      problems.push(source.problem(path, `the path ${fault.message}`, fault.hint, 'key'));
       continue;
     }
+    problems.push(...besideReference(reference, path, source));
     const pathItem = resolveReference(value, reference);
     if (!isObject(pathItem)) continue;
-    if ('trace' in pathItem)
-      problems.push(source.problem([...path, 'trace'], 'TRACE cannot be published', undefined, 'key'));
+    if (Object.hasOwn(pathItem, 'trace')) {
+      const hint = 'remove it: it would show keys to whoever can make a browser send it';
+      problems.push(source.problem([...path, 'trace'], 'TRACE cannot be published', hint, 'key'));
+    }
     for (const method of OPENAPI_METHODS) {
       const operation = pathItem[method];
       if (!isObject(operation)) continue;
@@ -56,11 +59,13 @@ export function readOperations(
       problems.push(...scopes.problems);
       const cost = readCost(operation, at, source);
       problems.push(...cost.problems);
+      const id = readId(operation, at, source);
+      problems.push(...id.problems);
       drafts.push({
         method: method.toUpperCase(),
         template,
         service,
-        ...(typeof operation['operationId'] === 'string' ? { id: operation['operationId'] } : {}),
+        ...(id.id === undefined ? {} : { id: id.id }),
         ...(scopes.scopes === undefined ? {} : { scopes: scopes.scopes }),
         ...(cost.cost === undefined ? {} : { cost: cost.cost }),
         openapi: withParameters(operation, pathItem, value),
@@ -70,6 +75,17 @@ export function readOperations(
     }
   }
   return { drafts, problems };
+}
+
+/** Beside `$ref` a path item may have a summary and a description; anything else would be lost (OpenAPI, Path Item Object). */
+function besideReference(pathItem: unknown, path: DocumentPath, source: SourceDocument): ConfigProblem[] {
+  if (!isObject(pathItem) || !Object.hasOwn(pathItem, '$ref')) return [];
+  return Object.keys(pathItem)
+    .filter((key) => !['$ref', 'summary', 'description'].includes(key) && !key.startsWith('x-'))
+    .map((key) => {
+      const hint = 'move it to the path item that the reference names';
+      return source.problem([...path, key], `\`${key}\` beside a \`$ref\` is not read`, hint, 'key');
+    });
 }
 
 /** The operation with the parameters of its path item, references resolved; its own win (OpenAPI, Operation Object). */
@@ -92,13 +108,13 @@ function readScopes(
   operationPath: DocumentPath,
   source: SourceDocument,
 ): { scopes?: readonly string[]; problems: ConfigProblem[] } {
-  const isOwn = 'security' in operation;
+  const isOwn = Object.hasOwn(operation, 'security');
   const requirements = isOwn ? operation['security'] : document['security'];
   if (!Array.isArray(requirements) || requirements.length === 0) return { problems: [] };
   const path = isOwn ? [...operationPath, 'security'] : ['security'];
   if (requirements.length > 1) {
     const message = 'the scopes of alternatives in `security` cannot be told apart';
-    return { scopes: [], problems: [source.problem(path, message, 'write one requirement')] };
+    return { scopes: [], problems: [source.problem(path, message, 'write one requirement with all scopes')] };
   }
   const problems: ConfigProblem[] = [];
   const scopes = new Set<string>();
@@ -108,7 +124,7 @@ function readScopes(
         scopes.add(name);
       } else {
         const message = `the scope \`${String(name)}\` must be resource:verb, for example customers:read`;
-        problems.push(source.problem([...path, 0, scheme, index], message));
+        problems.push(source.problem([...path, 0, scheme, index], message, 'lower-case letters, digits, - and _'));
       }
     }
   }
@@ -126,5 +142,18 @@ function readCost(
   if (typeof cost === 'number' && Number.isInteger(cost) && cost >= 0 && cost <= MAX_COST)
     return { cost, problems: [] };
   const message = `\`x-trailgate-cost\` must be a whole number from 0 to ${MAX_COST}`;
-  return { problems: [source.problem([...path, 'x-trailgate-cost'], message)] };
+  return { problems: [source.problem([...path, 'x-trailgate-cost'], message, 'how many requests one call counts as')] };
+}
+
+function readId(
+  operation: JsonObject,
+  path: DocumentPath,
+  source: SourceDocument,
+): { id?: string; problems: ConfigProblem[] } {
+  const id = operation['operationId'];
+  if (typeof id !== 'string') return { problems: [] };
+  if (ID_PATTERN.test(id)) return { id, problems: [] };
+  return {
+    problems: [source.problem([...path, 'operationId'], `the operationId ${ID_MESSAGE}`, 'choose a short name')],
+  };
 }

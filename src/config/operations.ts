@@ -1,6 +1,6 @@
 /** One list of operations from the OpenAPI documents and `operations`: overrides applied, and no two in each other's way. */
 import type { OperationDraft } from './openapi-operations.js';
-import { templateProblem, templateShape } from './path-template.js';
+import { templateFault, templateShape } from './path-template.js';
 import type { ConfigProblem, DocumentPath } from './problem.js';
 import { didYouMean } from './problem.js';
 import type { Operation, OperationEntry } from './schema.js';
@@ -9,6 +9,8 @@ import type { SourceDocument } from './source-document.js';
 
 /** Paths that the gateway answers itself, relative to the base path. */
 const BUILT_IN_TEMPLATES = new Set(['/usage', '/openapi.json']);
+/** A guess looks at every operation there is; whoever has more such mistakes has one cause for them. */
+const MOST_GUESSES = 20;
 
 /** What `mergeOperations` needs to know of `gateway.yaml`, which may itself have faults. */
 export interface OperationEntries {
@@ -16,6 +18,8 @@ export interface OperationEntries {
   /** The value of `operations`, not validated. */
   readonly value: unknown;
   readonly services: ReadonlySet<string>;
+  /** `api.basePath`, in front of every template. */
+  readonly basePath: string;
   /** False where a document could not be read, so that an operation may be described all the same. */
   readonly areDocumentsComplete: boolean;
 }
@@ -24,8 +28,10 @@ export interface OperationEntries {
 export function mergeOperations(
   drafts: readonly OperationDraft[],
   entries: OperationEntries,
-): { operations: Operation[]; problems: ConfigProblem[] } {
+): { operations: Operation[]; problems: ConfigProblem[]; warnings: ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
+  let guessesLeft = MOST_GUESSES;
+  const guess: Guess = (word, candidates) => (guessesLeft-- > 0 ? didYouMean(word, candidates) : undefined);
   const merged = new Map<OperationDraft | number, OperationDraft>(drafts.map((draft) => [draft, draft]));
   const byMatch = new Map(drafts.map((draft) => [matchOf(draft), draft]));
   const entered = new Set<string>();
@@ -39,20 +45,23 @@ export function mergeOperations(
     }
     entered.add(entry.match);
     const described = byMatch.get(entry.match);
-    const wrong = entryFault(entry, described, entries, byMatch.keys());
+    const wrong = entryFault(entry, described, entries, byMatch, guess);
     if (wrong !== undefined) problems.push(entries.source.problem([...path, wrong.key], wrong.message, wrong.hint));
     else if (described !== undefined) merged.set(described, { ...described, ...entryFields(entry) });
     else if (entry.service !== undefined) merged.set(index, addedDraft(entry, entries.source, path));
   }
   const all = [...merged.values()];
   problems.push(...scopeProblems(all), ...collisionProblems(all), ...idProblems(all));
-  return { operations: problems.length > 0 ? [] : numberOperations(all), problems };
+  const operations = problems.length > 0 ? [] : numberOperations(all);
+  return { operations, problems, warnings: basePathWarnings(all, entries.basePath) };
 }
+
+type Guess = (word: string, candidates: Iterable<string>) => string | undefined;
 
 interface EntryFault {
   readonly key: 'match' | 'service';
   readonly message: string;
-  readonly hint?: string | undefined;
+  readonly hint: string;
 }
 
 /** What keeps an entry from being applied, beyond what the schema says. */
@@ -60,26 +69,27 @@ function entryFault(
   entry: Partial<OperationEntry>,
   described: OperationDraft | undefined,
   entries: OperationEntries,
-  matches: Iterable<string>,
+  byMatch: ReadonlyMap<string, OperationDraft>,
+  guess: Guess,
 ): EntryFault | undefined {
   const { match = '', service } = entry;
   if (service !== undefined && !entries.services.has(service)) {
-    return {
-      key: 'service',
-      message: `no service is called \`${service}\``,
-      hint: didYouMean(service, entries.services),
-    };
+    const hint = guess(service, entries.services) ?? 'name one of `services`';
+    return { key: 'service', message: `no service is called \`${service}\``, hint };
   }
   if (described !== undefined) {
     if (service === undefined || service === described.service) return undefined;
     const message = `${match} is described by the OpenAPI document of \`${described.service}\``;
     return { key: 'service', message, hint: 'leave `service` out' };
   }
-  const wrong = templateProblem(match.slice(match.indexOf(' ') + 1));
-  if (wrong !== undefined) return { key: 'match', message: `the path ${wrong}` };
+  const fault = templateFault(match.slice(match.indexOf(' ') + 1));
+  if (fault !== undefined) return { key: 'match', message: `the path ${fault.message}`, hint: fault.hint };
   if (service !== undefined || !entries.areDocumentsComplete) return undefined;
-  const hint = didYouMean(match, matches) ?? 'add `service`, or describe it in an OpenAPI document';
-  return { key: 'match', message: `no OpenAPI document describes ${match}, so it needs a \`service\``, hint };
+  const message = `no OpenAPI document describes ${match}, so it needs a \`service\``;
+  const withoutBase = match.replace(` ${entries.basePath}/`, ' /');
+  if (byMatch.has(withoutBase)) return { key: 'match', message, hint: `leave api.basePath out: ${withoutBase}` };
+  const hint = guess(match, byMatch.keys()) ?? 'add `service`, or describe it in an OpenAPI document';
+  return { key: 'match', message, hint };
 }
 
 function addedDraft(entry: Partial<OperationEntry>, source: SourceDocument, path: DocumentPath): OperationDraft {
@@ -126,6 +136,18 @@ function scopeProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
           : `name them in its \`security\`; if any key may, say so in gateway.yaml: \`operations: [{ match: "${matchOf(draft)}", scopes: [] }]\``;
       return draft.source.problem(draft.path, message, hint, 'key');
     });
+}
+
+/** Paths that begin with the base path are reached at it twice: hardly anybody means that. One for each file. */
+function basePathWarnings(drafts: readonly OperationDraft[], basePath: string): ConfigProblem[] {
+  const inside = drafts.filter(({ template }) => template.startsWith(`${basePath}/`));
+  return [...new Set(inside.map(({ source }) => source))].flatMap((source) => {
+    const [first, ...others] = inside.filter((draft) => draft.source === source);
+    if (first === undefined) return [];
+    const more = others.length === 0 ? '' : `, and ${others.length} more like it`;
+    const message = `${matchOf(first)} is reached at ${basePath}${first.template}${more}`;
+    return source.problem(first.path, message, 'paths are relative to api.basePath: leave it out', 'key');
+  });
 }
 
 /** Operations that would take each other's requests, or those of the gateway's own paths. */

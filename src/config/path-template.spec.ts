@@ -1,12 +1,12 @@
 /** Which path templates can be published. */
 import { describe, expect, it } from '@jest/globals';
-import { templateParameters, templateProblem, templateShape } from './path-template.js';
+import { templateParameters, templateFault, templateShape } from './path-template.js';
 
-describe('templateProblem', () => {
-  it.each(['/', '/a', '/a/', '/a/{id}', '/a/{id}/b:archive', '/.well-known/x', "/a-b_c~d!$&'()*+,=:@"])(
+describe('templateFault', () => {
+  it.each(['/', '/a', '/a/', '/a/{id}', '/a/{id}/b:archive', '/.well-known/x', "/a-b_c~d!$&'()+,=:@"])(
     'accepts %s',
     (template) => {
-      expect(templateProblem(template)).toBeUndefined();
+      expect(templateFault(template)).toBeUndefined();
     },
   );
 
@@ -28,8 +28,16 @@ describe('templateProblem', () => {
     '/a#b',
     '/é',
     '/a\\b',
+    '/orders/*',
+    '/a*',
+    '/**',
+    '/:id',
+    '/{id:int}',
+    '/{rest*}',
+    '/{proxy+}',
+    '/{id?}',
   ])('refuses %j', (template) => {
-    expect(templateProblem(template)).toEqual(expect.any(String));
+    expect(templateFault(template)).toEqual({ message: expect.any(String), hint: expect.any(String) });
   });
 });
 

@@ -1,26 +1,75 @@
 /** Path templates such as `/customers/{id}`: which are valid, and when two of them match the same paths. */
 
 /** RFC 3986 section 3.3 `pchar` without percent-encoding and `;`: what the gateway matches has only one spelling. */
-const LITERAL = /^[A-Za-z0-9._~!$&'()*+,=:@-]+$/;
+const LITERAL = /^[A-Za-z0-9._~!$&'()+,=:@-]+$/;
 const PARAMETER = /^\{([^{}]+)\}$/;
+/** What routers of other products take for "any", "one or more", a type or a default: here it would be a part of the name. */
+const FOREIGN_NAME = /[*+?:=\s]/;
+const ONE_SEGMENT = 'a parameter stands for one whole segment: /customers/{id}';
 
-/** What is wrong with a template, in words that follow its name; undefined where it is valid. */
-export function templateProblem(template: string): string | undefined {
-  if (!template.startsWith('/')) return 'must begin with /';
+/** What is wrong with a path template. */
+export interface TemplateFault {
+  /** Goes behind "the path". */
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** The first fault of a template; undefined where it is valid. */
+export function templateFault(template: string): TemplateFault | undefined {
+  if (!template.startsWith('/')) {
+    const hint = /^https?:\/\//.test(template) ? 'leave scheme and host out' : `write /${template}`;
+    return { message: 'must begin with /', hint };
+  }
   if (template === '/') return undefined;
   const names = new Set<string>();
   // One `/` at the end is another path, which some frameworks want.
   for (const segment of template.slice(1).replace(/\/$/, '').split('/')) {
-    if (segment === '') return 'must not contain //';
-    if (segment === '.' || segment === '..') return 'must not contain . or .. as a segment';
     const name = PARAMETER.exec(segment)?.[1];
-    if (name === undefined && /[{}]/.test(segment)) return `has \`${segment}\`: a parameter must be a whole segment`;
-    if (name === undefined && !LITERAL.test(segment))
-      return `has \`${segment}\`: only unencoded path characters are allowed`;
-    if (name !== undefined && names.has(name)) return `names the parameter \`${name}\` twice`;
+    const fault = name === undefined ? segmentFault(segment) : nameFault(name, names);
+    if (fault !== undefined) return fault;
     if (name !== undefined) names.add(name);
   }
   return undefined;
+}
+
+function nameFault(name: string, before: ReadonlySet<string>): TemplateFault | undefined {
+  if (FOREIGN_NAME.test(name)) {
+    const plain = name.replaceAll(/[*+?\s]|[:=].*$/g, '') || 'name';
+    return {
+      message: `has \`{${name}}\`: a parameter has a name and nothing else`,
+      hint: `write {${plain}}; it stands for one segment`,
+    };
+  }
+  if (!before.has(name)) return undefined;
+  return { message: `names the parameter \`${name}\` twice`, hint: 'give each its own name' };
+}
+
+function segmentFault(segment: string): TemplateFault | undefined {
+  if (segment === '') return { message: 'must not contain //', hint: 'leave one of them out' };
+  if (segment === '.' || segment === '..') {
+    return { message: 'must not contain . or .. as a segment', hint: 'write the path that it leads to' };
+  }
+  if (segment.includes('*')) {
+    return {
+      message: `has \`${segment}\`: there are no wildcards`,
+      hint: 'describe each path; {name} stands for one segment',
+    };
+  }
+  const shown = `has \`${segment}\``;
+  if (/[?#]/.test(segment)) {
+    return {
+      message: `${shown}: a query or a fragment is no part of the path`,
+      hint: 'leave it out: any query is passed on',
+    };
+  }
+  if (/[{}]/.test(segment)) return { message: `${shown}: a parameter must be a whole segment`, hint: ONE_SEGMENT };
+  const [, express] = /^:([A-Za-z_]\w*)$/.exec(segment) ?? [];
+  if (express !== undefined) return { message: `${shown}: a parameter stands in braces`, hint: `write {${express}}` };
+  if (LITERAL.test(segment)) return undefined;
+  return {
+    message: `${shown}: only unencoded path characters are allowed`,
+    hint: "letters, digits, and - . _ ~ ! $ & ' ( ) + , = : @",
+  };
 }
 
 /** The template with its parameter names left out: equal for two templates that match the same paths. */

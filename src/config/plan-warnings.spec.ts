@@ -13,15 +13,15 @@ describe('a limit', () => {
     ['1', undefined],
     ['1e3', undefined],
     ['999999999999999', undefined],
-    ['-1', 'must be at least 0'],
+    ['-1', 'must be at least 0, not -1'],
     ['1.5', 'must be a whole number, not 1.5'],
-    ['1000000000000000', 'must be at most 999999999999999'],
-    ['9007199254740993', 'must be at most 999999999999999'],
-    ['1e300', 'must be at most 999999999999999'],
-    ['.inf', 'must be a number, not Infinity'],
-    ['.nan', 'must be a number, not NaN'],
-    ['"60"', 'must be a number, not a text'],
-    ['60/m', 'must be a number, not a text'],
+    ['1000000000000000', 'must be at most 999999999999999, not 1000000000000000'],
+    ['9007199254740993', 'must be at most 999999999999999, not 9007199254740992'],
+    ['1e300', 'must be at most 999999999999999, not 1e+300'],
+    ['.inf', 'must be a number, not .inf'],
+    ['.nan', 'must be a number, not .nan'],
+    ['"60"', 'must be a number, not `60`'],
+    ['60/m', 'must be a number, not `60/m`'],
     ['true', 'must be a number, not true'],
     ['null', 'must be a number, not empty'],
   ])('of %s is told: %s', async (limit, message) => {
@@ -81,7 +81,7 @@ describe('a wrong name', () => {
       'services.Customers `Customers` must be a lower-case name',
       'services.Customers.targets[0] must be an http:// or https:// URL',
       'plans.Starter `Starter` must be a lower-case name',
-      'plans.Starter.key.minute must be at least 0',
+      'plans.Starter.key.minute must be at least 0, not -1',
     ]);
   });
 

@@ -50,7 +50,8 @@ function costWarnings(
 function shadowWarnings(source: SourceDocument, path: DocumentPath, { shadow, ...live }: PlanConfig): ConfigProblem[] {
   if (shadow === undefined) return [];
   if (WINDOWS.every(([of, window]) => shadow[of][window] === undefined)) {
-    return [source.problem([...path, 'shadow'], 'names no limit, so it never refuses anything', undefined, 'key')];
+    const message = 'names no limit, so it never refuses anything';
+    return [source.problem([...path, 'shadow'], message, 'name a limit, or leave it out', 'key')];
   }
   return WINDOWS.flatMap(([of, window]) => {
     const [limit, liveLimit] = [shadow[of][window], live[of][window]];

@@ -12,7 +12,7 @@ export interface ConfigProblem {
   readonly path: string;
   readonly message: string;
   /** What to do about it. */
-  readonly hint?: string;
+  readonly hint: string;
 }
 
 /** Keys and array indices from the root of a document. */
@@ -40,11 +40,15 @@ export function sortProblems(problems: readonly ConfigProblem[]): ConfigProblem[
   });
 }
 
+const LONGEST_GUESSED = 100;
+
 /** "did you mean `targets`?" for the nearest candidate, undefined where none is near. */
 export function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
+  if (word.length > LONGEST_GUESSED) return undefined;
   let nearest: string | undefined;
   let nearestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {
+    if (Math.abs(candidate.length - word.length) >= nearestDistance) continue;
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance < nearestDistance) [nearest, nearestDistance] = [candidate, distance];
   }

@@ -3,12 +3,24 @@
  * for editors, `trailgate check` and `docs/configuration.md` come from it.
  */
 import { z } from 'zod';
+import '../plain-words.js';
 import { connectionLimits, cors, failedAuthentication, hsts, shutdown } from './listener-schema.js';
-import { days, duration, size } from './values.js';
+import { basePath, host, PATH_MESSAGE, TARGET_MESSAGE, uniqueTargets } from './address-values.js';
+import {
+  DATE_MESSAGE,
+  days,
+  duration,
+  INSTANT_MESSAGE,
+  match,
+  POINTER_MESSAGE,
+  SCOPE_MESSAGE,
+  size,
+} from './values.js';
 
-const INSTANT_MESSAGE = 'must be an instant such as 2027-01-31T10:00:00Z';
-const DATE_MESSAGE = 'must be a date such as 2027-01-31 or 2027-01-31T00:00:00Z';
 const ADDRESS_MESSAGE = 'must be an address or a block such as 10.0.0.0/8';
+
+/** Where the operations begin unless `api.basePath` says otherwise. */
+export const DEFAULT_BASE_PATH = '/api/v1';
 
 const port = z.int().min(0).max(65_535);
 /** Largest integer of a structured field (RFC 9651 section 3.3.1): what `RateLimit` can carry. */
@@ -24,7 +36,11 @@ const address = z.union(
 );
 
 export const SCOPE_PATTERN = /^[a-z][a-z0-9_-]*:(?:[a-z][a-z0-9_-]*|\*)$|^\*$/;
-const scope = z.string().regex(SCOPE_PATTERN, 'must be resource:verb, for example customers:read');
+/** Goes behind the name of the setting. */
+export const ID_MESSAGE = 'must have 1 to 200 characters, none of them a control character';
+/** What metrics, usage and keys call an operation by. */
+export const ID_PATTERN = /^[^\p{Cc}]{1,200}$/u;
+const scope = z.string().regex(SCOPE_PATTERN, SCOPE_MESSAGE);
 
 const windowLimits = z
   .strictObject({
@@ -54,12 +70,7 @@ export const planSchema = z.strictObject({
   shadow: shadow.optional(),
 });
 
-const target = z
-  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
-  .refine((url) => !hasCredentials(url), 'must not carry a user name or password')
-  .refine((url) => !/[?#]/.test(url), 'must not have a query or a fragment: a path is kept as a prefix, nothing more');
-
-const pointer = z.string().regex(/^(\/([^~/]|~[01])*)+$/, 'must be a JSON Pointer such as /error/message');
+const pointer = z.string().regex(/^(\/([^~/]|~[01])*)+$/, POINTER_MESSAGE);
 
 const errorMap = z
   .strictObject({
@@ -95,7 +106,7 @@ const backendTls = z
   .describe('How https:// targets are verified, and who we are to them; files are relative to this file.');
 
 export const serviceSchema = z.strictObject({
-  targets: z.array(target).min(1).describe('Origins that speak HTTP; a path is kept as a prefix.'),
+  targets: uniqueTargets.describe('Origins that speak HTTP; a path is kept as a prefix.'),
   openapi: z.string().min(1).optional().describe('OpenAPI 3.0 or 3.1 document of the service, relative to this file.'),
   maxBodyBytes: size.prefault('10MiB').describe('Largest request body that is forwarded.'),
   timeouts: z
@@ -130,7 +141,7 @@ export const serviceSchema = z.strictObject({
     .strictObject({
       path: z
         .string()
-        .regex(/^\/[\x21-\x7e]*$/, 'must be a path that begins with /')
+        .regex(/^\/[\x21-\x7e]*$/, PATH_MESSAGE)
         .describe('Asked with GET at the origin of each target; 2xx means healthy.'),
       interval: duration.prefault('5s').describe('Between two checks.'),
       timeout: duration.prefault('1s').describe('Until a check has its answer.'),
@@ -150,6 +161,7 @@ export const serviceSchema = z.strictObject({
       duration: duration.prefault('30s').describe('For how long, the first time; each further time twice as long.'),
       longest: duration.prefault('5m').describe('The longest.'),
     })
+    .refine(({ duration: first, longest }) => longest >= first, '`longest` (5m unless said) is shorter than `duration`')
     .optional()
     .describe('When a target that fails is left alone. A service with one address has this only where it says so.'),
   retries: z
@@ -195,31 +207,30 @@ const lifeCycle = {
   brownouts: z.array(brownout).default([]).describe('Rehearsals of the end.'),
 };
 
-export const operationSchema = z.strictObject({
-  match: z
-    .string()
-    .regex(
-      /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \/\S*$/,
-      'must be METHOD /path, for example GET /customers/{id}',
-    )
-    .describe('Method and path template, relative to api.basePath.'),
+const operationFields = z.strictObject({
+  match: match.describe('Method and path template, relative to api.basePath.'),
   service: z.string().optional().describe('The service, where no OpenAPI document describes the operation.'),
-  id: z.string().optional().describe('operationId, where no OpenAPI document gives one.'),
+  id: z.string().regex(ID_PATTERN, ID_MESSAGE).optional().describe('operationId, where no OpenAPI document gives one.'),
   scopes: z.array(scope).optional().describe('All of these are needed. `[]` says on purpose: any valid key.'),
   cost: z.int().min(0).max(1_000_000).optional().describe('How many requests one call counts as; 1 unless said.'),
   websocket: z.boolean().optional().describe('Whether a GET may become a WebSocket; the handshake counts as one call.'),
   ...lifeCycle,
 });
 
+export const operationSchema = operationFields.refine(
+  ({ match: matched, websocket }) => websocket !== true || matched.startsWith('GET '),
+  { path: ['websocket'], error: 'can be true of a GET only: a WebSocket begins with one' },
+);
+
 export const configSchema = z.strictObject({
   gateway: z
     .strictObject({
-      host: z.string().default('0.0.0.0').describe('Address to listen on.'),
+      host: host.default('0.0.0.0').describe('Address to listen on.'),
       port: port.default(8080).describe('Port to listen on; 0: any free one.'),
       tls: z
         .strictObject({
-          cert: z.string().describe('Certificate file, with its chain; relative to this file.'),
-          key: z.string().describe('Private key file; relative to this file.'),
+          cert: z.string().min(1).describe('Certificate file, with its chain; relative to this file.'),
+          key: z.string().min(1).describe('Private key file; relative to this file.'),
         })
         .optional()
         .describe(
@@ -244,21 +255,19 @@ export const configSchema = z.strictObject({
     .describe('The public listener.'),
   admin: z
     .strictObject({
-      host: z.string().default('127.0.0.1').describe('Address to listen on.'),
+      host: host.default('127.0.0.1').describe('Address to listen on.'),
       port: port.default(8081).describe('Port to listen on; 0: any free one.'),
     })
     .prefault({})
     .describe('Admin API, health and metrics; never public.'),
   api: z
     .strictObject({
-      basePath: z
-        .string()
-        .regex(/^(\/[a-z0-9][a-z0-9._-]*)+$/, 'must be a lower-case path such as /api/v1')
-        .default('/api/v1')
+      basePath: basePath
+        .default(DEFAULT_BASE_PATH)
         .describe('Where the operations begin; its last part is the version.'),
       title: z.string().default('API').describe('Name of the API in its description and reference.'),
       publicUrl: z
-        .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
+        .url({ protocol: /^https?$/, error: TARGET_MESSAGE })
         .refine((url) => /^https?:\/\/[^/?#@]+\/?$/.test(url), 'must be an origin such as https://api.example.com')
         .optional()
         .describe('Origin under which integrators reach the API, for documents and error types.'),
@@ -273,13 +282,9 @@ export const configSchema = z.strictObject({
         ),
     })
     .prefault({}),
-  services: z
-    .record(z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be a lower-case name'), serviceSchema)
-    .describe('The backends by name.'),
+  services: z.record(nameOf(/^[a-z][a-z0-9-]*$/), serviceSchema).describe('The backends by name.'),
   operations: z.array(operationSchema).default([]).describe('Adds to or overrides what the OpenAPI documents say.'),
-  plans: z
-    .record(z.string().regex(/^[a-z][a-z0-9_-]*$/, 'must be a lower-case name'), planSchema)
-    .describe('The plans by name; an account has one.'),
+  plans: z.record(nameOf(/^[a-z][a-z0-9_-]*$/), planSchema).describe('The plans by name; an account has one.'),
   usage: z
     .strictObject({
       flushInterval: duration
@@ -290,14 +295,18 @@ export const configSchema = z.strictObject({
     .prefault({}),
   events: z
     .array(z.string().regex(/^[a-z0-9_]+(\.[a-z0-9_]+)+$/, 'must be resource.verb, for example customer.created'))
+    .max(1_000)
     .default([])
     .describe('Event types that backends may hand in. Not used yet.'),
 });
 
-function hasCredentials(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { username, password } = new URL(url);
-  return username !== '' || password !== '';
+/** A name of somebody's choice; an object has `constructor` whether somebody chose it or not. */
+function nameOf(pattern: RegExp): z.ZodString {
+  return z
+    .string()
+    .regex(pattern, 'must be a lower-case name')
+    .max(100, 'must have at most 100 characters')
+    .refine((name) => name !== 'constructor', 'is a name that every object has');
 }
 
 /** A validated `gateway.yaml`, durations in milliseconds and sizes in bytes. */

@@ -4,13 +4,19 @@ import { z } from 'zod';
 const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const SIZE_UNITS_BYTES = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, KB: 1e3, MB: 1e6, GB: 1e9 } as const;
 
+export const INSTANT_MESSAGE = 'must be an instant such as 2027-01-31T10:00:00Z';
+export const DATE_MESSAGE = 'must be a date such as 2027-01-31 or 2027-01-31T00:00:00Z';
+export const SCOPE_MESSAGE = 'must be resource:verb, for example customers:read';
+export const POINTER_MESSAGE = 'must be a JSON Pointer such as /error/message';
+
 /** Node's timers take no more than this many milliseconds (24.8 days) and fire at once beyond it. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+export const DURATION_MESSAGE = 'must be a duration such as 500ms, 10s, 5m or 24h';
 /** `10s`, `500ms`, `5m`, `24h`, `7d` → milliseconds. */
 export const duration = z
-  .string('must be a duration such as 500ms, 10s, 5m or 24h')
-  .regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, 'must be a duration such as 500ms, 10s, 5m or 24h')
+  .string(DURATION_MESSAGE)
+  .regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, DURATION_MESSAGE)
   .transform((text) => {
     const [, amount = '', unit = 'ms'] = /^([\d.]+)(ms|s|m|h|d)$/.exec(text) ?? [];
     return Math.round(Number(amount) * DURATION_UNITS_MS[unit as keyof typeof DURATION_UNITS_MS]);
@@ -20,17 +26,18 @@ export const duration = z
 const SHORTEST_RETENTION_DAYS = 62;
 const LONGEST_RETENTION_DAYS = 3_650;
 
+export const DAYS_MESSAGE = 'must be a number of days such as 400d';
 /** `400d` → days. At least two months: a counter that is missing begins again from what is kept of its month. */
 export const days = z
-  .string('must be a number of days such as 400d')
-  .regex(/^\d{1,6}d$/, 'must be a number of days such as 400d')
+  .string(DAYS_MESSAGE)
+  .regex(/^\d{1,6}d$/, DAYS_MESSAGE)
   .transform((text) => Number(text.slice(0, -1)))
   .refine(
     (count) => count >= SHORTEST_RETENTION_DAYS && count <= LONGEST_RETENTION_DAYS,
     `must be from ${SHORTEST_RETENTION_DAYS}d to ${LONGEST_RETENTION_DAYS}d`,
   );
 
-const SIZE_MESSAGE = 'must be a size such as 64KiB, 10MiB or 1GiB, or a number of bytes';
+export const SIZE_MESSAGE = 'must be a size such as 64KiB, 10MiB or 1GiB, or a number of bytes';
 /** `1GiB`, `64KiB`, or a plain number of bytes → bytes. */
 export const size = z.union(
   [
@@ -41,7 +48,16 @@ export const size = z.union(
       .transform((text) => {
         const [, amount = '', unit = 'B'] = /^([\d.]+)([A-Za-z]+)$/.exec(text) ?? [];
         return Math.round(Number(amount) * SIZE_UNITS_BYTES[unit as keyof typeof SIZE_UNITS_BYTES]);
-      }),
+      })
+      .refine(Number.isSafeInteger, `must be at most ${Number.MAX_SAFE_INTEGER} bytes`),
   ],
   SIZE_MESSAGE,
 );
+
+/** What an entry of `operations` may begin with. */
+export const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'];
+export const MATCH_MESSAGE = 'must be METHOD /path, for example GET /customers/{id}';
+/** `GET /customers/{id}` */
+export const match = z
+  .string(MATCH_MESSAGE)
+  .regex(/^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \/\S*$/, MATCH_MESSAGE);

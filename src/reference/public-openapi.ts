@@ -1,5 +1,5 @@
 /** The public description of the API: the operations that are published, of all services, as one OpenAPI 3.1 document. */
-import { resolveReference } from '../config/openapi-document.js';
+import { resolveReference } from '../config/openapi-references.js';
 import type { JsonObject } from '../config/openapi-traversal.js';
 import { isObject, mapObjects } from '../config/openapi-traversal.js';
 import { templateParameters } from '../config/path-template.js';

@@ -157,7 +157,7 @@ describeWithOpenssl('a backend over TLS', () => {
     expect(missing.stdout + missing.stderr).toContain('the file of authorities nothing.crt cannot be read');
     writeFileSync(`${folder}/junk.crt`, 'no certificate');
     const junk = await runTrailgate(['check', '--config', config({ ca: `${folder}/junk.crt` })]);
-    expect(junk.stdout + junk.stderr).toContain('services.backend.tls: the files cannot be used');
+    expect(junk.stdout + junk.stderr).toContain('services.backend.tls.ca: the file of authorities cannot be used');
     const half = await runTrailgate(['check', '--config', config({ cert: authority.cert })]);
     expect(half.stdout + half.stderr).toContain('cert and key belong together');
   });

@@ -1,0 +1,59 @@
+/** Hosts, URLs and paths as people write them in `gateway.yaml`. */
+import { isIP } from 'node:net';
+import { z } from 'zod';
+
+export const TARGET_MESSAGE = 'must be an http:// or https:// URL';
+export const TARGET_HOST_MESSAGE = 'must have a host of letters, digits, dots, - and _';
+export const CREDENTIALS_MESSAGE = 'must not carry a user name or password';
+export const TWICE_MESSAGE = 'stands twice in the list';
+export const HOST_MESSAGE = 'must be an address such as 0.0.0.0, or a host name';
+export const BASE_PATH_MESSAGE = 'must be a lower-case path such as /api/v1';
+export const PATH_MESSAGE = 'must be a path that begins with /';
+export const ORIGIN_MESSAGE =
+  'must be "*" or an origin such as https://app.example.com, in lower case and without a slash behind it';
+
+/** A name that the system can look up; Docker's have underscores. */
+const HOST_NAME = /^(?=.*[A-Za-z_-])[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?\.?$/;
+const QUERY_MESSAGE = 'must not have a query or a fragment: a path is kept as a prefix, nothing more';
+
+/** A backend: scheme, host, port, and a path that is put in front. */
+const target = z
+  .url({ protocol: /^https?$/, error: TARGET_MESSAGE })
+  .refine((text) => of(text)?.username === '' && of(text)?.password === '', CREDENTIALS_MESSAGE)
+  .refine((text) => !/[?#]/.test(text), QUERY_MESSAGE)
+  .refine((text) => isHost(of(text)?.hostname.replaceAll(/^\[|\]$/g, '') ?? ''), TARGET_HOST_MESSAGE)
+  .refine((text) => of(text)?.port !== '0', 'must have a port from 1 to 65535');
+
+export const uniqueTargets = z
+  .array(target)
+  .min(1)
+  .superRefine((list, context) => {
+    const seen = new Set<string>();
+    for (const [index, text] of list.entries()) {
+      if (seen.has(text)) context.addIssue({ code: 'custom', message: TWICE_MESSAGE, path: [index] });
+      seen.add(text);
+    }
+  });
+
+/** What a listener binds to. */
+export const host = z.string().refine(isHost, HOST_MESSAGE);
+
+/** In front of every operation; what lies below `/docs` is the reference's. */
+export const basePath = z
+  .string()
+  .regex(/^(\/[a-z0-9][a-z0-9._-]*)+$/, BASE_PATH_MESSAGE)
+  .refine(
+    (path) => path !== '/docs' && !path.startsWith('/docs/'),
+    '/docs belongs to the gateway: its pages are there',
+  );
+
+/** As a browser writes it (RFC 6454 section 6.2): anything else would never be equal to what it sends. */
+export const origin = z.string().refine((text) => text === '*' || of(text)?.origin === text, ORIGIN_MESSAGE);
+
+function isHost(text: string): boolean {
+  return isIP(text) !== 0 || HOST_NAME.test(text);
+}
+
+function of(text: string): URL | undefined {
+  return URL.parse(text) ?? undefined;
+}

@@ -1,0 +1,63 @@
+/** Turns the bytes of a file into text: UTF-8, and nothing that YAML does not allow; the place of the first wrong byte otherwise. */
+import { isUtf8 } from 'node:buffer';
+
+/** A fault at an offset of the text that could be made of the bytes. */
+export interface TextFault {
+  readonly offset: number;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** The text; with a fault, as much of it as its place needs. */
+export interface DecodedText {
+  readonly text: string;
+  readonly fault?: TextFault;
+}
+
+const UTF8_HINT = 'save it as UTF-8';
+const BYTE_ORDER_MARK = Buffer.from('\u{feff}');
+/** YAML 1.2 section 5.1 allows of these tab and line breaks only, and a byte-order mark at the beginning only. */
+// oxlint-disable-next-line no-control-regex -- they are what it looks for
+const CONTROL = /[\0-\x08\v\f\x0e-\x1f\u{feff}]/u;
+
+export function decodeText(file: Buffer): DecodedText {
+  const bytes = file.indexOf(BYTE_ORDER_MARK) === 0 ? file.subarray(BYTE_ORDER_MARK.length) : file;
+  const encoding = wideEncoding(bytes);
+  if (encoding !== undefined) {
+    const hint = `${UTF8_HINT}, for example with iconv -f ${encoding} -t UTF-8`;
+    return { text: '', fault: { offset: 0, message: `is ${encoding}, not UTF-8`, hint } };
+  }
+  const text = bytes.toString('utf8');
+  if (!isUtf8(bytes)) return { text, fault: invalidByte(bytes, text) };
+  const offset = text.search(CONTROL);
+  if (offset === -1) return { text };
+  const code = text.charCodeAt(offset).toString(16).toUpperCase().padStart(4, '0');
+  const message = `has the invisible character U+${code}`;
+  return { text, fault: { offset, message, hint: 'remove it' } };
+}
+
+/** UTF-16 and UTF-32, by their mark, or by the zeros beside the first character, which is ASCII in YAML and JSON. */
+function wideEncoding(bytes: Buffer): string | undefined {
+  const [first, second, third, fourth] = bytes;
+  if (first === 0xff && second === 0xfe) return third === 0 && fourth === 0 ? 'UTF-32' : 'UTF-16';
+  if (first === 0xfe && second === 0xff) return 'UTF-16';
+  if (first === 0 && second === 0 && third === 0xfe && fourth === 0xff) return 'UTF-32';
+  if (bytes.length < 4) return undefined;
+  if (first === 0 && second !== 0 && third === 0 && fourth !== 0) return 'UTF-16BE';
+  if (first !== 0 && second === 0 && third !== 0 && fourth === 0) return 'UTF-16LE';
+  return undefined;
+}
+
+/** A decoder puts U+FFFD where a byte is wrong; one that stands in the file itself has three bytes. */
+function invalidByte(bytes: Buffer, text: string): TextFault {
+  let offset = -1;
+  let byteOffset = 0;
+  do {
+    const next = text.indexOf('\u{fffd}', offset + 1);
+    byteOffset += Buffer.byteLength(text.slice(Math.max(offset, 0), next));
+    offset = next;
+  } while (bytes.readUIntBE(byteOffset, Math.min(3, bytes.length - byteOffset)) === 0xefbfbd);
+  const byte = (bytes[byteOffset] ?? 0).toString(16).toUpperCase().padStart(2, '0');
+  const hint = `${UTF8_HINT}; if it is Latin-1, with iconv -f LATIN1 -t UTF-8`;
+  return { offset, message: `is not UTF-8: the byte 0x${byte} stands here`, hint };
+}

@@ -1,0 +1,122 @@
+/** Parses YAML (and JSON, which is YAML) within bounds, so that no text takes long; what the parser finds is said in plain words. */
+import { Composer, isCollection, isPair, isScalar, Lexer, LineCounter, Parser } from 'yaml';
+import type { CST, Document, ParsedNode, YAMLError } from 'yaml';
+import type { TextFault } from './decode-text.js';
+import { syntaxFault } from './yaml-words.js';
+
+/** How much of a file is read. */
+export interface TextBounds {
+  readonly bytes: number;
+  /** Keys, values, commas, line breaks and whatever else the lexer tells apart: what the time depends on. */
+  readonly tokens: number;
+}
+
+const LARGEST_CONFIG_BYTES = 1_024 * 1_024;
+const MOST_CONFIG_TOKENS = 200_000;
+const LARGEST_DOCUMENT_BYTES = 16 * 1_024 * 1_024;
+const MOST_DOCUMENT_TOKENS = 2_000_000;
+
+/** Of `gateway.yaml`: some six thousand operations. */
+export const GATEWAY_BOUNDS: TextBounds = { bytes: LARGEST_CONFIG_BYTES, tokens: MOST_CONFIG_TOKENS };
+/** Of an OpenAPI document: the largest that are published stay below. */
+export const DOCUMENT_BOUNDS: TextBounds = { bytes: LARGEST_DOCUMENT_BYTES, tokens: MOST_DOCUMENT_TOKENS };
+
+/** Maps and lists within each other; what walks through them goes one call deeper for each. */
+const DEEPEST_NESTING = 200;
+/** The parser's stack has the document and the value beside the maps and lists. */
+const STACK_BESIDE = 2;
+
+/** A parsed text; `document` is missing where its first fault leaves nothing to look at. */
+export interface ParsedText {
+  readonly document?: Document.Parsed<ParsedNode>;
+  readonly lines: LineCounter;
+  readonly faults: readonly TextFault[];
+}
+
+/** Thrown out of the parser where a bound is met. */
+class BoundReached extends Error {
+  constructor(readonly fault: TextFault) {
+    super(fault.message);
+  }
+}
+
+/** Parses one document. Never throws. Keys may stand twice, and aliases lead anywhere: see `yaml-checks.ts`. */
+export function parseText(text: string, bounds: TextBounds, isJson: boolean): ParsedText {
+  const lines = new LineCounter();
+  try {
+    if (text.length > bounds.tokens) countTokens(text, bounds.tokens);
+    // The parser compares each key with each other one; we do it with a set.
+    const composer = new Composer({ merge: true, prettyErrors: false, uniqueKeys: false, resolveKnownTags: false });
+    const documents = composer.compose(tokensOf(text, lines), true, text.length);
+    const first = documents.next();
+    if (first.done === true) return { lines, faults: [wholeText('has no document', 'write one')] };
+    const document = first.value;
+    const [error] = document.errors;
+    // What follows the first error is mostly its echo.
+    if (error !== undefined) {
+      const fault = syntaxFault(error, text, isJson);
+      return { lines, faults: [{ ...fault, offset: openedAt(document.contents, error) ?? fault.offset }] };
+    }
+    if (documents.next().done !== true) return { lines, faults: [secondDocument(text, document.range[1])] };
+    return { document, lines, faults: document.warnings.map((warning) => syntaxFault(warning, text, isJson)) };
+  } catch (error) {
+    if (error instanceof BoundReached) return { lines, faults: [error.fault] };
+    throw error;
+  }
+}
+
+/** Where what is never closed was opened: the parser names its end, which is often that of the file. */
+function openedAt(contents: unknown, { message, pos: [offset] }: YAMLError): number | undefined {
+  if (!/^Missing closing|end with a/.test(message)) return undefined;
+  let opened: number | undefined;
+  const look = (node: unknown): void => {
+    const [start = 0, , end = 0] = (node as { range?: readonly number[] | null } | null)?.range ?? [];
+    if (start > offset || end < offset) return;
+    const isQuoted = isScalar(node) && node.type?.startsWith('QUOTE') === true;
+    if (isQuoted || (isCollection(node) && node.flow === true)) opened = start;
+    if (!isCollection(node)) return;
+    for (const item of node.items) for (const child of isPair(item) ? [item.key, item.value] : [item]) look(child);
+  };
+  look(contents);
+  return opened;
+}
+
+/** Tells the parser's tokens, and stops where maps and lists stand too deep in each other. */
+function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  for (const lexeme of new Lexer().lex(text)) {
+    yield* parser.next(lexeme);
+    if (parser.stack.length <= DEEPEST_NESTING + STACK_BESIDE) continue;
+    throw new BoundReached({
+      offset: parser.offset,
+      message: `has more than ${DEEPEST_NESTING} maps and lists within each other`,
+      hint: 'look for brackets that are never closed',
+    });
+  }
+  yield* parser.end();
+}
+
+/** A fifth of the parser's work; a text of fewer characters cannot have too many tokens. */
+function countTokens(text: string, most: number): void {
+  let [count, offset] = [0, 0];
+  for (const lexeme of new Lexer().lex(text)) {
+    if (count++ > most) {
+      const message = `has more than ${most} tokens (keys, values, commas, line breaks) up to here`;
+      throw new BoundReached({ offset, message, hint: 'see whether all of it is needed' });
+    }
+    // The lexer marks documents and plain values with characters that are not in the text.
+    if (!/^[\u{2}\u{18}\u{1f}]$/u.test(lexeme)) offset += lexeme.length;
+  }
+}
+
+function wholeText(message: string, hint: string): TextFault {
+  return { offset: 0, message, hint };
+}
+
+function secondDocument(text: string, from: number): TextFault {
+  const [, before = '', mark = ''] = /^([\s\S]*?)^(---|\.\.\.)/m.exec(text.slice(from)) ?? [];
+  const offset = from + (mark === '' ? 0 : before.length);
+  const message = 'a second YAML document begins here, and only one is read';
+  return { offset, message, hint: 'remove the line `---`, or move what follows into a file of its own' };
+}

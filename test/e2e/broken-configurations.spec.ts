@@ -1,0 +1,163 @@
+/**
+ * A configuration that is broken is refused with a place, a reason and a hint, whatever is wrong with it, and within a second.
+ * The tables are in `test/support/broken-configs/`.
+ */
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ConfigProblem } from '../../src/config/problem.js';
+import { RIGHT, type BrokenConfig } from '../support/broken-configs/broken-config.js';
+import { FILES } from '../support/broken-configs/files.js';
+import { loadBroken, placeOf, writeBroken, type Loaded } from '../support/broken-configs/load-broken.js';
+import { OPENAPI } from '../support/broken-configs/openapi.js';
+import { OPERATIONS } from '../support/broken-configs/operations.js';
+import { TLS } from '../support/broken-configs/tls.js';
+import { VALUES } from '../support/broken-configs/values.js';
+import { YAML } from '../support/broken-configs/yaml.js';
+import { hasOpenssl, makeCertificate } from '../support/certificates.js';
+import { temporaryFolder } from '../support/processes.js';
+import { runTrailgate } from '../support/program.js';
+
+const MOST_CPU_MS = 1_000;
+/** Processor time is dear where the cores are shared: what is slow is measured again before it counts. */
+const MEASUREMENTS = 4;
+/** Words of the libraries, and of values that were put together wrongly; what is quoted is the operator's own. */
+const NO_WORDS = /Invalid input|Too (?:small|big)|expected|flow-|undefined|\[object|function|ERR_|NaN/;
+
+/** Loads until it was quick once, or does not become so. */
+async function loadQuickly(folder: string, variables?: Readonly<Record<string, string>>): Promise<Loaded> {
+  let best = await loadBroken(folder, variables);
+  for (let count = 1; count < MEASUREMENTS && best.cpuMs > MOST_CPU_MS; count += 1) {
+    const again = await loadBroken(folder, variables);
+    if (again.cpuMs < best.cpuMs) best = again;
+  }
+  return best;
+}
+
+function refusesAll(cases: readonly BrokenConfig[], prepare?: (folder: string) => void): void {
+  it.each(cases.map((each) => [each[0], each] as const))(
+    '%s',
+    async (_, [, files, place, message, hint, variables]) => {
+      const folder = temporaryFolder('broken');
+      prepare?.(folder);
+      writeBroken(folder, files);
+      const { problems, cpuMs } = await loadQuickly(folder, variables);
+      const told = problems.map((each) => `${placeOf(each)} ${each.message} → ${each.hint}`);
+      const wanted = problems.filter((each) => each.message.includes(message) && each.hint.includes(hint));
+      expect([told.slice(0, 5), wanted.map(placeOf)]).toEqual([told.slice(0, 5), expect.arrayContaining([place])]);
+      expect(problems.filter((each) => !isWhole(each))).toEqual([]);
+      expect(cpuMs).toBeLessThan(MOST_CPU_MS);
+    },
+  );
+}
+
+function isWhole({ line, column, message, hint }: ConfigProblem): boolean {
+  return (
+    line >= 1 && column >= 1 && message !== '' && hint !== '' && !NO_WORDS.test(message.replaceAll(/`[^`]*`/g, ''))
+  );
+}
+
+const inherited = Reflect.ownKeys(Object.prototype);
+beforeAll(async () => {
+  // What is compiled at the first document of each version is not the fault of one.
+  for (const version of ['3.0.3', '3.1.0']) {
+    const folder = temporaryFolder('broken');
+    const document = `openapi: ${version}\ninfo: { title: T, version: '1' }\npaths: 1\n`;
+    writeBroken(folder, {
+      'gateway.yaml': RIGHT.replace('targets', 'openapi: a.yaml\n    targets'),
+      'a.yaml': document,
+    });
+    await loadBroken(folder);
+  }
+});
+
+it('the tables have more than two hundred broken configurations, and what they vary is right', async () => {
+  expect([FILES, YAML, VALUES, OPERATIONS, OPENAPI, TLS].flat().length).toBeGreaterThan(200);
+  const folder = temporaryFolder('right');
+  writeFileSync(join(folder, 'gateway.yaml'), RIGHT);
+  expect((await loadBroken(folder)).problems).toEqual([]);
+});
+
+describe('a file is refused that is or has', () => {
+  refusesAll(FILES);
+});
+describe('YAML is refused with', () => {
+  refusesAll(YAML);
+});
+describe('a setting is refused that is or has', () => {
+  refusesAll(VALUES);
+});
+describe('operations and variables are refused with', () => {
+  refusesAll(OPERATIONS);
+});
+describe('an OpenAPI document is refused that is or has', () => {
+  refusesAll(OPENAPI);
+});
+
+(hasOpenssl ? describe : describe.skip)('TLS is refused with', () => {
+  const made = hasOpenssl ? temporaryFolder('tls') : '';
+  beforeAll(() => {
+    makeCertificate(made, 'a');
+    makeCertificate(made, 'b');
+    const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: made, stdio: 'ignore' });
+    openssl('x509', '-in', 'a.crt', '-outform', 'der', '-out', 'der.crt');
+    openssl('pkey', '-in', 'a.key', '-aes256', '-passout', 'pass:x', '-out', 'encrypted.key');
+    writeFileSync(join(made, 'empty.pem'), '');
+  });
+  refusesAll(TLS, (folder) => cpSync(made, folder, { recursive: true }));
+});
+
+describe('a file that this user may not read', () => {
+  it('is said to be that', async () => {
+    const folder = temporaryFolder('broken');
+    const path = join(folder, 'gateway.yaml');
+    writeFileSync(path, RIGHT, { mode: 0 });
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) process.seteuid?.(65_534);
+    try {
+      const { problems } = await loadBroken(folder);
+      expect(problems).toMatchObject([{ line: 1, column: 1, message: 'cannot be read: permission is denied' }]);
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+    }
+  });
+});
+
+describe('trailgate check', () => {
+  const pick = (cases: readonly BrokenConfig[], name: string): BrokenConfig =>
+    cases.find((each) => each[0] === name) ?? [`no case ${name}`, {}, '', '', ''];
+
+  it.each([
+    pick(FILES, 'a named pipe, to which nobody writes'),
+    pick(FILES, 'a million events'),
+    pick(FILES, 'aliases of aliases: billion laughs'),
+    pick(FILES, 'brackets that are never closed'),
+    pick(YAML, 'a plan called __proto__'),
+    pick(YAML, 'two documents'),
+    pick(OPERATIONS, 'a wildcard'),
+    pick(OPENAPI, 'path items that are each other'),
+  ])('says so as text and as JSON, and exits with 1: %s', async (_, files, place, message, hint) => {
+    const folder = temporaryFolder('broken');
+    writeBroken(folder, files);
+    const [text, json] = await Promise.all(
+      [[], ['--json']].map((more) => runTrailgate(['check', '--config', 'gateway.yaml', ...more], { cwd: folder })),
+    );
+    expect(text).toMatchObject({ code: 1, signal: null, stderr: '' });
+    const line = place.includes(':') && place.split(':').length === 3 ? place : `gateway.yaml:${place}`;
+    expect(text?.stdout).toContain(`${line} `);
+    expect(text?.stdout).toContain(message);
+    expect(text?.stdout).toContain(`→ `);
+    expect(text?.stdout).toContain(hint);
+    expect(text?.stdout).toMatch(/\n\n\d+ problems?/);
+    expect(json).toMatchObject({ code: 1, signal: null, stderr: '' });
+    const document = JSON.parse(json?.stdout ?? '') as { valid: boolean; problems: ConfigProblem[] };
+    expect(document.valid).toBe(false);
+    expect(document.problems.map(placeOf)).toContain(place);
+    expect(document.problems.every(isWhole)).toBe(true);
+  });
+});
+
+it('none of them has given every object something', () => {
+  expect(Reflect.ownKeys(Object.prototype)).toEqual(inherited);
+});

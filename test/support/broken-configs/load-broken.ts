@@ -1,0 +1,35 @@
+/** Loads a broken configuration as the program does, and counts what that takes. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { readEnvironment } from '../../../src/config/environment.js';
+import { loadConfig } from '../../../src/config/load.js';
+import type { ConfigProblem } from '../../../src/config/problem.js';
+import type { BrokenFiles } from './broken-config.js';
+
+export interface Loaded {
+  /** None where the configuration was accepted. */
+  readonly problems: readonly ConfigProblem[];
+  /** Processor time of this process, which a busy machine does not add to. */
+  readonly cpuMs: number;
+}
+
+/** Writes the files into a folder, which must be there. */
+export function writeBroken(folder: string, files: BrokenFiles): void {
+  mkdirSync(folder, { recursive: true });
+  if (typeof files === 'function') return files(folder);
+  const contents = typeof files === 'string' ? { 'gateway.yaml': files } : files;
+  for (const [name, content] of Object.entries(contents)) writeFileSync(join(folder, name), content);
+}
+
+export async function loadBroken(folder: string, variables: Readonly<Record<string, string>> = {}): Promise<Loaded> {
+  const before = process.cpuUsage();
+  const result = await loadConfig(join(folder, 'gateway.yaml'), readEnvironment({}), variables);
+  const { user, system } = process.cpuUsage(before);
+  return { problems: 'problems' in result ? result.problems : [], cpuMs: (user + system) / 1_000 };
+}
+
+/** `4:15` in `gateway.yaml`, `api.yaml:3:5` in another file. */
+export function placeOf({ file, line, column }: ConfigProblem): string {
+  const name = basename(file);
+  return name === 'gateway.yaml' ? `${line}:${column}` : `${name}:${line}:${column}`;
+}
