@@ -74,7 +74,7 @@ it.each(SHAPES)(
   async (_what, shape) => {
     const answers = await Promise.all(Array.from({ length: TIMES }, () => gateway.raw(shape(), 3_000)));
     for (const text of answers)
-      expect(text).toMatch(/^HTTP\/1\.1 (?:100 Continue\r\n\r\nHTTP\/1\.1 )?(?:20[04]|40[045]|431) /);
+      expect(text).toMatch(/^HTTP\/1\.1 (?:100 Continue\r\n\r\nHTTP\/1\.1 )?(?:20[04]|40[045]|431|501) /);
     const after = await Promise.all(
       Array.from({ length: 2 * CONNECTIONS }, () => gateway.send('/open', { timeoutMs: 3_000 })),
     );
