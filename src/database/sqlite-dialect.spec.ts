@@ -114,7 +114,7 @@ describe('SQLite in its worker', () => {
 describe('the SQLite worker', () => {
   it('rejects everything pending when it dies, and a new one takes over', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'trailgate-sqlite-'));
-    const client = new SqliteClient({ file: join(folder, 'test.db'), busyTimeoutMs: 100, deadlineMs: 5_000 });
+    const client = new SqliteClient({ file: join(folder, 'test.db'), busyTimeoutMs: 100, deadlineMs: 60_000 });
     await client.open();
     const pending = client.query(
       'with recursive n(i) as (select 1 union all select i + 1 from n where i < 50000000) select count(*) from n',
