@@ -81,8 +81,10 @@ function suite(env: () => Promise<Record<string, string>>): void {
     await eventually('the requests stand there', async () => (await rows('')).data[0]?.requests === 7);
     expect((await rows('')).data).toEqual(served);
     expect((await rows('shadow=false')).data).toEqual(served);
-    const own = await caller.get('/usage?group_by=operation,outcome&shadow=true');
+    const own = await caller.get('/usage?group_by=operation,outcome');
     expect(own.json()['data']).toEqual(served);
+    const asked = await caller.get('/usage?group_by=operation,outcome&shadow=true');
+    expect([asked.status, asked.json()['code']]).toEqual([400, 'invalid_parameter']);
   });
 
   it('admits everything that the live limits admit, and says nothing of the candidate to callers', async () => {
