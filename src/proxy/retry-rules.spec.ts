@@ -31,3 +31,12 @@ it.each([
   expect(mayRetry(outcome, true, true, spare, true)).toBe(may);
   expect(mayRetry(outcome, true, false, spare, true)).toBe(false);
 });
+
+it.each([
+  // Nothing of it has left this process, so that a POST may go elsewhere as well.
+  ['moved', true],
+  ['client_gone', false],
+  ['first_byte_timeout', false],
+] as const)('ended by us before it stood on a connection, %s: %s', (outcome, may) => {
+  expect(mayRetry(outcome, false, false, false, true)).toBe(may);
+});

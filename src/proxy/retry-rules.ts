@@ -48,10 +48,9 @@ export function mayRetry(
   isSpare: boolean,
   wasEnded: boolean,
 ): boolean {
-  // Whoever ended it before it had a connection wants no other one.
-  if (wasEnded) {
-    return wasOpened && repeatable && (outcome === 'moved' || (isSpare && PROBE_OUTCOMES.has(outcome)));
-  }
+  // Moved while its connection was still opening: any method may go elsewhere. Else whoever ended it then wants no other one.
+  if (wasEnded && !wasOpened) return outcome === 'moved';
+  if (wasEnded) return repeatable && (outcome === 'moved' || (isSpare && PROBE_OUTCOMES.has(outcome)));
   // What we have run out of, a retry would run out of too; but a probe was our choice, and elsewhere a connection may be open.
   if (!wasOpened) return UNSENT_OUTCOMES.has(outcome) || (isSpare && outcome === 'out_of_resources');
   return repeatable && (outcome === 'reset' || outcome === 'bad_response');

@@ -83,8 +83,8 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
   }
 
   get isMovable(): boolean {
-    const isUntouched = this.sending !== undefined && !this.answerBegun && this.abortReason === undefined;
-    return isUntouched && this.isRepeatable && this.isRetryLeft;
+    if (this.abortReason !== undefined || !this.isRetryLeft) return false;
+    return this.sending === undefined || (this.isRepeatable && !this.answerBegun);
   }
 
   /**

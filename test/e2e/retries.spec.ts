@@ -1,6 +1,7 @@
 /** What is sent again when a target fails, and how often: what is safe, within a budget, never after a byte of an answer. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Socket } from 'node:net';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { startRawBackend, type RawBackend } from '../support/backend.js';
 import { expectProblem } from '../support/problem.js';
 import { freePort } from '../support/processes.js';
@@ -185,4 +186,40 @@ it('when everything fails, a service is asked no more than a fifth more often th
     metrics.get(`trailgate_upstream_retries_total{service="budget",outcome="${outcome}"}`);
   expect(retries('answered')).toBe(0);
   expect(retries('over_budget')).toBeGreaterThan(requests / 2);
+});
+
+describe('a target that goes out of service', () => {
+  /** Speaks no TLS: lets whoever connects wait, or resets it. */
+  let isSilent = true;
+  let opening: (() => void) | undefined;
+  const deaf = createServer((socket) => {
+    socket.on('error', () => undefined);
+    if (!isSilent) socket.resetAndDestroy();
+    else opening?.();
+  });
+  afterAll(() => {
+    deaf.close();
+  });
+
+  it('loses the calls whose connections are still opening to the others, POST as well', async () => {
+    await once(deaf.listen(0, '127.0.0.1'), 'listening');
+    const { port } = deaf.address() as AddressInfo;
+    const own = await startProxied({
+      targets: [`https://127.0.0.1:${port}`, targets[1].url],
+      config: { services: { backend: { ejection: { failures: 3 }, timeouts: { connect: '1m' } } } },
+    });
+    try {
+      const isOpening = new Promise<void>((resolve) => (opening = resolve));
+      const post = () => own.send('/customers', { method: 'POST', body: {} });
+      const first = [post(), post()];
+      await isOpening;
+      isSilent = false;
+      // Each that fails at once takes the place of one that waits, so that at last one waits for the silent connection.
+      const all = await Promise.all([...first, ...Array.from({ length: 8 }, post)]);
+      expect(all.map(({ status }) => status)).toEqual(all.map(() => 200));
+      expect(arrivals).toEqual(all.map(() => 'POST /customers'));
+    } finally {
+      await own.stop();
+    }
+  });
 });
