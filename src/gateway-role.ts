@@ -18,6 +18,7 @@ import type { Log } from './log.js';
 import type { Domain } from './open-domain.js';
 import type { Forwarder } from './proxy/forwarder.js';
 import { ProxyStatus } from './proxy/proxy-status.js';
+import { showRefusals } from './quotas/top-refusals.js';
 import { PlanSeries } from './quotas/plan-series.js';
 import { ReferenceModule, referenceDocuments } from './reference/reference.module.js';
 import type { Processes } from './roles.js';
@@ -94,6 +95,7 @@ async function startGateway(
   const proxyStatus = new ProxyStatus();
   proxyStatus.use(file.gateway.proxyStatus);
   const planSeries = new PlanSeries(file.plans);
+  showRefusals(quotas.recorder.refusals, () => config.current.file.metrics.topAccounts);
   const documents = referenceDocuments(config.current, { publicUrl });
   const deps = {
     config: config.current,

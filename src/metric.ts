@@ -144,6 +144,12 @@ export class Metric<
     }
   }
 
+  /** Shows these series and no others: what is true of a few of many, and of others the next time. */
+  show(this: Metric<ValueSeries, Labels>, rows: readonly (readonly [values: ValuesOf<Labels>, value: number])[]): void {
+    for (const labels of this.all.keys()) this.forget(labels);
+    for (const [values, value] of rows) this.series(...values).set(value);
+  }
+
   /** Prometheus's text format, version 0.0.4. */
   text(): string {
     this.collect?.();
@@ -183,6 +189,44 @@ export class Metric<
     this.other ??= this.description.create(this.labelNames.map((name) => `${name}="other"`).join());
     return this.other;
   }
+}
+
+/** A number that only grows. @param isPossible whether label values can stand beside each other; all can unless said. */
+export function counter<const Labels extends readonly Label[]>(
+  name: string,
+  help: string,
+  labels: Labels,
+  isPossible?: (values: readonly string[]) => boolean,
+): Metric<ValueSeries, Labels> {
+  const create = (text: string): ValueSeries => new ValueSeries(text);
+  return new Metric({
+    name,
+    kind: 'counter',
+    help,
+    labels,
+    create,
+    ...(isPossible === undefined ? {} : { isPossible }),
+  });
+}
+
+/** A number as it is now. */
+export function gauge<const Labels extends readonly Label[]>(
+  name: string,
+  help: string,
+  labels: Labels,
+): Metric<ValueSeries, Labels> {
+  return new Metric({ name, kind: 'gauge', help, labels, create: (text) => new ValueSeries(text) });
+}
+
+/** How often a measured value was in which range. @param bounds upper bounds, growing. */
+export function histogram<const Labels extends readonly Label[]>(
+  name: string,
+  help: string,
+  bounds: readonly number[],
+  labels: Labels,
+): Metric<HistogramSeries, Labels> {
+  const create = (text: string): HistogramSeries => new HistogramSeries(text, bounds);
+  return new Metric({ name, kind: 'histogram', help, labels, create, lines: bounds.length + 3 });
 }
 
 function histogramLines(name: string, series: HistogramSeries): string[] {

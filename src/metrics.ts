@@ -6,7 +6,7 @@
  * by labels. Names follow OpenTelemetry's HTTP conventions and Prometheus's rules: base units, `_total` for counters.
  */
 import { ERRORS, type ErrorCode } from './errors.js';
-import { HistogramSeries, Metric, ValueSeries, type Label } from './metric.js';
+import { counter, gauge, histogram } from './metric.js';
 
 export type { HistogramSeries, ValueSeries } from './metric.js';
 
@@ -43,6 +43,9 @@ export const UPSTREAM_OUTCOMES = [
 /** What a backend answered with, as far as a metric tells: the class of a status, and each that says what is wrong with a backend. */
 export const BACKEND_STATUSES = ['1xx', '2xx', '3xx', '4xx', '500', '502', '503', '504', '5xx'] as const;
 
+/** Stands for all accounts that are not named, as for all series beyond a bound. */
+export const OTHER_ACCOUNTS = 'other';
+
 /** How far the end of an operation has come: announced, rehearsed, there. */
 export const ENDING_PHASES = ['deprecated', 'brownout', 'sunset'] as const;
 
@@ -59,41 +62,6 @@ export const CUT_CODES = [
   'insufficient_scope',
   'ip_not_allowed',
 ] as const satisfies readonly ErrorCode[];
-
-function counter<const Labels extends readonly Label[]>(
-  name: string,
-  help: string,
-  labels: Labels,
-  isPossible?: (values: readonly string[]) => boolean,
-): Metric<ValueSeries, Labels> {
-  const create = (text: string): ValueSeries => new ValueSeries(text);
-  return new Metric({
-    name,
-    kind: 'counter',
-    help,
-    labels,
-    create,
-    ...(isPossible === undefined ? {} : { isPossible }),
-  });
-}
-
-function gauge<const Labels extends readonly Label[]>(
-  name: string,
-  help: string,
-  labels: Labels,
-): Metric<ValueSeries, Labels> {
-  return new Metric({ name, kind: 'gauge', help, labels, create: (text) => new ValueSeries(text) });
-}
-
-function histogram<const Labels extends readonly Label[]>(
-  name: string,
-  help: string,
-  bounds: readonly number[],
-  labels: Labels,
-): Metric<HistogramSeries, Labels> {
-  const create = (text: string): HistogramSeries => new HistogramSeries(text, bounds);
-  return new Metric({ name, kind: 'histogram', help, labels, create, lines: bounds.length + 3 });
-}
 
 /** Only what was answered has a status. */
 function namesStatusOfAnswer([, , outcome, status]: readonly string[]): boolean {
@@ -198,6 +166,39 @@ export const METRICS = {
       ['policy', ['', ...POLICIES]],
     ],
     namesPolicyOfRefusal,
+  ),
+  topAccountRefusals: gauge(
+    'trailgate_quota_top_account_refusals',
+    'Requests refused within the last five minutes, of the accounts that were refused most and of all others together.',
+    [
+      ['account_id', 'open'],
+      ['policy', POLICIES],
+    ],
+  ),
+  topAccountUsed: gauge(
+    'trailgate_quota_top_account_used',
+    'Used in the current month, of the accounts nearest to their limit and of all others together.',
+    [
+      ['account_id', 'open'],
+      ['plan', 'config'],
+    ],
+  ),
+  topAccountLimit: gauge('trailgate_quota_top_account_limit', "The same accounts' limits of the month.", [
+    ['account_id', 'open'],
+    ['plan', 'config'],
+  ]),
+  topAccountForecast: gauge(
+    'trailgate_quota_top_account_forecast',
+    'What the same accounts will have used at the end of their month, should they go on as they have in it so far.',
+    [
+      ['account_id', 'open'],
+      ['plan', 'config'],
+    ],
+  ),
+  topAccountsTime: gauge(
+    'trailgate_quota_top_accounts_timestamp_seconds',
+    'When the accounts nearest to their limit were last read, seconds since the Unix epoch; 0: not yet.',
+    [],
   ),
   quotaRefunds: counter('trailgate_quota_refunds_total', 'Requests whose cost was refunded, or could not be.', [
     ['outcome', ['done', 'failed']],

@@ -21,6 +21,7 @@ import { METRICS } from './metrics.js';
 import { metricsText } from './metrics-text.js';
 import { openDomain, type Domain, type Stores } from './open-domain.js';
 import { mergeTargets } from './proxy/target-status.js';
+import { TopAccounts } from './quotas/top-accounts.js';
 import { UsageRetention } from './quotas/usage-retention.js';
 import { lifeCheck, readiness } from './readiness.js';
 import { Reload } from './reload.js';
@@ -139,6 +140,7 @@ async function tokenOf(dataDir: string, given: string | undefined): Promise<stri
 
 /** Housekeeping; webhooks and roll-ups will join it. */
 function startWorker({ config, database, quotas, keyStore, events }: Domain, log: Log, shutdown: Shutdown): void {
+  const topAccounts = new TopAccounts(database.db, database.kind, () => config.current.file, systemClock, log.logger);
   const { flushInterval, retention } = config.current.file.usage;
   const usage = new UsageRetention(database.db, database.kind, retention, systemClock);
   let isStopped = false;
@@ -157,10 +159,11 @@ function startWorker({ config, database, quotas, keyStore, events }: Domain, log
   const timer = setInterval(clean, HOUSEKEEPING_INTERVAL_MS);
   timer.unref();
   quotas.sweep?.start(flushInterval);
+  topAccounts.start();
   shutdown.add('stop worker', async () => {
     isStopped = true;
     clearInterval(timer);
-    await quotas.sweep?.stop();
+    await Promise.all([quotas.sweep?.stop(), topAccounts.stop()]);
   });
 }
 

@@ -293,6 +293,17 @@ export const configSchema = z.strictObject({
       retention: days.prefault('400d').describe('How long usage and the counts of months are kept, 62d to 3650d.'),
     })
     .prefault({}),
+  metrics: z
+    .strictObject({
+      topAccounts: z
+        .int()
+        .min(0)
+        .max(100)
+        .default(10)
+        .describe('How many accounts the metrics name: nearest to their month, and refused most; 0: none.'),
+    })
+    .prefault({})
+    .describe('What the metrics tell.'),
   events: z
     .array(z.string().regex(/^[a-z0-9_]+(\.[a-z0-9_]+)+$/, 'must be resource.verb, for example customer.created'))
     .max(1_000)

@@ -223,6 +223,15 @@ const events: Migration = {
   },
 };
 
+/** The accounts' own counters by month: those of their keys, and of other months, are many times as many. */
+const countersOfAccounts: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await sql`create index quota_counter_of_accounts on quota_counter (period, account_id) where api_key_id = ''`.execute(
+      db,
+    );
+  },
+};
+
 /** In the order in which they run; the name says since when. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_counters_audit': first,
@@ -230,6 +239,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0003_quota_adjustments': quotaAdjustments,
   '0004_usage': usage,
   '0005_events': events,
+  '0006_counters_of_accounts': countersOfAccounts,
 };
 
 /**

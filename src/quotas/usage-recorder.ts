@@ -5,6 +5,7 @@
 import type { Clock } from '../clock.js';
 import type { Operation } from '../config/schema.js';
 import { ACCOUNT_MONTH, KEY_MONTH, type QuotaDecision } from './policies.js';
+import { RefusalTally } from './refusal-tally.js';
 import type { QuotaSubject } from './subject.js';
 import {
   CELL_NAMES,
@@ -36,6 +37,8 @@ export interface UsageChange {
 }
 
 export class UsageRecorder {
+  /** Who was refused of late. */
+  readonly refusals = new RefusalTally();
   private readonly listed = new Map<string, UsageCell[]>();
   /** Cells that have been written, each once, and those of them that `dropIdle` has looked at in this round and kept. */
   private written: UsageCell[] = [];
@@ -59,6 +62,7 @@ export class UsageRecorder {
     if (!decision.admitted) {
       const month = (decision.violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0;
       this.add(cell, month ? QUOTA_EXCEEDED : RATE_LIMITED, 1, 0);
+      this.refusals.note(subject.accountId, decision.violated);
       return;
     }
     request.usage = cell;

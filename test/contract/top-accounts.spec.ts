@@ -1,0 +1,180 @@
+/** The accounts nearest to their month are named, so many and no more; the others are a sum. On both databases. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import type { GatewayFile } from '../../src/config/schema.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { METRICS } from '../../src/metrics.js';
+import { TopAccounts } from '../../src/quotas/top-accounts.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { labelsOf } from '../support/metrics-text.js';
+import { TestClock } from '../support/stores.js';
+
+/** The middle of November in UTC: fifteen days of thirty. */
+const NOW_MS = Date.parse('2026-11-16T00:00:00Z');
+const NOVEMBER = 20_261_101;
+const plan = (month?: number) => ({ key: {}, account: month === undefined ? {} : { month } });
+const PLANS = { starter: plan(1_000), pro: plan(10_000), unlimited: plan(), forbidden: plan(0) };
+const METRIC_OF = {
+  used: METRICS.topAccountUsed,
+  limit: METRICS.topAccountLimit,
+  forecast: METRICS.topAccountForecast,
+} as const;
+
+interface TestAccount {
+  readonly id: string;
+  readonly used?: number;
+  readonly plan?: string;
+  readonly zone?: string;
+  readonly day?: number;
+  readonly status?: 'active' | 'suspended';
+  readonly grant?: readonly [period: number, amount: number];
+  readonly period?: number;
+}
+
+describeOnDatabases('the accounts nearest to their month', (kind) => {
+  let database: DatabaseHandle;
+  let clock: TestClock;
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    clock = new TestClock(NOW_MS);
+  });
+  afterEach(() => database.close());
+
+  const topAccounts = (most: number): TopAccounts => {
+    const file = { plans: PLANS, metrics: { topAccounts: most } } as unknown as GatewayFile;
+    return new TopAccounts(database.db, kind, () => file, clock, pino({ level: 'silent' }));
+  };
+
+  async function add(accounts: readonly TestAccount[]): Promise<void> {
+    for (let at = 0; at < accounts.length; at += 500) {
+      const some = accounts.slice(at, at + 500);
+      const rows = some.map(
+        ({ id, plan: of = 'starter', zone = 'UTC', day = 1, status = 'active', grant = [0, 0] }) => ({
+          id,
+          name: id,
+          plan: of,
+          time_zone: zone,
+          billing_day: day,
+          status,
+          grant_period: grant[0],
+          grant_amount: grant[1],
+          created_at: 1,
+          updated_at: 1,
+        }),
+      );
+      await database.db.insertInto('account').values(rows).execute();
+      await count(some.map(({ id, period = NOVEMBER, used = 0 }) => ({ id, period, used })));
+    }
+  }
+
+  async function count(
+    counts: readonly { readonly id: string; readonly period: number; readonly used: number; readonly key?: string }[],
+  ): Promise<void> {
+    const rows = counts.map(({ id, period, used, key = '' }) => ({
+      account_id: id,
+      api_key_id: key,
+      period,
+      used,
+      updated_at: 1,
+    }));
+    await database.db.insertInto('quota_counter').values(rows).execute();
+  }
+
+  /** By account, what the metric says. */
+  function shown(of: keyof typeof METRIC_OF): Record<string, number> {
+    const lines = METRIC_OF[of]
+      .text()
+      .split('\n')
+      .filter((line) => !line.startsWith('#'));
+    return Object.fromEntries(
+      lines.map((line) => {
+        const [, labels = '', value = ''] = /\{(.*)\} (.*)$/.exec(line) ?? [];
+        const { account_id: id, plan: name } = Object.fromEntries(labelsOf(labels)) as Record<string, string>;
+        return [`${id} ${name}`, Number(value)];
+      }),
+    );
+  }
+
+  it('are named with what they have used, may use and will have used, and the others are added up', async () => {
+    await add([
+      { id: 'acc_near', used: 900 },
+      { id: 'acc_half', used: 5_000, plan: 'pro' },
+      { id: 'acc_granted', used: 300, grant: [NOVEMBER, 500] },
+      { id: 'acc_old_grant', used: 30, grant: [20_261_001, 500] },
+      { id: 'acc_suspended', used: 999, status: 'suspended' },
+      { id: 'acc_unlimited', used: 1_000_000, plan: 'unlimited' },
+      { id: 'acc_forbidden', used: 1, plan: 'forbidden' },
+      { id: 'acc_no_plan', used: 1_000, plan: 'gone' },
+      // From the tenth on, in Auckland: five days and a half of thirty.
+      { id: 'acc_auckland', used: 400, zone: 'Pacific/Auckland', day: 10, period: 20_261_110 },
+      { id: 'acc_last_month', used: 995, period: 20_261_001 },
+    ]);
+    await count([
+      { id: 'acc_near', period: NOVEMBER, used: 900, key: 'key_1' },
+      { id: 'acc_near', period: 20_261_001, used: 1_000 },
+      { id: 'acc_auckland', period: 20_261_010, used: 1_000 },
+    ]);
+    await topAccounts(2).read();
+    expect(shown('used')).toEqual({ 'acc_near starter': 900, 'acc_half pro': 5_000, 'other other': 730 });
+    expect(shown('limit')).toEqual({ 'acc_near starter': 1_000, 'acc_half pro': 10_000, 'other other': 3_500 });
+    const forecast = shown('forecast');
+    expect(forecast).toMatchObject({ 'acc_near starter': 1_800, 'acc_half pro': 10_000 });
+    // 300 and 30 are half of the month's, 400 of five days and a half.
+    expect(forecast['other other']).toBeCloseTo(660 + (400 * 30) / 6.5, -2);
+    expect(METRICS.topAccountsTime.series().value).toBe(NOW_MS / 1_000);
+  });
+
+  it('are others when the month turns, and none where nobody is to be named', async () => {
+    await add([
+      { id: 'acc_a', used: 900 },
+      { id: 'acc_b', used: 5 },
+    ]);
+    await topAccounts(1).read();
+    expect(Object.keys(shown('used'))).toEqual(['acc_a starter', 'other other']);
+    clock.advance(16 * 86_400_000);
+    await count([{ id: 'acc_b', period: 20_261_201, used: 7 }]);
+    await topAccounts(1).read();
+    expect(shown('used')).toEqual({ 'acc_b starter': 7, 'other other': 0 });
+    // A day counts as one, however little of it has passed.
+    expect(shown('forecast')['acc_b starter']).toBeCloseTo((7 * 31) / 1, 3);
+    await topAccounts(0).read();
+    expect([shown('used'), shown('limit'), shown('forecast')]).toEqual([{}, {}, {}]);
+  });
+
+  it('are found among many more than one step goes through, and every process that looks says the same', async () => {
+    const many = Array.from({ length: 12_000 }, (_, index) => ({ id: `acc_${index}`, used: index % 500 }));
+    await add([...many, { id: 'acc_first', used: 990 }, { id: 'acc_zz', used: 980 }, { id: 'acc_0x', used: 970 }]);
+    await topAccounts(3).read();
+    const first = { used: shown('used'), limit: shown('limit'), forecast: shown('forecast') };
+    const rest = many.reduce((sum, { used }) => sum + used, 0);
+    expect(first.used).toEqual({
+      'acc_first starter': 990,
+      'acc_zz starter': 980,
+      'acc_0x starter': 970,
+      'other other': rest,
+    });
+    expect(first.limit['other other']).toBe(12_000_000);
+    expect(first.forecast['other other']).toBeCloseTo(2 * rest, 0);
+    await topAccounts(3).read();
+    expect({ used: shown('used'), limit: shown('limit'), forecast: shown('forecast') }).toEqual(first);
+  }, 60_000);
+
+  it('are read by an index of the accounts own counters, not by going through those of all keys and months', async () => {
+    await add(Array.from({ length: 50 }, (_, index) => ({ id: `acc_${index}`, used: index })));
+    const { rows } = await explain(database, kind);
+    expect(JSON.stringify(rows)).toContain('quota_counter_of_accounts');
+  });
+});
+
+async function explain({ db }: DatabaseHandle, kind: DatabaseHandle['kind']): Promise<{ rows: unknown[] }> {
+  const { sql } = await import('kysely');
+  const select = sql`select account_id from quota_counter
+    where api_key_id = '' and period = ${NOVEMBER} and account_id > '' order by account_id limit 5000`;
+  if (kind === 'sqlite') return sql`explain query plan ${select}`.execute(db);
+  return db.transaction().execute(async (trx) => {
+    // Of so few rows all are read quicker than an index.
+    await sql`set local enable_seqscan = off`.execute(trx);
+    return sql`explain ${select}`.execute(trx);
+  });
+}
