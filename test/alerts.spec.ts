@@ -1,0 +1,70 @@
+/** The alerts that the documentation lists are those of deploy/alerts.yaml, and Prometheus's own tool tries every one of them. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { METRICS } from '../src/metrics.js';
+import { describeWithPrometheus } from './support/describe-with.js';
+import { findPrometheus } from './support/servers.js';
+
+interface Rules {
+  readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[];
+}
+
+interface RuleTests {
+  readonly tests: readonly {
+    readonly input_series: readonly { readonly series: string }[];
+    readonly alert_rule_test?: readonly { readonly alertname: string; readonly exp_alerts: readonly unknown[] }[];
+  }[];
+}
+
+const FILE = 'deploy/alerts.yaml';
+const TESTS = 'deploy/alerts.test.yaml';
+const text = readFileSync(FILE, 'utf8');
+const rules = (parse(text) as Rules).groups.flatMap((group) => group.rules);
+const { tests } = parse(readFileSync(TESTS, 'utf8')) as RuleTests;
+
+function promtool(...args: string[]): { status: number | null; output: string } {
+  const { status, stdout, stderr } = spawnSync(findPrometheus()?.tool ?? '', args, { encoding: 'utf8' });
+  return { status, output: `${stdout}${stderr}` };
+}
+
+describe('deploy/alerts.yaml', () => {
+  it('is what docs/metrics.md quotes, comments included', () => {
+    const [, quoted] =
+      /## Alerts to begin with[\s\S]*?^```yaml\n([\s\S]*?)^```/m.exec(readFileSync('docs/metrics.md', 'utf8')) ?? [];
+    expect(text.slice(text.indexOf('groups:'))).toBe(quoted);
+  });
+
+  it('names metrics that there are, and label values that they can have', () => {
+    const names = rules.flatMap(({ expr }) =>
+      [...expr.matchAll(/\b(trailgate_\w+|http_server_\w+)/g)].map(([, name = '']) => name),
+    );
+    const known = Object.values(METRICS).map(({ name }) => name);
+    expect(names.filter((name) => !known.includes(name.replace(/_(?:bucket|sum|count)$/, '')))).toEqual([]);
+    const [, , , values] = METRICS.upstreamTargetCalls.labelValues;
+    expect(values).toContain('500');
+  });
+
+  it('has no rule that its tests do not see firing, and none that fires while all is well', () => {
+    const fired = tests.flatMap(({ alert_rule_test: tried = [] }) =>
+      tried.flatMap(({ alertname, exp_alerts: expected }) => (expected.length > 0 ? [alertname] : [])),
+    );
+    expect([...new Set(fired)].toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
+    const quiet = tests[0]?.input_series.map(({ series }) => series).join('\n') ?? '';
+    for (const { expr } of rules) {
+      for (const [, name = ''] of expr.matchAll(/\b(trailgate_\w+)/g)) expect(quiet).toContain(name);
+    }
+  });
+});
+
+describeWithPrometheus("Prometheus's own tool", () => {
+  it('finds nothing wrong with the rules', () => {
+    expect(promtool('check', 'rules', FILE)).toMatchObject({ status: 0 });
+  });
+
+  it('sees every rule fire when it has to, and none while all is well', () => {
+    const { status, output } = promtool('test', 'rules', TESTS);
+    expect({ status, output }).toMatchObject({ status: 0, output: expect.stringContaining('SUCCESS') });
+  });
+});
