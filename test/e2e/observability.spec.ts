@@ -1,6 +1,5 @@
 /** What an SRE reads at 3 a.m. is well-formed, true, and bounded: metrics, one log line a request, probes. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { spawnSync } from 'node:child_process';
 import { METRICS } from '../../src/metrics.js';
 import { createSecret } from '../../src/keys/api-key-format.js';
 import type { Account, ApiKeyWithSecret } from '../support/admin.js';
@@ -10,14 +9,7 @@ import { send, sendRaw, type Answer } from '../support/http.js';
 import { labelsOf, parseMetrics, seriesOf, type MetricFamily } from '../support/metrics-text.js';
 import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
-import { findPrometheus } from '../support/servers.js';
-
-/** What Prometheus's own checker finds wrong. */
-function complaintsOfPromtool(input: string): string {
-  const tool = findPrometheus()?.tool ?? '';
-  const { stderr, status } = spawnSync(tool, ['check', 'metrics'], { input, encoding: 'utf8' });
-  return `${stderr}${status === 0 ? '' : `status ${status}`}`;
-}
+import { complaintsOfPromtool } from '../support/prometheus.js';
 
 let backend: Backend;
 let gateway: RunningTrailgate;

@@ -1,0 +1,269 @@
+/** What an SRE asks is answered by a real Prometheus, with the words of docs/metrics.md, over several processes. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { METRICS } from '../../src/metrics.js';
+import { startBackend, type Backend } from '../support/backend.js';
+import type { Account } from '../support/admin.js';
+import { describeWithOwnRedisAndPostgres, describeWithPrometheus } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
+import { complaintsOfPromtool, startPrometheus, type PrometheusServer, type Sample } from '../support/prometheus.js';
+import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+
+const PAGE = readFileSync('docs/metrics.md', 'utf8');
+/** Accounts that are named. */
+const TOP = 2;
+/** Processes of one of the nodes. */
+const WORKERS = 2;
+const BACKEND_MS = 400;
+/** The worker role reads them every fifteen seconds. */
+const READ_TIMEOUT_MS = 60_000;
+const NOBODY = 'http://127.0.0.1:9';
+
+const blocks = Array.from(PAGE.matchAll(/^```promql\n([\s\S]*?)^```/gm), ([, block = '']) => block);
+
+/** The expressions that stand under a question in docs/metrics.md. */
+function asked(question: string): string[] {
+  const lines = blocks.join('').split('\n');
+  const at = lines.findIndex((line) => line.startsWith(`# ${question}`));
+  const end = lines.findIndex((line, index) => index > at && (line.startsWith('#') || line === ''));
+  if (at === -1) throw new Error(`docs/metrics.md does not ask: ${question}`);
+  return lines.slice(at + 1, end);
+}
+
+describeWithPrometheus('with Prometheus', () => {
+  describeWithOwnRedisAndPostgres('the questions of docs/metrics.md', () => {
+    let redis: RedisServer;
+    let database: FreshDatabase;
+    let backend: Backend;
+    let prometheus: PrometheusServer;
+    /** Two nodes with the same stores, the second one with several processes; and one by itself that seldom writes. */
+    let one: RunningTrailgate;
+    let two: RunningTrailgate;
+    let alone: RunningTrailgate;
+
+    beforeAll(async () => {
+      [redis, database, backend] = await Promise.all([
+        startRedis(),
+        freshDatabase(),
+        startBackend((request, response) => {
+          const status = request.url === '/broken' ? 500 : request.url === '/costly' ? 503 : 200;
+          const answer = (): unknown => response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
+          if (request.url === '/customers') setTimeout(answer, BACKEND_MS);
+          else answer();
+        }),
+      ]);
+      const config = {
+        services: { nobody: { targets: [NOBODY] } },
+        operations: [
+          { match: 'GET /broken', service: 'backend', scopes: [] },
+          { match: 'GET /costly', service: 'backend', scopes: [], cost: 7 },
+          { match: 'GET /nobody', service: 'nobody', scopes: [] },
+        ],
+        plans: { small: { account: { month: 20 } }, slow: { key: { minute: 1 } } },
+        usage: { flushInterval: '200ms' },
+        metrics: { topAccounts: TOP },
+      };
+      const shared = { backend: backend.url, config, env: { REDIS_URL: redis.url, DATABASE_URL: database.url } };
+      one = await startTrailgate(shared);
+      [two, alone] = await Promise.all([
+        startTrailgate({ ...shared, args: ['--workers', String(WORKERS)] }),
+        startTrailgate({ backend: backend.url, config: { ...config, usage: { flushInterval: '10m' } } }),
+      ]);
+      prometheus = await startPrometheus({ one: one.adminUrl, two: two.adminUrl, alone: alone.adminUrl });
+      await prometheus.scraped(2);
+    }, 120_000);
+    afterAll(async () => {
+      await prometheus?.stop();
+      await Promise.all([one?.stop(), two?.stop(), alone?.stop()]);
+      await Promise.all([backend?.stop(), redis?.stop(), database?.drop()]);
+    }, 60_000);
+
+    const call = async ({ gatewayUrl }: RunningTrailgate, secret: string, path = '/open', times = 1): Promise<void> => {
+      for (let time = 0; time < times; time++) {
+        await send(`${gatewayUrl}/api/v1${path}`, { headers: { authorization: `Bearer ${secret}` } });
+      }
+    };
+    /** A new account that has called so often. */
+    async function caller(plan: string, times: number): Promise<Account> {
+      const { account, key } = await one.admin.newKey(plan);
+      await call(one, key.secret, '/open', times);
+      return account;
+    }
+    const valueOf = (samples: readonly Sample[], labels: Readonly<Record<string, string>>): number | undefined =>
+      samples.find((sample) => Object.entries(labels).every(([name, value]) => sample.labels[name] === value))?.value;
+    /** The answer to the first expression of a question, once it is what is wanted; else as it was at last. */
+    async function answer(expression: string, isThere: (samples: readonly Sample[]) => boolean): Promise<Sample[]> {
+      let samples: Sample[] = [];
+      await eventually(
+        expression,
+        async () => {
+          samples = await prometheus.query(expression);
+          return isThere(samples);
+        },
+        READ_TIMEOUT_MS,
+      );
+      return samples;
+    }
+
+    it('are expressions that Prometheus understands, as is every other one of the page', async () => {
+      const lines = blocks.flatMap((block) => block.split('\n').filter((line) => line !== '' && !line.startsWith('#')));
+      expect(lines.length).toBeGreaterThan(40);
+      for (const line of lines) await expect(prometheus.query(line)).resolves.toBeDefined();
+    }, 60_000);
+
+    it('which accounts are nearest to their month, over two nodes that read the same', async () => {
+      const [near, half, far] = [await caller('small', 18), await caller('small', 10), await caller('small', 2)];
+      const [share = '', used = '', limit = ''] = asked('which accounts are nearest to their month');
+      const shares = await answer(share, (samples) => (valueOf(samples, { account_id: near.id }) ?? 0) >= 0.9);
+      expect(shares.map(({ labels, value }) => [labels['account_id'], labels['plan'], value])).toEqual([
+        [near.id, 'small', 0.9],
+        [half.id, 'small', 0.5],
+      ]);
+      await answer(used, (samples) => valueOf(samples, { account_id: 'other' }) === 2);
+      const [usedNow, limitNow] = [await prometheus.query(used), await prometheus.query(limit)];
+      expect(usedNow).toHaveLength(TOP + 1);
+      expect(valueOf(usedNow, { account_id: near.id })).toBe(18);
+      expect(valueOf(limitNow, { account_id: near.id })).toBe(20);
+      expect(valueOf(limitNow, { account_id: 'other' })).toBe(20);
+      const [others = ''] = asked('what all others have used together');
+      expect(await prometheus.query(others)).toEqual([{ labels: {}, value: 2 }]);
+      expect(JSON.stringify(usedNow)).not.toContain(far.id);
+      // Both say it, and it counts once.
+      const both = `count(trailgate_quota_top_account_used{account_id="${near.id}"})`;
+      await answer(both, (samples) => samples[0]?.value === 2);
+
+      const forecasts = await prometheus.query('max by (account_id) (trailgate_quota_top_account_forecast)');
+      const forecast = valueOf(forecasts, { account_id: near.id }) ?? 0;
+      expect(forecast).toBeGreaterThanOrEqual(18);
+      expect(forecast).toBeLessThanOrEqual(18 * 31);
+      const [over = ''] = asked('which of them will not get through it');
+      expect(valueOf(await prometheus.query(over), { account_id: near.id }) !== undefined).toBe(forecast > 20);
+    }, 150_000);
+
+    it('who is refused most, and by which policy, over all processes of all nodes', async () => {
+      const [minute, month] = [await one.admin.newKey('slow'), await one.admin.newKey('small')];
+      await call(one, minute.key.secret, '/open', 6);
+      await call(two, minute.key.secret, '/open', 4);
+      await call(one, month.key.secret, '/open', 23);
+      const least = await one.admin.newKey('slow');
+      await call(one, least.key.secret, '/open', 2);
+      const [expression = ''] = asked('who is refused most');
+      const samples = await answer(expression, (now) => valueOf(now, { account_id: minute.account.id }) === 9);
+      expect(samples.map(({ labels, value }) => [labels['account_id'], labels['policy'], value])).toEqual([
+        [minute.account.id, 'key-minute', 9],
+        [month.account.id, 'account-month', 3],
+      ]);
+      const others = await prometheus.query('sum(trailgate_quota_top_account_refusals{account_id="other"})');
+      expect(others).toEqual([{ labels: {}, value: 1 }]);
+    }, 60_000);
+
+    it('what the gateway itself adds, p50 and p99', async () => {
+      const { key } = await one.admin.newKey();
+      await Promise.all(Array.from({ length: 20 }, () => call(one, key.secret, '/customers')));
+      await prometheus.scraped(2);
+      const [p50 = '', p99 = ''] = asked('what the gateway itself adds');
+      const [half, most] = [
+        (await prometheus.query(p50))[0]?.value ?? NaN,
+        (await prometheus.query(p99))[0]?.value ?? NaN,
+      ];
+      expect(half).toBeGreaterThan(0);
+      expect(most).toBeGreaterThanOrEqual(half);
+      // That of the backend is not in it.
+      const mean = ['sum', 'count'].map(
+        (part) => `http_server_request_duration_seconds_${part}{http_route="/customers"}`,
+      );
+      expect((await prometheus.query(mean.join(' / ')))[0]?.value).toBeGreaterThan(BACKEND_MS / 1_000 - 0.01);
+      expect(half).toBeLessThan(BACKEND_MS / 1_000);
+    }, 60_000);
+
+    it('which target fails, and with which status', async () => {
+      const { key } = await one.admin.newKey();
+      await call(one, key.secret, '/broken', 3);
+      await call(one, key.secret, '/nobody', 2);
+      const [expression = ''] = asked('which target fails');
+      const samples = await answer(expression, (now) => valueOf(now, { service: 'nobody' }) !== undefined);
+      const failed = samples.map(
+        ({ labels: { service, target, outcome, status } }) => `${service} ${target} ${outcome} ${status ?? ''}`,
+      );
+      expect(failed).toEqual(
+        expect.arrayContaining([`backend ${backend.url} answered 500`, `nobody ${NOBODY} unreachable `]),
+      );
+    }, 60_000);
+
+    it('what cost was refunded, and not how many requests', async () => {
+      const { key } = await one.admin.newKey();
+      await call(one, key.secret, '/costly', 3);
+      const [expression = ''] = asked('cost that was refunded');
+      const samples = await answer(expression, (now) => (valueOf(now, { outcome: 'done' }) ?? 0) >= 20);
+      // Prometheus looks a little further than its last sample.
+      expect(valueOf(samples, { outcome: 'done' })).toBeLessThan(3 * 7 * 1.5);
+      expect(valueOf(samples, { outcome: 'failed' })).toBe(0);
+    }, 60_000);
+
+    it('how long the queue to the database is', async () => {
+      const [expression = ''] = asked('length of the queue of usage');
+      const { key } = await alone.admin.newKey();
+      const before = `trailgate_usage_queue_length{instance="alone"}`;
+      await call(alone, key.secret, '/open', 5);
+      await answer(before, ([sample]) => (sample?.value ?? 0) >= 2);
+      // The others have written theirs.
+      await answer('sum(trailgate_usage_queue_length{instance!="alone"})', ([sample]) => sample?.value === 0);
+      const [all] = await prometheus.query(expression);
+      expect(all?.value).toBe((await prometheus.query(before))[0]?.value);
+    }, 150_000);
+
+    it('a first event is an increase: a refused configuration is seen', async () => {
+      const refused = asked('alert: a changed configuration was refused')[0] ?? '';
+      expect(await prometheus.query(refused)).toEqual([]);
+      writeFileSync(alone.configPath, `${readFileSync(alone.configPath, 'utf8')}\nnothing: here\n`);
+      const [sample] = await answer(refused, ({ length }) => length > 0);
+      expect(sample?.labels).toMatchObject({ instance: 'alone', result: 'refused' });
+    }, 60_000);
+
+    it('no label names an account but where the page says so, and no more of them than it says', async () => {
+      const counts = await prometheus.query('count by (__name__, instance) ({account_id!=""})');
+      const allowed = Object.values(METRICS).filter(({ labelNames }) => labelNames.includes('account_id'));
+      expect(counts.length).toBeGreaterThan(0);
+      for (const { labels, value } of counts) {
+        expect(allowed.map(({ name }) => name)).toContain(labels['__name__']);
+        const isRefusals = labels['__name__'] === METRICS.topAccountRefusals.name;
+        // Each process of a node with workers has its own at the top.
+        const most = labels['instance'] === 'two' ? WORKERS * TOP + 1 : TOP + 1;
+        expect(value).toBeLessThanOrEqual(isRefusals ? most * 4 : TOP + 1);
+      }
+      const all = await prometheus.query('count by (instance) ({__name__=~".+"})');
+      expect(all).toHaveLength(3);
+      for (const { value } of all) expect(value).toBeLessThan(1_500);
+    });
+
+    it('are asked of what the checker of Prometheus has nothing to say against', async () => {
+      for (const { adminUrl } of [one, two, alone]) {
+        expect(complaintsOfPromtool((await send(`${adminUrl}/metrics`)).text)).toBe('');
+      }
+    });
+
+    it('how old a revoked key may be, and since when limits are degraded, while Redis hangs', async () => {
+      const [staleness = ''] = asked('how old a revoked key may be');
+      await answer(staleness, ([sample]) => (sample?.value ?? NaN) <= 3);
+      const [since = '', seconds = ''] = asked('since when limits are degraded');
+      expect(await prometheus.query(since)).toEqual([]);
+      const { key } = await one.admin.newKey('small');
+      await call(one, key.secret);
+      const beganMs = Date.now();
+      redis.pause();
+      await call(one, key.secret, '/open', 3);
+      const [lost] = await answer(since, ({ length }) => length > 0);
+      expect((lost?.value ?? 0) * 1_000).toBeGreaterThanOrEqual(beganMs - 1_000);
+      expect((lost?.value ?? 0) * 1_000).toBeLessThanOrEqual(Date.now());
+      expect((await prometheus.query(seconds))[0]?.value).toBeLessThanOrEqual((Date.now() - beganMs) / 1_000 + 2);
+      await answer(staleness, ([sample]) => (sample?.value ?? 0) >= 9.5);
+      expect((await prometheus.query(staleness))[0]?.value).toBeLessThanOrEqual(10);
+      redis.resume();
+      await answer(`absent(${since})`, ({ length }) => length > 0);
+      await answer(staleness, ([sample]) => (sample?.value ?? NaN) <= 3);
+    }, 200_000);
+  });
+});
