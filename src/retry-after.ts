@@ -6,6 +6,12 @@
  */
 export const LONGEST_WAIT_MS = 60 * 60 * 1_000;
 
+/**
+ * What some SDKs obey at most (openai's, and others made by the same generator): asked for more, they go by pauses of their own, which are
+ * much shorter. So chance never lifts a wait above it.
+ */
+const LONGEST_OBEYED_SECONDS = 60;
+
 /** A wait is longer by up to a quarter of it, at random, and by up to so much where that is less. */
 const LEAST_SPREAD_SECONDS = 3;
 
@@ -19,7 +25,12 @@ export function retryFields(knownMs: number, random = Math.random()): string[] {
   if (knownMs > LONGEST_WAIT_MS) return ['X-Should-Retry', 'false'];
   const seconds = Math.max(1, Math.ceil(knownMs / 1_000));
   const later = Math.floor(random * Math.max(LEAST_SPREAD_SECONDS, seconds / 4));
-  return ['Retry-After', String(Math.min(seconds + later, LONGEST_WAIT_MS / 1_000)), 'X-Should-Retry', 'true'];
+  return ['Retry-After', String(Math.min(spread(seconds, later), LONGEST_WAIT_MS / 1_000)), 'X-Should-Retry', 'true'];
+}
+
+/** A wait with its part of chance, which does not lift it above what all clients obey. */
+export function spread(seconds: number, later: number): number {
+  return seconds <= LONGEST_OBEYED_SECONDS ? Math.min(seconds + later, LONGEST_OBEYED_SECONDS) : seconds + later;
 }
 
 const SECONDS = /^\d{1,9}(?:\.\d{1,9})?$/;

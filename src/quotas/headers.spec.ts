@@ -184,6 +184,12 @@ describe('Retry-After', () => {
     }
   });
 
+  it('is not lifted above a minute by chance: asked for more, some SDKs wait for less than a second', () => {
+    for (let draw = 0; draw < 200; draw++) {
+      expect(retryAfterSeconds(refusal(NOW_MS + 59_000))).toBeLessThanOrEqual(60);
+    }
+  });
+
   it('spreads: not every client is told the same', () => {
     const drawn = new Set(Array.from({ length: 200 }, () => retryAfterSeconds(refusal(NOW_MS + 10_000))));
     expect(drawn.size).toBe(3);

@@ -4,7 +4,7 @@
  * window, `Retry-After` (RFC 9110 section 10.2.3). The draft may still change its wire format: only this file writes it.
  */
 import { fieldsOfLines, fieldValue, linesOf } from '../http1/fields.js';
-import { LONGEST_WAIT_MS } from '../retry-after.js';
+import { LONGEST_WAIT_MS, spread } from '../retry-after.js';
 import type { MonthPeriod } from './month-period.js';
 import { MINUTE_SECONDS, type QuotaCounts, type QuotaDecision, type QuotaLimits } from './policies.js';
 import type { QuotaSubject } from './subject.js';
@@ -131,8 +131,8 @@ export function withoutLongReset(lines: string): string {
 /** `Retry-After` of a refusal in whole seconds: never before the reset, with a little jitter so that clients spread out. */
 export function retryAfterSeconds(decision: QuotaDecision): number {
   const seconds = Math.max(1, Math.ceil((decision.retryAtMs - decision.nowMs) / 1_000));
-  const spread = decision.retryAtMs >= decision.period.endMs ? MONTH_JITTER_SECONDS : MINUTE_JITTER_SECONDS;
-  return seconds + Math.floor(Math.random() * spread);
+  const jitter = decision.retryAtMs >= decision.period.endMs ? MONTH_JITTER_SECONDS : MINUTE_JITTER_SECONDS;
+  return spread(seconds, Math.floor(Math.random() * jitter));
 }
 
 /** What is left of a limit; never negative, also when a limit was lowered below what is used. */
