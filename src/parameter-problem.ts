@@ -4,6 +4,7 @@ import { Problem, type FieldError } from './errors.js';
 /** More would help nobody, and let a caller choose the size of the response. */
 const MOST_ERRORS = 50;
 const LONGEST_DETAIL = 1_000;
+const LONGEST_NAME = 100;
 
 /** One wrong parameter; `detail` follows its name in a sentence: `must be …`. */
 export type ParameterError = FieldError & { readonly parameter: string };
@@ -12,9 +13,12 @@ export type ParameterError = FieldError & { readonly parameter: string };
 export function invalidParameters(all: readonly ParameterError[]): Problem {
   const errors = all.slice(0, MOST_ERRORS);
   const sentence = errors.map(({ parameter, detail }) => `${parameter} ${detail}`).join('; ');
-  const isLong = sentence.length > LONGEST_DETAIL;
-  const detail = `The query is not valid: ${isLong ? `${sentence.slice(0, LONGEST_DETAIL)}…` : `${sentence}.`}`;
-  return new Problem('invalid_parameter', { detail, errors });
+  return new Problem('invalid_parameter', { detail: `The query is not valid: ${ended(sentence)}`, errors });
+}
+
+function ended(sentence: string): string {
+  if (sentence.length > LONGEST_DETAIL) return `${sentence.slice(0, LONGEST_DETAIL)}…`;
+  return sentence.endsWith('?') ? sentence : `${sentence}.`;
 }
 
 /** The parameters of a query by name; a name that is not known, or stands there twice, is put into `errors`. */
@@ -30,7 +34,10 @@ export function parametersOf<Name extends string>(
     if (isKnown && !found.has(name)) found.set(name, value);
     else if (!wrong.has(name)) {
       wrong.add(name);
-      errors.push({ parameter: name, detail: isKnown ? 'must be given only once' : unknownName(name, known) });
+      errors.push({
+        parameter: name.slice(0, LONGEST_NAME),
+        detail: isKnown ? 'must be given only once' : unknownName(name, known),
+      });
     }
   }
   return Object.fromEntries(found) as Partial<Record<Name, string>>;
