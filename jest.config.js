@@ -6,7 +6,7 @@ export default {
   setupFiles: ['<rootDir>/test/setup.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/test/bench/peers'],
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/test/bench/peers', '<rootDir>/test/clients'],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',

@@ -76,10 +76,15 @@ export function missingPackages(): string[] {
   ];
 }
 
-/** True where the tests may install packages: in CI, or because the developer said so. */
-export function mayInstall(): boolean {
+/** True where the tests are to install what they lack: in CI, or because the developer said so. */
+export function installIsWanted(): boolean {
   const isCi = !['', '0', 'false'].includes(process.env['CI'] ?? '');
-  return (isCi || process.env['TRAILGATE_TEST_INSTALL'] === '1') && onPath('apt-get') !== null;
+  return isCi || process.env['TRAILGATE_TEST_INSTALL'] === '1';
+}
+
+/** True where the tests may install Debian packages. */
+export function mayInstall(): boolean {
+  return installIsWanted() && onPath('apt-get') !== null;
 }
 
 /** Installs Debian packages; output goes to stderr. Returns null, or one line that says why it did not work. */

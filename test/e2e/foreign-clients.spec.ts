@@ -1,0 +1,222 @@
+/**
+ * What the clients that integrators use make of our refusals: none of them stands still for longer than it has to, and none that can be
+ * told sends again what may have had its effect. docs/clients.md is the table of what they do.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createSecret } from '../../src/keys/api-key-format.js';
+import { startBackend, type Backend } from '../support/backend.js';
+import { clientTables, type ClientEntry, type ClientResult } from '../support/client-table.js';
+import { describeUnless } from '../support/describe-with.js';
+import {
+  ClientProcess,
+  CLIENTS_FOLDER,
+  clientVersion,
+  NODE_CLIENTS,
+  PYTHON_CLIENTS,
+} from '../support/foreign-clients.js';
+import { installNpmPackages, installPythonPackages } from '../support/foreign-packages.js';
+import { send } from '../support/http.js';
+import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { TurnedClock } from '../support/turned-clock.js';
+
+const PAGE = 'docs/clients.md';
+const [BEGIN, END] = ['<!-- results: begin -->\n', '\n<!-- results: end -->'];
+/** Far from the end of a month, whenever the test runs. */
+const START_MS = Date.UTC(2027, 0, 10, 12);
+const MINUTE_MS = 60_000;
+const PLANS = { month: { account: { month: 1 } }, minute: { key: { minute: 1 } } };
+/** Of the backend, by the first part of the path; 200 unless said. */
+const STATUSES: Readonly<Record<string, number>> = { health: 503, broken: 500 };
+
+/** They send a POST again whatever they are told, unless they are set otherwise. */
+const REPEATS_EVERYTHING = ['stripe', 'octokit'];
+/** They never wait for `Retry-After`. */
+const NEVER_WAITS = /^(?:stripe|octokit|httpx)/;
+/** They throw the response away when they have tried often enough. */
+const LOSES_WORDS = ['undici', 'requests'];
+const READS_SHOULD_RETRY = ['openai', '@anthropic-ai/sdk'];
+
+const TITLES = {
+  month: 'A used-up month: `GET`, 429 `quota_exceeded`',
+  minute: 'A full minute: `GET`, 429 `rate_limited`',
+  down: 'A service that is out of order: `GET`, 503 `backend_unavailable`',
+  broken: 'A service that fails: `POST`, 500 `backend_error`',
+  slow: 'A service that does not answer in time: `POST`, 504 `backend_timeout`',
+  key: 'A wrong key: `GET`, 401 `invalid_api_key`',
+} as const;
+
+type Scenario = keyof typeof TITLES;
+
+let backend: Backend;
+let clock: TurnedClock;
+let gateway: RunningTrailgate;
+let aheadMs = START_MS - Date.now();
+const entries: ClientEntry[] = [];
+const results: ClientResult[] = [];
+
+beforeAll(async () => {
+  backend = await startBackend((request, response) => {
+    if (request.url?.startsWith('/slow') === true) return;
+    response
+      .writeHead(STATUSES[request.url?.split('/')[1] ?? ''] ?? 200, { 'content-type': 'application/json' })
+      .end('{"ok":true}');
+  });
+  clock = new TurnedClock();
+  clock.runAhead(aheadMs);
+  gateway = await startTrailgate({
+    backend: backend.url,
+    env: clock.env,
+    config: {
+      services: {
+        backend: { timeouts: { firstByte: '300ms' } },
+        down: { targets: [backend.url], health: { path: '/health', interval: '200ms' } },
+      },
+      operations: [
+        { match: 'GET /things/{client}', service: 'backend', scopes: [] },
+        { match: 'POST /broken/{client}', service: 'backend', scopes: [] },
+        { match: 'POST /slow/{client}', service: 'backend', scopes: [] },
+        { match: 'GET /down/{client}', service: 'down', scopes: [] },
+      ],
+      plans: PLANS,
+    },
+  });
+  const secret = await keyOn('unlimited');
+  await eventually('the service is known to be down', async () => (await get('/down/nobody', secret)) === 503);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await backend.stop();
+  clock.close();
+});
+
+async function keyOn(plan: string): Promise<string> {
+  return (await gateway.admin.newKey(plan)).key.secret;
+}
+
+async function get(path: string, secret: string): Promise<number> {
+  const headers = { Authorization: `Bearer ${secret}` };
+  return (await send(`${gateway.gatewayUrl}/api/v1${path}`, { headers })).status;
+}
+
+/** The clock of the gateway goes as far as a client waits. */
+function turn(byMs: number): void {
+  aheadMs += byMs;
+  clock.runAhead(aheadMs);
+}
+
+async function usedUp(plan: keyof typeof PLANS): Promise<string> {
+  const secret = await keyOn(plan);
+  expect(await get('/things/nobody', secret)).toBe(200);
+  // Clients seldom use up a minute in its first second.
+  turn(5_000);
+  return secret;
+}
+
+/** What each scenario asks, and with which key. */
+const CALLS: Readonly<Record<Scenario, { method: 'GET' | 'POST'; path: string; secret: () => Promise<string> }>> = {
+  month: { method: 'GET', path: '/things/', secret: () => usedUp('month') },
+  minute: { method: 'GET', path: '/things/', secret: () => usedUp('minute') },
+  down: { method: 'GET', path: '/down/', secret: () => keyOn('unlimited') },
+  broken: { method: 'POST', path: '/broken/', secret: () => keyOn('unlimited') },
+  slow: { method: 'POST', path: '/slow/', secret: () => keyOn('unlimited') },
+  key: { method: 'GET', path: '/things/', secret: async () => createSecret('live') },
+};
+
+/** What a path was answered with, in the order of the log; it is complete when it has what was asked for last. */
+async function statusesOf(path: string): Promise<number[]> {
+  const last = `/api/v1/nothing/${results.length}`;
+  await send(gateway.gatewayUrl + last);
+  const lines = () => gateway.logs().filter(({ event }) => event === 'request');
+  await eventually('the log is written', () => lines().some((line) => line['path'] === last));
+  return lines().flatMap((line) => (line['path'] === path ? [Number(line['status'])] : []));
+}
+
+async function play(name: string): Promise<void> {
+  const client = new ClientProcess(name, turn);
+  entries.push({ name, version: clientVersion(name), detailOf: await client.ready() });
+  for (const scenario of Object.keys(CALLS) as Scenario[]) {
+    const { method, path, secret } = CALLS[scenario];
+    const target = `/api/v1${path}${scenario}-${entries.length}`;
+    const outcome = await client.call({ origin: gateway.gatewayUrl, secret: await secret(), method, path: target });
+    results.push({ client: name, scenario, statuses: await statusesOf(target), ...outcome });
+  }
+  await client.stop();
+}
+
+function describeClients(language: string, names: readonly string[], missing: string | null): void {
+  describeUnless(missing)(`a client in ${language}`, () => {
+    describe.each(names)('%s', (name) => {
+      beforeAll(() => play(name));
+      const resultOf = (scenario: Scenario): ClientResult =>
+        results.find((result) => result.client === name && result.scenario === scenario)!;
+
+      it('is back within half a minute from a used-up month, and has not come nearer by asking', () => {
+        const { statuses, waitsMs } = resultOf('month');
+        expect(new Set(statuses)).toEqual(new Set([429]));
+        expect(statuses.length).toBeLessThanOrEqual(READS_SHOULD_RETRY.includes(name) ? 1 : 8);
+        expect(sum(waitsMs)).toBeLessThanOrEqual(MINUTE_MS / 2);
+      });
+
+      const waits = !NEVER_WAITS.test(name);
+      it(`${waits ? 'waits until a full minute has room, and is served' : 'does not wait for a full minute'}`, () => {
+        const { statuses, waitsMs, text } = resultOf('minute');
+        expect(statuses.at(-1)).toBe(waits ? 200 : 429);
+        // undici never waits longer than half a minute at a time.
+        expect(statuses.length).toBeLessThanOrEqual(waits ? (name.startsWith('undici') ? 3 : 2) : 8);
+        expect(sum(waitsMs)).toBeGreaterThanOrEqual(waits ? MINUTE_MS - 10_000 : 0);
+        expect(sum(waitsMs)).toBeLessThan(waits ? MINUTE_MS + 15_000 : MINUTE_MS / 2);
+        expect(text === null || !waits).toBe(true);
+      });
+
+      it('gives up within half a minute while a service is out of order', () => {
+        const { statuses, waitsMs } = resultOf('down');
+        expect(new Set(statuses)).toEqual(new Set([503]));
+        expect(statuses.length).toBeLessThanOrEqual(6);
+        expect(sum(waitsMs)).toBeLessThanOrEqual(MINUTE_MS / 2);
+      });
+
+      const repeats = REPEATS_EVERYTHING.includes(name);
+      it(`sends a POST that may have had its effect ${repeats ? 'again, whatever it is told' : 'only once'}`, () => {
+        for (const [scenario, status] of [
+          ['slow', 504],
+          ['broken', 500],
+        ] as const) {
+          const { statuses } = resultOf(scenario);
+          expect([scenario, ...new Set(statuses)]).toEqual([scenario, status]);
+          expect([scenario, statuses.length > 1]).toEqual([scenario, repeats]);
+        }
+      });
+
+      it('stops at the first 401, and has our words', () => {
+        expect(resultOf('key')).toMatchObject({ statuses: [401], waitsMs: [], detail: 'There is no such API key.' });
+      });
+
+      const loses = LOSES_WORDS.includes(name);
+      it(`${loses ? 'has lost' : 'has'} our words where it gives up`, () => {
+        const used = /^Account \S+ has used 1 of 1 requests this month\. It resets at 2027-02-01T00:00:00\+00:00\.$/;
+        expect(resultOf('month').detail ?? 'nothing').toMatch(loses ? /^nothing$/ : used);
+      });
+    });
+  });
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+const missingNode = installNpmPackages(CLIENTS_FOLDER);
+const missingPython = installPythonPackages(CLIENTS_FOLDER);
+describeClients('JavaScript', NODE_CLIENTS, missingNode);
+describeClients('Python', PYTHON_CLIENTS, missingPython);
+
+describeUnless(missingNode ?? missingPython)(PAGE, () => {
+  it('says what the clients do (TRAILGATE_TEST_WRITE=1 writes it)', () => {
+    const page = readFileSync(PAGE, 'utf8');
+    const before = page.slice(0, page.indexOf(BEGIN) + BEGIN.length);
+    const written = before + clientTables(entries, TITLES, results) + page.slice(page.indexOf(END));
+    if (process.env['TRAILGATE_TEST_WRITE'] === '1') writeFileSync(PAGE, written);
+    expect(readFileSync(PAGE, 'utf8')).toBe(written);
+  });
+});

@@ -1,0 +1,59 @@
+/**
+ * Packages that the tests try the product with, and that are no part of it: each set in a folder of its own under `test/`, with its own lock.
+ * They are installed there in CI or with `TRAILGATE_TEST_INSTALL=1`, and again when their versions change.
+ */
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { installIsWanted } from './servers.js';
+
+const INSTALL_TIMEOUT_MS = 240_000;
+/** Where there is no network, that is to be found out soon. */
+const NPM_PATIENCE = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-timeout=30000'];
+const PIP_PATIENCE = ['--retries', '1', '--timeout', '30'];
+const LINES_OF_FAILURE = 5;
+
+/** The Python of a folder's virtual environment. */
+export function pythonOf(folder: string): string {
+  return join(resolve(folder), '.venv/bin/python');
+}
+
+/** Installs what a folder's `package-lock.json` names, where that is wanted. @returns null, or what is missing. */
+export function installNpmPackages(folder: string): string | null {
+  return installedOnce(folder, 'package-lock.json', 'node_modules', () =>
+    runs(folder, 'npm', ['ci', '--ignore-scripts', ...NPM_PATIENCE]) ? null : 'npm and its registry',
+  );
+}
+
+/** Installs what a folder's `requirements.txt` names, in a virtual environment there. @returns null, or what is missing. */
+export function installPythonPackages(folder: string): string | null {
+  const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...PIP_PATIENCE];
+  return installedOnce(folder, 'requirements.txt', '.venv', () => {
+    if (!runs(folder, 'python3', ['-m', 'venv', '--clear', '.venv'])) return 'python3 with venv';
+    return runs(folder, pythonOf(folder), [...install, '-r', 'requirements.txt']) ? null : 'PyPI';
+  });
+}
+
+/** Installs unless the same list was installed before: a copy of it lies beside what it installed. */
+function installedOnce(folder: string, list: string, target: string, install: () => string | null): string | null {
+  const [wanted, installed] = [join(folder, list), join(folder, target, `installed-${list}`)];
+  if (existsSync(installed) && readFileSync(installed).equals(readFileSync(wanted))) return null;
+  if (!installIsWanted()) return `needs the packages of ${folder}, which TRAILGATE_TEST_INSTALL=1 npm test installs`;
+  const missing = install();
+  if (missing !== null) return `needs ${missing} for the packages of ${folder}`;
+  copyFileSync(wanted, installed);
+  return null;
+}
+
+function runs(folder: string, command: string, args: readonly string[]): boolean {
+  const { status, stderr, error } = spawnSync(command, args, {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    encoding: 'utf8',
+    timeout: INSTALL_TIMEOUT_MS,
+  });
+  if (status === 0) return true;
+  const words = error?.message ?? stderr.trim().split('\n').slice(-LINES_OF_FAILURE).join('\n');
+  process.stderr.write(`${command} in ${folder} did not work: ${words}\n`);
+  return false;
+}
