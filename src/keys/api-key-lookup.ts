@@ -6,7 +6,7 @@ import type { Tables } from '../database/schema.js';
 import { NO_LIMIT_CHANGES, type LimitChanges } from '../quotas/effective-limits.js';
 import type { ApiKeyLookup, ApiKeyRecord } from './api-key.js';
 import { digestOfHex, hexOfDigest } from './api-key-format.js';
-import { parseLimits, parseStrings } from './api-key-rows.js';
+import { parseLimits, parseStrings } from './api-key-columns.js';
 
 /** Far below both databases' limits on parameters. */
 const MAX_ROWS_PER_STATEMENT = 500;

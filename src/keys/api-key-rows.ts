@@ -4,6 +4,7 @@ import type { DatabaseHandle } from '../database/connect.js';
 import type { ApiKeyTable, Tables } from '../database/schema.js';
 import { Problem } from '../errors.js';
 import type { KeyLimits, MonthGrant } from '../quotas/effective-limits.js';
+import { parseLimits, parseStrings } from './api-key-columns.js';
 import type { AuditedFields } from './audit-log.js';
 
 /** A key as it is managed: everything but its secret. */
@@ -25,24 +26,6 @@ export interface ApiKey {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly revokedAt: number | null;
-}
-
-/** A JSON array of strings, as our own columns hold them. */
-export function parseStrings(json: string): readonly string[] {
-  return JSON.parse(json) as string[];
-}
-
-/** Limits of a key, as its row holds them. */
-export function parseLimits(json: string | null): KeyLimits | null {
-  return json === null ? null : (JSON.parse(json) as KeyLimits);
-}
-
-/** What the row holds; null for the plan's. */
-export function limitsJson(limits: KeyLimits | null): string | null {
-  if (limits === null) return null;
-  const { minute, month } = limits;
-  // In one order, so that equal limits are equal text; JSON leaves undefined out.
-  return JSON.stringify({ minute, month });
 }
 
 /** The key as it is at this moment: an active key whose time has come is `expired`. */

@@ -8,18 +8,11 @@ import { newId } from '../database/ids.js';
 import type { ApiKeyTable, Tables } from '../database/schema.js';
 import { Problem } from '../errors.js';
 import { lockAccount, type StoreDependencies } from './accounts.js';
+import { limitsJson } from './api-key-columns.js';
 import type { CreateApiKey, OverlapSeconds, UpdateApiKey } from './api-key-fields.js';
 import { createSecret, hashSecret, hintOf } from './api-key-format.js';
 import { DatabaseKeyLookup } from './api-key-lookup.js';
-import {
-  apiKeyNotFound,
-  apiKeyOf,
-  auditedKey,
-  limitsJson,
-  lockApiKey,
-  timestamp,
-  type ApiKey,
-} from './api-key-rows.js';
+import { apiKeyNotFound, apiKeyOf, auditedKey, lockApiKey, timestamp, type ApiKey } from './api-key-rows.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
 
 /** A key with the secret that was just made: the only moment at which it exists in the clear. */

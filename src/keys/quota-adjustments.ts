@@ -14,7 +14,7 @@ import { writeMonthSet } from '../quotas/month-set.js';
 import type { QuotaStorage } from '../quotas/quota-storage.js';
 import { addAdjustment } from '../quotas/usage-adjustment.js';
 import { lockAccount, type StoreDependencies } from './accounts.js';
-import { parseLimits } from './api-key-rows.js';
+import { parseLimits } from './api-key-columns.js';
 import { recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
 import type { CreateQuotaAdjustment } from './quota-adjustment-fields.js';
 
