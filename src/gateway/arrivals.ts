@@ -9,7 +9,7 @@ import { NodeAnswer } from '../http1/node-answer.js';
 import type { PlainConnection } from '../http1/plain-connection.js';
 import type { PlainRequest } from '../http1/plain-request.js';
 import { discardRest } from '../proxy/discard-body.js';
-import { KEEP_ALIVE_TIMEOUT_MS } from './connections.js';
+import { KEEP_ALIVE_TIMEOUT_MS } from './connection-timeouts.js';
 import { Exchange, type ExchangeOwner, type ExchangeResponse } from './exchange.js';
 import { originForm } from './framing.js';
 import type { RequestLog } from './request-log.js';

@@ -15,7 +15,7 @@ import { Cors } from './cors.js';
 import { ErrorFilter } from './error.filter.js';
 import type { Exchange } from './exchange.js';
 import { Routes } from './routes.js';
-import { upgradeHead } from './upgrades.js';
+import { upgradeHead } from './upgrade-heads.js';
 
 @Injectable()
 export class Backend {

@@ -13,12 +13,9 @@ import { plainConnectionOf } from '../http1/plain-connection.js';
 import { clientNetwork } from '../keys/client-network.js';
 import { METRICS } from '../metrics.js';
 import { SHORTAGES } from '../shortages.js';
+import { HEAD_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from './connection-timeouts.js';
 
 const SWEEP_INTERVAL_MS = 2_000;
-/** How long a connection may idle: longer than the usual load balancers' 60 s, so that they close first. */
-export const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** Until the head of a request has arrived. */
-export const HEAD_TIMEOUT_MS = 10_000;
 /** A connection of less has a request on the way. */
 const NEW_MS = 500;
 

@@ -12,7 +12,7 @@ import type { PlainRequest } from '../http1/plain-request.js';
 import { forwardsLeft } from '../proxy/max-forwards.js';
 import type { RouteMatch } from '../proxy/operation-table.js';
 import type { Arrivals } from './arrivals.js';
-import { KEEP_ALIVE_TIMEOUT_MS } from './connections.js';
+import { KEEP_ALIVE_TIMEOUT_MS } from './connection-timeouts.js';
 import type { Cors } from './cors.js';
 import type { Draining } from './draining.js';
 import type { Exchange } from './exchange.js';

@@ -4,21 +4,13 @@
  */
 import { ServerResponse, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ClientMessage } from '../http1/client-answer.js';
 import { hasBody } from '../proxy/request-body.js';
 import { endConnection } from './last-answer.js';
 import { Routes } from './routes.js';
+import { noteUpgradeHead } from './upgrade-heads.js';
 
 /** A connection as Node's server has it: with the answer whose turn it is. */
 type ServerSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
-
-/** What came behind the head of a handshake. */
-const heads = new WeakMap<ClientMessage, Buffer>();
-
-/** The bytes behind the head of a handshake that is to be upgraded; undefined for a request that is not one. */
-export function upgradeHead(message: ClientMessage): Buffer | undefined {
-  return heads.get(message);
-}
 
 export class Upgrades {
   constructor(private readonly routes: Routes) {}
@@ -39,7 +31,7 @@ export class Upgrades {
   /** Hands every accepted handshake to the request path, with an answer that is written to its connection. */
   install(server: Server): void {
     server.on('upgrade', (message: IncomingMessage, socket: Socket, head: Buffer) => {
-      heads.set(message, head);
+      noteUpgradeHead(message, head);
       // A WebSocket says by a frame that it closes: over TLS, where a connection need not stay half open, it does not.
       if ('encrypted' in socket) socket.allowHalfOpen = false;
       // Node has let go of the connection: without a listener its error would end the process.
