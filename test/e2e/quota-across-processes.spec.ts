@@ -31,7 +31,7 @@ describeWithRedis('two gateways on one Redis', () => {
     const { key } = await first.admin.newKey(plan);
     const callers = [first, second].map(({ gatewayUrl }) => new Caller(gatewayUrl, key.secret, 250));
     backend.requests.length = 0;
-    const [one = {}, two = {}] = await Promise.all(callers.map((caller) => caller.burst(250)));
+    const [one = {}, two = {}] = await Promise.all(callers.map((caller) => caller.decided(250)));
     expect((one[200] ?? 0) + (two[200] ?? 0)).toBe(100);
     expect((one[429] ?? 0) + (two[429] ?? 0)).toBe(400);
     expect(backend.requests).toHaveLength(100);
@@ -48,7 +48,7 @@ describeWithRedis('two gateways on one Redis', () => {
     const callers = [first, second].flatMap(({ gatewayUrl }) =>
       [key, other].map(({ secret }) => new Caller(gatewayUrl, secret, 60)),
     );
-    await Promise.all(callers.map((caller) => caller.burst(100)));
+    await Promise.all(callers.map((caller) => caller.decided(100)));
     expect(backend.requests).toHaveLength(100);
     const byKey = [key, other].map(
       ({ id }) => backend.requests.filter(({ headers }) => headers['x-api-key-id'] === id).length,

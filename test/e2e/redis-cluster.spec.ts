@@ -33,7 +33,7 @@ describeWithOwnRedis('two gateways on a Redis Cluster', () => {
   it('let exactly 100 of 500 requests through at a limit of 100', async () => {
     const { key } = await gateways[0]!.admin.newKey('strict');
     const callers = gateways.map(({ gatewayUrl }) => new Caller(gatewayUrl, key.secret, 250));
-    const [one = {}, two = {}] = await Promise.all(callers.map((caller) => caller.burst(250)));
+    const [one = {}, two = {}] = await Promise.all(callers.map((caller) => caller.decided(250)));
     expect((one[200] ?? 0) + (two[200] ?? 0)).toBe(100);
     expect((one[429] ?? 0) + (two[429] ?? 0)).toBe(400);
     for (const caller of callers) caller.close();
@@ -45,7 +45,7 @@ describeWithOwnRedis('two gateways on a Redis Cluster', () => {
     const results = await Promise.all(
       accounts.map(async ({ key }) => {
         const callers = gateways.map(({ gatewayUrl }) => new Caller(gatewayUrl, key.secret, 6));
-        const [one = {}, two = {}] = await Promise.all(callers.map((caller) => caller.burst(6)));
+        const [one = {}, two = {}] = await Promise.all(callers.map((caller) => caller.decided(6)));
         for (const caller of callers) caller.close();
         return (one[200] ?? 0) + (two[200] ?? 0);
       }),

@@ -1,5 +1,10 @@
 /** A small typed client of the admin API, for tests that need accounts and keys. Field names: design, section 6. */
 import { send, type Answer } from './http.js';
+import { sleep } from './processes.js';
+
+/** How often, and how far apart, a database is asked that is too busy. */
+const BUSY_ATTEMPTS = 20;
+const BUSY_PAUSE_MS = 250;
 
 export interface Account {
   readonly id: string;
@@ -94,8 +99,9 @@ export class AdminClient {
     return (answer.body.length === 0 ? undefined : answer.json()) as T;
   }
 
+  /** Asks again while the database is too busy: an account more changes nothing. */
   createAccount(account: Partial<Account> = {}): Promise<Account> {
-    return this.call('POST', '/accounts', { name: 'Isar Rafting', plan: 'unlimited', ...account });
+    return this.patiently('/accounts', { name: 'Isar Rafting', plan: 'unlimited', ...account });
   }
 
   getAccount(id: string): Promise<Account> {
@@ -108,7 +114,18 @@ export class AdminClient {
 
   /** A key that may do everything, unless said otherwise. */
   createKey(accountId: string, key: NewApiKey = {}): Promise<ApiKeyWithSecret> {
-    return this.call('POST', `/accounts/${accountId}/api-keys`, { name: 'Test key', scopes: ['*'], ...key });
+    return this.patiently(`/accounts/${accountId}/api-keys`, { name: 'Test key', scopes: ['*'], ...key });
+  }
+
+  private async patiently<T>(path: string, body: object): Promise<T> {
+    for (let left = BUSY_ATTEMPTS; ; left--) {
+      try {
+        return await this.call<T>('POST', path, body);
+      } catch (error) {
+        if (left === 0 || !(error instanceof AdminError) || error.status !== 503) throw error;
+        await sleep(BUSY_PAUSE_MS);
+      }
+    }
   }
 
   listKeys(accountId: string): Promise<Page<ApiKey>> {

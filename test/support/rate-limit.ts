@@ -38,6 +38,9 @@ export function limitFieldsOf(answer: Answer): string[] {
   return Object.keys(answer.headers).filter((name) => name.includes('ratelimit'));
 }
 
+/** How often those are asked again that could not be decided in time. */
+const PATIENCE_ROUNDS = 100;
+
 /** Sends with a key on kept connections, at most `connections` at once. */
 export class Caller {
   private readonly agent: Agent;
@@ -61,6 +64,21 @@ export class Caller {
     const statuses: Record<number, number> = {};
     const answers = await Promise.all(Array.from({ length: count }, () => this.get(path)));
     for (const { status } of answers) statuses[status] = (statuses[status] ?? 0) + 1;
+    return statuses;
+  }
+
+  /**
+   * As `burst`; who is told that the limits could not be looked up in time asks again, since a busy machine is no lost limit. What came too
+   * late is given back, so that it takes nobody's place.
+   */
+  async decided(count: number, path = '/open'): Promise<Record<number, number>> {
+    const statuses = await this.burst(count, path);
+    for (let left = PATIENCE_ROUNDS; left > 0 && statuses[503] !== undefined; left--) {
+      const again = await this.burst(statuses[503], path);
+      delete statuses[503];
+      for (const [status, more] of Object.entries(again))
+        statuses[Number(status)] = (statuses[Number(status)] ?? 0) + more;
+    }
     return statuses;
   }
 
