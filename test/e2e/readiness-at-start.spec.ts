@@ -1,39 +1,41 @@
 /** A load balancer that goes by /readyz sends nothing to a gateway that does not take requests yet. */
-import { execFileSync } from 'node:child_process';
 import { expect, it } from '@jest/globals';
-import { makeCertificate } from '../support/certificates.js';
+import { describeWithRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';
-import { eventually, freePort, spawnOwned, temporaryFolder } from '../support/processes.js';
+import { eventually, freePort } from '../support/processes.js';
 import { startTrailgate } from '../support/program.js';
-import { describeWithOpenssl } from '../support/describe-with.js';
+import { sharedRedisUrl } from '../support/redis.js';
 
-describeWithOpenssl('while the public listener waits for its certificate', () => {
-  it('is not ready, and then it is', async () => {
-    const folder = temporaryFolder('readiness');
-    const { cert, key } = makeCertificate(folder);
-    // A file that is there at once and can be read only when somebody writes it.
-    execFileSync('mkfifo', [`${folder}/slow.crt`]);
-    const write = (): Promise<unknown> =>
-      spawnOwned('sh', ['-c', 'cat "$0" > "$1"', cert, `${folder}/slow.crt`]).exited;
-    const adminPort = await freePort();
+// Processes take their time to start, while the listener of the probes is there at once.
+describeWithRedis('while the processes behind the public listener start', () => {
+  it('is not ready, and once it is the first request is taken', async () => {
+    const [adminPort, gatewayPort] = [await freePort(), await freePort()];
     const starting = startTrailgate({
-      config: { gateway: { tls: { cert: `${folder}/slow.crt`, key } } },
-      env: { TRAILGATE_ADMIN_PORT: String(adminPort) },
+      args: ['--workers', '2'],
+      env: {
+        REDIS_URL: await sharedRedisUrl(),
+        TRAILGATE_ADMIN_PORT: String(adminPort),
+        TRAILGATE_GATEWAY_PORT: String(gatewayPort),
+      },
     });
-    await write(); // for the check of the configuration
-    const readyz = (): ReturnType<typeof send> => send(`http://127.0.0.1:${adminPort}/readyz`);
-    await eventually('the admin listener answers', () =>
-      readyz().then(
-        () => true,
-        () => false,
-      ),
-    );
-    const answer = await readyz();
-    expect(answer.status).toBe(503);
-    expect(answer.json()).toMatchObject({ checks: { process: { status: 'fail', detail: 'starting' } } });
-    await write();
-    const trailgate = await starting;
-    expect((await readyz()).status).toBe(200);
-    await trailgate.stop();
+    const probe = async () => {
+      try {
+        const { status, text } = await send(`http://127.0.0.1:${adminPort}/readyz`);
+        return { status, process: (JSON.parse(text) as { checks: { process: object } }).checks.process };
+      } catch {
+        return undefined;
+      }
+    };
+    const seen: (Awaited<ReturnType<typeof probe>> & object)[] = [];
+    await eventually('the program is ready', async () => {
+      const found = await probe();
+      if (found !== undefined) seen.push(found);
+      return found?.status === 200;
+    });
+    const answer = await send(`http://127.0.0.1:${gatewayPort}/api/v1/open`);
+    expect(answer.status).toBe(401);
+    expect(seen[0]).toEqual({ status: 503, process: { status: 'fail', detail: 'starting' } });
+    expect(seen.slice(0, -1).map(({ status }) => status)).toEqual(seen.slice(0, -1).map(() => 503));
+    await (await starting).stop();
   });
 });
