@@ -232,6 +232,13 @@ const countersOfAccounts: Migration = {
   },
 };
 
+/** Of counts that were observed in one millisecond the later one is right. */
+const observedMicroseconds: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await addNumber(db, 'quota_counter', 'observed_us', 'integer');
+  },
+};
+
 /** In the order in which they run; the name says since when. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_counters_audit': first,
@@ -240,6 +247,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004_usage': usage,
   '0005_events': events,
   '0006_counters_of_accounts': countersOfAccounts,
+  '0007_observed_microseconds': observedMicroseconds,
 };
 
 /**

@@ -67,8 +67,9 @@ export interface QuotaCounterTable {
   used: number;
   /** Time of the counters' store at which an operator set the count, ms; what was seen before counts no more. 0: never. */
   set_at: Generated<number>;
-  /** When the count was seen to be so, by the clock of the counters, ms. */
+  /** When the count was seen to be so, by the clock of the counters, ms; and the microseconds beyond them. */
   observed_at: Generated<number>;
+  observed_us: Generated<number>;
   updated_at: number;
 }
 

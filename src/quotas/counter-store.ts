@@ -22,7 +22,14 @@ export interface CounterReading {
 export interface GivenBack {
   /** How much of it the key's month still held: 0 where that month has ended or was reset meanwhile. */
   readonly fromMonth: number;
-  /** Counts of the decision's month after it, and when they were so (ms of the store's time). */
+  /** Counts of the decision's month after it, and when they were so. */
+  readonly accountMonth: number;
+  readonly keyMonth: number;
+  readonly nowMs: number;
+}
+
+/** Month counts of a key and its account, and when they were so (ms of the store's time, with a fraction). */
+export interface MonthsSeen {
   readonly accountMonth: number;
   readonly keyMonth: number;
   readonly nowMs: number;
@@ -93,7 +100,7 @@ export interface LosableStore extends CounterStore {
    * Counts what a node admitted while this store was away; however often it is asked, once. Answers with the month counts
    * after it.
    */
-  replay(entry: OutageEntry): Promise<{ readonly accountMonth: number; readonly keyMonth: number }>;
+  replay(entry: OutageEntry): Promise<MonthsSeen>;
 }
 
 /** A count and the label of the month that it belongs to. */

@@ -173,7 +173,7 @@ export class DecideCalls {
       return this.giveUp(call, endedMs, new Error('Redis gave an answer that is none'));
     }
     this.calls.ended(sentMs, endedMs, true);
-    this.redisClock.heard(this.numbers[0]!, sentMs, endedMs);
+    this.redisClock.heard(this.numbers[0]! / 1_000, sentMs, endedMs);
     if (count > 1) this.asker.answered(batch, this.numbers);
     else if (!isSecond) this.send(batch, marker, slot, true);
     else this.asker.failed(batch, new Error('Redis ran the call too late'));

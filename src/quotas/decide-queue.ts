@@ -149,7 +149,8 @@ export class DecideQueue implements Asker {
    * is read in a later turn of the event loop, so that this one stays what it is.
    */
   private settle(batch: readonly Group[], answer: Float64Array): void {
-    const nowMs = answer[0]!;
+    // With its fraction: of two that saw a count in one millisecond the later one is right.
+    const nowMs = answer[0]! / 1_000;
     let at = 1;
     for (const group of batch) {
       if (answer[at] !== MISSING) group.resolve(verdictAt(answer, at, nowMs, group.period), this.settling);

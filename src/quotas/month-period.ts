@@ -26,7 +26,7 @@ export const NO_PERIOD: MonthPeriod = { label: 0, following: 0, startMs: 0, endM
  * @param billingDay 1–31; in a month that has no such day, its last day takes the place.
  */
 export function monthPeriodAt(nowMs: number, timeZone = 'UTC', billingDay = 1): MonthPeriod {
-  const today = Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(timeZone).toPlainDate();
+  const today = Temporal.Instant.fromEpochMilliseconds(Math.floor(nowMs)).toZonedDateTimeISO(timeZone).toPlainDate();
   const here = firstDay(today.toPlainYearMonth(), billingDay);
   const begun = startMs(here, timeZone) <= nowMs;
   const month = today.toPlainYearMonth().add({ months: begun ? 0 : -1 });
@@ -60,7 +60,7 @@ export interface DayPeriod {
 
 /** The day that holds an instant. */
 export function dayPeriodAt(nowMs: number, timeZone = 'UTC'): DayPeriod {
-  const day = Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(timeZone).toPlainDate();
+  const day = Temporal.Instant.fromEpochMilliseconds(Math.floor(nowMs)).toZonedDateTimeISO(timeZone).toPlainDate();
   return { label: labelOf(day), startMs: startMs(day, timeZone), endMs: startMs(day.add({ days: 1 }), timeZone) };
 }
 

@@ -7,9 +7,11 @@ import type { Tables } from '../database/schema.js';
 import { COUNTER_GRACE_MS } from '../redis/keys.js';
 import { ANY_ROOM, type MonthSet } from './counter-store.js';
 import { NO_PERIOD, type MonthCalendar, type MonthPeriod } from './month-period.js';
+import { millisecondsOf } from './read-answer.js';
 import type { RedisCalls } from './redis-calls.js';
 import { Script } from './redis-script.js';
 import { READ_LUA, WINDOW_LUA } from './scripts.js';
+import { instantOf } from './usage-table.js';
 
 /** Longest that an operator's call waits for Redis, and longest that Redis may take to begin with it. */
 const SET_DEADLINE_MS = 240;
@@ -21,7 +23,7 @@ const LONGEST_SET_MS = 60_000;
 /**
  * Sets the month's count; the minute stays. KEYS: counter, its shadow, which is set only where it exists. ARGV: month label, label of the month after
  * it, time to live (ms, absolute), count, last ms of Redis's time at which this may still be done: a call that its caller has given up must not come true later. Answer: 1, or 0 when
- * it is too late; time in ms; used before. `t` keeps when it was done, so that what was counted before is not taken from it.
+ * it is too late; time in ms; used before. `t` keeps when it was done (ms, with a fraction), so that what was counted before is not taken from it.
  */
 export const SET_USED_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')
@@ -39,8 +41,9 @@ else
   turn(w, label, tonumber(ARGV[2]), 0)
 end
 if w then turned(w, ARGV[3]) end
-redis.call('HSET', KEYS[1], 'p', label, 'u', ARGV[4], 't', ms)
-if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HSET', KEYS[2], 'p', label, 'u', ARGV[4], 't', ms) end
+local at = format('%d.%03d', ms, tonumber(time[2]) % 1000)
+redis.call('HSET', KEYS[1], 'p', label, 'u', ARGV[4], 't', at)
+if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HSET', KEYS[2], 'p', label, 'u', ARGV[4], 't', at) end
 return {1, ms, before}
 `;
 
@@ -57,7 +60,7 @@ export async function setInRedis(
 ): Promise<MonthSet> {
   const read = async ({ label, following }: MonthPeriod): Promise<number[]> =>
     (await calls.run(READ, keys.slice(0, 1), [label, following, ANY_ROOM.account], SET_DEADLINE_MS)) as number[];
-  const [startMs = 0] = await read(NO_PERIOD);
+  const startMs = millisecondsOf(await read(NO_PERIOD));
   const period = calendar.at(startMs);
   const { label: month, following, endMs } = period;
   const args = [month, following, endMs + COUNTER_GRACE_MS, used, startMs + SET_DEADLINE_MS];
@@ -65,8 +68,10 @@ export async function setInRedis(
   if (done !== 1) throw new Error('Redis came to it too late, and did nothing');
   // In the millisecond of the set nobody can tell what was seen before it from what was seen after it: ask in a later one.
   for (let attempt = 0; attempt < OBSERVE_ATTEMPTS; attempt++) {
-    const [nowMs = 0, label = -1, seen = used] = await read(period).catch(() => []);
-    if (nowMs > setMs && label !== -1) return { period, before, used: seen, observedAtMs: nowMs };
+    const answer = await read(period).catch(() => []);
+    const [nowUs = 0, label = -1, seen = used] = answer;
+    if (millisecondsOf(answer) > setMs && label !== -1)
+      return { period, before, used: seen, observedAtMs: nowUs / 1_000 };
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   return { period, before, used, observedAtMs: setMs + 1 };
@@ -80,27 +85,36 @@ export async function writeMonthSet(
   { period, used, observedAtMs }: MonthSet,
   nowMs: number,
 ): Promise<void> {
-  const row = { used, observed_at: observedAtMs, set_at: observedAtMs, updated_at: nowMs };
+  const observed = instantOf(observedAtMs);
+  const row = { used, ...observed, set_at: observed.observed_at, updated_at: nowMs };
   await trx
     .insertInto('quota_counter')
     .values({ account_id: accountId, api_key_id: keyId ?? '', period: period.label, ...row })
     .onConflict((conflict) =>
       conflict.columns(['account_id', 'api_key_id', 'period']).doUpdateSet((eb) => {
         // A node may have seen, and written, what was counted since.
-        const isNewer = eb.and([
-          eb('quota_counter.observed_at', '>', observedAtMs),
-          eb('quota_counter.observed_at', '<', observedAtMs + LONGEST_SET_MS),
+        const atMs = observed.observed_at;
+        const isLater = eb.or([
+          eb('quota_counter.observed_at', '>', atMs),
+          eb.and([
+            eb('quota_counter.observed_at', '=', atMs),
+            eb('quota_counter.observed_us', '>', observed.observed_us),
+          ]),
         ]);
-        return {
-          set_at: observedAtMs,
-          updated_at: nowMs,
-          used: eb.case().when(isNewer).then(eb.ref('quota_counter.used')).else(eb.ref('excluded.used')).end(),
-          observed_at: eb
+        const isNewer = eb.and([isLater, eb('quota_counter.observed_at', '<', atMs + LONGEST_SET_MS)]);
+        const newer = (column: 'used' | 'observed_at' | 'observed_us') =>
+          eb
             .case()
             .when(isNewer)
-            .then(eb.ref('quota_counter.observed_at'))
-            .else(eb.ref('excluded.observed_at'))
-            .end(),
+            .then(eb.ref(`quota_counter.${column}`))
+            .else(eb.ref(`excluded.${column}`))
+            .end();
+        return {
+          set_at: row.set_at,
+          updated_at: nowMs,
+          used: newer('used'),
+          observed_at: newer('observed_at'),
+          observed_us: newer('observed_us'),
         };
       }),
     )

@@ -122,7 +122,7 @@ export async function openRedisQuotas(
   const storage: QuotaStorage = new QuotaStorage(counters, loss, ledger, windows, clock, log);
   const recorder = new UsageRecorder(clock);
   const isShared = true;
-  const table = new UsageTable(db, kind, isShared);
+  const table = new UsageTable(db, kind, isShared, () => counters.aheadMs);
   const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared, ...told });
   METRICS.quotaStoreUp.series('redis').set(1);
   const watch = new StoreWatch(loss, async () => {

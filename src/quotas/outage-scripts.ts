@@ -35,11 +35,12 @@ return 1
  * lives (ms), label of the month that it was admitted in, cost in that month, label of the month that it is now, label of the month after
  * that, time to live of the counters (ms, absolute), then second and cost in turn; a cost below zero was given back. Answer: -1
  * when a counter is missing, or does not know the month, and must be seeded first, else 1; then what account and key have used in the
- * month that it is now. A marker that exists says that this has been counted already: then nothing changes. A month to come is one that
+ * month that it is now, and the time in µs. A marker that exists says that this has been counted already: then nothing changes. A month to come is one that
  * the node's clock ran ahead to: it is counted there, and the counter stays in its own.
  */
 export const REPLAY_LUA = `${BACK_LUA}
-local now = tonumber(redis.call('TIME')[1])
+local time = redis.call('TIME')
+local now = tonumber(time[1])
 local a, k = load(KEYS[1], now), load(KEYS[2], now)
 if not a or not k then return {-1, 0, 0} end
 local label, used, period, following = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -76,5 +77,5 @@ if redis.call('SET', KEYS[3], 1, 'NX', 'PX', ARGV[1]) then
     redis.call('HSET', w[1], 'l', w[2], 's', w[3], 'o', w[4], 'p', w[5], 'u', w[6])
   end
 end
-return {1, a[6], k[6]}
+return {1, a[6], k[6], now * 1000000 + tonumber(time[2])}
 `;

@@ -8,7 +8,7 @@ export const NOTHING_USED: QuotaCounts = { keyMinute: 0, accountMinute: 0, accou
 
 /** @param missing whose months stand for those of counters that do not exist. */
 export function readingOf(answer: readonly number[], period: MonthPeriod, missing: QuotaCounts): CounterReading {
-  const [nowMs = 0] = answer;
+  const nowMs = millisecondsOf(answer);
   const account = readCounter(answer, 1, missing.accountMonth);
   const key = readCounter(answer, 1 + READ_ANSWERS, missing.keyMonth);
   return {
@@ -20,6 +20,11 @@ export function readingOf(answer: readonly number[], period: MonthPeriod, missin
     accountFreedAtMs: account.freedAtMs,
     keyFreedAtMs: key.freedAtMs,
   };
+}
+
+/** Redis's time in an answer, whole milliseconds. */
+export function millisecondsOf([microseconds = 0]: readonly number[]): number {
+  return Math.floor(microseconds / 1_000);
 }
 
 function readCounter(

@@ -19,6 +19,7 @@ import {
   type MinuteRoom,
   type MonthCount,
   type MonthSet,
+  type MonthsSeen,
   type MonthSource,
   type WrittenCount,
 } from './counter-store.js';
@@ -30,7 +31,7 @@ import type { OutageEntry } from './outage-log.js';
 import type { QuotaCounts, QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 import { REPLAY_LUA } from './outage-scripts.js';
-import { NOTHING_USED, readingOf } from './read-answer.js';
+import { millisecondsOf, NOTHING_USED, readingOf } from './read-answer.js';
 import { RedisCalls, type OnCall } from './redis-calls.js';
 import { RedisClock } from './redis-clock.js';
 import { Script } from './redis-script.js';
@@ -120,11 +121,11 @@ export class RedisCounters implements LosableStore {
       [subject.accountCounterKey, subject.keyCounterKey],
       [decision.cost, bucket, atMs, label, following, today.label, today.following, today.endMs + COUNTER_GRACE_MS],
     )) as number[];
-    const [nowMs = 0, , accountMonth = 0, fromMonth = 0, keyMonth = 0] = answer;
-    return { fromMonth, accountMonth, keyMonth, nowMs };
+    const [nowUs = 0, , accountMonth = 0, fromMonth = 0, keyMonth = 0] = answer;
+    return { fromMonth, accountMonth, keyMonth, nowMs: nowUs / 1_000 };
   }
 
-  async replay(entry: OutageEntry): Promise<{ accountMonth: number; keyMonth: number }> {
+  async replay(entry: OutageEntry): Promise<MonthsSeen> {
     const { subject, period: admittedIn, used, seconds, id } = entry;
     // By Redis's time: this node's clock may have run ahead meanwhile.
     const period = subject.calendar.at(this.redisClock.now());
@@ -133,8 +134,9 @@ export class RedisCounters implements LosableStore {
     const { label, following, endMs } = period;
     const args = [REPLAY_MARKER_MS, admittedIn.label, used, label, following, endMs + COUNTER_GRACE_MS, ...buckets];
     for (let attempt = 0; attempt < SEED_ATTEMPTS; attempt++) {
-      const [done = -1, accountMonth = 0, keyMonth = 0] = (await this.calls.run(REPLAY, keys, args)) as number[];
-      if (done !== -1) return { accountMonth, keyMonth };
+      const answer = (await this.calls.run(REPLAY, keys, args)) as number[];
+      const [done = -1, accountMonth = 0, keyMonth = 0, nowUs = 0] = answer;
+      if (done !== -1) return { accountMonth, keyMonth, nowMs: nowUs / 1_000 };
       await this.seed(subject.accountId, subject.keyId, period);
     }
     throw new Error('counters vanish right after they are created');
@@ -199,7 +201,7 @@ export class RedisCounters implements LosableStore {
       (await this.calls.run(READ, keys, [label, following, ...rooms], deadlineMs)) as number[];
     const asked = calendar.at(this.redisClock.now());
     const answer = await read(asked);
-    const period = calendar.at(answer[0] ?? 0);
+    const period = calendar.at(millisecondsOf(answer));
     return { answer: period.label === asked.label ? answer : await read(period), period };
   }
 

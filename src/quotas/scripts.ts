@@ -155,7 +155,7 @@ export const DECIDE_ANSWERS = 9;
  * instant (ms) at which this may still run; the batch's number; how long the marker lives (ms; below zero: only where it is new); then
  * one text with a line for each group, numbers with spaces between them: cost, how many requests, limits (account minute, key minute,
  * account month, key month; -1 is none), month label, label of the month after it, time to live (ms, absolute). Answer: one text, numbers with spaces between them:
- * time in ms, then for each group admitted (-1: a counter is missing, or does not know the month, and must be seeded first), used before in the same order as the
+ * time in µs, then for each group admitted (-1: a counter is missing, or does not know the month, and must be seeded first), used before in the same order as the
  * limits, oldest bucket of account and key, second from which one more fits for account and key (0: it fits). Only the time where it
  * came too late: then nothing was counted. One text each way, because a client spends more on a hundred small values than Redis does
  * on taking one text apart.
@@ -167,9 +167,9 @@ export const DECIDE_LUA = `${WINDOW_LUA}
 local GROUPS, LIMITS = '(%S+) (%S+) ([^\\n]+)\\n', '(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)'
 local time = redis.call('TIME')
 local now = tonumber(time[1])
-local nowMs = now * 1000 + math.floor(tonumber(time[2]) / 1000)
-local out = {text(nowMs)}
-if nowMs > tonumber(ARGV[1]) then return out[1] end
+local nowUs = now * 1000000 + tonumber(time[2])
+local out = {text(nowUs)}
+if nowUs >= (tonumber(ARGV[1]) + 1) * 1000 then return out[1] end
 local marker, counted = {ARGV[2], now}, false
 
 local function decide(a, k, cost, wanted, amin, kmin, amon, kmon, period, following, expireAt)
@@ -295,12 +295,12 @@ end
 
 /**
  * Gives a cost back. KEYS: counters. ARGV: cost, bucket that it was counted in, ms in which it was counted, month label, label of the month after
- * it, the same two of the month that it is now, time to live (ms, absolute). Answer: time in ms, then for each counter how much its month gave back and what it has used since.
+ * it, the same two of the month that it is now, time to live (ms, absolute). Answer: time in µs, then for each counter how much its month gave back and what it has used since.
  */
 export const GIVE_BACK_LUA = `${BACK_LUA}
 local time = redis.call('TIME')
 local now = tonumber(time[1])
-local out = {now * 1000 + math.floor(tonumber(time[2]) / 1000)}
+local out = {now * 1000000 + tonumber(time[2])}
 local cost, bucket, atMs, period, following =
   tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local today = {tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8]}
@@ -315,13 +315,13 @@ export const READ_ANSWERS = 5;
 
 /**
  * Reads counters without counting. KEYS: counters. ARGV: month label, label of the month after it, then for each counter the most that its
- * minute may hold for a request to fit. Answer: time in ms, then for each month label (-1: there is none, or it does not know the month),
+ * minute may hold for a request to fit. Answer: time in µs, then for each month label (-1: there is none, or it does not know the month),
  * used, sum, oldest, second from which the minute holds no more than that (0: it does).
  */
 export const READ_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')
 local now = tonumber(time[1])
-local out = {now * 1000 + math.floor(tonumber(time[2]) / 1000)}
+local out = {now * 1000000 + tonumber(time[2])}
 for i = 1, #KEYS do
   local w = load(KEYS[i], now)
   local n = #out

@@ -160,11 +160,9 @@ export class StoreLoss {
   private async replay(entry: OutageEntry): Promise<void> {
     const { subject, period } = entry;
     try {
-      const counted = await this.counters.replay(entry);
+      const { nowMs, ...counted } = await this.counters.replay(entry);
       METRICS.quotaReplays.series('counted').inc();
       if (subject.lastSeenMonth !== period.label) this.ledger.monthEnded(subject);
-      // Now: else a set of the count since the last decision would pass for newer.
-      const nowMs = this.clock.now() + this.counters.aheadMs;
       subject.see({ ...lastSeen(subject, period), ...counted }, nowMs, period.label);
       this.ledger.note(subject, { period });
     } catch (error) {

@@ -18,7 +18,7 @@ export interface CounterRow {
   /** Label of the month. */
   readonly month: number;
   readonly used: number;
-  /** By the clock of the counters, ms. */
+  /** By the clock of the counters, ms, with a fraction where that is known. */
   readonly observedAtMs: number;
 }
 
@@ -59,7 +59,17 @@ const COUNTER_COLUMNS: readonly JsonColumn[] = [
   { name: 'period', type: 'bigint' },
   { name: 'used', type: 'bigint' },
   { name: 'observed_at', type: 'bigint' },
+  { name: 'observed_us', type: 'bigint' },
 ];
+
+/** A counter's clock is not known better than this: what was observed later than now and that was observed by one that was set back since. */
+const CLOCK_SLACK_MS = 1_000;
+
+/** An instant as the database keeps it: milliseconds, and the microseconds beyond them. */
+export function instantOf(ms: number): { readonly observed_at: number; readonly observed_us: number } {
+  const whole = Math.floor(ms);
+  return { observed_at: whole, observed_us: Math.min(999, Math.round((ms - whole) * 1_000)) };
+}
 
 export class UsageTable {
   constructor(
@@ -67,6 +77,8 @@ export class UsageTable {
     readonly kind: DatabaseHandle['kind'],
     /** Whether other processes count in the same place: then the latest observation is right, and not the latest writer. */
     private readonly isShared: boolean,
+    /** The counters' clock minus this process's, ms. */
+    private readonly aheadMs: () => number = () => 0,
   ) {}
 
   /**
@@ -142,19 +154,37 @@ export class UsageTable {
 
   /** Writes month counts as they were observed; what was seen before an operator set them counts no more. */
   async putCounters(trx: Kysely<Tables>, rows: readonly CounterRow[], nowMs: number): Promise<void> {
-    const values = rows.map((row) => [row.accountId, row.keyId, row.month, row.used, row.observedAtMs]);
+    const values = rows.map(({ accountId, keyId, month, used, observedAtMs }) => {
+      const { observed_at: ms, observed_us: us } = instantOf(observedAtMs);
+      return [accountId, keyId, month, used, ms, us];
+    });
+    const isRight = this.isShared ? this.isLater(nowMs) : sql`1 = 1`;
+    const right = (column: string) =>
+      sql`case when ${isRight} then ${sql.ref(`excluded.${column}`)} else ${sql.ref(`quota_counter.${column}`)} end`;
     await sql`
-      insert into quota_counter (account_id, api_key_id, period, used, observed_at, updated_at)
-      select account_id, api_key_id, period, used, observed_at, cast(${nowMs} as bigint)
+      insert into quota_counter (account_id, api_key_id, period, used, observed_at, observed_us, updated_at)
+      select account_id, api_key_id, period, used, observed_at, observed_us, cast(${nowMs} as bigint)
       from ${this.rowsOf(COUNTER_COLUMNS, values, 'seen')} where true
       ${this.kind === 'sqlite' ? sql`` : sql`order by account_id, api_key_id, period`}
       on conflict (account_id, api_key_id, period) do update set
-        used = ${this.isShared ? LATEST_USED : sql`excluded.used`},
-        observed_at = case when excluded.observed_at > quota_counter.observed_at
-          then excluded.observed_at else quota_counter.observed_at end,
+        used = ${right('used')}, observed_at = ${right('observed_at')}, observed_us = ${right('observed_us')},
         updated_at = excluded.updated_at
       where excluded.observed_at >= quota_counter.set_at
     `.execute(trx);
+  }
+
+  /**
+   * Whether what is written was observed later than what stands there: then it is right, also where it is lower, because a cost was given
+   * back. Of the same instant the higher one is later. What stands there of an instant to come was observed before the clock was set back.
+   */
+  private isLater(nowMs: number): RawBuilder<unknown> {
+    const storeNowMs = Math.floor(nowMs + this.aheadMs()) + CLOCK_SLACK_MS;
+    return sql`(
+      excluded.observed_at > quota_counter.observed_at
+      or (excluded.observed_at = quota_counter.observed_at and (excluded.observed_us > quota_counter.observed_us
+        or (excluded.observed_us = quota_counter.observed_us and excluded.used > quota_counter.used)))
+      or quota_counter.observed_at > cast(${storeNowMs} as bigint)
+    )`;
   }
 
   private async isNew(trx: Transaction<Tables>, node: string, batch: number, nowMs: number): Promise<boolean> {
@@ -216,12 +246,6 @@ export const ADD_USAGE = sql`
     requests = usage_daily.requests + excluded.requests,
     cost = usage_daily.cost + excluded.cost,
     updated_at = excluded.updated_at
-`;
-
-/** A later observation is right, also where it is lower: a cost was given back. Of the same instant the higher one is later. */
-const LATEST_USED = sql`
-  case when excluded.observed_at > quota_counter.observed_at or excluded.used > quota_counter.used
-    then excluded.used else quota_counter.used end
 `;
 
 async function forgetEnded(trx: Transaction<Tables>, node: string): Promise<void> {

@@ -44,7 +44,7 @@ describeWithRedis('requests of an outage', () => {
       [30_000, 3],
       [0, 2],
     ]);
-    expect(await replay(entry)).toEqual({ accountMonth: 17, keyMonth: 17 });
+    expect(await replay(entry)).toMatchObject({ accountMonth: 17, keyMonth: 17 });
     expect(await used()).toEqual({ accountMonth: 17, keyMonth: 17, accountMinute: 5, keyMinute: 5 });
   });
 
@@ -62,14 +62,14 @@ describeWithRedis('requests of an outage', () => {
   it('count once, however often they are handed in', async () => {
     const entry = entryOf([[1_000, 4]]);
     for (let attempt = 0; attempt < 3; attempt++) {
-      expect(await replay(entry)).toEqual({ accountMonth: 4, keyMonth: 4 });
+      expect(await replay(entry)).toMatchObject({ accountMonth: 4, keyMonth: 4 });
     }
     expect(await used()).toEqual({ accountMonth: 4, keyMonth: 4, accountMinute: 4, keyMinute: 4 });
   });
 
   it('come on top of the month from the database where Redis came back empty', async () => {
     months.used = { account: 40, key: 10 };
-    expect(await replay(entryOf([[1_000, 4]]))).toEqual({ accountMonth: 44, keyMonth: 14 });
+    expect(await replay(entryOf([[1_000, 4]]))).toMatchObject({ accountMonth: 44, keyMonth: 14 });
   });
 
   it('do not count in a month that began after them', async () => {

@@ -67,10 +67,20 @@ describeOnDatabases('the database', (kind) => {
         period: 20_261_001,
         used: 5,
         observed_at: 0,
+        observed_us: 0,
         set_at: 0,
         updated_at: 6,
       },
-      { account_id: 'acc_1', api_key_id: '', period: 20_261_101, used: 41, observed_at: 0, set_at: 0, updated_at: 7 },
+      {
+        account_id: 'acc_1',
+        api_key_id: '',
+        period: 20_261_101,
+        used: 41,
+        observed_at: 0,
+        observed_us: 0,
+        set_at: 0,
+        updated_at: 7,
+      },
     ]);
   });
 

@@ -246,8 +246,8 @@ describeOnDatabases('the usage table', (kind) => {
 
   it('lets a later observation of a shared counter stand, and of the same moment the higher one', async () => {
     const { table } = new Node(database, clock, true);
-    const put = (used: number, observedAtMs: number) =>
-      table.putCounters(database.db, [{ accountId: 'acc_1', keyId: '', month: 20_261_101, used, observedAtMs }], 1);
+    const put = (used: number, observedAtMs: number, nowMs = 5_000) =>
+      table.putCounters(database.db, [{ accountId: 'acc_1', keyId: '', month: 20_261_101, used, observedAtMs }], nowMs);
     await put(10, 1_000);
     await put(9, 2_000); // One was given back.
     expect(await counted()).toBe(9);
@@ -257,5 +257,16 @@ describeOnDatabases('the usage table', (kind) => {
     expect(await counted()).toBe(12);
     await put(11, 2_000);
     expect(await counted()).toBe(12);
+    // What was seen before a cost was given back is no higher count, however late it comes.
+    await put(20, 1_999.999);
+    expect(await counted()).toBe(12);
+    await put(11, 2_000.001);
+    expect(await counted()).toBe(11);
+    await put(12, 2_000);
+    expect(await counted()).toBe(11);
+    // Their clock was set back by an hour: what is seen now was not seen before that.
+    await put(13, 3_600_000, 3_600_000);
+    await put(14, 6_000, 6_000);
+    expect(await counted()).toBe(14);
   });
 });
