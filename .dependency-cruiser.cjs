@@ -4,9 +4,9 @@
  * the source to these rules.
  */
 const TOP =
-  '^src/((main|program|program-end|start|start-error|open-domain|gateway-role|roles|reload|readiness|listen|idle-memory|helper-threads|demo|shutdown)\\.ts$|cli/|workers/)';
+  '^src/((main|program|program-end|start|start-error|open-domain|gateway-role|process-view|roles|reload|readiness|listen|idle-memory|helper-threads|demo|shutdown)\\.ts$|cli/|workers/)';
 const PLANE = '^src/(gateway|reference|admin|mcp|webhooks)/';
-const DOMAIN = '^src/(keys|quotas|proxy|events|config)/';
+const DOMAIN = '^src/(keys|quotas|proxy|events|nodes|config)/';
 const GROUND =
   '^src/((database|redis|http1)/|(errors|parameter-problem|plain-words|problem-text|metric|metrics|metrics-text|clock|file-descriptors|pace|log|log-writer|retry-after|rfc3339|shortages|signals|version|waiting)\\.ts$)';
 const CUSTOMERS = '^src/customers/';

@@ -19,11 +19,11 @@ import { listen } from './listen.js';
 import type { Log } from './log.js';
 import { METRICS } from './metrics.js';
 import { metricsText } from './metrics-text.js';
+import { NodeStatements } from './nodes/node-statements.js';
 import { openDomain, type Domain, type Stores } from './open-domain.js';
-import { mergeTargets } from './proxy/target-status.js';
+import { openNodes, ProcessView } from './process-view.js';
 import { TopAccounts } from './quotas/top-accounts.js';
 import { UsageRetention } from './quotas/usage-retention.js';
-import { lifeCheck, readiness } from './readiness.js';
 import { Reload } from './reload.js';
 import { ONE_PROCESS, type Processes, type Role } from './roles.js';
 import type { Shutdown } from './shutdown.js';
@@ -94,13 +94,15 @@ async function open(
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
   if (roles.includes('worker')) startWorker(domain, log, shutdown);
   const pool: PoolHolder = { current: undefined, hasStarted: false };
-  const adminUrl = processes.isWorker
-    ? undefined
-    : await startAdmin(domain, token, pool, roles.includes('gateway'), log, shutdown);
-  const gatewayUrl = roles.includes('gateway')
-    ? await startGatewayRole(domain, processes, pool, log, shutdown)
-    : undefined;
+  const isGateway = roles.includes('gateway');
+  const nodes = processes.isWorker ? new NodeStatements(undefined) : openNodes(config, domain.database, log);
+  shutdown.add('leave the others', () => nodes.stop());
+  const view = new ProcessView(domain, pool, nodes, isGateway, log, shutdown);
+  const adminUrl = processes.isWorker ? undefined : await startAdmin(domain, token, pool, view, log, shutdown);
+  const gatewayUrl = isGateway ? await startGatewayRole(domain, processes, pool, log, shutdown) : undefined;
   pool.hasStarted = true;
+  if (gatewayUrl !== undefined) view.publish(gatewayUrl);
+  if (token !== undefined) view.follow();
   reload.start();
   const leaveMemoryToV8 = giveMemoryBackWhenIdle();
   shutdown.add('stop watching', async () => {
@@ -115,15 +117,7 @@ async function open(
     database,
     accounts,
     keyStore,
-    state: () => stateOf(domain, log),
-  };
-}
-
-function stateOf({ forwarder, quotas }: Domain, log: Log): WorkerState {
-  return {
-    targets: forwarder?.targets(systemClock.now()) ?? [],
-    quotaStoreLostSinceMs: quotas.storage.lostSinceMs ?? null,
-    logLoss: log.lost ?? null,
+    state: () => view.own(),
   };
 }
 
@@ -172,7 +166,7 @@ async function startAdmin(
   domain: Domain,
   token: string | undefined,
   pool: PoolHolder,
-  servesRequests: boolean,
+  view: ProcessView,
   log: Log,
   shutdown: Shutdown,
 ): Promise<string> {
@@ -197,15 +191,8 @@ async function startAdmin(
         };
   const admin = await createAdminApplication({
     api,
-    readiness: () =>
-      readiness(
-        lifeCheck(pool.hasStarted, shutdown.hasBegun),
-        databaseHealth.state,
-        stateOf(domain, log),
-        pool.current?.state(),
-        servesRequests,
-      ),
-    targets: () => mergeTargets((pool.current?.state().states ?? [stateOf(domain, log)]).map(({ targets }) => targets)),
+    readiness: () => view.readiness(),
+    targets: () => view.targets(),
     metricsText: async () =>
       pool.current === undefined ? metricsText() : pool.current.metricsText(await metricsText()),
     clock: systemClock,

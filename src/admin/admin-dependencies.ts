@@ -9,7 +9,7 @@ import type { AuditLog } from '../keys/audit-log.js';
 import type { Catalogue } from '../keys/catalogue.js';
 import type { QuotaAdjustmentStore } from '../keys/quota-adjustments.js';
 import type { Logger } from '../log.js';
-import type { MergedTargetStatus } from '../proxy/target-status.js';
+import type { NodeTarget } from '../nodes/node-targets.js';
 import type { UsageReader } from '../quotas/usage.js';
 
 /** One thing that the process needs to be of use. */
@@ -43,8 +43,8 @@ export interface AdminDependencies {
   readonly api: AdminApiDependencies | null;
   /** What is known of it, without asking anybody: probes have short deadlines. */
   readonly readiness: () => Readiness;
-  /** The targets as the gateway in this process or its workers see them; none without one. */
-  readonly targets: () => readonly MergedTargetStatus[];
+  /** The targets as every gateway sees them that this process knows of: its own, and what others have said last. */
+  readonly targets: () => readonly NodeTarget[];
   readonly metricsText: () => Promise<string>;
   readonly clock: Clock;
   readonly log: Logger;

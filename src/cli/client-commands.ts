@@ -5,6 +5,7 @@ import { path } from './admin-client.js';
 import { addExplainCommand } from './explain-command.js';
 import { addKeyCommands } from './key-commands.js';
 import { addQuotaAdjustmentCommands } from './quota-adjustment-commands.js';
+import { addTargetCommands } from './target-commands.js';
 import { clientAction, processTerminal, showRows, type Terminal } from './terminal.js';
 
 /** Adds `accounts`, `keys`, `usage`, `quota-adjustments`, `plans`, `scopes`, `targets` and `audit` to the program. */
@@ -24,17 +25,7 @@ export function addClientCommands(program: Command, terminal: Terminal = process
     'charge',
   ]);
   addCatalogueCommand(program, terminal, 'scopes', 'the scopes that a key may be given', ['scope', 'operations']);
-  addCatalogueCommand(program, terminal, 'targets', 'the targets of the services with their state', [
-    'service',
-    'target',
-    'address',
-    'state',
-    'in_flight',
-    'ejected_until',
-    'last_failure.at',
-    'last_failure.outcome',
-    'last_failure.backend_status',
-  ]);
+  addTargetCommands(program, terminal);
   addAuditCommands(program, terminal);
 }
 

@@ -8,20 +8,59 @@ function cell(value: unknown): string {
   return oneLine(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
-function padded(rows: readonly (readonly string[])[]): string {
+const GAP = '  ';
+/** No column is made narrower than this. */
+const NARROWEST = 8;
+
+function padded(rows: readonly (readonly string[])[], fit?: (widths: number[]) => void): string {
   const widths: number[] = [];
   for (const row of rows) row.forEach((text, column) => (widths[column] = Math.max(widths[column] ?? 0, text.length)));
-  const lines = rows.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  '));
+  fit?.(widths);
+  const lines = rows.map((row) =>
+    row.map((text, column) => shortened(text, widths[column] ?? 0).padEnd(widths[column] ?? 0)).join(GAP),
+  );
   return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
 }
 
-/** One line a row under a heading; `columns` are names of fields, `target.id` reaches inside. */
-export function rowsTable(columns: readonly string[], rows: readonly Fields[]): string {
+/** Takes from the widest of some columns until a line has room. */
+function narrow(widths: number[], mostColumns: number, some: readonly number[]): void {
+  const total = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
+  for (let excess = total - mostColumns; excess > 0; excess--) {
+    const [widest = -1] = some.toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
+    const width = widths[widest] ?? 0;
+    if (width <= NARROWEST) return;
+    widths[widest] = width - 1;
+  }
+}
+
+/** Leaves out the middle: names and addresses differ at their ends. */
+function shortened(text: string, width: number): string {
+  if (text.length <= width) return text;
+  const end = Math.floor((width - 1) / 2);
+  return `${text.slice(0, width - 1 - end)}…${text.slice(text.length - end)}`;
+}
+
+/**
+ * One line a row under a heading; `columns` are names of fields, `target.id` reaches inside.
+ * @param shorten a line is made no longer than `mostColumns`, as far as columns can be shortened: those that are named first, first.
+ */
+export function rowsTable(
+  columns: readonly string[],
+  rows: readonly Fields[],
+  shorten?: { readonly mostColumns: number; readonly names: readonly (readonly string[])[] },
+): string {
   if (rows.length === 0) return 'none\n';
   const valueAt = (row: Fields, column: string): unknown =>
     column.split('.').reduce<unknown>((value, name) => (value as Fields | null | undefined)?.[name], row);
   const heading = columns.map((column) => column.toUpperCase().replaceAll('_', ' ').replaceAll('.', ' '));
-  return padded([heading, ...rows.map((row) => columns.map((column) => cell(valueAt(row, column))))]);
+  const lines = [heading, ...rows.map((row) => columns.map((column) => cell(valueAt(row, column))))];
+  if (shorten === undefined) return padded(lines);
+  return padded(lines, (widths) => {
+    for (const names of shorten.names) {
+      const some = columns.flatMap((column, index) => (names.includes(column) ? [index] : []));
+      narrow(widths, shorten.mostColumns, some);
+    }
+  });
 }
 
 /** One line a field. */

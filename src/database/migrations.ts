@@ -239,6 +239,18 @@ const observedMicroseconds: Migration = {
   },
 };
 
+/** Where there is no Redis for what gateways say of themselves. */
+const nodeStatements: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await db.schema
+      .createTable('node_statement')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('said_at', 'bigint', (column) => column.notNull())
+      .addColumn('statement', 'text', (column) => column.notNull())
+      .execute();
+  },
+};
+
 /** In the order in which they run; the name says since when. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_counters_audit': first,
@@ -248,6 +260,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0005_events': events,
   '0006_counters_of_accounts': countersOfAccounts,
   '0007_observed_microseconds': observedMicroseconds,
+  '0008_node_statements': nodeStatements,
 };
 
 /**

@@ -174,6 +174,15 @@ export interface InstallationTable {
   value: string;
 }
 
+/** What each gateway says of itself, where there is no Redis for that. */
+export interface NodeStatementTable {
+  /** Of the process that says it. */
+  id: string;
+  said_at: number;
+  /** JSON. */
+  statement: string;
+}
+
 export interface Tables {
   account: AccountTable;
   api_key: ApiKeyTable;
@@ -186,4 +195,5 @@ export interface Tables {
   audit_entry: AuditEntryTable;
   event: EventTable;
   installation: InstallationTable;
+  node_statement: NodeStatementTable;
 }

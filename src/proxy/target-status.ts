@@ -22,31 +22,43 @@ export interface MergedTargetStatus extends TargetStatus {
   readonly processes: Readonly<Record<EndpointState, number>>;
 }
 
-/** From good to bad. */
-const STATES: readonly EndpointState[] = ['healthy', 'ejected', 'unhealthy'];
+/** STATES has what a target can be in, from good to bad. */
+export const STATES: readonly EndpointState[] = ['healthy', 'ejected', 'unhealthy'];
 
 /** The rows of several processes, one an address, in the order of the first. */
 export function mergeTargets(views: readonly (readonly TargetStatus[])[]): MergedTargetStatus[] {
+  return mergeRows(
+    views.map((rows) =>
+      rows.map((row) => ({ ...row, processes: { healthy: 0, ejected: 0, unhealthy: 0, [row.state]: 1 } })),
+    ),
+  );
+}
+
+/** The rows of several gateways, likewise. */
+export function mergeRows(views: readonly (readonly MergedTargetStatus[])[]): MergedTargetStatus[] {
   const merged = new Map<string, MergedTargetStatus>();
   for (const row of views.flat()) {
     const key = JSON.stringify([row.service, row.target, row.address]);
-    const before = merged.get(key) ?? {
-      ...row,
-      inFlight: 0,
-      lastFailure: null,
-      processes: { healthy: 0, ejected: 0, unhealthy: 0 },
-    };
-    merged.set(key, {
-      ...before,
-      state: STATES.indexOf(row.state) > STATES.indexOf(before.state) ? row.state : before.state,
-      inFlight: before.inFlight + row.inFlight,
-      ejectedUntilMs: Math.max(before.ejectedUntilMs ?? 0, row.ejectedUntilMs ?? 0) || null,
-      lastFailure:
-        (row.lastFailure?.atMs ?? 0) > (before.lastFailure?.atMs ?? 0) ? row.lastFailure : before.lastFailure,
-      processes: { ...before.processes, [row.state]: before.processes[row.state] + 1 },
-    });
+    const before = merged.get(key);
+    merged.set(key, before === undefined ? row : worseOf(before, row));
   }
   return [...merged.values()];
+}
+
+function worseOf(before: MergedTargetStatus, row: MergedTargetStatus): MergedTargetStatus {
+  const { healthy, ejected, unhealthy } = before.processes;
+  return {
+    ...before,
+    state: STATES.indexOf(row.state) > STATES.indexOf(before.state) ? row.state : before.state,
+    inFlight: before.inFlight + row.inFlight,
+    ejectedUntilMs: Math.max(before.ejectedUntilMs ?? 0, row.ejectedUntilMs ?? 0) || null,
+    lastFailure: (row.lastFailure?.atMs ?? 0) > (before.lastFailure?.atMs ?? 0) ? row.lastFailure : before.lastFailure,
+    processes: {
+      healthy: healthy + row.processes.healthy,
+      ejected: ejected + row.processes.ejected,
+      unhealthy: unhealthy + row.processes.unhealthy,
+    },
+  };
 }
 
 /** Names of the services that have no target in service, as one process sees them. */

@@ -63,6 +63,12 @@ export function throttleKey(name: string, key: string): string {
 export const NODES_KEY = `${PREFIX}:nodes`;
 export const NODES_MS = 60_000;
 
+/** Hash: what each node says of itself, JSON by its id; in the slot of `STATEMENT_TIMES_KEY`. Lives for `STATEMENTS_MS`. */
+export const STATEMENTS_KEY = `${PREFIX}:{said}:statements`;
+/** Sorted set: when each node said so (ms). Lives for `STATEMENTS_MS`. */
+export const STATEMENT_TIMES_KEY = `${PREFIX}:{said}:times`;
+export const STATEMENTS_MS = 2 * 60_000;
+
 /** String: empty, written to see whether Redis takes writes. Lives for `PROBE_MS`. */
 export const PROBE_KEY = `${PREFIX}:probe`;
 export const PROBE_MS = 10_000;

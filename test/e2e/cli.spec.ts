@@ -10,6 +10,7 @@ import { Command } from 'commander';
 import { addClientCommands } from '../../src/cli/client-commands.js';
 import { readClientEnvironment } from '../../src/config/client-environment.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { NodeTarget } from '../../src/nodes/node-targets.js';
 import type { MergedTargetStatus } from '../../src/proxy/target-status.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
@@ -37,18 +38,39 @@ async function run(line: readonly string[], variables: Record<string, string>): 
   return result;
 }
 
-const TARGETS: readonly MergedTargetStatus[] = [
-  {
+/** What two gateways say of one target; their names are as long as Kubernetes makes them. */
+function targetsNow(): readonly NodeTarget[] {
+  const nowMs = Date.now();
+  const well: MergedTargetStatus = {
     service: 'customers',
-    target: 'http://backend:4001',
+    target: 'http://customers.backends.svc.cluster.local:4001',
     address: '10.0.0.7',
+    state: 'healthy',
+    inFlight: 1,
+    ejectedUntilMs: null,
+    lastFailure: null,
+    processes: { healthy: 1, ejected: 0, unhealthy: 0 },
+  };
+  const out: MergedTargetStatus = {
+    ...well,
     state: 'ejected',
-    inFlight: 3,
-    ejectedUntilMs: Date.UTC(2026, 10, 20, 12, 0, 30),
-    lastFailure: { outcome: 'unreachable', status: 0, atMs: Date.UTC(2026, 10, 20, 12) },
-    processes: { healthy: 2, ejected: 1, unhealthy: 0 },
-  },
-];
+    inFlight: 2,
+    ejectedUntilMs: nowMs + 600_000,
+    lastFailure: { outcome: 'unreachable', status: 0, atMs: nowMs - 3_600_000 * 5 },
+    processes: { healthy: 1, ejected: 1, unhealthy: 0 },
+  };
+  return [
+    {
+      ...out,
+      inFlight: 3,
+      processes: { healthy: 2, ejected: 1, unhealthy: 0 },
+      nodes: [
+        { node: 'trailgate-gateway-5d8f7c9b6d-x2x7p:8080', ageMs: 1_234, status: well },
+        { node: 'trailgate-gateway-5d8f7c9b6d-zzq4k:8080', ageMs: 12_000, status: out },
+      ],
+    },
+  ];
+}
 
 describe('the client commands', () => {
   let database: DatabaseHandle;
@@ -57,7 +79,7 @@ describe('the client commands', () => {
 
   beforeAll(async () => {
     database = await testDatabase('sqlite');
-    running = await startAdmin(database, { targets: TARGETS });
+    running = await startAdmin(database, { targets: targetsNow() });
     accountId = (await running.admin.createAccount({ plan: 'starter', time_zone: 'Europe/Vienna' })).id;
   });
   afterAll(async () => {
@@ -73,14 +95,25 @@ describe('the client commands', () => {
     return JSON.parse(out) as Record<string, unknown>;
   };
 
-  it('list the targets with their state', async () => {
+  it('list the targets with their state, as each gateway sees it and how long ago it said so, in 80 columns', async () => {
     const { out } = await cli('targets');
-    expect(out).toMatch(/^SERVICE +TARGET +ADDRESS +STATE +IN FLIGHT +EJECTED UNTIL/);
-    expect(out).toMatch(
-      /customers +http:\/\/backend:4001 +10\.0\.0\.7 +ejected +3 +2026-11-20T12:00:30\S+ +2026-11-20T12:00:00\S+ +unreachable +-\n$/,
-    );
+    const [heading, first, second] = out.split('\n') as [string, string, string];
+    expect(heading.split(/ {2,}/)).toEqual(['SERVICE', 'TARGET', 'ADDRESS', 'NODE', 'STATE', 'AGE', 'LAST FAILURE']);
+    expect(first).toMatch(/^customers {2}http.*…\S*:4001 +10\.0\.0\.7 +trail\S*…\S*x2x7p +healthy +1s +-$/);
+    expect(second).toMatch(/…\S*zzq4k +ejected 10m +12s +unreachable 5h$/);
+    expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
     expect(await json('targets', 'list')).toMatchObject({
-      data: [{ state: 'ejected', processes: { healthy: 2, ejected: 1, unhealthy: 0 } }],
+      data: [
+        {
+          state: 'ejected',
+          in_flight: 3,
+          processes: { healthy: 2, ejected: 1, unhealthy: 0 },
+          nodes: [
+            { node: 'trailgate-gateway-5d8f7c9b6d-x2x7p:8080', age_seconds: 1.2, state: 'healthy', in_flight: 1 },
+            { age_seconds: 12, state: 'ejected', last_failure: { outcome: 'unreachable', backend_status: null } },
+          ],
+        },
+      ],
     });
   });
 

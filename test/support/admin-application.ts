@@ -9,7 +9,7 @@ import type { DatabaseHandle } from '../../src/database/connect.js';
 import { EventOutbox } from '../../src/events/outbox.js';
 import { QuotaAdjustmentStore } from '../../src/keys/quota-adjustments.js';
 import { metricsText } from '../../src/metrics-text.js';
-import type { MergedTargetStatus } from '../../src/proxy/target-status.js';
+import type { NodeTarget } from '../../src/nodes/node-targets.js';
 import { MonthLedger } from '../../src/quotas/month-ledger.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
 import { QuotaStorage } from '../../src/quotas/quota-storage.js';
@@ -38,7 +38,7 @@ export async function startAdmin(
   options: {
     readonly api?: boolean;
     readonly readiness?: () => Readiness;
-    readonly targets?: readonly MergedTargetStatus[];
+    readonly targets?: readonly NodeTarget[];
   } = {},
 ): Promise<RunningAdmin> {
   const log: string[] = [];

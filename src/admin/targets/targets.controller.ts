@@ -1,11 +1,38 @@
-/** Where requests go, as this process or its workers see it: every target of every service with its state. */
+/** Where requests go, as every gateway sees it that this process knows of: every target of every service with its state. */
 import { Controller, Get, Inject } from '@nestjs/common';
 import { z } from 'zod';
-import { formatWithOffset } from '../../rfc3339.js';
+import type { NodeTarget, TargetOnNode } from '../../nodes/node-targets.js';
 import type { MergedTargetStatus } from '../../proxy/target-status.js';
+import { formatWithOffset } from '../../rfc3339.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../admin-dependencies.js';
 import { listSchema, type ListBody } from '../list.js';
 import { Documented } from '../openapi/documented.js';
+
+const stateSchema = z.enum(['healthy', 'ejected', 'unhealthy']);
+const seenSchema = {
+  processes: z.object({ healthy: z.int(), ejected: z.int(), unhealthy: z.int() }),
+  in_flight: z.int().meta({ description: 'Requests that are under way there.' }),
+  ejected_until: z.string().nullable(),
+  last_failure: z
+    .object({
+      at: z.string(),
+      outcome: z.string().meta({ description: 'As in `trailgate_upstream_target_calls_total`.' }),
+      backend_status: z.int().nullable(),
+    })
+    .nullable(),
+};
+
+const targetOnNodeSchema = z
+  .object({
+    node: z.string().meta({ description: 'Host and port of the gateway.' }),
+    age_seconds: z.number().meta({
+      description:
+        'How old the statement is. Gateways speak every two seconds; one that has said nothing for a minute is left out.',
+    }),
+    state: stateSchema.meta({ description: 'With `--workers` the worst of what they see.' }),
+    ...seenSchema,
+  })
+  .meta({ id: 'TargetOnNode' });
 
 const targetSchema = z
   .object({
@@ -15,28 +42,22 @@ const targetSchema = z
       .string()
       .nullable()
       .meta({ description: 'Where its name leads to; null: it is no name, or has not been resolved yet.' }),
-    state: z.enum(['healthy', 'ejected', 'unhealthy']).meta({
+    state: stateSchema.meta({
       description:
-        '`ejected`: calls to it failed in a row. `unhealthy`: its health check fails. With `--workers` the worst of what they see.',
+        '`ejected`: calls to it failed in a row. `unhealthy`: its health check fails. The worst of what the gateways see.',
     }),
-    processes: z.object({ healthy: z.int(), ejected: z.int(), unhealthy: z.int() }).meta({
-      description: 'How many processes of this gateway see it in which state: with `--workers` each for itself.',
+    ...seenSchema,
+    processes: seenSchema.processes.meta({
+      description: 'How many processes of all gateways see it in which state: with `--workers` each for itself.',
     }),
-    in_flight: z.int().meta({ description: 'Requests that are under way there.' }),
-    ejected_until: z.string().nullable(),
-    last_failure: z
-      .object({
-        at: z.string(),
-        outcome: z.string().meta({ description: 'As in `trailgate_upstream_target_calls_total`.' }),
-        backend_status: z.int().nullable(),
-      })
-      .nullable(),
+    nodes: z.array(targetOnNodeSchema).meta({ description: 'What each gateway says of it.' }),
   })
   .meta({ id: 'Target' });
 
 const targetListSchema = listSchema('TargetList', targetSchema);
 
 type TargetResource = z.output<typeof targetSchema>;
+type Seen = Pick<TargetResource, 'state' | 'processes' | 'in_flight' | 'ejected_until' | 'last_failure'>;
 
 @Controller('admin/v1/targets')
 export class TargetsController {
@@ -45,8 +66,7 @@ export class TargetsController {
   @Get()
   @Documented({
     id: 'listTargets',
-    summary:
-      'List the targets of the services with their state, as the gateway in this process or its workers see them',
+    summary: 'List the targets of the services with their state, as every gateway sees them',
     response: targetListSchema,
   })
   list(): ListBody<TargetResource> {
@@ -54,13 +74,18 @@ export class TargetsController {
   }
 }
 
-function targetResource(status: MergedTargetStatus): TargetResource {
-  const { service, target, address, state, processes, inFlight, ejectedUntilMs, lastFailure } = status;
+function targetResource(row: NodeTarget): TargetResource {
+  const { service, target, address, nodes } = row;
+  return { service, target, address, ...seen(row), nodes: nodes.map(targetOnNode) };
+}
+
+function targetOnNode({ node, ageMs, status }: TargetOnNode): TargetResource['nodes'][number] {
+  return { node, age_seconds: Math.round(ageMs / 100) / 10, ...seen(status) };
+}
+
+function seen({ state, processes, inFlight, ejectedUntilMs, lastFailure }: MergedTargetStatus): Seen {
   const time = (ms: number): string => formatWithOffset(ms, 'UTC');
   return {
-    service,
-    target,
-    address,
     state,
     processes,
     in_flight: inFlight,

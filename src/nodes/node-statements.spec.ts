@@ -1,0 +1,142 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../test/support/processes.js';
+import type { MergedTargetStatus } from '../proxy/target-status.js';
+import { boundedStatement, MOST_TARGETS, type NodeStatement } from './node-statement.js';
+import { NodeStatements } from './node-statements.js';
+import { targetsOnNodes } from './node-targets.js';
+import { STATEMENT_LIFE_MS, type StatementBoard, type WrittenStatement } from './statement-board.js';
+
+const row = (target: string, state: MergedTargetStatus['state'] = 'healthy'): MergedTargetStatus => ({
+  service: 'orders',
+  target,
+  address: null,
+  state,
+  inFlight: 1,
+  ejectedUntilMs: null,
+  lastFailure: null,
+  processes: { healthy: 0, ejected: 0, unhealthy: 0, [state]: 1 },
+});
+const said = (node: string, ...targets: MergedTargetStatus[]): Omit<NodeStatement, 'targetsLeftOut'> => ({
+  node,
+  processes: 1,
+  targets,
+  quotaStoreLostSinceMs: null,
+});
+
+/** As a version that describes targets otherwise would say it. */
+const NO_ROW = JSON.stringify(said('gw-9', { ...row('http://a'), processes: 3 } as unknown as MergedTargetStatus));
+
+/** A board in memory; nothing on it grows old. */
+class Memory implements StatementBoard {
+  readonly texts = new Map<string, WrittenStatement>();
+  isAway = false;
+  private check(): void {
+    if (this.isAway) throw new Error('away');
+  }
+  async put(id: string, text: string): Promise<void> {
+    this.check();
+    this.texts.set(id, { id, text, ageMs: 0 });
+  }
+  async all(): Promise<WrittenStatement[]> {
+    this.check();
+    return [...this.texts.values()];
+  }
+  async remove(id: string): Promise<void> {
+    this.check();
+    this.texts.delete(id);
+  }
+  close(): void {
+    // Nothing is open.
+  }
+}
+
+describe('what nodes say', () => {
+  let board: Memory;
+  let nodes: NodeStatements[];
+  const node = (): NodeStatements => {
+    nodes.push(new NodeStatements(board));
+    return nodes.at(-1)!;
+  };
+  beforeEach(() => {
+    board = new Memory();
+    nodes = [];
+  });
+  afterEach(() => Promise.all(nodes.map((each) => each.stop())));
+
+  it('is heard by others with its age, and not by themselves', async () => {
+    const [gateway, admin] = [node(), node()];
+    gateway.publish(() => said('gw-1', row('http://a')));
+    admin.publish(() => said('gw-2'));
+    admin.follow();
+    await eventually('it is heard', () => admin.others().length === 1);
+    expect(admin.others()).toMatchObject([{ node: 'gw-1', targets: [{ target: 'http://a' }], targetsLeftOut: 0 }]);
+    const { ageMs } = admin.others()[0]!;
+    await new Promise((done) => setTimeout(done, 30));
+    expect(admin.others()[0]!.ageMs).toBeGreaterThan(ageMs);
+    expect(gateway.others()).toEqual([]);
+  });
+
+  it('stands, and grows old, while the board is away; and is forgotten in the end', async () => {
+    const [gateway, admin] = [node(), node()];
+    gateway.publish(() => said('gw-1'));
+    const [written] = [...board.texts.values()] as [WrittenStatement];
+    board.texts.set(written.id, { ...written, ageMs: STATEMENT_LIFE_MS - 300 });
+    admin.follow();
+    await eventually('it is heard', () => admin.others().length === 1);
+    board.isAway = true;
+    expect(admin.others()[0]!.ageMs).toBeGreaterThanOrEqual(STATEMENT_LIFE_MS - 300);
+    await eventually('it is forgotten', () => admin.others().length === 0);
+  });
+
+  it('ends with the node, and what nobody understands is passed over', async () => {
+    const [gateway, admin] = [node(), node()];
+    gateway.publish(() => said('gw-1'));
+    for (const [id, text] of Object.entries({
+      a: 'no JSON',
+      b: 'null',
+      c: '{"node":7}',
+      d: '{"node":"x"}',
+      e: NO_ROW,
+    })) {
+      board.texts.set(id, { id, text, ageMs: 0 });
+    }
+    admin.follow();
+    await eventually('it is heard', () => admin.others().length === 1);
+    await gateway.stop();
+    expect([...board.texts.keys()]).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('is bounded: of very many targets those are said that are out of service', () => {
+    const many = Array.from({ length: MOST_TARGETS + 50 }, (_, index) =>
+      row(`http://${index}`, index > MOST_TARGETS ? 'ejected' : 'healthy'),
+    );
+    const statement = boundedStatement(said('gw-1', ...many));
+    expect([statement.targets.length, statement.targetsLeftOut]).toEqual([MOST_TARGETS, 50]);
+    expect(statement.targets.filter(({ state }) => state === 'ejected')).toHaveLength(49);
+  });
+
+  it('is put together: a target is as the worst node sees it, with what each of them says', () => {
+    const heard = (node: string, ageMs: number, ...targets: MergedTargetStatus[]) => ({
+      ...said(node, ...targets),
+      targetsLeftOut: 0,
+      ageMs,
+    });
+    const together = targetsOnNodes([
+      heard('gw-2', 0, row('http://a'), row('http://b')),
+      heard('gw-1', 1_500, row('http://b', 'unhealthy')),
+    ]);
+    expect(together).toMatchObject([
+      { target: 'http://a', state: 'healthy', inFlight: 1, nodes: [{ node: 'gw-2', ageMs: 0 }] },
+      {
+        target: 'http://b',
+        state: 'unhealthy',
+        inFlight: 2,
+        processes: { healthy: 1, ejected: 0, unhealthy: 1 },
+        nodes: [
+          { node: 'gw-1', ageMs: 1_500, status: { state: 'unhealthy' } },
+          { node: 'gw-2', ageMs: 0, status: { state: 'healthy' } },
+        ],
+      },
+    ]);
+  });
+});

@@ -1,0 +1,73 @@
+/** The board in Redis: one hash of texts, one sorted set of when each was put, by Redis's clock. */
+import { STATEMENT_TIMES_KEY, STATEMENTS_KEY, STATEMENTS_MS } from '../redis/keys.js';
+import { connectRedis, type ConnectionLog, type RedisClient } from '../redis/connect.js';
+import { MOST_NODES, STATEMENT_LIFE_MS, type StatementBoard, type WrittenStatement } from './statement-board.js';
+
+/** KEYS: times, texts. ARGV: node, text, how long a text lives (ms), most of them, how long both keys live (ms). */
+const PUT_LUA = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZADD', KEYS[1], now, ARGV[1])
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+local gone = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[3])
+local extra = redis.call('ZCARD', KEYS[1]) - #gone - ARGV[4]
+if extra > 0 then
+  for _, node in ipairs(redis.call('ZRANGE', KEYS[1], #gone, #gone + extra - 1)) do gone[#gone + 1] = node end
+end
+for _, node in ipairs(gone) do
+  redis.call('ZREM', KEYS[1], node)
+  redis.call('HDEL', KEYS[2], node)
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[5])
+redis.call('PEXPIRE', KEYS[2], ARGV[5])
+return 1
+`;
+
+/** KEYS as above. ARGV: how long a text lives (ms). Answer: node, age (ms) and text of each. */
+const ALL_LUA = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local said = redis.call('ZRANGEBYSCORE', KEYS[1], now - ARGV[1], '+inf', 'WITHSCORES')
+local answer = {}
+for at = 1, #said, 2 do
+  local text = redis.call('HGET', KEYS[2], said[at])
+  if text then
+    answer[#answer + 1] = said[at]
+    answer[#answer + 1] = now - said[at + 1]
+    answer[#answer + 1] = text
+  end
+end
+return answer
+`;
+
+const KEYS = [STATEMENT_TIMES_KEY, STATEMENTS_KEY] as const;
+
+export class RedisBoard implements StatementBoard {
+  private readonly client: RedisClient;
+
+  constructor(redisUrl: string, log: ConnectionLog) {
+    this.client = connectRedis(redisUrl, 'nodes', log);
+  }
+
+  async put(id: string, text: string): Promise<void> {
+    await this.client.eval(PUT_LUA, KEYS.length, ...KEYS, id, text, STATEMENT_LIFE_MS, MOST_NODES, STATEMENTS_MS);
+  }
+
+  async all(): Promise<WrittenStatement[]> {
+    const answer = (await this.client.eval(ALL_LUA, KEYS.length, ...KEYS, STATEMENT_LIFE_MS)) as (string | number)[];
+    const statements: WrittenStatement[] = [];
+    for (let at = 0; at + 2 < answer.length; at += 3) {
+      statements.push({ id: String(answer[at]), ageMs: Number(answer[at + 1]), text: String(answer[at + 2]) });
+    }
+    return statements;
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.client.zrem(STATEMENT_TIMES_KEY, id);
+    await this.client.hdel(STATEMENTS_KEY, id);
+  }
+
+  close(): void {
+    this.client.disconnect();
+  }
+}

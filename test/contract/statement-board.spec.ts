@@ -1,0 +1,98 @@
+/** A board keeps what each node has said, no longer than a minute and of no more nodes than it may. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { DatabaseBoard } from '../../src/nodes/database-board.js';
+import { RedisBoard } from '../../src/nodes/redis-board.js';
+import { MOST_NODES, STATEMENT_LIFE_MS, type StatementBoard } from '../../src/nodes/statement-board.js';
+import { STATEMENT_TIMES_KEY, STATEMENTS_KEY } from '../../src/redis/keys.js';
+import { testDatabase } from '../support/database.js';
+import { describeWithPostgres, describeWithRedis } from '../support/describe-with.js';
+import { eventually } from '../support/processes.js';
+import { sharedRedisUrl } from '../support/redis.js';
+
+let board: StatementBoard;
+const idsOf = async (): Promise<string[]> => (await board.all()).map(({ id }) => id).toSorted();
+
+/** @param age Makes what a node has said older. */
+function promises(age: (id: string, ms: number) => Promise<void>): void {
+  it('has the last text of each node with its age, until the node ends', async () => {
+    await board.put('a', 'first');
+    await board.put('b', 'other');
+    await board.put('a', 'second "ü"');
+    await age('b', 5_000);
+    const said = new Map((await board.all()).map((each) => [each.id, each]));
+    expect([said.get('a')?.text, said.get('b')?.text, said.size]).toEqual(['second "ü"', 'other', 2]);
+    expect(said.get('b')!.ageMs - said.get('a')!.ageMs).toBeGreaterThanOrEqual(4_900);
+    expect(said.get('a')!.ageMs).toBeGreaterThanOrEqual(0);
+    await board.remove('a');
+    expect(await idsOf()).toEqual(['b']);
+  });
+
+  it('forgets what is older than a minute', async () => {
+    await board.put('old', 'text');
+    await board.put('young', 'text');
+    await age('old', STATEMENT_LIFE_MS + 1_000);
+    expect(await idsOf()).toEqual(['young']);
+    await board.put('new', 'text');
+    await age('old', -STATEMENT_LIFE_MS);
+    expect(await idsOf()).toEqual(['new', 'young']);
+  });
+
+  it('has no more nodes than it may, and gives the youngest', async () => {
+    for (let node = 0; node < MOST_NODES + 5; node++) await board.put(`n${node}`, 'text');
+    await age('n3', 10_000);
+    await board.put('last', 'text');
+    const ids = await idsOf();
+    expect(ids).toHaveLength(MOST_NODES);
+    expect([ids.includes('last'), ids.includes('n3')]).toEqual([true, false]);
+  });
+}
+
+describeWithRedis('in Redis', () => {
+  let operator: Redis;
+  beforeEach(async () => {
+    const url = await sharedRedisUrl();
+    operator = new Redis(url);
+    await operator.del(STATEMENTS_KEY, STATEMENT_TIMES_KEY);
+    board = new RedisBoard(url, pino({ level: 'silent' }));
+    await eventually('it is connected', () =>
+      board.all().then(
+        () => true,
+        () => false,
+      ),
+    );
+  });
+  afterEach(async () => {
+    await operator.del(STATEMENTS_KEY, STATEMENT_TIMES_KEY);
+    operator.disconnect();
+    board.close();
+  });
+
+  promises(async (id, ms) => {
+    if ((await operator.zscore(STATEMENT_TIMES_KEY, id)) !== null) await operator.zincrby(STATEMENT_TIMES_KEY, -ms, id);
+  });
+
+  it('leaves nothing behind when nobody says anything any more', async () => {
+    await board.put('a', 'text');
+    const lives = await Promise.all([STATEMENTS_KEY, STATEMENT_TIMES_KEY].map((key) => operator.pttl(key)));
+    for (const life of lives) expect(life).toBeGreaterThan(STATEMENT_LIFE_MS);
+  });
+});
+
+describeWithPostgres('in PostgreSQL', () => {
+  let database: DatabaseHandle;
+  beforeEach(async () => {
+    database = await testDatabase('postgres');
+    board = new DatabaseBoard(database.db);
+  });
+  afterEach(() => database.close());
+
+  promises(async (id, ms) => {
+    await sql`update node_statement set said_at = said_at - cast(${ms} as bigint) where id = ${id}`.execute(
+      database.db,
+    );
+  });
+});

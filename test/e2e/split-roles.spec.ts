@@ -1,0 +1,169 @@
+/** Gateways and the admin API in processes of their own: what the gateways know is known to the operator, with who says it and when. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { STATEMENT_TIMES_KEY } from '../../src/redis/keys.js';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { describeWithOwnRedisAndPostgres, describeWithPostgres } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { seriesOf } from '../support/metrics-text.js';
+import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
+import { eventually } from '../support/processes.js';
+import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+
+interface Seen {
+  readonly state: string;
+  readonly processes: Readonly<Record<string, number>>;
+}
+interface Row extends Seen {
+  readonly target: string;
+  readonly nodes: readonly (Seen & { readonly node: string; readonly age_seconds: number })[];
+}
+
+let backend: Backend;
+let database: FreshDatabase;
+let running: RunningTrailgate[];
+beforeEach(async () => {
+  running = [];
+  [backend, database] = await Promise.all([startBackend(json({})), freshDatabase()]);
+});
+afterEach(async () => {
+  for (const each of running) await each.stop();
+  await Promise.all([backend.stop(), database.drop()]);
+});
+
+const start = async (roles: ('gateway' | 'admin' | 'worker')[], env: Record<string, string>, ...args: string[]) => {
+  const program = await startTrailgate({
+    backend: backend.url,
+    roles,
+    args,
+    env: { DATABASE_URL: database.url, ...env },
+    config: { services: { backend: { health: { path: '/health', interval: '200ms' } } } },
+  });
+  running.push(program);
+  return program;
+};
+
+const rows = async (admin: RunningTrailgate): Promise<readonly Row[]> =>
+  (await admin.admin.call<{ data: Row[] }>('GET', '/targets')).data;
+
+const portOf = ({ gatewayUrl }: RunningTrailgate): string => new URL(gatewayUrl).port;
+
+const checksOf = async ({ adminUrl }: RunningTrailgate) =>
+  (await send(`${adminUrl}/readyz`)).json<{ checks: Record<string, { status: string; detail?: string }> }>().checks;
+
+async function table({ adminUrl, adminToken }: RunningTrailgate): Promise<string> {
+  const env = { TRAILGATE_ADMIN_URL: adminUrl, TRAILGATE_ADMIN_TOKEN: adminToken };
+  const { stdout, stderr, code } = await runTrailgate(['targets', 'list'], { env });
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout;
+}
+
+describeWithPostgres('without Redis', () => {
+  it('the admin process has the targets as the gateway sees them, from the database', async () => {
+    const admin = await start(['admin', 'worker'], {});
+    expect(await table(admin)).toBe('none: no gateway has said anything in the last minute\n');
+    expect((await checksOf(admin))['gateways']?.status).toBe('warn');
+    const gateway = await start(['gateway'], {});
+    await eventually('it is heard', async () => (await rows(admin)).length === 1);
+    expect(await rows(admin)).toMatchObject([
+      { target: backend.url, state: 'healthy', nodes: [{ node: expect.stringMatching(`:${portOf(gateway)}$`) }] },
+    ]);
+    const text = await table(admin);
+    expect(text).toMatch(/^SERVICE +TARGET +NODE +STATE +AGE +LAST FAILURE\nbackend +\S+ +\S+ +healthy +\d+s +-\n$/);
+    expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    await eventually('all is well', async () => {
+      const { gateways, backends } = await checksOf(admin);
+      return gateways?.status === 'pass' && backends?.status === 'pass';
+    });
+    await gateway.stop();
+    await eventually('it has taken its leave', async () => (await rows(admin)).length === 0);
+  });
+});
+
+describeWithOwnRedisAndPostgres('over Redis', () => {
+  let redis: RedisServer;
+  beforeEach(async () => {
+    redis = await startRedis();
+  });
+  afterEach(() => redis.stop());
+
+  it('two gateways, one of them with workers, are told apart, and a target that is out in both is a warning', async () => {
+    const env = { REDIS_URL: redis.url };
+    const admin = await start(['admin', 'worker'], env);
+    const gateways = [await start(['gateway'], env), await start(['gateway'], env, '--workers', '2')];
+    await eventually('both are heard', async () => (await rows(admin))[0]?.nodes.length === 2);
+    const [row] = (await rows(admin)) as [Row];
+    expect(row).toMatchObject({ state: 'healthy', processes: { healthy: 3, ejected: 0, unhealthy: 0 } });
+    const seen = new Map(row.nodes.map((node) => [node.node.split(':')[1], node]));
+    expect(gateways.map((gateway) => seen.get(portOf(gateway))?.processes['healthy'])).toEqual([1, 2]);
+    for (const { age_seconds: age } of row.nodes) expect(age).toBeLessThan(60);
+    await backend.stop();
+    await eventually('both say that it is out', async () => {
+      const [now] = await rows(admin);
+      return now?.nodes.every(({ state }) => state === 'unhealthy') === true;
+    });
+    expect((await rows(admin))[0]).toMatchObject({ state: 'unhealthy', processes: { unhealthy: 3 } });
+    expect((await checksOf(admin))['backends']).toEqual({
+      status: 'warn',
+      detail: 'no target is in service: backend',
+    });
+    expect(await table(admin)).toMatch(/backend +\S+ +\S+ +unhealthy +\d+s/);
+  });
+
+  it('a process that is neither gateway nor admin says nothing of gateways, and is no gateway to others', async () => {
+    const env = { REDIS_URL: redis.url };
+    const [admin, worker] = [await start(['admin'], env), await start(['worker'], env)];
+    await start(['gateway'], env);
+    await eventually('it is heard', async () => (await checksOf(admin))['gateways']?.status === 'pass');
+    await eventually('it listens', () => worker.logs().some((line) => line['event'] === 'listening'));
+    expect(Object.keys(await checksOf(worker))).toEqual(['process', 'database', 'quota_store', 'log']);
+    expect((await rows(admin))[0]?.nodes).toHaveLength(1);
+  });
+
+  it('one that is killed is shown with its age, named in /readyz, and forgotten after a minute', async () => {
+    const env = { REDIS_URL: redis.url };
+    const admin = await start(['admin', 'worker'], env);
+    const gateway = await start(['gateway'], env);
+    await eventually('it is heard', async () => (await checksOf(admin))['gateways']?.status === 'pass');
+    await gateway.kill9();
+    // It is as if it had been silent for so much longer.
+    const operator = new Redis(redis.url);
+    const silentFor = async (seconds: number): Promise<void> => {
+      for (const node of await operator.zrange(STATEMENT_TIMES_KEY, '0', '-1')) {
+        await operator.zincrby(STATEMENT_TIMES_KEY, -seconds * 1_000, node);
+      }
+    };
+    await silentFor(12);
+    await eventually('it is silent', async () => (await checksOf(admin))['gateways']?.status === 'warn');
+    expect((await checksOf(admin))['gateways']?.detail).toMatch(
+      new RegExp(`^nothing is heard of \\S+:${portOf(gateway)} \\(\\d+ s\\)$`),
+    );
+    expect((await rows(admin))[0]?.nodes[0]?.age_seconds).toBeGreaterThanOrEqual(10);
+    expect(await table(admin)).toMatch(/^backend +\S+ +\S+ +healthy +\d\ds +-$/m);
+    await silentFor(60);
+    await eventually('it is forgotten', async () => (await rows(admin)).length === 0);
+    operator.disconnect();
+    expect(await table(admin)).toBe('none: no gateway has said anything in the last minute\n');
+  });
+
+  it('the admin process knows of a lost Redis itself, and what was said before grows old', async () => {
+    const env = { REDIS_URL: redis.url };
+    const admin = await start(['admin', 'worker'], env);
+    const gateway = await start(['gateway'], env);
+    await eventually('it is heard', async () => (await rows(admin)).length === 1);
+    redis.pause();
+    await eventually('it is known', async () => (await checksOf(admin))['quota_store']?.status === 'warn');
+    const up = seriesOf((await send(`${admin.adminUrl}/metrics`)).text).get('trailgate_quota_store_up{store="redis"}');
+    expect(up).toBe(0);
+    const ageOf = async (): Promise<number> => (await rows(admin))[0]?.nodes[0]?.age_seconds ?? NaN;
+    const before = await ageOf();
+    await eventually('it grows old', async () => (await ageOf()) > before + 2);
+    expect(await rows(admin)).toMatchObject([{ target: backend.url, nodes: [{ state: 'healthy' }] }]);
+    // Nobody waits for it: neither a probe nor whoever asks for the targets.
+    for (const each of [admin, gateway]) expect((await send(`${each.adminUrl}/readyz`)).status).toBe(200);
+    redis.resume();
+    await eventually('it is heard again', async () => (await ageOf()) < 3);
+    await eventually('it is back', async () => (await checksOf(admin))['quota_store']?.status === 'pass');
+  });
+});
