@@ -1,6 +1,8 @@
 /**
  * What `npm test [-- arguments of Jest]` runs: finds (or installs) and starts one Redis and one PostgreSQL for the whole
  * run, runs Jest, stops them, and ends with one line: `N passed, N failed` (`, N skipped` where some were).
+ * `--unit`, `--integration` or `--load` as first argument runs a part: what stands beside the source, without servers; what needs the
+ * built program and servers; what puts the machine under load.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -82,21 +84,29 @@ async function runJest(args, environment, folder) {
   return { code, leaked, results: existsSync(resultFile) ? JSON.parse(readFileSync(resultFile, 'utf8')) : null };
 }
 
-/** Both passes, or one where Jest's arguments say what to run. */
-async function runAll(args, environment, folder) {
-  if (args.length > 0) {
+/** The parts that have a name, as arguments of Jest. */
+const PARTS = {
+  '--unit': [`--testPathPatterns=${ROOT}src/`],
+  '--integration': [`--testPathPatterns=${ROOT}test/`, `--testPathIgnorePatterns=${LOAD}`],
+  '--load': ['--runInBand', `--testPathPatterns=${LOAD}`],
+};
+
+/** Both passes, or one where the arguments say what to run. */
+async function runAll([first, ...others], environment, folder) {
+  if (first !== undefined) {
+    const args = [...(PARTS[first] ?? [first]), ...others];
     const saysWorkers = args.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.test(arg));
     return [await runJest(saysWorkers ? args : ['--maxWorkers=2', ...args], environment, folder)];
   }
   const files = globSync('{src,test}/**/*.spec.ts', { cwd: ROOT });
   const later = files.filter((file) => new RegExp(LOAD).test(file)).length;
   console.error(`${files.length - later} test files two at a time, then ${later} one after the other.`);
-  const first = await runJest(
+  const together = await runJest(
     ['--maxWorkers=2', `--testPathIgnorePatterns=${LOAD}`],
     { ...environment, TRAILGATE_TEST_LATER_MS: String(later * LOAD_FILE_MS) },
     folder,
   );
-  return [first, await runJest(['--runInBand', `--testPathPatterns=${LOAD}`], environment, folder)];
+  return [together, await runJest(['--runInBand', `--testPathPatterns=${LOAD}`], environment, folder)];
 }
 
 /** What was skipped, and why: a line for each reason. Tests that Jest's own arguments leave out have none. */
@@ -126,11 +136,13 @@ chmodSync(folder, 0o711);
 process.env.TMPDIR = folder;
 let outcome = { line: '0 passed, 1 failed', exitCode: 1 };
 try {
-  installWhatIsMissing();
-  const { servers, environment } = await startServers();
+  const args = process.argv.slice(2);
+  const needsServers = args[0] !== '--unit';
+  if (needsServers) installWhatIsMissing();
+  const { servers, environment } = needsServers ? await startServers() : { servers: [], environment: {} };
   try {
     const startedAtMs = performance.now();
-    const runs = await runAll(process.argv.slice(2), environment, folder);
+    const runs = await runAll(args, environment, folder);
     saySkipped(runs);
     console.error(`It took ${inWords(performance.now() - startedAtMs)}.`);
     outcome = summarise(runs);
