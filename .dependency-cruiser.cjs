@@ -4,7 +4,7 @@
  * the source to these rules.
  */
 const TOP =
-  '^src/((main|program|program-end|start|start-error|open-domain|gateway-role|process-view|roles|reload|readiness|listen|idle-memory|helper-threads|demo|shutdown)\\.ts$|cli/|workers/)';
+  '^src/((main|program|program-end|start|start-error|open-domain|gateway-role|process-view|roles|readiness|listen|idle-memory|helper-threads|demo|shutdown)\\.ts$|cli/|reload/|workers/)';
 const PLANE = '^src/(gateway|reference|admin|mcp|webhooks)/';
 const DOMAIN = '^src/(keys|quotas|proxy|events|nodes|config)/';
 const GROUND =

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from './clock.js';
 import { childEnvironment } from './config/environment.js';
+import type { LoadedConfig } from './config/loaded-config.js';
 import type { Config } from './config/schema.js';
 import type { DatabaseHandle } from './database/connect.js';
 import type { AccountStore } from './keys/accounts.js';
@@ -25,7 +26,7 @@ const BACKEND_START_TIMEOUT_MS = 60_000;
 const CONTEXT = { actor: 'npm start', ip: '127.0.0.1', requestId: 'npm-start' };
 
 /** Starts everything and prints where it is. Rejects as `start` does. */
-export async function startDemo(config: Config, log: Log, shutdown: Shutdown): Promise<void> {
+export async function startDemo(config: LoadedConfig, log: Log, shutdown: Shutdown): Promise<void> {
   let backend: ChildProcess | undefined;
   // First in, last out: the gateway's last requests need it.
   shutdown.add('stop customers', async () => {

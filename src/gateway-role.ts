@@ -2,6 +2,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { systemClock } from './clock.js';
 import { publicUrlOf } from './config/load.js';
+import type { ApiDescription } from './config/api-description.js';
 import type { Config } from './config/schema.js';
 import { setErrorsUrl } from './errors.js';
 import { FileDescriptors } from './file-descriptors.js';
@@ -45,14 +46,15 @@ export interface PoolHolder {
 /** In this process, or in as many workers as were asked for. */
 export async function startGatewayRole(
   domain: Domain,
+  description: ApiDescription | undefined,
   { workers, workerArgs, isWorker }: Processes,
   holder: PoolHolder,
   log: Log,
   shutdown: Shutdown,
 ): Promise<string> {
-  if (isWorker) return startGateway(domain, true, log, shutdown);
+  if (isWorker) return startGateway(domain, description, true, log, shutdown);
   if (workers === 1) {
-    const url = await startGateway(domain, false, log, shutdown);
+    const url = await startGateway(domain, description, false, log, shutdown);
     announce('gateway', url, log);
     return url;
   }
@@ -81,11 +83,13 @@ export async function startGatewayRole(
 
 async function startGateway(
   { config, keys, quotas, usage, forwarder }: Domain,
+  description: ApiDescription | undefined,
   isWorker: boolean,
   log: Log,
   shutdown: Shutdown,
 ): Promise<string> {
-  if (forwarder === undefined) throw new Error('a process without backends cannot be a gateway');
+  if (forwarder === undefined || description === undefined)
+    throw new Error('a process without backends cannot be a gateway');
   const { file } = config.current;
   let boundPort = file.gateway.port;
   const publicUrl = (): string => publicUrlOf(config.current.file, boundPort);
@@ -97,7 +101,7 @@ async function startGateway(
   proxyStatus.use(file.gateway.proxyStatus);
   const planSeries = new PlanSeries(file.plans);
   showRefusals(quotas.recorder.refusals, () => config.current.file.metrics.topAccounts);
-  const documents = referenceDocuments(config.current, { publicUrl });
+  const documents = referenceDocuments(config.current, description, { publicUrl });
   const deps = {
     config: config.current,
     routes,
@@ -113,16 +117,19 @@ async function startGateway(
     draining: { hasBegun: false },
     connections: await openConnections(config.current, log),
   };
-  config.onChange((changed) => {
-    routes.use(changed);
-    cors.use(changed.file.gateway.cors);
-    lifeCycle.use(changed);
-    proxyStatus.use(changed.file.gateway.proxyStatus);
-    failedAttempts.use(changed.file.gateway.failedAuthentication.perMinute);
-    documents.use(changed);
-    planSeries.use(changed.file.plans);
-    deps.connections.use(changed.file.gateway, changed.file.services);
-    setErrorsUrl(`${publicUrl()}/docs/errors/`);
+  config.onChange(async ({ config: changed, description: described }) => {
+    const useRoutes = await routes.prepare(changed);
+    return () => {
+      useRoutes();
+      cors.use(changed.file.gateway.cors);
+      lifeCycle.use(changed);
+      proxyStatus.use(changed.file.gateway.proxyStatus);
+      failedAttempts.use(changed.file.gateway.failedAuthentication.perMinute);
+      if (described !== undefined) documents.use(changed, described);
+      planSeries.use(changed.file.plans);
+      deps.connections.use(changed.file.gateway, changed.file.services);
+      setErrorsUrl(`${publicUrl()}/docs/errors/`);
+    };
   });
   const gateway = await createGatewayApplication(deps, log, [ReferenceModule.of(documents, routes.basePath)]);
   const live = new LiveStreams(() => forwarder.calls(), keys.authenticator);

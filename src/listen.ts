@@ -78,3 +78,9 @@ function listenError(error: unknown, role: ListeningRole, host: string, port: nu
   if (code === 'EACCES') return `The ${role} may not listen on ${where}. Ports below 1024 need rights; set ${setting}.`;
   return `The ${role} cannot listen on ${where}: ${message}`;
 }
+
+/** The port of an origin as `listen` gives it. */
+export function portOf(url: string): number {
+  const { port, protocol } = new URL(url);
+  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
+}

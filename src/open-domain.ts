@@ -79,11 +79,14 @@ export async function openDomain(
   const usage = new UsageReader(file.plans, quotas.storage, new UsageRows(database.db), systemClock);
   await beforeBackends({ database, accounts });
   const forwarder = forwards ? openForwarder(config, log, shutdown) : undefined;
-  running.onChange((changed) => {
-    keys.use(changed.file.plans);
-    usage.use(changed.file.plans);
-    forwarder?.use(changed.file.services);
-    void warnOfUnknownPlans(database, changed.file.plans, log).catch(() => undefined);
+  running.onChange(async ({ config: { file: changed } }) => {
+    const services = await forwarder?.prepare(changed.services);
+    return () => {
+      keys.use(changed.plans);
+      usage.use(changed.plans);
+      forwarder?.use(changed.services, services);
+      void warnOfUnknownPlans(database, changed.plans, log).catch(() => undefined);
+    };
   });
   return {
     config: running,

@@ -1,3 +1,17 @@
+/** Keeps work that nobody waits for from those who wait: in pieces, with turns of the event loop or pauses between them. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** Small things, of some microseconds each. */
+const ITEMS_PER_TURN = 200;
+
+/** Does something with each of many in their order, and lets the event loop have its turns in between. */
+export async function inTurns<Item>(items: readonly Item[], take: (item: Item) => void): Promise<void> {
+  for (let from = 0; from < items.length; from += ITEMS_PER_TURN) {
+    if (from > 0) await nextTurn();
+    for (const item of items.slice(from, from + ITEMS_PER_TURN)) take(item);
+  }
+}
+
 /**
  * Spreads work that nobody waits for over a span of time. Done in one stretch it would take the core from requests for many
  * milliseconds; in steps with pauses between, a request waits for one step at most.

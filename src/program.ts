@@ -9,7 +9,7 @@ import { EnvironmentError, readEnvironment } from './config/environment.js';
 import { gatewayJsonSchemaText } from './config/json-schema.js';
 import { loadConfig } from './config/load.js';
 import type { ConfigProblem } from './config/problem.js';
-import type { Config } from './config/schema.js';
+import type { LoadedConfig } from './config/loaded-config.js';
 import { DatabaseOpenError } from './database/database-errors.js';
 import { startDemo } from './demo.js';
 import { openLog, type Log } from './log.js';
@@ -129,7 +129,7 @@ function logWarnings(warnings: readonly ConfigProblem[], log: Log): void {
   }
 }
 
-async function configOrExit(path: string): Promise<{ config: Config; warnings: readonly ConfigProblem[] }> {
+async function configOrExit(path: string): Promise<{ config: LoadedConfig; warnings: readonly ConfigProblem[] }> {
   try {
     const result = await loadConfig(path, readEnvironment());
     if ('config' in result) return result;

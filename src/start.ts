@@ -4,8 +4,8 @@ import type { AdminApiDependencies } from './admin/admin-dependencies.js';
 import { Explainer } from './admin/explain/explainer.js';
 import { operatorToken } from './admin/operator-token.js';
 import { systemClock } from './clock.js';
-import { RunningConfig } from './config/running-config.js';
-import type { Config } from './config/schema.js';
+import { RunningConfig, withoutDocuments } from './config/running-config.js';
+import type { LoadedConfig } from './config/loaded-config.js';
 import { configSummary } from './config/summary.js';
 import type { DatabaseHandle } from './database/connect.js';
 import { setErrorsUrl } from './errors.js';
@@ -15,7 +15,7 @@ import { giveMemoryBackWhenIdle, leaveRoomToGrow } from './idle-memory.js';
 import type { AccountStore } from './keys/accounts.js';
 import type { ApiKeyStore } from './keys/api-key-store.js';
 import { AuditLog } from './keys/audit-log.js';
-import { listen } from './listen.js';
+import { listen, portOf } from './listen.js';
 import type { Log } from './log.js';
 import { METRICS } from './metrics.js';
 import { metricsText } from './metrics-text.js';
@@ -24,7 +24,8 @@ import { openDomain, type Domain, type Stores } from './open-domain.js';
 import { openNodes, ProcessView } from './process-view.js';
 import { TopAccounts } from './quotas/top-accounts.js';
 import { UsageRetention } from './quotas/usage-retention.js';
-import { Reload } from './reload.js';
+import { describeApi } from './reference/describe-api.js';
+import { Reload } from './reload/reload.js';
 import { ONE_PROCESS, type Processes, type Role } from './roles.js';
 import type { Shutdown } from './shutdown.js';
 import { StartError } from './start-error.js';
@@ -52,7 +53,7 @@ const HOUSEKEEPING_INTERVAL_MS = 86_400_000;
  * @param beforeBackends called when the stores are open, before a backend is asked and before anything listens.
  */
 export async function start(
-  config: Config,
+  config: LoadedConfig,
   roles: readonly Role[],
   log: Log,
   shutdown: Shutdown,
@@ -68,7 +69,7 @@ export async function start(
 }
 
 async function open(
-  config: Config,
+  config: LoadedConfig,
   roles: readonly Role[],
   processes: Processes,
   log: Log,
@@ -87,8 +88,9 @@ async function open(
   const forwards = roles.includes('gateway') && (processes.isWorker || processes.workers === 1);
   leaveRoomToGrow();
   if (forwards) letEventLoopGoFirst();
-  const running = new RunningConfig(config);
-  const reload = new Reload(running, log.logger);
+  const running = new RunningConfig(withoutDocuments(config));
+  const description = forwards ? describeApi(config) : undefined;
+  const reload = new Reload(running, forwards, log.logger);
   const domain = await openDomain(running, roles, forwards, log, shutdown, beforeBackends);
   const { dataDir, adminToken } = config.environment;
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
@@ -99,11 +101,13 @@ async function open(
   shutdown.add('leave the others', () => nodes.stop());
   const view = new ProcessView(domain, pool, nodes, isGateway, log, shutdown);
   const adminUrl = processes.isWorker ? undefined : await startAdmin(domain, token, pool, view, log, shutdown);
-  const gatewayUrl = isGateway ? await startGatewayRole(domain, processes, pool, log, shutdown) : undefined;
+  const gatewayUrl = isGateway
+    ? await startGatewayRole(domain, description, processes, pool, log, shutdown)
+    : undefined;
   pool.hasStarted = true;
   if (gatewayUrl !== undefined) view.publish(gatewayUrl);
   if (token !== undefined) view.follow();
-  reload.start();
+  reload.start(gatewayUrl === undefined ? undefined : portOf(gatewayUrl));
   const leaveMemoryToV8 = giveMemoryBackWhenIdle();
   shutdown.add('stop watching', async () => {
     leaveMemoryToV8();
@@ -173,7 +177,7 @@ async function startAdmin(
   const { config, database, databaseHealth, quotas, catalogue, accounts, keyStore, quotaAdjustments, events, usage } =
     domain;
   const explainer = new Explainer(config.current, quotas.storage, systemClock);
-  config.onChange((changed) => explainer.use(changed));
+  config.onChange(({ config: changed }) => explainer.prepare(changed));
   const api: AdminApiDependencies | null =
     token === undefined
       ? null

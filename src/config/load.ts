@@ -17,7 +17,8 @@ import { sortProblems } from './problem.js';
 import type { FileFault } from './read-file.js';
 import { scalarProblems, scalarWarnings } from './scalar-checks.js';
 import { DEFAULT_BASE_PATH } from './schema.js';
-import type { Config, Environment, GatewayFile, Operation } from './schema.js';
+import type { DescribedOperation, LoadedConfig } from './loaded-config.js';
+import type { Environment, GatewayFile } from './schema.js';
 import { schemaProblems, valueAt } from './schema-problems.js';
 import { SourceDocument } from './source-document.js';
 import { substituteVariables } from './substitute.js';
@@ -27,7 +28,7 @@ const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 /** A configuration that can be run, with what is hardly meant in it; or what keeps it from being run. */
 export type LoadResult =
-  | { readonly config: Config; readonly warnings: readonly ConfigProblem[] }
+  | { readonly config: LoadedConfig; readonly warnings: readonly ConfigProblem[] }
   | {
       readonly problems: readonly ConfigProblem[];
       /** OpenAPI documents that it names, absolute, as far as it could be read: whoever mends one of them changes it. */
@@ -62,7 +63,7 @@ export async function loadConfig(
   if (problems.length > 0 || !parsed.success) return { problems: sortProblems(problems), files: whole.files };
 
   const fileWithPorts = withPorts(parsed.data, environment);
-  const config: Config = {
+  const config: LoadedConfig = {
     file: fileWithPorts,
     environment,
     path: file,
@@ -84,7 +85,7 @@ async function checkWhole(
   value: unknown,
   environment: Environment,
 ): Promise<{
-  readonly operations: readonly Operation[];
+  readonly operations: readonly DescribedOperation[];
   readonly documents: ReadonlyMap<string, JsonObject>;
   readonly files: readonly string[];
   readonly problems: readonly ConfigProblem[];

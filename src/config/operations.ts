@@ -3,7 +3,8 @@ import type { OperationDraft } from './openapi-operations.js';
 import { templateFault, templateShape } from './path-template.js';
 import type { ConfigProblem, DocumentPath } from './problem.js';
 import { didYouMean } from './problem.js';
-import type { Operation, OperationEntry } from './schema.js';
+import type { DescribedOperation } from './loaded-config.js';
+import type { OperationEntry } from './schema.js';
 import { operationSchema } from './schema.js';
 import type { SourceDocument } from './source-document.js';
 
@@ -28,7 +29,7 @@ export interface OperationEntries {
 export function mergeOperations(
   drafts: readonly OperationDraft[],
   entries: OperationEntries,
-): { operations: Operation[]; problems: ConfigProblem[]; warnings: ConfigProblem[] } {
+): { operations: DescribedOperation[]; problems: ConfigProblem[]; warnings: ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
   let guessesLeft = MOST_GUESSES;
   const guess: Guess = (word, candidates) => (guessesLeft-- > 0 ? didYouMean(word, candidates) : undefined);
@@ -194,7 +195,7 @@ function idProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
 }
 
 /** Gives every operation its index, and an id where the author gave none. */
-function numberOperations(drafts: readonly OperationDraft[]): Operation[] {
+function numberOperations(drafts: readonly OperationDraft[]): DescribedOperation[] {
   const taken = new Set(drafts.flatMap((draft) => draft.id ?? []));
   return drafts.map((draft, index) => {
     const id = draft.id ?? freeId(draft, taken);

@@ -1,19 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { configOf, MINIMAL, OPENAPI } from '../../test/support/config-files.js';
 import { RunningConfig } from './running-config.js';
+import type { LoadedConfig } from './loaded-config.js';
 import type { Config } from './schema.js';
 
-const configWith = (yaml: string, openapi = OPENAPI): Promise<Config> =>
+const configWith = (yaml: string, openapi = OPENAPI): Promise<LoadedConfig> =>
   configOf({ 'gateway.yaml': MINIMAL + yaml, 'customers.yaml': openapi });
 
 describe('a configuration that is taken over', () => {
   it('leaves what is built once as it runs, and says what needs a restart', async () => {
     const running = new RunningConfig(await configWith('gateway: { port: 8080 }\nusage: { flushInterval: 5s }\n'));
-    const needRestart = running.replace(
-      await configWith(
-        'gateway: { port: 9090, failedAuthentication: { perMinute: 7 }, limits: { connections: 9 } }\napi: { basePath: /v2, title: New }\n',
-      ),
+    const next = await configWith(
+      'gateway: { port: 9090, failedAuthentication: { perMinute: 7 }, limits: { connections: 9 } }\napi: { basePath: /v2, title: New }\n',
     );
+    const needRestart = await running.replace({ config: next });
     expect(needRestart).toEqual(['gateway.port', 'api.basePath']);
     const { gateway, api } = running.current.file;
     expect(gateway.port).toBe(8080);
@@ -30,20 +31,54 @@ describe('a configuration that is taken over', () => {
       running.current.operations.find((each) => each.template === template && each.method === method)?.index;
     const customers = indexOf('/customers');
     const old = indexOf('/boats');
-    running.replace(await configWith(''));
-    running.replace(await configWith(tours));
+    await running.replace({ config: await configWith('') });
+    await running.replace({ config: await configWith(tours) });
     expect(indexOf('/customers')).toBe(customers);
     expect(indexOf('/tours')).toBeGreaterThan(old ?? Infinity);
     const indexes = running.current.operations.map(({ index }) => index);
     expect(new Set(indexes).size).toBe(indexes.length);
   });
 
-  it('is told to everyone who asked, whole', async () => {
+  it('is told to everyone who asked, whole, and counts for all of them in one step', async () => {
     const running = new RunningConfig(await configWith(''));
-    const heard: Config[] = [];
-    running.onChange((config) => heard.push(config));
-    running.onChange((config) => expect(running.current).toBe(config));
-    running.replace(await configWith('api: { title: New }\n'));
-    expect(heard).toEqual([running.current]);
+    const steps: string[] = [];
+    const title = (): string => running.current.file.api.title;
+    for (const name of ['first', 'second']) {
+      running.onChange(async ({ config }) => {
+        steps.push(`${name} makes ${config.file.api.title} ready while ${title()} runs`);
+        await sleep(5);
+        return () => void steps.push(`${name} has ${title()}`);
+      });
+    }
+    await running.replace({ config: await configWith('api: { title: New }\n') });
+    expect(steps).toEqual([
+      'first makes New ready while API runs',
+      'second makes New ready while API runs',
+      'first has New',
+      'second has New',
+    ]);
+  });
+
+  it('changes nothing where a part of it cannot be had, or the program ends meanwhile', async () => {
+    const running = new RunningConfig(await configWith(''));
+    const before = running.current;
+    const taken: Config[] = [];
+    let fails = true;
+    running.onChange(
+      ({ config }) =>
+        () =>
+          void taken.push(config),
+    );
+    running.onChange(async () => {
+      if (fails) throw new Error('a file has gone');
+      return () => undefined;
+    });
+    const next = { config: await configWith('api: { title: New }\n') };
+    await expect(running.replace(next)).rejects.toThrow('a file has gone');
+    fails = false;
+    expect(await running.replace(next, () => false)).toBeUndefined();
+    expect([running.current === before, taken]).toEqual([true, []]);
+    await running.replace(next);
+    expect(taken).toEqual([running.current]);
   });
 });

@@ -356,8 +356,6 @@ export interface Operation {
   readonly isWebSocket?: boolean;
   /** Its own dates, where it has some; those of the version hold beside them. */
   readonly lifeCycle?: LifeCycleDates;
-  /** The OpenAPI operation object it came from, for the public description. */
-  readonly openapi?: Readonly<Record<string, unknown>>;
 }
 
 /** What differs per machine: the environment, parsed once at start. Nothing else in the program reads `process.env`. */
@@ -372,15 +370,13 @@ export interface Environment {
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
-/** Everything that the program runs by: file, OpenAPI documents and environment, checked together. */
+/** Everything that the program runs by. */
 export interface Config {
   readonly file: GatewayFile;
   readonly environment: Environment;
   /** Absolute path of the file that it was read from. */
   readonly path: string;
   readonly operations: readonly Operation[];
-  /** Parsed OpenAPI document by service name, where there is one. */
-  readonly documents: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   /** Origin that integrators use, without a trailing slash: `api.publicUrl`, else made from host and port. */
   readonly publicUrl: string;
 }

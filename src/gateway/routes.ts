@@ -20,9 +20,10 @@ export class Routes {
     this.table = new OperationTable(config.operations, BUILT_IN_PATHS);
   }
 
-  /** Finds these operations from now on; the base path stays. */
-  use({ operations }: Pick<Config, 'operations'>): void {
-    this.table = new OperationTable(operations, BUILT_IN_PATHS);
+  /** Makes these operations ready; they are found from the call of what it resolves with on. The base path stays. */
+  async prepare({ operations }: Pick<Config, 'operations'>): Promise<() => void> {
+    const table = await OperationTable.inTurns(operations, BUILT_IN_PATHS);
+    return () => void (this.table = table);
   }
 
   match({ path, message }: { readonly path: string; readonly message: Pick<ClientMessage, 'method'> }): RouteMatch {

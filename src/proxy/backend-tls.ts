@@ -4,6 +4,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { FileWatch } from '../config/file-watch.js';
@@ -25,10 +26,11 @@ export class BackendTls {
   /** The name that certificates are checked against, where it is not the target's host. */
   readonly serverName: { readonly servername?: string };
   private readonly paths: readonly string[];
-  private readonly files = new FileWatch(() => this.read());
+  private readonly files = new FileWatch(() => void this.read());
 
   /**
    * @param folder what the files are relative to.
+   * @param read the files' contents, where they have been read; else they are read at once, as at the start.
    * @throws where a file cannot be read or is none of its kind.
    */
   constructor(
@@ -36,15 +38,15 @@ export class BackendTls {
     private readonly config: BackendTlsConfig,
     private readonly folder: string,
     private readonly log?: Logger,
+    read?: BackendTlsFiles,
   ) {
     this.serverName = config.serverName === undefined ? {} : { servername: config.serverName };
     const { ca, cert, key } = config;
     this.paths = [ca, cert, key].filter((file) => file !== undefined).map((file) => resolve(folder, file));
     try {
-      this.current = readBackendTls(config, folder);
+      this.current = read ?? readNow(config, folder);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new Error(`The files of services.${service}.tls cannot be used: ${reason}`, { cause: error });
+      throw unusable(service, error);
     }
   }
 
@@ -57,29 +59,58 @@ export class BackendTls {
     this.files.stop();
   }
 
-  private read(): void {
+  private async read(): Promise<void> {
     const { service } = this;
     try {
-      this.current = readBackendTls(this.config, this.folder);
+      this.current = await readFiles(this.config, this.folder);
       this.log?.info({ event: 'backend_tls_changed', service }, 'New connections to the service use the new files');
     } catch (error) {
       this.log?.error(
-        { event: 'backend_tls_refused', service, err: error },
+        { event: 'backend_tls_refused', service, files: this.paths, err: error },
         'The changed TLS files of a service cannot be used; those in use stay',
       );
     }
   }
 }
 
-/** Reads the files. @throws where one cannot be read, is none of its kind, or certificate and key do not fit together. */
-export function readBackendTls({ ca, cert, key }: BackendTlsConfig, folder: string): BackendTlsFiles {
-  const files = {
+/** Reads the files of a service. Rejects where one cannot be read, is none of its kind, or certificate and key do not fit together. */
+export async function readBackendTls(
+  service: string,
+  config: BackendTlsConfig,
+  folder: string,
+): Promise<BackendTlsFiles> {
+  try {
+    return await readFiles(config, folder);
+  } catch (error) {
+    throw unusable(service, error);
+  }
+}
+
+async function readFiles({ ca, cert, key }: BackendTlsConfig, folder: string): Promise<BackendTlsFiles> {
+  return usable({
+    ...(ca === undefined ? {} : { ca: await readFile(resolve(folder, ca)) }),
+    ...(cert === undefined ? {} : { cert: await readFile(resolve(folder, cert)) }),
+    ...(key === undefined ? {} : { key: await readFile(resolve(folder, key)) }),
+  });
+}
+
+function readNow({ ca, cert, key }: BackendTlsConfig, folder: string): BackendTlsFiles {
+  return usable({
     ...(ca === undefined ? {} : { ca: readFileSync(resolve(folder, ca)) }),
     ...(cert === undefined ? {} : { cert: readFileSync(resolve(folder, cert)) }),
     ...(key === undefined ? {} : { key: readFileSync(resolve(folder, key)) }),
-  };
+  });
+}
+
+/** @throws where one is none of its kind, or certificate and key do not fit together. */
+function usable(files: BackendTlsFiles): BackendTlsFiles {
   createSecureContext(files);
   // What is no certificate would be passed over without a word.
   if (files.ca !== undefined) new X509Certificate(files.ca);
   return files;
+}
+
+function unusable(service: string, error: unknown): Error {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new Error(`The files of services.${service}.tls cannot be used: ${reason}`, { cause: error });
 }

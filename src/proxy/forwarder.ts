@@ -2,10 +2,12 @@
  * Forwards one request to its service and streams the answer back, with backpressure both ways. Nothing is buffered but
  * errors; what could be read as another request than the one that was let in is refused before it gets there.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { GatewayFile } from '../config/schema.js';
+import type { GatewayFile, ServiceConfig } from '../config/schema.js';
 import { Problem } from '../errors.js';
 import type { ClientMessage } from '../http1/client-answer.js';
+import { readBackendTls, type BackendTlsFiles } from './backend-tls.js';
 import { Deadlines } from './deadlines.js';
 import type { ForwardRequest } from './forward-request.js';
 import { OpenWebSockets } from './open-websockets.js';
@@ -21,6 +23,9 @@ const SAFE_METHOD = /^[A-Z][A-Z-]*$/;
 
 /** How long calls may go on to targets that the configuration has replaced. */
 const REPLACED_TIMEOUT_MS = 3_600_000;
+
+/** Contents of TLS files by the service that needs them. */
+export type PreparedServices = ReadonlyMap<string, BackendTlsFiles>;
 
 export class Forwarder {
   private upstreams: ReadonlyMap<string, Upstream>;
@@ -39,19 +44,37 @@ export class Forwarder {
   }
 
   /**
+   * Reads what services need that are new or have changed, for `use`. Changes nothing.
+   * Rejects where a file of theirs cannot be used.
+   */
+  async prepare(services: GatewayFile['services']): Promise<PreparedServices> {
+    const files = new Map<string, BackendTlsFiles>();
+    for (const [name, config] of Object.entries(services)) {
+      if (config.tls === undefined || this.isUnchanged(name, config)) continue;
+      files.set(name, await readBackendTls(name, config.tls, this.options.folder ?? '.'));
+      await nextTurn();
+    }
+    return files;
+  }
+
+  /**
    * Forwards to these services from now on. Those that have not changed keep their connections and what is known of their
    * targets; calls to the others are finished by what they were begun with.
    */
-  use(services: GatewayFile['services']): void {
+  use(services: GatewayFile['services'], prepared: PreparedServices = new Map()): void {
     const before = this.upstreams;
-    const unchanged = new Map([...before].filter(([name, { config }]) => isDeepStrictEqual(services[name], config)));
+    const unchanged = new Map([...before].filter(([name]) => this.isUnchanged(name, services[name])));
     for (const [name, upstream] of before) if (!unchanged.has(name)) this.retire(upstream);
     this.upstreams = new Map(
       Object.entries(services).map(([name, config]) => [
         name,
-        unchanged.get(name) ?? new Upstream(name, config, this.deadlines, this.options),
+        unchanged.get(name) ?? new Upstream(name, config, this.deadlines, this.options, prepared.get(name)),
       ]),
     );
+  }
+
+  private isUnchanged(name: string, config: ServiceConfig | undefined): boolean {
+    return isDeepStrictEqual(this.upstreams.get(name)?.config, config);
   }
 
   private retire(upstream: Upstream): void {

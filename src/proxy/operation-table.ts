@@ -3,6 +3,7 @@
  * configured is not reachable. Built once per configuration, never changed.
  */
 import type { Operation } from '../config/schema.js';
+import { inTurns } from '../pace.js';
 import { pathSegments } from './path.js';
 
 /** A request's operation, or why there is none. */
@@ -40,9 +41,17 @@ export class OperationTable {
   /** @param builtIn methods by template of paths that the gateway answers itself, such as `/usage`. */
   constructor(operations: readonly Operation[], builtIn: ReadonlyMap<string, readonly string[]> = new Map()) {
     for (const [template, methods] of builtIn) for (const method of methods) this.insert(method, template, NOT_OURS);
-    for (const operation of operations) {
-      this.insert(operation.method, operation.template, { kind: 'operation', operation });
-    }
+    for (const operation of operations) this.insertOperation(operation);
+  }
+
+  /** The same, while requests are served: a large one is built in several turns of the event loop. */
+  static async inTurns(
+    operations: readonly Operation[],
+    builtIn?: ReadonlyMap<string, readonly string[]>,
+  ): Promise<OperationTable> {
+    const table = new OperationTable([], builtIn);
+    await inTurns(operations, (operation) => table.insertOperation(operation));
+    return table;
   }
 
   /** @param path relative to the base path, as received, without the query. */
@@ -53,6 +62,10 @@ export class OperationTable {
     if (segments === undefined) return INVALID_PATH;
     const node = find(this.root, segments, 0);
     return node?.methods === undefined ? NOT_FOUND : methodOf(node.methods, method);
+  }
+
+  private insertOperation(operation: Operation): void {
+    this.insert(operation.method, operation.template, { kind: 'operation', operation });
   }
 
   private insert(method: string, template: string, match: RouteMatch): void {

@@ -5,7 +5,7 @@
 import type { ServiceConfig } from '../config/schema.js';
 import { Problem } from '../errors.js';
 import type { Logger } from '../log.js';
-import { BackendTls } from './backend-tls.js';
+import { BackendTls, type BackendTlsFiles } from './backend-tls.js';
 import { Balancer, verdictOf } from './balancer.js';
 import type { Deadlines } from './deadlines.js';
 import type { Endpoint } from './endpoint.js';
@@ -51,9 +51,10 @@ export class Upstream {
     readonly config: ServiceConfig,
     private readonly deadlines: Deadlines,
     private readonly options: UpstreamOptions = {},
+    tlsFiles?: BackendTlsFiles,
   ) {
     const { resolve = systemResolve, resolveIntervalMs, folder = '.', log } = options;
-    this.tls = config.tls === undefined ? undefined : new BackendTls(name, config.tls, folder, log);
+    this.tls = config.tls === undefined ? undefined : new BackendTls(name, config.tls, folder, log, tlsFiles);
     const listener = {
       onAddresses: () => this.useAddresses(),
       onCheck: (endpoint: Endpoint, passes: boolean) => this.balancer.check(endpoint, passes, performance.now()),

@@ -3,7 +3,7 @@ import { resolveReference } from '../config/openapi-references.js';
 import type { JsonObject } from '../config/openapi-traversal.js';
 import { isObject, mapObjects } from '../config/openapi-traversal.js';
 import { templateParameters } from '../config/path-template.js';
-import type { Config, Operation } from '../config/schema.js';
+import type { DescribedOperation, LoadedConfig } from '../config/loaded-config.js';
 import { apiGuide } from './api-guide.js';
 import { upgradeToOpenApi31 } from './openapi-upgrade.js';
 import type { Components } from './service-components.js';
@@ -19,7 +19,7 @@ export interface PublicOpenApiOptions {
 }
 
 /** Builds the document. Backends' own servers, security schemes and unpublished parts do not appear in it. */
-export function buildPublicOpenApi(config: Config, options: PublicOpenApiOptions = {}): JsonObject {
+export function buildPublicOpenApi(config: LoadedConfig, options: PublicOpenApiOptions = {}): JsonObject {
   const publicUrl = options.publicUrl ?? config.publicUrl;
   const components = sharedComponents();
   const paths: Record<string, Record<string, unknown>> = {};
@@ -49,12 +49,12 @@ export function buildPublicOpenApi(config: Config, options: PublicOpenApiOptions
 }
 
 /** The document of a service in 3.1's words; an empty one where `operations` alone describe it. */
-function documentOf(config: Config, service: string): JsonObject {
+function documentOf(config: LoadedConfig, service: string): JsonObject {
   const document = config.documents.get(service) ?? {};
   return String(document['openapi']).startsWith('3.0') ? upgradeToOpenApi31(document) : document;
 }
 
-function info(config: Config, publicUrl: string): JsonObject {
+function info(config: LoadedConfig, publicUrl: string): JsonObject {
   const documents = [...config.documents.values()];
   const infos = documents.map((document) => document['info']).filter(isObject);
   const [first] = infos;
@@ -76,7 +76,7 @@ function info(config: Config, publicUrl: string): JsonObject {
 }
 
 /** One operation as integrators see it, still with references into its service's document. */
-function publicOperation(operation: Operation, document: JsonObject, isDeprecated: boolean): JsonObject {
+function publicOperation(operation: DescribedOperation, document: JsonObject, isDeprecated: boolean): JsonObject {
   const described = upgradedIfNeeded(operation.openapi ?? {}, document);
   const { servers: _, security: __, ...rest } = withoutForeignReferences(described, document);
   const own = Object.fromEntries(Object.entries(rest).filter(([key]) => !key.startsWith('x-trailgate-')));
@@ -109,7 +109,7 @@ function withoutForeignReferences(value: JsonObject, document: JsonObject): Json
   }) as JsonObject;
 }
 
-function description(own: unknown, operation: Operation): string {
+function description(own: unknown, operation: DescribedOperation): string {
   const scopes = operation.scopes.map((scope) => `\`${scope}\``).join(' and ');
   const needs =
     operation.scopes.length === 0

@@ -1,30 +1,26 @@
-/** What the reference hands out, made once and again only when what it depends on has changed. */
-import { createHash } from 'node:crypto';
+/** What the reference hands out. The large part has been made with the configuration: no request waits for it. */
 import type { Clock } from '../clock.js';
+import type { ApiDescription, SerialisedDocument } from '../config/api-description.js';
 import type { Config } from '../config/schema.js';
 import { versioningPolicy } from './api-guide.js';
-import { buildPublicOpenApi } from './public-openapi.js';
-
-/** A serialised document with its strong validator (RFC 9110 section 8.8.3). */
-export interface SerialisedDocument {
-  readonly body: string;
-  readonly etag: string;
-}
+import { withPublicUrl } from './describe-api.js';
 
 export class ReferenceDocuments {
-  private cached: (SerialisedDocument & { readonly key: string }) | undefined;
+  /** A document with the URL that was found out later, by the one that was made. */
+  private readonly moved = new WeakMap<SerialisedDocument, SerialisedDocument>();
 
   /** @param publicUrl Asked at each request: with port 0 it is known only once the server listens. */
   constructor(
     private config: Config,
+    private description: ApiDescription,
     readonly publicUrl: () => string,
     private readonly clock: Clock,
   ) {}
 
-  /** Describes this configuration from now on. */
-  use(config: Config): void {
+  /** Shows this configuration from now on. */
+  use(config: Config, description: ApiDescription): void {
     this.config = config;
-    this.cached = undefined;
+    this.description = description;
   }
 
   get title(): string {
@@ -38,14 +34,16 @@ export class ReferenceDocuments {
 
   openApi(): SerialisedDocument {
     const { deprecation } = this.config.file.api;
-    const publicUrl = this.publicUrl();
+    const { document, deprecated = document } = this.description;
     const isDeprecated = deprecation !== null && Date.parse(deprecation) <= this.clock.now();
-    const key = `${publicUrl} ${isDeprecated}`;
-    if (this.cached?.key !== key) {
-      const body = JSON.stringify(buildPublicOpenApi(this.config, { publicUrl, isDeprecated }));
-      this.cached = { key, body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"` };
-    }
-    return this.cached;
+    const made = isDeprecated ? deprecated : document;
+    const publicUrl = this.publicUrl();
+    if (made.publicUrl === publicUrl) return made;
+    const moved = this.moved.get(made);
+    if (moved?.publicUrl === publicUrl) return moved;
+    const renamed = withPublicUrl(made, publicUrl);
+    this.moved.set(made, renamed);
+    return renamed;
   }
 
   versioning(): string {

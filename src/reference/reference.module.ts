@@ -1,7 +1,10 @@
 /** The plane of the reference, to be imported by the public application. */
 import type { DynamicModule } from '@nestjs/common';
 import { type Clock, systemClock } from '../clock.js';
+import type { ApiDescription } from '../config/api-description.js';
+import type { LoadedConfig } from '../config/loaded-config.js';
 import type { Config } from '../config/schema.js';
+import { describeApi } from './describe-api.js';
 import { ReferenceDocuments } from './reference-documents.js';
 import { ReferenceController, createOpenApiController } from './reference.controller.js';
 
@@ -13,8 +16,9 @@ export interface ReferenceOptions {
 }
 
 export class ReferenceModule {
-  static forRoot(config: Config, options: ReferenceOptions = {}): DynamicModule {
-    return ReferenceModule.of(referenceDocuments(config, options), config.file.api.basePath);
+  static forRoot(config: LoadedConfig, options: ReferenceOptions = {}): DynamicModule {
+    const documents = referenceDocuments(config, describeApi(config), options);
+    return ReferenceModule.of(documents, config.file.api.basePath);
   }
 
   /** @param documents what is shown; whoever holds them may give them another configuration later. */
@@ -28,6 +32,11 @@ export class ReferenceModule {
 }
 
 /** The documents of a configuration. */
-export function referenceDocuments(config: Config, options: ReferenceOptions = {}): ReferenceDocuments {
-  return new ReferenceDocuments(config, options.publicUrl ?? (() => config.publicUrl), options.clock ?? systemClock);
+export function referenceDocuments(
+  config: Config,
+  description: ApiDescription,
+  options: ReferenceOptions = {},
+): ReferenceDocuments {
+  const { publicUrl = () => config.publicUrl, clock = systemClock } = options;
+  return new ReferenceDocuments(config, description, publicUrl, clock);
 }

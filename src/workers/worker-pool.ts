@@ -3,6 +3,7 @@
  * others serve on; what it had counted stays in the metrics.
  */
 import cluster, { type Worker } from 'node:cluster';
+import { portOf } from '../listen.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
 import { lastingMetrics, mergeMetrics } from './merge-metrics.js';
@@ -80,7 +81,7 @@ export class WorkerPool {
     try {
       // The first one finds the port where any will do.
       const gatewayUrl = await this.startOne();
-      this.environment = { TRAILGATE_GATEWAY_PORT: portOf(gatewayUrl) };
+      this.environment = { TRAILGATE_GATEWAY_PORT: String(portOf(gatewayUrl)) };
       await Promise.all(Array.from({ length: this.count - 1 }, () => this.startOne()));
       return gatewayUrl;
     } catch (error) {
@@ -244,9 +245,4 @@ export class WorkerPool {
 
 function isSilent({ heardMs }: Member): boolean {
   return performance.now() - heardMs > SILENT_MS;
-}
-
-function portOf(url: string): string {
-  const { port, protocol } = new URL(url);
-  return port === '' ? (protocol === 'https:' ? '443' : '80') : port;
 }

@@ -84,7 +84,7 @@ describeWithRedis('services that come, go and are renamed under load', () => {
     caller.close();
     expect(Object.keys(seen).filter((status) => status !== '200' && status !== '429')).toEqual([]);
     expect(backend.requests.length).toBe(seen['200']);
-  });
+  }, 120_000);
 });
 
 it('leaves nothing behind after a hundred changes: no connection, no check, no memory, no target in the metrics', async () => {

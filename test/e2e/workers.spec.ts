@@ -1,10 +1,10 @@
 /** `--workers`: several processes share one listener, one limit and one scrape; one that dies takes nothing down with it. */
-import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { startBackend, type Backend } from '../support/backend.js';
+import { childrenOf, WORKER } from '../support/child-processes.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { eventually, sleep } from '../support/processes.js';
@@ -18,11 +18,7 @@ describeWithRedis('a gateway of three workers', () => {
   let backend: Backend;
   let trailgate: RunningTrailgate;
 
-  const workerPids = (): number[] =>
-    execFileSync('ps', ['-o', 'pid=', '--ppid', String(trailgate.pid)], { encoding: 'utf8' })
-      .split('\n')
-      .map(Number)
-      .filter((pid) => pid > 0);
+  const workerPids = (): number[] => childrenOf(trailgate.pid, WORKER);
   const requestsCounted = async (): Promise<number> => {
     const text = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
     return [...text.matchAll(/^http_server_request_duration_seconds_count\{.*\} (\d+)$/gm)].reduce(
@@ -139,7 +135,7 @@ describeWithRedis('a gateway of three workers', () => {
     config.operations.push({ match: 'GET /new', service: 'backend', scopes: [] });
     writeFileSync(trailgate.configPath, stringify(config));
     for (let index = 0; index < 20; index++) trailgate.signal('SIGHUP');
-    await eventually('all of them have it', async () => (await statuses()).every((status) => status === 200), 8_000);
+    await eventually('all of them have it', async () => (await statuses()).every((status) => status === 200));
     expect(workerPids()).toHaveLength(WORKERS);
   });
 

@@ -6,13 +6,13 @@ import { formatProblems } from '../../src/config/check.js';
 import { readEnvironment } from '../../src/config/environment.js';
 import { loadConfig } from '../../src/config/load.js';
 import type { ConfigProblem } from '../../src/config/problem.js';
-import type { Config } from '../../src/config/schema.js';
+import type { LoadedConfig } from '../../src/config/loaded-config.js';
 
 /** File texts by name; `gateway.yaml` is the one that is loaded. */
 export type ConfigFiles = Readonly<Record<string, string>>;
 
 /** The configuration of these files. @throws Error with the problems, where there are any. */
-export async function configOf(files: ConfigFiles, variables: Record<string, string> = {}): Promise<Config> {
+export async function configOf(files: ConfigFiles, variables: Record<string, string> = {}): Promise<LoadedConfig> {
   const result = await load(files, variables);
   if ('problems' in result) throw new Error(formatProblems(result.problems));
   return result.config;

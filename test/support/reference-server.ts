@@ -3,7 +3,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
-import type { Config } from '../../src/config/schema.js';
+import type { LoadedConfig } from '../../src/config/loaded-config.js';
 import { Problem, problemBody } from '../../src/errors.js';
 import { ReferenceModule, type ReferenceOptions } from '../../src/reference/reference.module.js';
 
@@ -18,7 +18,7 @@ class ProblemFilter implements ExceptionFilter<Problem> {
 
 /** Starts it. @returns its origin, and how to stop it. */
 export async function startReference(
-  config: Config,
+  config: LoadedConfig,
   options: ReferenceOptions = {},
 ): Promise<{ origin: string; stop: () => Promise<void> }> {
   const module = ReferenceModule.forRoot(config, options);

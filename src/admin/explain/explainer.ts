@@ -49,23 +49,26 @@ interface Found {
 }
 
 export class Explainer {
-  private table!: OperationTable;
-  private factory!: KnownKeyFactory;
-  private config!: Pick<Config, 'file' | 'operations'>;
+  private table: OperationTable;
+  private factory: KnownKeyFactory;
 
   constructor(
-    config: Pick<Config, 'file' | 'operations'>,
+    private config: Pick<Config, 'file' | 'operations'>,
     private readonly quotas: Pick<QuotaStorage, 'read' | 'readShadow'>,
     private readonly clock: Clock,
   ) {
-    this.use(config);
-  }
-
-  /** Explains by this configuration from now on. */
-  use(config: Pick<Config, 'file' | 'operations'>): void {
-    this.config = config;
     this.table = new OperationTable(config.operations);
     this.factory = new KnownKeyFactory(config.file.plans, new ScopeSets());
+  }
+
+  /** Makes a configuration ready; it is explained by from the call of what it resolves with on. */
+  async prepare(config: Pick<Config, 'file' | 'operations'>): Promise<() => void> {
+    const table = await OperationTable.inTurns(config.operations);
+    return () => {
+      this.config = config;
+      this.table = table;
+      this.factory = new KnownKeyFactory(config.file.plans, new ScopeSets());
+    };
   }
 
   get basePath(): string {

@@ -1,0 +1,194 @@
+/** A changed configuration is read and checked beside the requests, not between them: nobody waits for it, and it leaves nothing. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parse, stringify } from 'yaml';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { CHECK, childrenOf } from '../support/child-processes.js';
+import { describeWithProc } from '../support/describe-with.js';
+import { send, type Answer } from '../support/http.js';
+import { largeOpenapi } from '../support/large-openapi.js';
+import { LongTurns } from '../support/long-turns.js';
+import { residentBytes } from '../support/metrics-text.js';
+import { eventually, sleep } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { quantile, SteadyLoad } from '../support/steady-load.js';
+
+const OPERATIONS = 2_000;
+/** Seconds of a core, which others may want as well. */
+const RELOAD_TIMEOUT_MS = 300_000;
+const LONGEST_QUIET_MS = 5_000;
+/** A second, or as many as the machine carries beside whatever else it does. */
+const RATES = [500, 200, 50];
+const CARRIED_MS = 20;
+/** What else the machine does shows in some rounds and not in others; what the reload does shows in the best of them too. */
+const MOST_ROUNDS = 8;
+const RELOADS = 3;
+
+describe('a reload of two thousand operations', () => {
+  const turns = new LongTurns();
+  let backend: Backend;
+  let trailgate: RunningTrailgate;
+  let secret: string;
+
+  const description = (): Promise<Answer> => send(`${trailgate.gatewayUrl}/api/v1/openapi.json`);
+  /** How often it has changed. Reads each line once: the load comes from this process, which has little time. */
+  let [lines, changed] = [0, 0];
+  const changes = (): number => {
+    for (; lines < trailgate.stdout.length; lines++) {
+      if (trailgate.stdout[lines]!.includes('"event":"config_changed"')) changed++;
+    }
+    return changed;
+  };
+  const refusals = (): string[] =>
+    trailgate.logs().flatMap(({ event, problems }) => (event === 'config_refused' ? [String(problems)] : []));
+  /** Sends SIGHUP, waits until what it reads is in force, and asks for the description, as the first one to do so. */
+  const reload = async (): Promise<void> => {
+    const before = changes();
+    trailgate.signal('SIGHUP');
+    await eventually('it is in force', () => changes() > before, RELOAD_TIMEOUT_MS);
+    expect((await description()).body.length).toBeGreaterThan(OPERATIONS * 250);
+  };
+
+  beforeAll(async () => {
+    backend = await startBackend(json({ ok: true }));
+    // A start reads it in the process itself, and has its own time; it comes with the first reload.
+    trailgate = await startTrailgate({
+      backend: backend.url,
+      env: turns.env,
+      // What a machine that does other things held back comes at once.
+      config: { services: { backend: { accountShare: 1, queue: 10_000 } } },
+    });
+    ({ secret } = (await trailgate.admin.newKey('unlimited')).key);
+    writeFileSync(join(dirname(trailgate.configPath), 'backend.openapi.yaml'), stringify(largeOpenapi(OPERATIONS)));
+    await eventually('it is in force', () => changes() === 1, RELOAD_TIMEOUT_MS);
+  }, RELOAD_TIMEOUT_MS);
+  afterAll(async () => {
+    await trailgate?.stop();
+    await backend?.stop();
+  });
+
+  it(
+    'makes no request of 500 a second wait for 20 ms more, and keeps the event loop busy for less than 10 ms in one piece',
+    async () => {
+      const load = await steadyLoad();
+      const quiet = { waitMs: Infinity, turnMs: Infinity };
+      const reloading = { waitMs: Infinity, turnMs: Infinity };
+      const measured = async (best: typeof quiet, during: () => Promise<void>): Promise<number> => {
+        const [from, fromMs] = [Date.now(), performance.now()];
+        await during();
+        // The longest waits of all are for other programs. A stop of 25 ms shows here already.
+        const waits = load.between(fromMs, performance.now()).map(({ tookMs }) => tookMs);
+        best.waitMs = Math.min(best.waitMs, quantile(waits, 0.99));
+        best.turnMs = Math.min(best.turnMs, turns.longest(from, Date.now()));
+        return performance.now() - fromMs;
+      };
+      // Where other programs keep requests waiting, one more does so too.
+      const isUnnoticed = (): boolean =>
+        reloading.turnMs - quiet.turnMs < 10 && reloading.waitMs < 3 * quiet.waitMs + 20;
+      try {
+        for (let round = 0; round < MOST_ROUNDS && !isUnnoticed(); round++) {
+          const lastedMs = await measured(reloading, reload);
+          await measured(quiet, () => sleep(Math.min(lastedMs, LONGEST_QUIET_MS)));
+        }
+      } finally {
+        await load.stop();
+      }
+      expect(new Set(load.samples.map(({ status }) => status))).toEqual(new Set([200]));
+      expect({ reloading, quiet, isUnnoticed: isUnnoticed() }).toEqual({ reloading, quiet, isUnnoticed: true });
+    },
+    MOST_ROUNDS * RELOAD_TIMEOUT_MS,
+  );
+
+  /** As much as the machine carries. */
+  async function steadyLoad(): Promise<SteadyLoad> {
+    for (const rate of RATES) {
+      const load = new SteadyLoad([{ name: 'open', gatewayUrl: trailgate.gatewayUrl, secret }], rate);
+      await sleep(1_500);
+      const took = load.samples.map(({ tookMs }) => tookMs);
+      if (rate === RATES.at(-1) || quantile(took, 0.5) < CARRIED_MS) return load;
+      await load.stop();
+    }
+    throw new Error('no rate');
+  }
+
+  it(
+    'leaves the memory that it took to the system',
+    async () => {
+      const { paths } = (await description()).json<{ paths: object }>();
+      expect(Object.keys(paths)).toHaveLength((OPERATIONS / 5) * 2 + 2);
+      await reload();
+      const before = residentBytes(trailgate.pid);
+      for (let round = 0; round < RELOADS; round++) await reload();
+      expect(residentBytes(trailgate.pid) - before).toBeLessThan(30 * 1024 * 1024);
+    },
+    MOST_ROUNDS * RELOAD_TIMEOUT_MS,
+  );
+
+  describeWithProc('on Linux', () => {
+    it('steps back for the requests, with all of its threads', async () => {
+      const [pid, done] = await begun();
+      const lower = getPriority(trailgate.pid) + 5;
+      const threads = (): number[] => readdirSync(`/proc/${pid}/task`).map(Number);
+      await eventually('it has', () => threads().every((id) => getPriority(id) === lower));
+      await done;
+    }, 400_000);
+  });
+
+  it('is refused where its process dies, with why in log and metrics; what runs goes on, and the next one is taken', async () => {
+    const [pid, done] = await begun();
+    process.kill(pid, 'SIGKILL');
+    await eventually('it is refused', () => refusals().length === 1);
+    expect(refusals()[0]).toMatch(/^It could not be checked: its process was killed \(SIGKILL\)/);
+    expect(await (await fetch(`${trailgate.adminUrl}/metrics`)).text()).toContain(
+      '\ntrailgate_config_reloads_total{result="refused"} 1\n',
+    );
+    const asked = send(`${trailgate.gatewayUrl}/api/v1/open`, { headers: { authorization: `Bearer ${secret}` } });
+    expect((await asked).status).toBe(200);
+    trailgate.signal('SIGHUP');
+    await done;
+  });
+
+  it('is followed by another where the files change meanwhile: one after the other, and the last one counts', async () => {
+    const titled = (title: string): void => {
+      const config = parse(readFileSync(trailgate.configPath, 'utf8')) as { api: object };
+      writeFileSync(trailgate.configPath, stringify({ ...config, api: { ...config.api, title } }));
+    };
+    let most = 0;
+    const watch = setInterval(() => (most = Math.max(most, childrenOf(trailgate.pid, CHECK).length)), 50);
+    try {
+      titled('First');
+      await begun();
+      for (const title of ['Second', 'Third']) {
+        titled(title);
+        trailgate.signal('SIGHUP');
+      }
+      const title = async (): Promise<string> => (await description()).json<{ info: { title: string } }>().info.title;
+      await eventually('the last one is in force', async () => (await title()) === 'Third', RELOAD_TIMEOUT_MS);
+      await eventually('none is under way', () => childrenOf(trailgate.pid, CHECK).length === 0, RELOAD_TIMEOUT_MS);
+      expect(await title()).toBe('Third');
+    } finally {
+      clearInterval(watch);
+    }
+    expect(most).toBe(1);
+  });
+
+  it('does not hold up the end of the program, and ends with it', async () => {
+    const [pid] = await begun();
+    const from = performance.now();
+    expect(await trailgate.stop()).toEqual({ code: 0, signal: null });
+    expect(performance.now() - from).toBeLessThan(10_000);
+    await eventually('it has gone', () => !existsSync(`/proc/${pid}`));
+    expect(refusals()).toHaveLength(1);
+    expect(trailgate.logs().filter(({ event }) => event === 'crash')).toEqual([]);
+  });
+
+  /** A reload that is under way: the process that checks, and when it is done. */
+  async function begun(): Promise<[pid: number, done: Promise<void>]> {
+    const done = reload();
+    done.catch(() => undefined);
+    await eventually('it is being checked', () => childrenOf(trailgate.pid, CHECK).length === 1);
+    return [childrenOf(trailgate.pid, CHECK)[0]!, done];
+  }
+});

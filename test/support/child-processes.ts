@@ -1,0 +1,19 @@
+/** The processes that a program has started, as the system lists them. */
+import { execFileSync } from 'node:child_process';
+
+/** Process ids of the children of a process whose command line has this text in it. */
+export function childrenOf(pid: number, command: string): number[] {
+  let lines: string[];
+  try {
+    lines = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(pid)], { encoding: 'utf8' }).split('\n');
+  } catch {
+    // What `ps` says where there is none.
+    return [];
+  }
+  return lines.flatMap((line) => (line.includes(command) ? [Number.parseInt(line, 10)] : []));
+}
+
+/** Workers of a gateway. */
+export const WORKER = 'main.js start';
+/** What checks a changed configuration. */
+export const CHECK = 'check-process';

@@ -1,0 +1,27 @@
+/** How long the program's event loop was kept busy in one piece, in processor time: the same on a busy machine as on an idle one. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { temporaryFolder } from './processes.js';
+
+export class LongTurns {
+  private readonly path = join(temporaryFolder('turns'), 'turns');
+  /** Environment of the program that is watched. */
+  readonly env: Readonly<Record<string, string>> = {
+    NODE_OPTIONS: `--import=${pathToFileURL(resolve('test/support/long-turns-of-program.mjs')).href}`,
+    TRAILGATE_TEST_TURNS: this.path,
+  };
+
+  constructor() {
+    writeFileSync(this.path, '');
+  }
+
+  /** The longest in a span of `Date.now()`, in milliseconds; 0 where none was worth a note. */
+  longest(fromMs: number, toMs: number): number {
+    const turns = readFileSync(this.path, 'utf8').split('\n').slice(0, -1);
+    return turns
+      .map((line) => line.split(' ').map(Number))
+      .filter(([atMs = 0]) => atMs >= fromMs && atMs <= toMs)
+      .reduce((longest, [, ms = 0]) => Math.max(longest, ms), 0);
+  }
+}
