@@ -8,7 +8,7 @@ const TOP =
 const PLANE = '^src/(gateway|reference|admin|mcp|webhooks)/';
 const DOMAIN = '^src/(keys|quotas|proxy|events|nodes|config)/';
 const GROUND =
-  '^src/((database|redis|http1)/|(errors|parameter-problem|plain-words|problem-text|metric|metrics|metrics-text|clock|file-descriptors|pace|log|log-writer|retry-after|rfc3339|shortages|signals|version|waiting)\\.ts$)';
+  '^src/((database|redis|http1)/|(errors|methods|parameter-problem|plain-words|problem-schema|problem-text|metric|metrics|metrics-text|clock|file-descriptors|pace|log|log-writer|retry-after|rfc3339|shortages|signals|version|waiting)\\.ts$)';
 const CUSTOMERS = '^src/customers/';
 const SPEC = '\\.spec\\.ts$';
 

@@ -14,7 +14,7 @@ export function resolveReference(document: JsonObject, value: unknown): unknown 
   let current = value;
   for (let hops = 0; isObject(current) && typeof current['$ref'] === 'string'; hops++) {
     if (hops === MOST_HOPS) return undefined;
-    current = lookUp(document, current['$ref']);
+    current = lookUpReference(document, current['$ref']);
   }
   return current;
 }
@@ -67,7 +67,7 @@ function formFault(document: JsonObject, reference: string, anchors: ReadonlySet
     if (reference === '#' || anchors.has(reference.slice(1))) return undefined;
     return { message: 'names nothing in this document', hint: `references begin with #/, or name an $anchor` };
   }
-  if (lookUp(document, reference) !== undefined) return undefined;
+  if (lookUpReference(document, reference) !== undefined) return undefined;
   return {
     message: 'names nothing in this document',
     hint: nearest(document, reference) ?? 'describe it, or name what is meant',
@@ -78,13 +78,13 @@ function formFault(document: JsonObject, reference: string, anchors: ReadonlySet
 function chainFault(document: JsonObject, reference: string, begin: JsonObject): ReferenceFault | undefined {
   const hint = 'one of the references must give way to the description itself';
   const seen = new Set<unknown>();
-  let current = lookUp(document, reference);
+  let current = lookUpReference(document, reference);
   while (isObject(current) && typeof current['$ref'] === 'string') {
     if (current === begin) return { message: 'leads back to itself', hint };
     if (seen.has(current)) return { message: 'leads to references that lead back to themselves', hint };
     if (seen.add(current).size === MOST_HOPS)
       return { message: `leads on over more than ${MOST_HOPS} references`, hint };
-    current = lookUp(document, current['$ref']);
+    current = lookUpReference(document, current['$ref']);
   }
   return undefined;
 }
@@ -101,7 +101,7 @@ function parameterFault(document: JsonObject, object: JsonObject, path: Document
 function nearest(document: JsonObject, reference: string): string | undefined {
   const cut = reference.lastIndexOf('/');
   const [parent, name] = [reference.slice(0, cut), reference.slice(cut + 1)];
-  const siblings = cut === 1 ? document : lookUp(document, parent);
+  const siblings = cut === 1 ? document : lookUpReference(document, parent);
   return isObject(siblings) ? didYouMean(name, Object.keys(siblings)) : undefined;
 }
 
@@ -113,7 +113,8 @@ function anchorsOf(document: JsonObject): Set<string> {
   return anchors;
 }
 
-function lookUp(document: JsonObject, reference: string): unknown {
+/** What a local reference names itself; undefined where there is nothing. */
+export function lookUpReference(document: JsonObject, reference: string): unknown {
   if (!reference.startsWith('#/')) return undefined;
   return pointerPath(safeDecode(reference.slice(1))).reduce<unknown>(
     (node, part) =>

@@ -23,6 +23,10 @@ export const LONGEST_SPAN_DAYS = 400;
 export const LARGEST_USAGE_PAGE = 1_000;
 export const USUAL_USAGE_PAGE = 100;
 
+/** More than that names groups twice. */
+const LONGEST_GROUPS = 1_000;
+const GROUP = `(?:${ALL_GROUPS.join('|')})`;
+
 const PARAMETERS = ['group_by', 'from', 'to', 'limit', 'cursor'] as const;
 
 /** The parameters as they came. */
@@ -32,6 +36,18 @@ export type UsageParameters = Readonly<Partial<Record<(typeof PARAMETERS)[number
 export function usageParameters(query: string, errors: ParameterError[]): UsageParameters {
   return parametersOf(query, PARAMETERS, errors);
 }
+
+/** A day from 1970 on: nothing was counted before, and before the year 0 there are no labels. */
+const DAY = /^(?:19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$/;
+
+/** What the parameters may be, as the descriptions of both APIs say it. */
+export const USAGE_PARAMETER_SCHEMAS = {
+  group_by: { type: 'string', maxLength: LONGEST_GROUPS, pattern: `^${GROUP}(?:,${GROUP})*$` },
+  from: { type: 'string', format: 'date', maxLength: 10 },
+  to: { type: 'string', format: 'date', maxLength: 10 },
+  limit: { type: 'integer', format: 'int32', minimum: 1, maximum: LARGEST_USAGE_PAGE, default: USUAL_USAGE_PAGE },
+  cursor: { type: 'string', minLength: 1, maxLength: 1_000, pattern: '^[A-Za-z0-9_-]+$' },
+} as const satisfies Record<(typeof PARAMETERS)[number], object>;
 
 /** Days are labels, 20261120; both ends are in it. */
 export interface UsageQuery {
@@ -78,7 +94,7 @@ export function dateOf(label: number): string {
 
 function groupsOf(text: string, errors: ParameterError[]): UsageGroup[] {
   const names = text.split(',').map((name) => name.trim());
-  if (names.some((name) => !Object.hasOwn(USAGE_GROUPS, name))) {
+  if (text.length > LONGEST_GROUPS || names.some((name) => !Object.hasOwn(USAGE_GROUPS, name))) {
     errors.push({
       parameter: 'group_by',
       detail: `must be some of ${ALL_GROUPS.join(', ')}, with commas between them`,
@@ -115,9 +131,7 @@ function daysOf(
 
 function dayOf(parameter: 'from' | 'to', text: string, errors: ParameterError[]): Temporal.PlainDate {
   try {
-    // Nothing was counted before 1970, and before the year 0 there are no labels.
-    if (/^(?!0|1[0-8]|19[0-6])\d{4}-\d\d-\d\d$/.test(text))
-      return Temporal.PlainDate.from(text, { overflow: 'reject' });
+    if (DAY.test(text)) return Temporal.PlainDate.from(text, { overflow: 'reject' });
   } catch {
     // Such as February 30th.
   }

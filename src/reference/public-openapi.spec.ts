@@ -39,6 +39,35 @@ components:
     valueOf: { type: string }
 `;
 
+/** Parts of operations that others refer to, and that refer to others. */
+const REFERRING = `openapi: 3.1.0
+info: { title: Trees, version: '1' }
+security: [{ key: ['trees:read'] }]
+paths:
+  /trees:
+    get:
+      parameters: [{ name: q, in: query, schema: {} }]
+      responses:
+        '200':
+          description: ok
+          content:
+            application/json:
+              schema:
+                type: object
+                properties:
+                  branches: { type: array, items: { $ref: '#/paths/~1trees/get/responses/200/content/application~1json/schema' } }
+                  leaf: { $ref: '#/components/schemas/Leaf' }
+  /leaves:
+    get:
+      parameters: [{ $ref: '#/paths/~1trees/get/parameters/0' }]
+      responses:
+        '200': { description: ok, content: { application/json: { schema: { $ref: '#/paths/~1trees/get/responses/200/content/application~1json/schema' } } } }
+components:
+  schemas:
+    Leaf: { type: object, properties: { tree: { $ref: '#/paths/~1trees/get/responses/200/content/application~1json/schema' }, size: { $ref: '#/components/schemas/Size' } } }
+    Size: { type: integer }
+`;
+
 async function documentOf(files: Record<string, string>, isDeprecated = false): Promise<Document> {
   const document = buildPublicOpenApi(await configOf(files), { isDeprecated });
   const result = await new Validator().validate(JSON.stringify(document, null, 1));
@@ -146,6 +175,7 @@ describe('the public OpenAPI document', () => {
       'guides.yaml': GUIDES,
     });
     expect(Object.keys(components['schemas'] ?? {}).toSorted()).toEqual([
+      'ErrorCode',
       'FieldError',
       'GuidesItem',
       'GuidesProblem',
@@ -176,7 +206,7 @@ describe('the public OpenAPI document', () => {
   });
 
   it('describes every error as a problem, whatever the backend says, and every usual refusal', async () => {
-    const { paths, components } = await documentOf({
+    const { paths } = await documentOf({
       'gateway.yaml': TWO_SERVICES,
       'boats.yaml': BOATS,
       'guides.yaml': GUIDES,
@@ -202,11 +232,47 @@ describe('the public OpenAPI document', () => {
       content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
     });
     expect(responses['404']?.content).not.toHaveProperty('text/html');
-    const problem = components['schemas']?.['Problem']?.['properties'] as {
-      code: { 'x-extensible-enum': string[]; enum?: string[] };
-    };
-    expect(problem.code['x-extensible-enum']).toEqual(Object.keys(ERRORS));
-    expect(problem.code.enum).toBeUndefined();
+  });
+
+  it('names the codes of errors in an enum, and a client made from it takes one that it does not know yet', async () => {
+    const { components } = await documentOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': OPENAPI });
+    expect(components['schemas']?.['ErrorCode']?.['enum']).toEqual(Object.keys(ERRORS));
+    const problem = components['schemas']?.['Problem']?.['properties'] as { code: { anyOf: unknown[] } };
+    expect(problem.code.anyOf).toEqual([
+      { $ref: '#/components/schemas/ErrorCode' },
+      { type: 'string', maxLength: 100 },
+    ]);
+  });
+
+  it('keeps what a service says of itself, before what is the same for all', async () => {
+    const described = OPENAPI.replace('title: Customers', 'title: Customers, summary: Guests, description: Who books.');
+    expect(described).not.toBe(OPENAPI);
+    const { info } = await documentOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': described });
+    expect(info.description).toMatch(/^Who books\.\n\n## Authentication\n/);
+    expect(info).toMatchObject({ summary: 'Guests' });
+    const several = await documentOf({
+      'gateway.yaml': TWO_SERVICES,
+      'boats.yaml': BOATS.replace('title: Boats,', 'title: Boats, description: What floats,'),
+      'guides.yaml': GUIDES.replace('title: Guides,', 'title: Guides, description: Who leads,'),
+    });
+    expect(several.info.description).toMatch(/^## Boats\nWhat floats\n\n## Guides\nWho leads\n\n## Authentication\n/);
+  });
+
+  it('has all that is referred to outside of components, through others and in circles', async () => {
+    const { paths, components } = await documentOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': REFERRING });
+    const tree = '#/components/schemas/PathsTreesGetResponses200ContentApplicationJsonSchema';
+    expect(paths['/leaves']?.['get']?.responses['200']?.content).toEqual({
+      'application/json': { schema: { $ref: tree } },
+    });
+    expect(components['schemas']?.[tree.split('/').at(-1) ?? '']).toEqual({
+      type: 'object',
+      properties: { branches: { type: 'array', items: { $ref: tree } }, leaf: { $ref: '#/components/schemas/Leaf' } },
+    });
+    expect(components['schemas']?.['Leaf']).toEqual({
+      type: 'object',
+      properties: { tree: { $ref: tree }, size: { $ref: '#/components/schemas/Size' } },
+    });
+    expect(paths['/leaves']?.['get']?.parameters).toEqual([{ name: 'q', in: 'query', schema: {} }]);
   });
 
   it('describes what a backend calls `default` beside a success as a problem too, and adds one where there is none', async () => {

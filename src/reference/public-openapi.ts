@@ -1,9 +1,10 @@
 /** The public description of the API: the operations that are published, of all services, as one OpenAPI 3.1 document. */
 import { resolveReference } from '../config/openapi-references.js';
 import type { JsonObject } from '../config/openapi-traversal.js';
-import { isObject, mapObjects } from '../config/openapi-traversal.js';
+import { isObject } from '../config/openapi-traversal.js';
 import { templateParameters } from '../config/path-template.js';
 import type { DescribedOperation, LoadedConfig } from '../config/loaded-config.js';
+import { USAGE_PARAMETER_SCHEMAS } from '../quotas/usage-query.js';
 import { apiGuide } from './api-guide.js';
 import { upgradeToOpenApi31 } from './openapi-upgrade.js';
 import type { Components } from './service-components.js';
@@ -55,30 +56,36 @@ function documentOf(config: LoadedConfig, service: string): JsonObject {
 }
 
 function info(config: LoadedConfig, publicUrl: string): JsonObject {
-  const documents = [...config.documents.values()];
-  const infos = documents.map((document) => document['info']).filter(isObject);
+  const infos = [...config.documents.values()].map((document) => document['info']).filter(isObject);
   const [first] = infos;
+  const only = infos.length === 1 ? first : undefined;
   const one = (key: string): JsonObject => {
     const found = infos.find((candidate) => candidate[key] !== undefined);
     return found === undefined ? {} : { [key]: found[key] };
   };
   return {
     title: config.file.api.title,
-    version:
-      infos.length === 1 && first !== undefined
-        ? first['version']
-        : (config.file.api.basePath.split('/').at(-1) ?? '1'),
-    description: apiGuide(config, publicUrl),
+    version: only === undefined ? (config.file.api.basePath.split('/').at(-1) ?? '1') : only['version'],
+    ...(typeof only?.['summary'] === 'string' ? { summary: only['summary'] } : {}),
+    description: [...ownDescriptions(infos), apiGuide(config, publicUrl)].join('\n\n'),
     ...one('termsOfService'),
     ...one('contact'),
     ...one('license'),
   };
 }
 
+/** What the services say of themselves, before our guide; of several each under its title. */
+function ownDescriptions(infos: readonly JsonObject[]): string[] {
+  return infos.flatMap(({ title, description }) => {
+    if (typeof description !== 'string' || description.trim() === '') return [];
+    return [infos.length === 1 ? description.trim() : `## ${String(title)}\n${description.trim()}`];
+  });
+}
+
 /** One operation as integrators see it, still with references into its service's document. */
 function publicOperation(operation: DescribedOperation, document: JsonObject, isDeprecated: boolean): JsonObject {
   const described = upgradedIfNeeded(operation.openapi ?? {}, document);
-  const { servers: _, security: __, ...rest } = withoutForeignReferences(described, document);
+  const { servers: _, security: __, ...rest } = described;
   const own = Object.fromEntries(Object.entries(rest).filter(([key]) => !key.startsWith('x-trailgate-')));
   return {
     ...own,
@@ -97,16 +104,6 @@ function publicOperation(operation: DescribedOperation, document: JsonObject, is
 function upgradedIfNeeded(part: JsonObject, document: JsonObject): JsonObject {
   // The document itself was upgraded; the operation was read from it before.
   return String(document['openapi']).startsWith('3.0') ? upgradeToOpenApi31(part) : part;
-}
-
-/** Puts what a reference outside of `components` names in its place: such places do not exist in the merged document. */
-function withoutForeignReferences(value: JsonObject, document: JsonObject): JsonObject {
-  return mapObjects(value, (object) => {
-    const reference = object['$ref'];
-    if (typeof reference !== 'string' || reference.startsWith('#/components/')) return object;
-    const target = resolveReference(document, object);
-    return isObject(target) ? target : {};
-  }) as JsonObject;
 }
 
 function description(own: unknown, operation: DescribedOperation): string {
@@ -170,14 +167,13 @@ function sortedComponents(components: Components): JsonObject {
   return Object.fromEntries(Object.entries(components).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function usageParameter(name: string, about: string, example?: string): JsonObject {
-  const schema = { type: 'string', maxLength: 1000 };
+function usageParameter(name: keyof typeof USAGE_PARAMETER_SCHEMAS, about: string, example?: unknown): JsonObject {
   return {
     name,
     in: 'query',
     required: false,
     description: about,
-    schema,
+    schema: USAGE_PARAMETER_SCHEMAS[name],
     ...(example === undefined ? {} : { example }),
   };
 }
@@ -200,7 +196,7 @@ const USAGE_OPERATION: JsonObject = {
       '2026-11-01',
     ),
     usageParameter('to', "Last day of `data`; today unless said, in the account's time zone.", '2026-11-20'),
-    usageParameter('limit', 'Most rows of `data`, 1 to 1000; 100 unless said.', '100'),
+    usageParameter('limit', 'Most rows of `data`, 1 to 1000; 100 unless said.', 100),
     usageParameter('cursor', '`next_cursor` of the page before.'),
   ],
   responses: {

@@ -1,11 +1,14 @@
 /** The components of a service's OpenAPI document that its published operations need, under names that nobody else has. */
 import type { JsonObject } from '../config/openapi-traversal.js';
+import { lookUpReference, pointerPath } from '../config/openapi-references.js';
 import { isObject, mapObjects, visitObjects } from '../config/openapi-traversal.js';
 
 /** Components by type (`schemas`, `parameters`, …) and name. */
 export type Components = Record<string, Record<string, unknown>>;
 
 const REFERENCE = /^#\/components\/([^/]+)\/([^/]+)(\/.*)?$/;
+/** What stands at a place outside of `components`, by the key above it or the last one of its pointer; else a schema. */
+const TYPES_OF_MAPS = new Set(['responses', 'parameters', 'examples', 'headers', 'links', 'callbacks']);
 
 /**
  * Adds what `parts` refer to, directly and through others, to `components`. What nothing published refers to stays
@@ -18,30 +21,46 @@ export function adoptComponents<Parts>(
   service: string,
   components: Components,
 ): Parts {
-  const source = isObject(document['components']) ? document['components'] : {};
   const names = new Map<string, string>();
+  const taken = new Map<string, Set<string>>();
   const adopted: { type: string; name: string; value: unknown }[] = [];
   const collect = (value: unknown): void => {
     for (const reference of referencesIn(value)) {
-      const [, type = '', name = ''] = REFERENCE.exec(reference) ?? [];
-      const group = source[type];
-      const key = `${type}/${name}`;
-      if (names.has(key) || !isObject(group) || !Object.hasOwn(group, name)) continue;
-      names.set(key, freeName(name, service, components[type] ?? {}));
-      adopted.push({ type, name: names.get(key) ?? name, value: group[name] });
-      collect(group[name]);
+      const place = placeOf(reference);
+      if (place === undefined || names.has(place.key)) continue;
+      const target = lookUpReference(document, place.key);
+      if (target === undefined) continue;
+      const others = taken.get(place.type) ?? new Set(Object.keys(components[place.type] ?? {}));
+      const name = freeName(place.name, service, others);
+      taken.set(place.type, others.add(name));
+      names.set(place.key, `#/components/${place.type}/${name}`);
+      adopted.push({ type: place.type, name, value: target });
+      collect(target);
     }
   };
   collect(parts);
   const rename = (reference: string): string => {
-    const [, type = '', name = '', rest = ''] = REFERENCE.exec(reference) ?? [];
-    const renamed = names.get(`${type}/${name}`);
-    return renamed === undefined ? reference : `#/components/${type}/${renamed}${rest}`;
+    const place = placeOf(reference);
+    const renamed = place === undefined ? undefined : names.get(place.key);
+    return renamed === undefined ? reference : renamed + (place?.rest ?? '');
   };
   for (const { type, name, value } of adopted) {
     components[type] = { ...components[type], [name]: renameReferences(value, rename) };
   }
   return renameReferences(parts, rename) as Parts;
+}
+
+/** What a reference names: the component, or, outside of `components`, whatever stands there, and the name that it would have. */
+function placeOf(reference: string): { key: string; type: string; name: string; rest: string } | undefined {
+  const [, type, name, rest = ''] = REFERENCE.exec(reference) ?? [];
+  if (type !== undefined && name !== undefined) return { key: `#/components/${type}/${name}`, type, name, rest };
+  if (!reference.startsWith('#/')) return undefined;
+  const path = pointerPath(reference.slice(1));
+  const [above = '', last = ''] = path.slice(-2);
+  const words = path.flatMap((part) => part.split(/[^A-Za-z0-9]+/)).filter((word) => word !== '');
+  const foreign = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('');
+  const kind = last === 'requestBody' ? 'requestBodies' : TYPES_OF_MAPS.has(above) ? above : 'schemas';
+  return { key: reference, type: kind, name: foreign, rest: '' };
 }
 
 function referencesIn(value: unknown): string[] {
@@ -78,10 +97,10 @@ function mapValues(object: JsonObject, map: (value: unknown) => unknown): JsonOb
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
 }
 
-function freeName(name: string, service: string, taken: Readonly<Record<string, unknown>>): string {
-  if (!Object.hasOwn(taken, name)) return name;
+function freeName(name: string, service: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(name)) return name;
   const prefix = service.replace(/(?:^|-)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
   let free = prefix + name;
-  while (Object.hasOwn(taken, free)) free += '_';
+  while (taken.has(free)) free += '_';
   return free;
 }

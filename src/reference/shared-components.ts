@@ -1,9 +1,14 @@
 /** Components that every public operation shares: the problem, the limits' headers, the usual refusals, and `/usage`. */
 import { ERRORS, type ErrorCode, problemType } from '../errors.js';
+import { PROBLEM_SCHEMAS } from '../problem-schema.js';
 import { LONGEST_WAIT_MS } from '../retry-after.js';
 import type { Components } from './service-components.js';
 
-const DELTA_SECONDS = { type: 'integer', minimum: 0 };
+/** Of `int32`: 68 years. */
+const DELTA_SECONDS = { type: 'integer', format: 'int32', minimum: 0, maximum: 2_147_483_647 };
+const COUNT = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+/** Sums of a report may have been put right downward. */
+const SUM = { ...COUNT, minimum: Number.MIN_SAFE_INTEGER };
 const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
 /** Headers by component name, each with what integrators may rely on. */
@@ -26,12 +31,12 @@ const HEADERS: Readonly<Record<string, { description: string; schema: unknown; e
   },
   'X-RateLimit-Limit': {
     description: 'Quota of the limit that is closest to being used up.',
-    schema: { type: 'integer', minimum: 0 },
+    schema: COUNT,
     example: 60,
   },
   'X-RateLimit-Remaining': {
     description: 'Requests that remain of that limit.',
-    schema: { type: 'integer', minimum: 0 },
+    schema: COUNT,
     example: 58,
   },
   'X-RateLimit-Reset': {
@@ -198,8 +203,7 @@ export function sharedComponents(): Components {
   ]);
   return {
     schemas: {
-      Problem: PROBLEM,
-      FieldError: FIELD_ERROR,
+      ...PROBLEM_SCHEMAS,
       Usage: USAGE,
       UsageWindow: USAGE_WINDOW,
       UsageRow: USAGE_ROW,
@@ -221,80 +225,15 @@ function problemExample(code: ErrorCode): Record<string, unknown> {
   return { type: problemType(code), title, status, code, request_id: 'req_4fzvT1mYwq8C' };
 }
 
-const PROBLEM = {
-  type: 'object',
-  description: 'What went wrong (RFC 9457). Every error of this API has this form.',
-  required: ['type', 'title', 'status', 'code', 'request_id'],
-  properties: {
-    type: { type: 'string', format: 'uri', maxLength: 2048, description: 'Identifies the kind of problem.' },
-    title: { type: 'string', maxLength: 200, description: 'The kind of problem in a few words.' },
-    status: { type: 'integer', format: 'int32', minimum: 400, maximum: 599, description: 'The HTTP status.' },
-    detail: { type: 'string', maxLength: 8192, description: 'What happened this time, and what to do.' },
-    code: {
-      type: 'string',
-      // Not `enum`: a client made from this document must take a code that it does not know yet.
-      'x-extensible-enum': Object.keys(ERRORS),
-      description: 'The kind of problem, for your program. Codes never change their meaning; new ones may be added.',
-    },
-    request_id: { type: 'string', maxLength: 128, description: 'Quote it when you ask for help.' },
-    errors: {
-      type: 'array',
-      maxItems: 1000,
-      items: { $ref: '#/components/schemas/FieldError' },
-      description: 'Each field or parameter that is wrong.',
-    },
-    'violated-policies': {
-      type: 'array',
-      maxItems: 16,
-      items: { type: 'string', maxLength: 100 },
-      description: 'The limits that are used up, by the names that `RateLimit-Policy` gives them.',
-    },
-    retry_after: {
-      type: 'integer',
-      minimum: 0,
-      description: 'The seconds of `Retry-After`, where a limit is used up.',
-    },
-    resets_at: {
-      type: 'string',
-      format: 'date-time',
-      maxLength: 40,
-      description: "When a used-up month is over; with the account's offset.",
-    },
-    missing_scopes: {
-      type: 'array',
-      maxItems: 100,
-      items: { type: 'string', maxLength: 200 },
-      description: 'The scopes that the API key lacks.',
-    },
-    reason: { type: 'string', maxLength: 100, description: "The operation's own code for what went wrong." },
-  },
-} as const;
-
-const FIELD_ERROR = {
-  type: 'object',
-  description: 'One wrong field or parameter.',
-  required: ['detail'],
-  properties: {
-    detail: { type: 'string', maxLength: 1000, description: 'What is wrong with it.' },
-    pointer: {
-      type: 'string',
-      maxLength: 1000,
-      description: 'The field, as a JSON Pointer into the body that you sent.',
-    },
-    parameter: { type: 'string', maxLength: 200, description: 'The query or path parameter.' },
-    code: { type: 'string', maxLength: 100, description: 'The kind of fault, for your program.' },
-  },
-} as const;
-
 const USAGE_WINDOW = {
   type: 'object',
   description: 'One limit and what was used of it.',
   required: ['policy', 'limit', 'used', 'remaining', 'resets_at'],
   properties: {
     policy: { type: 'string', maxLength: 100, description: 'Its name, as in `RateLimit-Policy`.' },
-    limit: { type: 'integer', minimum: 0, description: 'Requests that the window admits.' },
-    used: { type: 'integer', minimum: 0, description: 'Requests that were counted in the window.' },
-    remaining: { type: 'integer', minimum: 0, description: 'Requests that are left.' },
+    limit: { ...COUNT, description: 'Requests that the window admits.' },
+    used: { ...COUNT, description: 'Requests that were counted in the window.' },
+    remaining: { ...COUNT, description: 'Requests that are left.' },
     resets_at: {
       type: 'string',
       format: 'date-time',
@@ -323,8 +262,8 @@ const USAGE_ROW = {
       description:
         'What became of them: `success`, `client_error`, `server_error`, `aborted`, `given_back`, `rate_limited`, `quota_exceeded`, `denied`, `in_flight`, `unrecorded`, `adjusted`. There may be others one day.',
     },
-    requests: { type: 'integer', description: 'How many requests.' },
-    cost: { type: 'integer', description: 'What they count as in the limits of the month.' },
+    requests: { ...SUM, description: 'How many requests.' },
+    cost: { ...SUM, description: 'What they count as in the limits of the month.' },
   },
 } as const;
 

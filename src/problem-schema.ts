@@ -1,0 +1,81 @@
+/** The schema of an error, for every description that we publish: one Problem, its fields, and the codes that there are. */
+import { ERRORS } from './errors.js';
+
+const LONGEST_CODE = 100;
+/** Of `int32`. */
+const LARGEST_SECONDS = 2_147_483_647;
+
+const ERROR_CODE = {
+  type: 'string',
+  enum: Object.keys(ERRORS),
+  description: 'The kinds of problem that there are. Codes never change their meaning; new ones may be added.',
+} as const;
+
+const FIELD_ERROR = {
+  type: 'object',
+  description: 'One wrong field or parameter.',
+  required: ['detail'],
+  properties: {
+    detail: { type: 'string', maxLength: 1000, description: 'What is wrong with it.' },
+    pointer: {
+      type: 'string',
+      maxLength: 1000,
+      description: 'The field, as a JSON Pointer into the body that you sent: `#/scopes/0`.',
+    },
+    parameter: { type: 'string', maxLength: 200, description: 'The query or path parameter.' },
+    code: { type: 'string', maxLength: LONGEST_CODE, description: 'The kind of fault, for your program.' },
+  },
+} as const;
+
+const PROBLEM = {
+  type: 'object',
+  description: 'What went wrong (RFC 9457). Every error of this API has this form.',
+  required: ['type', 'title', 'status', 'code', 'request_id'],
+  properties: {
+    type: { type: 'string', format: 'uri', maxLength: 2048, description: 'Identifies the kind of problem.' },
+    title: { type: 'string', maxLength: 200, description: 'The kind of problem in a few words.' },
+    status: { type: 'integer', format: 'int32', minimum: 400, maximum: 599, description: 'The HTTP status.' },
+    detail: { type: 'string', maxLength: 8192, description: 'What happened this time, and what to do.' },
+    code: {
+      // The second half: a client made from this document must take a code that it does not know yet.
+      anyOf: [{ $ref: '#/components/schemas/ErrorCode' }, { type: 'string', maxLength: LONGEST_CODE }],
+      description: 'The kind of problem, for your program.',
+    },
+    request_id: { type: 'string', maxLength: 128, description: 'Quote it when you ask for help.' },
+    errors: {
+      type: 'array',
+      maxItems: 1000,
+      items: { $ref: '#/components/schemas/FieldError' },
+      description: 'Each field or parameter that is wrong.',
+    },
+    'violated-policies': {
+      type: 'array',
+      maxItems: 16,
+      items: { type: 'string', maxLength: 100 },
+      description: 'The limits that are used up, by the names that `RateLimit-Policy` gives them.',
+    },
+    retry_after: {
+      type: 'integer',
+      format: 'int32',
+      minimum: 0,
+      maximum: LARGEST_SECONDS,
+      description: 'The seconds of `Retry-After`, where a limit is used up.',
+    },
+    resets_at: {
+      type: 'string',
+      format: 'date-time',
+      maxLength: 40,
+      description: "When a used-up month is over; with the account's offset.",
+    },
+    missing_scopes: {
+      type: 'array',
+      maxItems: 100,
+      items: { type: 'string', maxLength: 200 },
+      description: 'The scopes that the API key lacks.',
+    },
+    reason: { type: 'string', maxLength: LONGEST_CODE, description: "The operation's own code for what went wrong." },
+  },
+} as const;
+
+/** By the names under which they refer to each other, in `components.schemas`. */
+export const PROBLEM_SCHEMAS = { Problem: PROBLEM, FieldError: FIELD_ERROR, ErrorCode: ERROR_CODE } as const;
