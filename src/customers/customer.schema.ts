@@ -9,6 +9,8 @@ import { describeIssue, toFieldErrors } from './field-errors.js';
 const NAME_LENGTH = 100;
 const EMAIL_LENGTH = 254;
 const NOTES_LENGTH = 2_000;
+const LANGUAGE_LENGTH = 100;
+const INSTANT_LENGTH = 40;
 const EARLIEST_BIRTH_DATE = '1900-01-01';
 /** How far a caller's clock may be ahead of ours. */
 const CLOCK_SKEW_MS = 5 * 60_000;
@@ -40,7 +42,7 @@ const email = z
   .regex(EMAIL, 'must be an email address, for example anna@example.com')
   .toLowerCase();
 
-const language = z.string().transform((value, context) => {
+const language = text(LANGUAGE_LENGTH, UNPRINTABLE).transform((value, context) => {
   try {
     // Canonical case (de-at → de-AT), so that equal languages are equal text.
     return new Intl.Locale(value).toString();
@@ -58,6 +60,7 @@ const emergencyContact = z.strictObject({ name, phone });
 
 const instant = z.iso
   .datetime({ offset: true, error: 'must be an RFC 3339 date-time, for example 2026-05-01T09:30:00Z' })
+  .max(INSTANT_LENGTH, `must be at most ${INSTANT_LENGTH} characters long`)
   .transform((value) => Date.parse(value));
 
 function birthDate(clock: Clock) {

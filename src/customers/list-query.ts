@@ -9,6 +9,8 @@ import { describeIssue, toFieldErrors } from './field-errors.js';
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
 const SEARCH_LENGTH = 100;
+const EMAIL_LENGTH = 254;
+const INSTANT_LENGTH = 40;
 const LIMIT_MESSAGE = `must be a whole number from 1 to ${MAX_LIMIT}`;
 const INSTANT_MESSAGE = 'must be a date (2026-05-01) or an RFC 3339 date-time (2026-05-01T09:30:00Z; write + as %2B)';
 
@@ -31,10 +33,17 @@ export interface ListQuery {
   readonly filters: CustomerFilters;
 }
 
-const plainText = z.string().refine((value) => !/[\p{Cc}\p{Cs}]/u.test(value), 'must not contain control characters');
+/** Length as OpenAPI counts it, in characters; of the value as it came. */
+const plainText = (maxLength: number) =>
+  z
+    .string()
+    .refine((value) => !/[\p{Cc}\p{Cs}]/u.test(value), 'must not contain control characters')
+    .refine((value) => [...value].length <= maxLength, `must be at most ${maxLength} characters long`)
+    .trim()
+    .min(1, 'must not be empty');
 
 const instant = z
-  .union([z.iso.date(), z.iso.datetime({ offset: true })], { error: INSTANT_MESSAGE })
+  .union([z.iso.date(), z.iso.datetime({ offset: true }).max(INSTANT_LENGTH)], { error: INSTANT_MESSAGE })
   .transform((value) => Date.parse(value));
 
 const querySchema = z.strictObject({
@@ -45,16 +54,12 @@ const querySchema = z.strictObject({
     .refine((limit) => limit >= 1 && limit <= MAX_LIMIT, LIMIT_MESSAGE)
     .default(DEFAULT_LIMIT),
   cursor: z.string().optional(),
-  email: plainText.trim().min(1, 'must not be empty').toLowerCase().optional(),
+  email: plainText(EMAIL_LENGTH).toLowerCase().optional(),
   activity: z.enum(ACTIVITIES).optional(),
   status: z.enum(STATUSES).optional(),
   created_after: instant.optional(),
   created_before: instant.optional(),
-  search: plainText
-    .trim()
-    .min(1, 'must not be empty')
-    .max(SEARCH_LENGTH, `must be at most ${SEARCH_LENGTH} characters long`)
-    .optional(),
+  search: plainText(SEARCH_LENGTH).optional(),
 });
 
 /** @throws RequestError `invalid_parameter` with every wrong parameter */

@@ -94,10 +94,13 @@ describe('customers.openapi.yaml', () => {
     expect(schemas['CustomerCreate']?.required).toEqual(fieldsOf(() => parser.parseCreate({})));
   });
 
-  it('names the defaults that are filled in', () => {
-    const described = Object.entries(schemas['CustomerCreate']?.properties ?? {})
-      .filter(([, schema]) => 'default' in schema)
-      .map(([field, schema]) => [field, schema['default']]);
+  // In words: generators make a field that has a `default` one that must be given.
+  it('names what is filled in', () => {
+    const described = Object.entries(schemas['CustomerCreate']?.properties ?? {}).flatMap(([field, schema]) => {
+      expect(schema).not.toHaveProperty('default');
+      const [, value] = /`([^`]+)` unless given\.$/.exec(String(schema['description'])) ?? [];
+      return value === undefined ? [] : [[field, parse(value) as unknown]];
+    });
     const {
       first_name: _first,
       last_name: _last,
@@ -117,6 +120,49 @@ describe('customers.openapi.yaml', () => {
       expect(fieldsOf(() => parser.parseUpdate({ [field]: 'x'.repeat(length) }))).toEqual([]);
       expect(fieldsOf(() => parser.parseUpdate({ [field]: 'x'.repeat(length + 1) }))).toEqual([field]);
     }
+  });
+
+  it.each([
+    [
+      'FirstName',
+      'first_name',
+      ['Anna', ' Anna ', 'Łukasz', '\u{1f6a3}'.repeat(100)],
+      ['', ' ', 'a\tb', 'a\u0085', '\ufeff'],
+    ],
+    [
+      'Email',
+      'email',
+      ["o'hara@example.com", 'A+b@x-y.example.co'],
+      ['a@b', 'a b@example.com', 'ä@example.com', `${'x'.repeat(243)}@example.com`],
+    ],
+    ['Notes', 'notes', ['', 'a\tb\r\nc'], ['a\u0000', 'a\u000b', 'a\u009f']],
+    ['PhoneNumber', 'phone', ['+436641234567'], ['+0123456', '00436641234567', '+4366412345678901']],
+    [
+      'Language',
+      'language',
+      ['de', 'de-AT', 'sr-Latn-RS', 'de-u-co-phonebk'],
+      ['d', 'german-', 'de_AT', 'i-klingon', ''],
+    ],
+  ])('%s has the pattern and length of the code', (schema, field, good, bad) => {
+    const { pattern, maxLength } = schemas[schema] ?? {};
+    const isDescribed = (value: string) =>
+      new RegExp(String(pattern), 'u').test(value) && [...value].length <= Number(maxLength);
+    const isTaken = (value: string) => fieldsOf(() => parser.parseUpdate({ [field]: value })).length === 0;
+    for (const value of good) expect([value, isDescribed(value), isTaken(value)]).toEqual([value, true, true]);
+    for (const value of bad) expect([value, isDescribed(value), isTaken(value)]).toEqual([value, false, false]);
+  });
+
+  it.each([
+    ['email', ['a@b.c', 'x'.repeat(254)], ['x'.repeat(255), ' ', 'a\u0000']],
+    ['search', ['anna', '\u{1f6a3}'.repeat(100)], ['x'.repeat(101), '\t', ' ']],
+  ])('the filter %s has the pattern and length of the code', (name, good, bad) => {
+    const found = operation('/customers', 'get').parameters?.find((one) => one.name === name);
+    const { pattern, maxLength } = (found as unknown as { schema: Schema }).schema;
+    const isDescribed = (value: string) =>
+      new RegExp(String(pattern), 'u').test(value) && [...value].length <= Number(maxLength);
+    const isTaken = (value: string) => fieldsOf(() => parseListQuery({ [name]: value })).length === 0;
+    for (const value of good) expect([value, isDescribed(value), isTaken(value)]).toEqual([value, true, true]);
+    for (const value of bad) expect([value, isDescribed(value), isTaken(value)]).toEqual([value, false, false]);
   });
 
   it('describes exactly the parameters of the list, with the bounds and default of limit', () => {
