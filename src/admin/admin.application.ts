@@ -15,9 +15,9 @@ export async function createAdminApplication(deps: AdminDependencies): Promise<N
   const adapter = new FastifyAdapter(serverOptions(deps.clock));
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   useJsonBodies(fastify);
-  describeRequests(fastify, deps.log);
   // Before the application adds its routes.
   const allowedMethods = allowedMethodsOf(fastify);
+  describeRequests(fastify, deps.log, allowedMethods);
   const application = await NestFactory.create<NestFastifyApplication>(AdminModule.forRoot(deps), adapter, {
     bodyParser: false,
     logger: false,

@@ -3,10 +3,12 @@ import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import type { Clock } from '../clock.js';
+import { hasUnknownMethod, type ParserError } from '../http1/unknown-method.js';
 import { newId } from '../database/ids.js';
 import { Problem, PROBLEM_CONTENT_TYPE, problemBody, type ErrorCode } from '../errors.js';
 import type { Logger } from '../log.js';
-import { problemOf, sendProblem } from './problem.filter.js';
+import { methodProblem, UNKNOWN_METHOD_DETAIL } from '../methods.js';
+import { noRoute, problemOf, sendProblem, type AllowedMethods } from './problem.filter.js';
 import { RefusedBody } from './validation.pipe.js';
 
 /** The largest body that the API takes is a list of a hundred addresses. */
@@ -44,7 +46,7 @@ export function serverOptions(clock: Clock): FastifyServerOptions {
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       sendProblem(problemOf(error), request, reply);
     },
-    clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => answerParserError(error, socket, clock),
+    clientErrorHandler: (error: ParserError, socket: Socket) => answerParserError(error, socket, clock),
   } as FastifyServerOptions;
 }
 
@@ -67,13 +69,18 @@ export function useJsonBodies(fastify: FastifyInstance): void {
 }
 
 /** Headers that every answer has, and a log line for each: without query and body, which may name people. */
-export function describeRequests(fastify: FastifyInstance, log: Logger): void {
+export function describeRequests(fastify: FastifyInstance, log: Logger, allowedMethods: AllowedMethods): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     reply.header('X-Request-Id', request.id);
     reply.header('Cache-Control', 'no-store');
     reply.header('X-Content-Type-Options', 'nosniff');
     if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
       sendProblem(new Problem('bad_request', { detail: 'Send a Host header.' }), request, reply);
+      return;
+    }
+    // Before a body is read: Fastify refuses QUERY without a content type as such, whatever the path.
+    if (request.is404) {
+      sendProblem(methodProblem(request.method) ?? noRoute(request, allowedMethods), request, reply);
       return;
     }
     done();
@@ -105,7 +112,7 @@ export function ignoreExpectations(server: Server): void {
 
 /** Answers what Node's parser refuses in the one shape, as far as the socket still takes an answer. */
 function answerParserError(
-  error: NodeJS.ErrnoException,
+  error: ParserError,
   socket: Socket & { _httpMessage?: ServerResponse | null },
   clock: Clock,
 ): void {
@@ -114,7 +121,8 @@ function answerParserError(
     socket.destroy();
     return;
   }
-  const problem = new Problem(PARSER_PROBLEMS[error.code ?? ''] ?? 'bad_request');
+  const code = hasUnknownMethod(error) ? 'not_implemented' : (PARSER_PROBLEMS[error.code ?? ''] ?? 'bad_request');
+  const problem = new Problem(code, code === 'not_implemented' ? { detail: UNKNOWN_METHOD_DETAIL } : {});
   const requestId = newId('req', clock.now());
   const body = JSON.stringify(problemBody(problem, requestId));
   const head = [

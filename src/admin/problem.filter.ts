@@ -67,7 +67,12 @@ export class ProblemFilter implements ExceptionFilter {
     const reply = http.getResponse<FastifyReply>();
     // A handler's "no such account" is a Problem; a 404 of Nest itself always means the route.
     const status = error instanceof HttpException ? error.getStatus() : undefined;
-    const problem = status === 404 ? this.noRoute(request) : status === 429 ? tooManyRequests(reply) : problemOf(error);
+    const problem =
+      status === 404
+        ? noRoute(request, this.allowedMethods)
+        : status === 429
+          ? tooManyRequests(reply)
+          : problemOf(error);
     if (problem.status >= 500) {
       const cause = problem.cause ?? error;
       this.log.error(
@@ -78,17 +83,17 @@ export class ProblemFilter implements ExceptionFilter {
     if (reply.sent) return;
     sendProblem(problem, request, reply);
   }
+}
 
-  private noRoute(request: FastifyRequest): Problem {
-    const path = request.url.split('?', 1)[0] ?? '';
-    const allowed = this.allowedMethods(path);
-    if (allowed.length === 0) return new Problem('route_not_found', { detail: 'There is nothing at this path.' });
-    const methods = allowed.join(', ');
-    return new Problem('method_not_allowed', {
-      detail: `This path answers to ${methods}.`,
-      headers: ['Allow', methods],
-    });
-  }
+/** What is said where a path does not take a method, or is none. */
+export function noRoute(request: FastifyRequest, allowedMethods: AllowedMethods): Problem {
+  const allowed = allowedMethods(request.url.split('?', 1)[0] ?? '');
+  if (allowed.length === 0) return new Problem('route_not_found', { detail: 'There is nothing at this path.' });
+  const methods = allowed.join(', ');
+  return new Problem('method_not_allowed', {
+    detail: `This path answers to ${methods}.`,
+    headers: ['Allow', methods],
+  });
 }
 
 /** The throttle's refusal; its guard has set the header already. */

@@ -8,7 +8,7 @@ import type { Arrivals } from './arrivals.js';
 import type { Exchange, GatewayReply, GatewayRequest } from './exchange.js';
 import { framingProblem, isHttp2 } from './framing.js';
 import { answerLast } from './last-answer.js';
-import { methodProblem } from './methods.js';
+import { methodProblem } from '../methods.js';
 import { answerOptions } from './options.js';
 import type { Routes } from './routes.js';
 import { writeProblem } from './write-problem.js';

@@ -19,7 +19,7 @@ import type { Exchange } from './exchange.js';
 import { framingProblem } from './framing.js';
 import type { GuardChain } from './guard-chain.js';
 import { isClosing } from './last-answer.js';
-import { isKnownMethod } from './methods.js';
+import { isKnownMethod } from '../methods.js';
 import { hasFitQuery } from './query.js';
 import { mustWait } from './queued-answers.js';
 import { LONGEST_URL } from './request-hooks.js';

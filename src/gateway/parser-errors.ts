@@ -2,15 +2,15 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { ERRORS, Problem, problemBody, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../errors.js';
-import { isNameByte } from '../http1/bytes.js';
 import { linesOf } from '../http1/fields.js';
+import { hasUnknownMethod, type ParserError } from '../http1/unknown-method.js';
 import { dateLine } from '../http1/whole-answer.js';
 import { METRICS } from '../metrics.js';
 import { withoutLongReset } from '../quotas/headers.js';
 import type { Cors } from './cors.js';
 import type { ExchangeResponse } from './exchange.js';
 import { endConnection } from './last-answer.js';
-import { UNKNOWN_METHOD_DETAIL } from './methods.js';
+import { UNKNOWN_METHOD_DETAIL } from '../methods.js';
 import { requestId } from './request-ids.js';
 
 const HEAD_TOO_LARGE = 'HPE_HEADER_OVERFLOW';
@@ -30,22 +30,8 @@ const DETAILS: Partial<Record<ErrorCode, string>> = {
   not_implemented: UNKNOWN_METHOD_DETAIL,
 };
 
-const INVALID_METHOD = 'HPE_INVALID_METHOD';
-/** A request line to the letter (RFC 9112 section 3), with a method as long as one may be. */
-const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40} [\x21-\x7e]+ HTTP\/1\.[01]\r\n/;
-/** As much of a line as is looked at. */
-const LONGEST_LINE = 16 * 1024;
-
 /** A connection as Node's server has it: with the answer whose turn it is. Node's own default looks there as well. */
 type ServerSocket = Socket & { _httpMessage?: (ExchangeResponse & { req: IncomingMessage }) | null };
-
-/** As Node reports it. */
-export interface ParserError extends Error {
-  readonly code?: string;
-  /** A buffer of what it was reading when it failed, where it was reading; and how far it had come. */
-  readonly rawPacket?: unknown;
-  readonly bytesParsed?: number;
-}
 
 const ORIGIN = /\r\nOrigin:[ \t]*([^\s,]+)[ \t]*\r\n/i;
 
@@ -79,15 +65,6 @@ export function answerParserError(error: ParserError, socket: Socket, cors: Cors
 function originOf({ code, rawPacket }: ParserError): string | undefined {
   if (code !== HEAD_TOO_LARGE || !Buffer.isBuffer(rawPacket)) return undefined;
   return ORIGIN.exec(rawPacket.toString('latin1'))?.[1];
-}
-
-/** Whether all that is wrong, as far as the request line goes, is a method that the parser does not know (RFC 9110 section 9.1). */
-function hasUnknownMethod({ code, rawPacket, bytesParsed = 0 }: ParserError): boolean {
-  if (code !== INVALID_METHOD || !Buffer.isBuffer(rawPacket)) return false;
-  // It stopped within the method, or behind one that begins like a known one.
-  let from = bytesParsed;
-  while (from > 0 && isNameByte(rawPacket[from - 1])) from--;
-  return REQUEST_LINE.test(rawPacket.toString('latin1', from, from + LONGEST_LINE));
 }
 
 /** @param more field lines, each with its end. */

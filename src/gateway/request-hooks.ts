@@ -9,7 +9,7 @@ import type { ErrorFilter } from './error.filter.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 import { framingProblem, isHttp2 } from './framing.js';
 import { answerLast, isClosing } from './last-answer.js';
-import { methodProblem } from './methods.js';
+import { methodProblem } from '../methods.js';
 import { answerOptions, forwardsProblem, methodsAtLastHop } from './options.js';
 import { queryProblem } from './query.js';
 import type { Routes } from './routes.js';
