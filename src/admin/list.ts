@@ -3,15 +3,26 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Page } from '../database/cursor.js';
 
+const LARGEST_PAGE = 100;
+const LIMIT_WORDS = `must be a whole number from 1 to ${LARGEST_PAGE}`;
+
 export const pageQuerySchema = z.strictObject({
-  limit: z.coerce
-    .number('must be a number from 1 to 100')
-    .int('must be a whole number')
-    .min(1, 'must be at least 1')
-    .max(100, 'must be at most 100')
+  limit: z
+    .string()
+    .regex(/^\d{1,6}$/, LIMIT_WORDS)
+    .transform(Number)
+    .pipe(z.int().min(1, LIMIT_WORDS).max(LARGEST_PAGE, LIMIT_WORDS))
     .default(20)
     .meta({ description: 'Most rows of a page.' }),
-  cursor: z.string().max(1_000).optional().meta({ description: '`next_cursor` of the page before.' }),
+  cursor: z
+    .string()
+    .max(1_000)
+    .optional()
+    .meta({
+      description: '`next_cursor` of the page before.',
+      // What is no cursor is refused as one.
+      schema: { type: 'string', minLength: 1, maxLength: 1_000, pattern: '^[A-Za-z0-9_-]+$' },
+    }),
 });
 
 export type PageQuery = z.output<typeof pageQuerySchema>;
@@ -23,13 +34,13 @@ export interface ListBody<T> {
   readonly next_cursor: string | null;
 }
 
-/** The schema of a list of such rows. */
-export function listSchema(name: string, row: z.ZodType): z.ZodType {
+/** The schema of a list of such rows; one that is not paged has as many as the configuration. */
+export function listSchema(name: string, row: z.ZodType, isPaged = true): z.ZodType {
   return z
     .object({
-      data: z.array(row),
+      data: isPaged ? z.array(row).max(LARGEST_PAGE) : z.array(row),
       has_more: z.boolean(),
-      next_cursor: z.string().nullable().meta({ description: 'Null on the last page.' }),
+      next_cursor: z.string().max(1_000).nullable().meta({ description: 'Null on the last page.' }),
     })
     .meta({ id: name });
 }

@@ -11,13 +11,19 @@ const scopes = z
   .meta({ description: 'What the key may do; see the list of scopes.', example: ['customers:read'] });
 
 const allowedIps = z
-  .array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], 'must be an address or a block such as 203.0.113.0/24'))
+  .array(
+    z.union(
+      [z.ipv4().max(15), z.ipv6().max(39), z.cidrv4().max(18), z.cidrv6().max(43)],
+      'must be an address or a block such as 203.0.113.0/24',
+    ),
+  )
   .max(100)
   .overwrite((list) => [...new Set(list)])
   .meta({ description: 'Addresses and blocks that may use the key; empty: any.', example: ['203.0.113.0/24'] });
 
 const expiresAt = z.iso
   .datetime({ offset: true, error: 'must be a time such as 2027-01-31T23:59:59+01:00' })
+  .max(40)
   .nullable()
   .meta({ description: 'When the key stops working (RFC 3339); null: never.' });
 

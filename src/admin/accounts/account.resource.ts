@@ -2,18 +2,19 @@
 import { z } from 'zod';
 import type { Account } from '../../keys/accounts.js';
 import { formatWithOffset } from '../../rfc3339.js';
+import { idField, timeField } from '../fields.js';
 import { listSchema } from '../list.js';
 
 export const accountSchema = z
   .object({
-    id: z.string().meta({ example: 'acc_1d2m3kx9v7c4e5f6g7h8j9k0m1' }),
-    name: z.string(),
-    plan: z.string(),
-    time_zone: z.string().meta({ description: 'IANA time zone.' }),
+    id: idField('acc'),
+    name: z.string().max(200),
+    plan: z.string().max(100),
+    time_zone: z.string().max(64).meta({ description: 'IANA time zone.' }),
     billing_day: z.int().min(1).max(31),
     status: z.enum(['active', 'suspended']),
-    created_at: z.iso.datetime({ offset: true }),
-    updated_at: z.iso.datetime({ offset: true }),
+    created_at: timeField,
+    updated_at: timeField,
   })
   .meta({ id: 'Account' });
 

@@ -2,25 +2,33 @@
 import { z } from 'zod';
 import type { ApiKey } from '../../keys/api-key-rows.js';
 import { formatWithOffset } from '../../rfc3339.js';
+import { countField, idField, timeField as time } from '../fields.js';
 import { listSchema } from '../list.js';
 
-const time = z.iso.datetime({ offset: true });
+/** Prefix, 30 base62 characters and 6 of their checksum. */
+const SECRET_PATTERN = /^tg_(?:live|test)_[0-9A-Za-z]{36}$/;
 
 export const apiKeySchema = z
   .object({
-    id: z.string().meta({ example: 'key_1d2m3kx9v7c4e5f6g7h8j9k0m1' }),
-    account_id: z.string(),
-    name: z.string(),
-    scopes: z.array(z.string()),
+    id: idField('key'),
+    account_id: idField('acc'),
+    name: z.string().max(200),
+    scopes: z.array(z.string().max(200)).max(100),
     environment: z.enum(['live', 'test']),
     status: z.enum(['active', 'expired', 'revoked']),
-    hint: z.string().meta({ description: 'Prefix and last four characters of the secret.', example: 'tg_live_…a1b2' }),
+    hint: z
+      .string()
+      .max(20)
+      .meta({ description: 'Prefix and last four characters of the secret.', example: 'tg_live_…a1b2' }),
     expires_at: time.nullable(),
-    allowed_ips: z.array(z.string()).meta({ description: 'Empty: any address.' }),
-    limits: z.object({ minute: z.int().nullable().optional(), month: z.int().nullable().optional() }).nullable().meta({
-      description:
-        "Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's.",
-    }),
+    allowed_ips: z.array(z.string().max(43)).max(100).meta({ description: 'Empty: any address.' }),
+    limits: z
+      .object({ minute: countField.nullable().optional(), month: countField.nullable().optional() })
+      .nullable()
+      .meta({
+        description:
+          "Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's.",
+      }),
     last_used_at: time.nullable().meta({ description: 'Written in batches, so a few seconds late.' }),
     created_at: time,
     updated_at: time,
@@ -28,7 +36,11 @@ export const apiKeySchema = z
   })
   .meta({ id: 'ApiKey' });
 
-const secret = z.string().meta({ description: 'The only time that the secret is shown. It is stored as a hash.' });
+const secret = z
+  .string()
+  .regex(SECRET_PATTERN)
+  .max(44)
+  .meta({ description: 'The only time that the secret is shown. It is stored as a hash.' });
 
 export const apiKeyWithSecretSchema = apiKeySchema.extend({ secret }).meta({ id: 'ApiKeyWithSecret' });
 

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { AuditLog, type AuditEntry } from '../../keys/audit-log.js';
 import { formatWithOffset } from '../../rfc3339.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody } from '../list.js';
+import { idField, timeField } from '../fields.js';
 import { Documented } from '../openapi/documented.js';
 
 const auditQuerySchema = pageQuerySchema.extend({
@@ -17,16 +18,16 @@ const fields = z.record(z.string(), z.unknown()).nullable();
 
 const auditEntrySchema = z
   .object({
-    id: z.string(),
-    account_id: z.string().nullable(),
-    actor: z.string().meta({ description: '`operator`, `system` or the id of a member.' }),
-    action: z.string().meta({ example: 'api_key.rotated' }),
-    target: z.object({ type: z.enum(['account', 'api_key', 'quota_adjustment']), id: z.string() }),
+    id: idField('aud'),
+    account_id: idField('acc').nullable(),
+    actor: z.string().max(100).meta({ description: '`operator`, `system` or the id of a member.' }),
+    action: z.string().max(100).meta({ example: 'api_key.rotated' }),
+    target: z.object({ type: z.enum(['account', 'api_key', 'quota_adjustment']), id: z.string().max(100) }),
     before: fields.meta({ description: 'The fields that changed, as they were; null where the target is new.' }),
     after: fields.meta({ description: 'The same fields, as they are.' }),
-    ip: z.string(),
-    request_id: z.string(),
-    created_at: z.iso.datetime({ offset: true }),
+    ip: z.string().max(45),
+    request_id: z.string().max(128),
+    created_at: timeField,
   })
   .meta({ id: 'AuditEntry' });
 

@@ -6,23 +6,22 @@ import { EventOutbox } from '../../events/outbox.js';
 import { AccountStore } from '../../keys/accounts.js';
 import { formatWithOffset } from '../../rfc3339.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody, type PageQuery } from '../list.js';
+import { countField, idField, timeField as instant } from '../fields.js';
 import { Documented } from '../openapi/documented.js';
-
-const instant = z.iso.datetime({ offset: true });
 
 const eventSchema = z
   .object({
-    id: z.string().meta({ example: 'evt_1d2m3kx9v7c4e5f6g7h8j9k0m1' }),
+    id: idField('evt'),
     type: z.enum(['quota.threshold_reached']),
-    account_id: z.string(),
+    account_id: idField('acc'),
     data: z
       .object({
-        account_id: z.string(),
-        api_key_id: z.string().nullable().meta({ description: 'Null where the limit is the account’s.' }),
+        account_id: idField('acc'),
+        api_key_id: idField('key').nullable().meta({ description: 'Null where the limit is the account’s.' }),
         policy: z.enum(['account-month', 'key-month']),
-        threshold_percent: z.union([z.literal(80), z.literal(100)]),
-        limit: z.int(),
-        used: z.int().meta({ description: 'When it was noticed.' }),
+        threshold_percent: z.literal([80, 100]),
+        limit: countField,
+        used: countField.meta({ description: 'When it was noticed.' }),
         period_start: instant,
         period_end: instant,
         resets_at: instant,

@@ -14,6 +14,7 @@ const explainSchema = z
     method: z
       .string()
       .regex(/^[A-Z][A-Z-]{0,30}$/, 'must be a method such as GET')
+      .max(31)
       .optional(),
     path: z
       .string()
@@ -22,7 +23,7 @@ const explainSchema = z
       .optional()
       .meta({ description: 'As the outside asks for it, with the base path; a query is ignored.' }),
     client_address: z
-      .union([z.ipv4(), z.ipv6()], 'must be an address')
+      .union([z.ipv4().max(15), z.ipv6().max(39)], 'must be an address')
       .optional()
       .meta({ description: 'Where the request comes from; without it: from an address that the key allows.' }),
   })

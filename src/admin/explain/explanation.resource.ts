@@ -5,50 +5,54 @@ import { limitedWindows, remaining } from '../../quotas/headers.js';
 import { ACCOUNT_MONTH, KEY_MONTH, POLICY_NAMES, policyNames } from '../../quotas/policies.js';
 import type { Preview } from '../../quotas/preview.js';
 import { formatWithOffset } from '../../rfc3339.js';
+import { countField, idField, policyField as policy, timeField } from '../fields.js';
 import type { Explanation } from './explainer.js';
-
-const policy = z.enum(['key-minute', 'account-minute', 'account-month', 'key-month']);
 
 const limit = z.object({
   policy,
-  limit: z.int(),
+  limit: countField,
   source: z
     .enum(['plan', 'override'])
     .meta({ description: 'Whether the plan says it, or the key has a limit of its own.' }),
-  granted: z.int().meta({ description: 'What of the limit has been granted until the month ends.' }),
-  used: z.int(),
-  remaining: z.int(),
-  resets_at: z.iso.datetime({ offset: true }),
+  granted: countField.meta({ description: 'What of the limit has been granted until the month ends.' }),
+  used: countField,
+  remaining: countField,
+  resets_at: timeField,
   refuses: z.boolean().meta({ description: 'Whether it has no room for the request.' }),
 });
 
 export const explanationSchema = z
   .object({
-    api_key_id: z.string(),
-    account_id: z.string(),
-    plan: z.string(),
+    api_key_id: idField('key'),
+    account_id: idField('acc'),
+    plan: z.string().max(100),
     operation: z
       .object({
-        id: z.string(),
-        method: z.string(),
-        path: z.string(),
-        service: z.string(),
-        scopes: z.array(z.string()),
+        id: z.string().max(200),
+        method: z.string().max(20),
+        path: z.string().max(2_048),
+        service: z.string().max(100),
+        scopes: z.array(z.string().max(200)).max(100),
       })
       .nullable()
       .meta({ description: 'Null where the request finds none, and for what the gateway answers itself.' }),
-    cost: z.int(),
+    cost: countField,
     charge: z.enum(['all', 'successes']).nullable(),
     on_redis_loss: z.enum(['local', 'open', 'closed']).nullable(),
-    limits: z.array(limit),
-    shadow: z.array(limit).meta({ description: 'The shadow limits of the plan: they refuse nothing.' }),
+    limits: z.array(limit).max(4),
+    shadow: z.array(limit).max(4).meta({ description: 'The shadow limits of the plan: they refuse nothing.' }),
     answer: z.object({
       admitted: z.boolean().meta({ description: 'True: the backend answers, or the gateway itself.' }),
-      status: z.int().nullable().meta({ description: 'Null where it is admitted: the backend decides.' }),
-      code: z.string().nullable(),
-      detail: z.string().nullable(),
-      violated_policies: z.array(policy),
-      retry_after_seconds: z.int().nullable().meta({
+      status: z
+        .int()
+        .min(400)
+        .max(599)
+        .nullable()
+        .meta({ description: 'Null where it is admitted: the backend decides.' }),
+      code: z.string().max(100).nullable(),
+      detail: z.string().max(8_192).nullable(),
+      violated_policies: z.array(policy).max(4),
+      retry_after_seconds: countField.nullable().meta({
         description:
           'What `Retry-After` would say; null where there is none: no limit refuses, or waiting would take longer than an hour.',
       }),

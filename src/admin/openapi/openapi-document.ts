@@ -4,15 +4,26 @@
  */
 import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
-import { z } from 'zod';
-import { ERRORS, problemType, type ErrorCode } from '../../errors.js';
+import type { z } from 'zod';
+import type { ErrorCode } from '../../errors.js';
+import { PROBLEM_SCHEMAS } from '../../problem-schema.js';
+import { idPattern } from '../fields.js';
 import { DOCUMENTED, type OperationDescription } from './documented.js';
-
-type Json = Readonly<Record<string, unknown>>;
+import { headerReferences, HEADERS, problemResponses, SHARED_RESPONSES } from './openapi-responses.js';
+import { namedSchemas, queryParameters, reference, type Json } from './openapi-schemas.js';
 
 /** Keys of Nest's parameter metadata: kind, colon, position. */
 const BODY_PARAMETER = /^3:/;
 const QUERY_PARAMETER = /^4:/;
+
+/** How the ids of a collection begin. */
+const ID_PREFIXES: Readonly<Record<string, string>> = { accounts: 'acc', 'api-keys': 'key' };
+
+/** Operations that say where to find what they created. */
+const CREATED_WITH_PATH: ReadonlySet<string> = new Set(['createAccount', 'createApiKey']);
+
+/** All rows of 400 days, grouped by everything: more would not fit into a string of JavaScript. */
+const LONGEST_CSV = 512 * 1024 * 1024;
 
 const EVERYWHERE: readonly ErrorCode[] = [
   'bad_request',
@@ -30,6 +41,8 @@ interface Route {
   readonly method: string;
   /** `/admin/v1/accounts/{id}` */
   readonly path: string;
+  /** The collection that the controller is for: `api keys`. */
+  readonly tag: string;
   readonly description: OperationDescription;
   readonly body: z.ZodType | undefined;
   readonly query: z.ZodObject | undefined;
@@ -41,7 +54,7 @@ export function openApiDocument(controllers: readonly Type[], version: string): 
   const paths: Record<string, Record<string, Json>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method] = operation(route);
   return {
-    openapi: '3.1.0',
+    openapi: '3.1.1',
     info: {
       title: 'Trailgate admin API',
       version,
@@ -50,6 +63,7 @@ export function openApiDocument(controllers: readonly Type[], version: string): 
     },
     servers: [{ url: '/' }],
     security: [{ operatorToken: [] }],
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: {
@@ -64,8 +78,10 @@ export function openApiDocument(controllers: readonly Type[], version: string): 
           routes.flatMap(({ body }) => (body === undefined ? [] : [body])),
           'input',
         ),
-        Problem: PROBLEM_SCHEMA,
+        ...PROBLEM_SCHEMAS,
       },
+      headers: HEADERS,
+      responses: { ...SHARED_RESPONSES },
     },
   };
 }
@@ -89,6 +105,7 @@ function routesOf(controller: Type): Route[] {
       {
         method: (RequestMethod[method] ?? '').toLowerCase(),
         path: path.replace(/:(\w+)/g, '{$1}'),
+        tag: tagOf(prefix),
         description,
         body: parameterSchema(controller, name, BODY_PARAMETER),
         query: parameterSchema(controller, name, QUERY_PARAMETER) as z.ZodObject | undefined,
@@ -97,21 +114,31 @@ function routesOf(controller: Type): Route[] {
   });
 }
 
+/** `admin/v1/accounts/:id/api-keys` → `API keys` */
+function tagOf(prefix: string): string {
+  const collection = prefix.split('/').findLast((part) => part !== '' && !part.startsWith(':')) ?? prefix;
+  const words = collection.replace(/\.json$/, '').replaceAll('-', ' ');
+  return (words.slice(0, 1).toUpperCase() + words.slice(1)).replace(/^Api\b/, 'API').replace(/^Openapi$/, 'OpenAPI');
+}
+
 function parameterSchema(controller: Type, handler: string, kind: RegExp): z.ZodType | undefined {
   const parameters: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler) ?? {};
   const found = Object.entries(parameters as Record<string, { schema?: z.ZodType }>).find(([key]) => kind.test(key));
   return found?.[1].schema;
 }
 
-function operation({ path, description, body, query }: Route): Json {
+function operation({ path, tag, description, body, query }: Route): Json {
   const { id, summary, response, csv = false, status = 200, problems = [] } = description;
   const codes: ErrorCode[] = [...EVERYWHERE, ...problems];
   if (body !== undefined) codes.push('content_too_large', 'unsupported_media_type', 'validation_failed');
   if (query !== undefined) codes.push('invalid_parameter');
   if (query !== undefined && 'cursor' in query.shape) codes.push('invalid_cursor');
+  const isList = query !== undefined && 'cursor' in query.shape;
+  const hasLocation = status === 201 && CREATED_WITH_PATH.has(id);
   const parameters = [...pathParameters(path), ...queryParameters(query)];
   return {
     operationId: id,
+    tags: [tag],
     summary,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
@@ -120,9 +147,13 @@ function operation({ path, description, body, query }: Route): Json {
     responses: {
       [status]: {
         description: summary,
+        headers: headerReferences([
+          ...(isList ? ['Link' as const] : []),
+          ...(hasLocation ? ['Location' as const] : []),
+        ]),
         content: {
           'application/json': { schema: reference(response) },
-          ...(csv ? { 'text/csv': { schema: { type: 'string' } } } : {}),
+          ...(csv ? { 'text/csv': { schema: { type: 'string', maxLength: LONGEST_CSV } } } : {}),
         },
       },
       ...problemResponses(codes),
@@ -131,90 +162,10 @@ function operation({ path, description, body, query }: Route): Json {
 }
 
 function pathParameters(path: string): Json[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+  return [...path.matchAll(/([\w-]+)\/\{(\w+)\}/g)].map(([, collection = '', name]) => ({
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string' },
+    schema: { type: 'string', maxLength: 30, pattern: idPattern(ID_PREFIXES[collection] ?? '[a-z]+').source },
   }));
 }
-
-function queryParameters(query: z.ZodObject | undefined): Json[] {
-  if (query === undefined) return [];
-  const { properties = {} } = z.toJSONSchema(query, { io: 'output' });
-  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: false, schema }));
-}
-
-/** One response a status, naming the codes that it stands for. */
-function problemResponses(codes: readonly ErrorCode[]): Record<string, Json> {
-  const byStatus: Record<string, Json> = {};
-  for (const { status } of codes.map((code) => ERRORS[code]).toSorted((a, b) => a.status - b.status)) {
-    const own = [...new Set(codes)].filter((code) => ERRORS[code].status === status);
-    byStatus[status] = {
-      description: own.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join(' '),
-      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-    };
-  }
-  return byStatus;
-}
-
-function reference(schema: z.ZodType): Json {
-  return { $ref: componentUri(nameOf(schema)) };
-}
-
-function componentUri(name: string): string {
-  return `#/components/schemas/${name}`;
-}
-
-function nameOf(schema: z.ZodType): string {
-  const name = schema.meta()?.id;
-  if (name === undefined) throw new Error('a schema of the admin API needs a name: .meta({ id })');
-  return name;
-}
-
-/** The schemas and the named ones inside them, each once. */
-function namedSchemas(schemas: readonly z.ZodType[], io: 'input' | 'output'): Record<string, unknown> {
-  const components: Record<string, unknown> = {};
-  for (const schema of schemas) {
-    const { $defs = {}, ...own } = z.toJSONSchema(schema, {
-      io,
-      override: ({ jsonSchema }) => keepOpen(jsonSchema, io),
-    });
-    for (const [name, each] of Object.entries({ [nameOf(schema)]: own, ...$defs })) {
-      const { $schema: _schema, id: _id, ...content } = each as Record<string, unknown>;
-      components[name] = JSON.parse(JSON.stringify(content).replaceAll('"#/$defs/', `"${componentUri('')}`));
-    }
-  }
-  return components;
-}
-
-/** An answer may gain fields without a new version; a client that was generated from this must not refuse them. */
-function keepOpen(jsonSchema: { additionalProperties?: unknown }, io: 'input' | 'output'): void {
-  if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-}
-
-const PROBLEM_SCHEMA: Json = {
-  type: 'object',
-  description: 'RFC 9457.',
-  required: ['type', 'title', 'status', 'code', 'request_id'],
-  properties: {
-    type: { type: 'string', format: 'uri', examples: [problemType('validation_failed')] },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
-    code: { type: 'string', description: 'Stable; what a program should look at.' },
-    request_id: { type: 'string' },
-    errors: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['detail'],
-        properties: {
-          detail: { type: 'string' },
-          pointer: { type: 'string', description: 'JSON Pointer into the body: `#/scopes/0`.' },
-          parameter: { type: 'string', description: 'Name of a parameter of the query.' },
-        },
-      },
-    },
-  },
-};

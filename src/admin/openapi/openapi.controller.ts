@@ -6,7 +6,7 @@ import { Documented } from './documented.js';
 /** Injection token of the finished document. */
 export const OPENAPI_DOCUMENT = Symbol('OpenApiDocument');
 
-const documentSchema = z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApiDocument' });
+const documentSchema = z.looseObject({ openapi: z.string().max(10) }).meta({ id: 'OpenApiDocument' });
 
 @Controller('admin/v1/openapi.json')
 export class OpenApiController {

@@ -2,15 +2,16 @@
 import { Controller, Get } from '@nestjs/common';
 import { z } from 'zod';
 import { Catalogue, type NamedPlan } from '../../keys/catalogue.js';
+import { countField } from '../fields.js';
 import { listSchema, type ListBody } from '../list.js';
 import { Documented } from '../openapi/documented.js';
 
-const limit = z.int().nullable().meta({ description: 'Most requests in the window; null: no limit.' });
+const limit = countField.nullable().meta({ description: 'Most requests in the window; null: no limit.' });
 const windows = z.object({ minute: limit, month: limit });
 
 const planSchema = z
   .object({
-    name: z.string(),
+    name: z.string().max(100),
     key: windows.meta({ description: 'Limits of each API key.' }),
     account: windows.meta({ description: 'Limits of the account, all of its keys together.' }),
     on_redis_loss: z.enum(['local', 'open', 'closed']),
@@ -20,7 +21,7 @@ const planSchema = z
   })
   .meta({ id: 'Plan' });
 
-const planListSchema = listSchema('PlanList', planSchema);
+const planListSchema = listSchema('PlanList', planSchema, false);
 
 type PlanResource = z.output<typeof planSchema>;
 

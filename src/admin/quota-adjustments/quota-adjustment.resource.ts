@@ -2,20 +2,19 @@
 import { z } from 'zod';
 import type { QuotaAdjustment } from '../../keys/quota-adjustments.js';
 import { formatWithOffset } from '../../rfc3339.js';
+import { countField, idField, timeField as time } from '../fields.js';
 import { listSchema } from '../list.js';
-
-const time = z.iso.datetime({ offset: true });
 
 export const quotaAdjustmentSchema = z
   .object({
-    id: z.string().meta({ example: 'adj_1d2m3kx9v7c4e5f6g7h8j9k0m1' }),
-    account_id: z.string(),
-    api_key_id: z.string().nullable().meta({ description: "Null: the account's own month." }),
+    id: idField('adj'),
+    account_id: idField('acc'),
+    api_key_id: idField('key').nullable().meta({ description: "Null: the account's own month." }),
     window: z.literal('month'),
     type: z.enum(['grant', 'set', 'reset']),
-    amount: z.int().nullable().meta({ description: 'Null for `reset`.' }),
-    reason: z.string(),
-    actor: z.string().meta({ description: '`operator`, `system` or the id of a member.' }),
+    amount: countField.nullable().meta({ description: 'Null for `reset`.' }),
+    reason: z.string().max(500),
+    actor: z.string().max(100).meta({ description: '`operator`, `system` or the id of a member.' }),
     period_ends_at: time.meta({ description: 'The end of the month that it was made for; a grant ends with it.' }),
     created_at: time,
   })

@@ -7,12 +7,14 @@ import { Documented } from '../openapi/documented.js';
 
 const scopeSchema = z
   .object({
-    scope: z.string().meta({ example: 'customers:read' }),
-    operations: z.array(z.string()).meta({ description: 'Ids of the operations that it opens or helps to open.' }),
+    scope: z.string().max(200).meta({ example: 'customers:read' }),
+    operations: z
+      .array(z.string().max(200))
+      .meta({ description: 'Ids of the operations that it opens or helps to open.' }),
   })
   .meta({ id: 'Scope' });
 
-const scopeListSchema = listSchema('ScopeList', scopeSchema);
+const scopeListSchema = listSchema('ScopeList', scopeSchema, false);
 
 @Controller('admin/v1/scopes')
 export class ScopesController {

@@ -5,27 +5,28 @@ import type { NodeTarget, TargetOnNode } from '../../nodes/node-targets.js';
 import type { MergedTargetStatus } from '../../proxy/target-status.js';
 import { formatWithOffset } from '../../rfc3339.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../admin-dependencies.js';
+import { countField, timeField } from '../fields.js';
 import { listSchema, type ListBody } from '../list.js';
 import { Documented } from '../openapi/documented.js';
 
 const stateSchema = z.enum(['healthy', 'ejected', 'unhealthy']);
 const seenSchema = {
-  processes: z.object({ healthy: z.int(), ejected: z.int(), unhealthy: z.int() }),
-  in_flight: z.int().meta({ description: 'Requests that are under way there.' }),
-  ejected_until: z.string().nullable(),
+  processes: z.object({ healthy: countField, ejected: countField, unhealthy: countField }),
+  in_flight: countField.meta({ description: 'Requests that are under way there.' }),
+  ejected_until: timeField.nullable(),
   last_failure: z
     .object({
-      at: z.string(),
-      outcome: z.string().meta({ description: 'As in `trailgate_upstream_target_calls_total`.' }),
-      backend_status: z.int().nullable(),
+      at: timeField,
+      outcome: z.string().max(100).meta({ description: 'As in `trailgate_upstream_target_calls_total`.' }),
+      backend_status: z.int().min(100).max(599).nullable(),
     })
     .nullable(),
 };
 
 const targetOnNodeSchema = z
   .object({
-    node: z.string().meta({ description: 'Host and port of the gateway.' }),
-    age_seconds: z.number().meta({
+    node: z.string().max(300).meta({ description: 'Host and port of the gateway.' }),
+    age_seconds: z.number().min(0).meta({
       description:
         'How old the statement is. Gateways speak every two seconds; one that has said nothing for a minute is left out.',
     }),
@@ -36,10 +37,11 @@ const targetOnNodeSchema = z
 
 const targetSchema = z
   .object({
-    service: z.string(),
-    target: z.string().meta({ description: 'Origin and path, as they are configured.' }),
+    service: z.string().max(100),
+    target: z.string().max(2_048).meta({ description: 'Origin and path, as they are configured.' }),
     address: z
       .string()
+      .max(45)
       .nullable()
       .meta({ description: 'Where its name leads to; null: it is no name, or has not been resolved yet.' }),
     state: stateSchema.meta({
@@ -54,7 +56,7 @@ const targetSchema = z
   })
   .meta({ id: 'Target' });
 
-const targetListSchema = listSchema('TargetList', targetSchema);
+const targetListSchema = listSchema('TargetList', targetSchema, false);
 
 type TargetResource = z.output<typeof targetSchema>;
 type Seen = Pick<TargetResource, 'state' | 'processes' | 'in_flight' | 'ejected_until' | 'last_failure'>;

@@ -1,9 +1,16 @@
 /** Usage as the admin API takes and shows it. */
 import { z } from 'zod';
 import { ADJUSTED, CELL_NAMES, UNRECORDED } from '../../quotas/usage-cell.js';
-import { ALL_GROUPS, LARGEST_USAGE_PAGE, LONGEST_SPAN_DAYS, USUAL_USAGE_PAGE } from '../../quotas/usage-query.js';
+import {
+  ALL_GROUPS,
+  LARGEST_USAGE_PAGE,
+  LONGEST_SPAN_DAYS,
+  USAGE_PARAMETER_SCHEMAS,
+  USUAL_USAGE_PAGE,
+} from '../../quotas/usage-query.js';
+import { countField, idField, policyField, timeField } from '../fields.js';
 
-/** What the values mean is checked by `usageQuery`, as on the public API. */
+/** What the values mean is checked by `usageQuery`, as on the public API; `schema` is how they are described. */
 const text = z.string().max(1_000).optional();
 
 export const usageQuerySchema = z.strictObject({
@@ -13,16 +20,22 @@ export const usageQuerySchema = z.strictObject({
     .optional()
     .meta({ description: 'A key of the account; adds its own windows, and only its rows are in `data`.' }),
   group_by: text.meta({
+    schema: USAGE_PARAMETER_SCHEMAS.group_by,
     description: `Adds \`data\`, sums by some of ${ALL_GROUPS.join(', ')}, with commas between them.`,
   }),
   from: text.meta({
+    schema: USAGE_PARAMETER_SCHEMAS.from,
     description: `First day of \`data\`, 2026-11-01; without it the first day of the period. At most ${LONGEST_SPAN_DAYS} days before \`to\`.`,
   }),
-  to: text.meta({ description: 'Last day of `data`; without it today, in the time zone of the account.' }),
+  to: text.meta({
+    schema: USAGE_PARAMETER_SCHEMAS.to,
+    description: 'Last day of `data`; without it today, in the time zone of the account.',
+  }),
   limit: text.meta({
+    schema: USAGE_PARAMETER_SCHEMAS.limit,
     description: `Most rows of \`data\`, 1 to ${LARGEST_USAGE_PAGE}; ${USUAL_USAGE_PAGE} unless said.`,
   }),
-  cursor: text.meta({ description: '`next_cursor` of the page before.' }),
+  cursor: text.meta({ schema: USAGE_PARAMETER_SCHEMAS.cursor, description: '`next_cursor` of the page before.' }),
   shadow: z.enum(['true', 'false'], 'must be true or false').optional().meta({
     description: 'With `true`, `data` counts the requests that shadow limits of the plan would have refused.',
   }),
@@ -36,10 +49,14 @@ export type UsageQueryFields = z.output<typeof usageQuerySchema>;
 
 const usageRowSchema = z
   .object({
-    month: z.iso.date().optional().meta({ description: 'First day of the billing period that it was counted in.' }),
-    day: z.iso.date().optional().meta({ description: 'In the time zone of the account.' }),
-    api_key_id: z.string().nullable().optional(),
-    operation: z.string().nullable().optional().meta({ description: 'Null where no operation is known.' }),
+    month: z.iso
+      .date()
+      .max(10)
+      .optional()
+      .meta({ description: 'First day of the billing period that it was counted in.' }),
+    day: z.iso.date().max(10).optional().meta({ description: 'In the time zone of the account.' }),
+    api_key_id: idField('key').nullable().optional(),
+    operation: z.string().max(200).nullable().optional().meta({ description: 'Null where no operation is known.' }),
     outcome: z.enum([...CELL_NAMES, UNRECORDED, ADJUSTED]).optional(),
     requests: z.int(),
     cost: z.int().meta({ description: 'What they count as in the limits.' }),
@@ -48,26 +65,32 @@ const usageRowSchema = z
 
 export const usageSchema = z
   .object({
-    account_id: z.string(),
-    api_key_id: z.string().nullable(),
-    plan: z.string(),
+    account_id: idField('acc'),
+    api_key_id: idField('key').nullable(),
+    plan: z.string().max(100),
     approximate: z.boolean().optional().meta({
       description:
         'There, and `true`, only while the counters cannot be asked: the windows then say what this process knows, which may be less than was used.',
     }),
-    windows: z.array(
-      z.object({
-        policy: z.enum(['key-minute', 'key-month', 'account-minute', 'account-month']),
-        limit: z.int(),
-        used: z.int(),
-        remaining: z.int(),
-        resets_at: z.iso.datetime({ offset: true }),
-      }),
-    ),
-    from: z.iso.date().optional().meta({ description: 'With `group_by`: the first day of `data`.' }),
-    to: z.iso.date().optional(),
-    data: z.array(usageRowSchema).optional().meta({ description: 'With `group_by`: the sums, sorted.' }),
+    windows: z
+      .array(
+        z.object({
+          policy: policyField,
+          limit: countField,
+          used: countField,
+          remaining: countField,
+          resets_at: timeField,
+        }),
+      )
+      .max(4),
+    from: z.iso.date().max(10).optional().meta({ description: 'With `group_by`: the first day of `data`.' }),
+    to: z.iso.date().max(10).optional(),
+    data: z
+      .array(usageRowSchema)
+      .max(LARGEST_USAGE_PAGE)
+      .optional()
+      .meta({ description: 'With `group_by`: the sums, sorted.' }),
     has_more: z.boolean().optional(),
-    next_cursor: z.string().nullable().optional(),
+    next_cursor: z.string().max(1_000).nullable().optional(),
   })
   .meta({ id: 'Usage' });
