@@ -30,6 +30,7 @@ const NO_ROW = JSON.stringify(said('gw-9', { ...row('http://a'), processes: 3 } 
 class Memory implements StatementBoard {
   readonly texts = new Map<string, WrittenStatement>();
   isAway = false;
+  removals = 0;
   private check(): void {
     if (this.isAway) throw new Error('away');
   }
@@ -42,6 +43,7 @@ class Memory implements StatementBoard {
     return [...this.texts.values()];
   }
   async remove(id: string): Promise<void> {
+    this.removals += 1;
     this.check();
     this.texts.delete(id);
   }
@@ -104,6 +106,14 @@ describe('what nodes say', () => {
     await eventually('it is heard', () => admin.others().length === 1);
     await gateway.stop();
     expect([...board.texts.keys()]).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('is not taken back from a board that is away: the end does not wait for it', async () => {
+    board.isAway = true;
+    const gateway = node();
+    gateway.publish(() => said('gw-1'));
+    await gateway.stop();
+    expect(board.removals).toBe(0);
   });
 
   it('is bounded: of very many targets those are said that are out of service', () => {

@@ -24,6 +24,8 @@ export class NodeStatements {
   private say: (() => Omit<NodeStatement, 'targetsLeftOut'>) | undefined;
   private isFollowing = false;
   private isStopped = false;
+  /** Whether what it said last stands there: while the board is away, nothing is to be taken back. */
+  private stands = false;
   /** To the board and back; undefined between two times. */
   private talking: Promise<void> | undefined;
   private heard: readonly Heard[] = [];
@@ -59,7 +61,7 @@ export class NodeStatements {
     clearTimeout(this.timer);
     // What is on its way would come after it.
     await this.talking;
-    if (this.say !== undefined) await this.board?.remove(this.id).catch(() => undefined);
+    if (this.stands) await this.board?.remove(this.id).catch(() => undefined);
     this.board?.close();
   }
 
@@ -82,7 +84,11 @@ export class NodeStatements {
    */
   private async talk(board: StatementBoard): Promise<number> {
     try {
-      if (this.say !== undefined) await board.put(this.id, JSON.stringify(boundedStatement(this.say())));
+      this.stands = false;
+      if (this.say !== undefined) {
+        await board.put(this.id, JSON.stringify(boundedStatement(this.say())));
+        this.stands = true;
+      }
       return this.isFollowing ? await this.listen(board) : 0;
     } catch {
       // What was heard last stands, and grows old.
