@@ -3,12 +3,12 @@
  * refused and the one in use stays; connections that stand are not touched.
  */
 import { constants, X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:https';
 import { dirname, resolve } from 'node:path';
-import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
 import { FileWatch } from '../config/file-watch.js';
 import type { Config } from '../config/schema.js';
+import { namesOf, readTlsFiles, tlsRefusal, type TlsPaths } from '../config/tls-files.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
 
@@ -34,8 +34,7 @@ const TLS_POLICY: SecureContextOptions = {
 };
 
 export class Certificate {
-  private readonly certFile: string;
-  private readonly keyFile: string;
+  private readonly paths: TlsPaths;
 
   /** @param tls `gateway.tls` with paths relative to the configuration file `configPath`. */
   constructor(
@@ -43,23 +42,22 @@ export class Certificate {
     configPath: string,
     private readonly log: Logger,
   ) {
-    this.certFile = resolve(dirname(configPath), tls.cert);
-    this.keyFile = resolve(dirname(configPath), tls.key);
+    const folder = dirname(configPath);
+    this.paths = { cert: resolve(folder, tls.cert), key: resolve(folder, tls.key) };
   }
 
-  /** TLS 1.2 and 1.3 with the files as they are now. Rejects when one cannot be read or they do not fit together. */
+  /** TLS 1.2 and 1.3 with the files as they are now. Rejects with which of them cannot be used, and why. */
   async read(): Promise<SecureContextOptions> {
-    const [cert, key] = await Promise.all([readFile(this.certFile), readFile(this.keyFile)]);
-    const options: SecureContextOptions = { cert, key, ...TLS_POLICY };
-    createSecureContext(options);
+    const { cert, key } = await readTlsFiles(this.paths);
+    if (cert === undefined || key === undefined) throw new Error('a listener needs a certificate and a key');
     METRICS.certificateExpiry.series().set(Math.floor(Date.parse(new X509Certificate(cert).validTo) / 1_000));
-    return options;
+    return { cert, key, ...TLS_POLICY };
   }
 
   /** Gives the server new files from now on. @returns ends it. */
   follow(server: Server): () => void {
     const files = new FileWatch(() => void this.apply(server));
-    files.follow([this.certFile, this.keyFile]);
+    files.follow(namesOf(this.paths));
     return () => files.stop();
   }
 
@@ -71,7 +69,7 @@ export class Certificate {
     } catch (error) {
       METRICS.certificateReloads.series('refused').inc();
       this.log.error(
-        { event: 'certificate_refused', err: error },
+        { event: 'certificate_refused', ...tlsRefusal(error, this.paths) },
         'The changed certificate cannot be used; the one in use stays',
       );
     }

@@ -141,6 +141,13 @@ describeWithOpenssl('a backend over TLS', () => {
     writeFileSync(ca, 'no certificate');
     const events = (): unknown[] => trailgate.logs().map(({ event }) => event);
     await eventually('it is refused', () => events().includes('backend_tls_refused'));
+    expect(trailgate.logs().find(({ event }) => event === 'backend_tls_refused')).toMatchObject({
+      service: 'backend',
+      files: [ca],
+      problems: expect.stringMatching(
+        /changing\.crt: the file of authorities cannot be used: it is no certificate\n  → ./,
+      ),
+    });
     copyFileSync(authority.cert, ca);
     await eventually('it is taken over', () => events().includes('backend_tls_changed'));
     expect((await send('/open')).status).toBe(200);

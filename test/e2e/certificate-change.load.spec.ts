@@ -1,5 +1,5 @@
 /** A new certificate is taken over while the program runs: new connections get it, nothing that is under way notices. */
-import { renameSync, writeFileSync } from 'node:fs';
+import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -87,16 +87,32 @@ describeWithOpenssl('a certificate that changes', () => {
     expect(statuses.filter((status) => status !== 200)).toEqual([]);
   });
 
-  it('stays where the new files are no pair or no certificate, and the log and the metrics say so', async () => {
+  it('stays where the new files cannot be used, and the log names the file and what is wrong with it', async () => {
     const before = await shown();
-    writeFileSync(files.cert, 'not a certificate');
-    await eventually('the refusal is logged', () =>
-      trailgate.logs().some(({ event }) => event === 'certificate_refused'),
-    );
+    const refusals = () => trailgate.logs().filter(({ event }) => event === 'certificate_refused');
+    const refused = async (change: () => void): Promise<Record<string, unknown> | undefined> => {
+      const seen = refusals().length;
+      change();
+      await eventually('the refusal is logged', () => refusals().length > seen);
+      return refusals().at(-1);
+    };
+    expect(await refused(() => writeFileSync(files.cert, 'not a certificate'))).toMatchObject({
+      files: [files.cert],
+      problems: `${files.cert}: the certificate cannot be used: it is no certificate\n  → it is PEM, and begins with -----BEGIN CERTIFICATE-----`,
+    });
+    const other = makeCertificate(folder, 'other');
+    expect(await refused(() => copyFileSync(other.cert, files.cert))).toMatchObject({
+      files: [files.key],
+      problems: expect.stringMatching(/tls\.key: the private key does not belong to the certificate\n  → ./),
+    });
+    expect(await refused(() => rmSync(files.key))).toMatchObject({
+      files: [files.key],
+      problems: expect.stringMatching(/tls\.key: the private key cannot be read: there is no such file\n  → ./),
+    });
     expect(await shown()).toBe(before);
     const metrics = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
-    expect(metrics).toMatch(/trailgate_certificate_reloads_total\{result="refused"\} [1-9]/);
+    expect(metrics).toMatch(/trailgate_certificate_reloads_total\{result="refused"\} [3-9]/);
     const after = replace();
-    await eventually('a good pair is taken again', async () => (await shown()) === after, 3_000);
+    await eventually('a good pair is taken again', async () => (await shown()) === after);
   });
 });

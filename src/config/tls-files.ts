@@ -1,0 +1,140 @@
+/** Certificates, keys and authorities in files: reading them, and the words for what is wrong with which of them. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
+import { readBytes, type FileFault } from './read-file.js';
+
+export const TLS_FILES = { ca: 'file of authorities', cert: 'certificate', key: 'private key' } as const;
+export type TlsFile = keyof typeof TLS_FILES;
+/** The authorities of a whole system have a quarter of a megabyte. */
+export const LARGEST_TLS_FILE_BYTES = 4 * 1_024 * 1_024;
+
+/** Where they are, absolute. */
+export type TlsPaths = { readonly [File in TlsFile]?: string | undefined };
+/** What is in them, PEM. */
+export type TlsContents = { readonly [File in TlsFile]?: Buffer };
+
+/** About one of the files, or about all of them. */
+export interface TlsFault extends FileFault {
+  readonly key?: TlsFile;
+}
+
+/** TlsFilesError says which files cannot be used, and why. */
+export class TlsFilesError extends Error {
+  constructor(
+    /** Those that it is about. */
+    readonly files: readonly string[],
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** What a log line says of files that were refused: which of them, and why. */
+export function tlsRefusal(error: unknown, paths: TlsPaths): { files: readonly string[]; problems: string } {
+  if (error instanceof TlsFilesError) return { files: error.files, problems: error.message };
+  return { files: namesOf(paths), problems: error instanceof Error ? error.message : String(error) };
+}
+
+/** The names of those that there are. */
+export function namesOf(paths: TlsPaths): string[] {
+  return Object.values(paths).filter((file) => file !== undefined);
+}
+
+/** Reads them. Rejects with `TlsFilesError` where one cannot be read, is none of its kind, or certificate and key do not fit together. */
+export async function readTlsFiles(paths: TlsPaths): Promise<TlsContents> {
+  const contents: { -readonly [File in TlsFile]?: Buffer } = {};
+  const faults: TlsFault[] = [];
+  for (const [key, what] of Object.entries(TLS_FILES) as [TlsFile, string][]) {
+    const file = paths[key];
+    if (file === undefined) continue;
+    const read = await readBytes(file, LARGEST_TLS_FILE_BYTES);
+    if ('bytes' in read) contents[key] = read.bytes;
+    else faults.push({ key, message: `the ${what} cannot be read: ${read.fault.message}`, hint: read.fault.hint });
+  }
+  if (faults.length > 0) throw filesError(paths, faults);
+  return usableTlsFiles(paths, contents);
+}
+
+/** What was read. @throws TlsFilesError as `readTlsFiles` does. */
+export function usableTlsFiles(paths: TlsPaths, contents: TlsContents): TlsContents {
+  try {
+    createSecureContext(contents);
+    // What is no certificate would be passed over without a word.
+    if (contents.ca !== undefined) new X509Certificate(contents.ca);
+    return contents;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const faults = tlsFaults(contents);
+    throw filesError(paths, faults.length > 0 ? faults : [{ message, hint: 'they are PEM' }]);
+  }
+}
+
+function filesError(paths: TlsPaths, faults: readonly TlsFault[]): TlsFilesError {
+  const filesOf = ({ key }: TlsFault): string[] => namesOf(key === undefined ? paths : { [key]: paths[key] });
+  const words = faults.map((fault) => `${filesOf(fault).join(', ')}: ${fault.message}\n  → ${fault.hint}`);
+  return new TlsFilesError([...new Set(faults.flatMap(filesOf))], words.join('\n'));
+}
+
+/** What keeps them from being used, in words that go behind a file's name. Takes some milliseconds for the authorities of a whole system. */
+export function tlsFaults(files: TlsContents): TlsFault[] {
+  const { ca, cert, key } = files;
+  const faults = [certificateFault('ca', ca), certificateFault('cert', cert), keyFault(key)].filter(
+    (fault) => fault !== undefined,
+  );
+  if (faults.length > 0) return faults;
+  if (cert !== undefined && key !== undefined && !new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
+    return [
+      {
+        key: 'key',
+        message: 'the private key does not belong to the certificate',
+        hint: 'use the key that the certificate was made with',
+      },
+    ];
+  }
+  try {
+    createSecureContext(files);
+    return [];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [{ message: `the files cannot be used: ${reason}`, hint: 'they are PEM; cert and key must be a pair' }];
+  }
+}
+
+function certificateFault(key: 'ca' | 'cert', bytes: Buffer | undefined): TlsFault | undefined {
+  if (bytes === undefined) return undefined;
+  const blocks = bytes.toString('latin1').match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[^-]*-----END [^-]*-----/g);
+  if (blocks !== null && blocks.every(isCertificate)) return undefined;
+  const isDer = bytes[0] === 0x30 && bytes[1] === 0x82;
+  const hint = isDer
+    ? 'it is DER: make PEM of it with openssl x509 -inform der'
+    : 'it is PEM, and begins with -----BEGIN CERTIFICATE-----';
+  return { key, message: `the ${TLS_FILES[key]} cannot be used: it is no certificate`, hint };
+}
+
+/** Whether it begins with a certificate. */
+export function isCertificate(pem: string): boolean {
+  try {
+    new X509Certificate(pem);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function keyFault(bytes: Buffer | undefined): TlsFault | undefined {
+  if (bytes === undefined) return undefined;
+  if (/BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED/.test(bytes.toString('latin1'))) {
+    const hint = 'store it without: openssl pkey -in encrypted.key -out plain.key';
+    return { key: 'key', message: 'the private key is protected by a passphrase', hint };
+  }
+  try {
+    createPrivateKey(bytes);
+    return undefined;
+  } catch {
+    return {
+      key: 'key',
+      message: 'the private key cannot be used: it is no key',
+      hint: 'it is PEM, and begins with -----BEGIN PRIVATE KEY-----',
+    };
+  }
+}
