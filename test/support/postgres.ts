@@ -108,7 +108,12 @@ function signalAll(postmaster: number, signal: NodeJS.Signals): void {
   process.kill(postmaster, signal);
   const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(postmaster)], { encoding: 'utf8' });
   for (const pid of stdout.split('\n').map(Number)) {
-    if (pid > 0) process.kill(pid, signal);
+    try {
+      if (pid > 0) process.kill(pid, signal);
+    } catch (error) {
+      // A session may have ended since it was listed.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
   }
 }
 
