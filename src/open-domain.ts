@@ -12,6 +12,7 @@ import { AccountStore } from './keys/accounts.js';
 import { ApiKeyStore } from './keys/api-key-store.js';
 import { Catalogue } from './keys/catalogue.js';
 import { openKeys, type Keys } from './keys/open-keys.js';
+import { keepPlansInUse, plansMissing } from './keys/plans-in-use.js';
 import { QuotaAdjustmentStore } from './keys/quota-adjustments.js';
 import type { Log } from './log.js';
 import { Forwarder } from './proxy/forwarder.js';
@@ -79,7 +80,9 @@ export async function openDomain(
   const usage = new UsageReader(file.plans, quotas.storage, new UsageRows(database.db), systemClock);
   await beforeBackends({ database, accounts });
   const forwarder = forwards ? openForwarder(config, log, shutdown) : undefined;
-  running.onChange(async ({ config: { file: changed } }) => {
+  running.onChange(async ({ config: next }) => {
+    const { file: changed } = next;
+    await keepPlansInUse(database.db, running.current.file.plans, next);
     const services = await forwarder?.prepare(changed.services);
     return () => {
       keys.use(changed.plans);
@@ -153,8 +156,7 @@ async function openQuotas(
 
 /** An account whose plan has gone from the configuration is answered with 503; whoever edits the file should know. */
 async function warnOfUnknownPlans(database: DatabaseHandle, plans: Config['file']['plans'], log: Log): Promise<void> {
-  const rows = await database.db.selectFrom('account').select('plan').distinct().execute();
-  const unknown = rows.map(({ plan }) => plan).filter((plan) => !Object.hasOwn(plans, plan));
+  const unknown = await plansMissing(database.db, plans);
   if (unknown.length === 0) return;
   log.logger.error(
     { event: 'unknown_plans', plans: unknown },
