@@ -244,6 +244,19 @@ describe('the public OpenAPI document', () => {
     ]);
   });
 
+  it('has one Problem for all errors, whatever a service calls so', async () => {
+    const result = await loadConfig('gateway.yaml', readEnvironment({}), {});
+    if (!('config' in result)) throw new Error('gateway.yaml is not valid');
+    const document = buildPublicOpenApi(result.config) as unknown as Document;
+    const names = Object.keys(document.components['schemas'] ?? {});
+    expect(names.filter((name) => /Problem|FieldError/.test(name))).toEqual(['Problem', 'FieldError']);
+    const two = await documentOf({ 'gateway.yaml': TWO_SERVICES, 'boats.yaml': BOATS, 'guides.yaml': GUIDES });
+    expect(two.paths['/guides']?.['get']?.responses['default']?.content).toEqual({
+      'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+    });
+    expect(two.components['schemas']?.['GuidesProblem']).toMatchObject({ description: 'A problem on the river' });
+  });
+
   it('keeps what a service says of itself, before what is the same for all', async () => {
     const described = OPENAPI.replace('title: Customers', 'title: Customers, summary: Guests, description: Who books.');
     expect(described).not.toBe(OPENAPI);

@@ -9,7 +9,15 @@ import { apiGuide } from './api-guide.js';
 import { upgradeToOpenApi31 } from './openapi-upgrade.js';
 import type { Components } from './service-components.js';
 import { adoptComponents } from './service-components.js';
-import { headerReferences, problemContent, REFUSALS, sharedComponents, USAGE_EXAMPLE } from './shared-components.js';
+import {
+  headerReferences,
+  problemContent,
+  REFUSALS,
+  sharedComponents,
+  sharedReference,
+  USAGE_EXAMPLE,
+  withSharedReferences,
+} from './shared-components.js';
 
 /** What the document says beyond the configuration. */
 export interface PublicOpenApiOptions {
@@ -38,7 +46,7 @@ export function buildPublicOpenApi(config: LoadedConfig, options: PublicOpenApiO
   }
   (paths['/usage'] ??= {})['get'] = USAGE_OPERATION;
   tags.set('Usage', { name: 'Usage', description: 'Your limits, and what you used of them.' });
-  return {
+  return withSharedReferences({
     openapi: '3.1.1',
     info: info(config, publicUrl),
     servers: [{ url: publicUrl + config.file.api.basePath }],
@@ -46,7 +54,7 @@ export function buildPublicOpenApi(config: LoadedConfig, options: PublicOpenApiO
     tags: [...tags.values()],
     paths,
     components: sortedComponents(components),
-  };
+  });
 }
 
 /** The document of a service in 3.1's words; an empty one where `operations` alone describe it. */
@@ -145,7 +153,7 @@ function publicResponses(own: JsonObject, document: JsonObject): JsonObject {
     responses['2XX'] = { description: 'Success.', headers: headerReferences('2XX') };
   }
   for (const [status, { name }] of Object.entries(REFUSALS)) {
-    responses[status] ??= { $ref: `#/components/responses/${name}` };
+    responses[status] ??= sharedReference('responses', name);
   }
   return responses;
 }
@@ -203,12 +211,12 @@ const USAGE_OPERATION: JsonObject = {
     '200': {
       description: 'The limits, and what was used of them.',
       headers: headerReferences('200'),
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Usage' }, example: USAGE_EXAMPLE } },
+      content: { 'application/json': { schema: sharedReference('schemas', 'Usage'), example: USAGE_EXAMPLE } },
     },
     ...Object.fromEntries(
       ['400', '401', '403', '405', '429', '500', '503', 'default'].map((status) => [
         status,
-        { $ref: `#/components/responses/${REFUSALS[status]?.name}` },
+        sharedReference('responses', REFUSALS[status]?.name ?? ''),
       ]),
     ),
   },

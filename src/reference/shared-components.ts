@@ -1,4 +1,5 @@
 /** Components that every public operation shares: the problem, the limits' headers, the usual refusals, and `/usage`. */
+import { mapObjects, type JsonObject } from '../config/openapi-traversal.js';
 import { ERRORS, type ErrorCode, problemType } from '../errors.js';
 import { PROBLEM_SCHEMAS } from '../problem-schema.js';
 import { LONGEST_WAIT_MS } from '../retry-after.js';
@@ -9,6 +10,8 @@ const DELTA_SECONDS = { type: 'integer', format: 'int32', minimum: 0, maximum: 2
 const COUNT = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 /** Sums of a report may have been put right downward. */
 const SUM = { ...COUNT, minimum: Number.MIN_SAFE_INTEGER };
+/** No document of a service has such a place. */
+const SHARED = '#/x-trailgate-shared/';
 const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
 /** Headers by component name, each with what integrators may rely on. */
@@ -166,10 +169,27 @@ export const REFUSALS: Readonly<Record<string, Refusal>> = {
   },
 };
 
+/**
+ * A reference to a component of ours. Only in the whole document it is one like any other: until then a service's component of the same name is
+ * another one.
+ */
+export function sharedReference(type: 'headers' | 'responses' | 'schemas', name: string): { $ref: string } {
+  return { $ref: `${SHARED}${type}/${name}` };
+}
+
+/** The document with references to our components as everybody writes them. */
+export function withSharedReferences<Document extends JsonObject>(document: Document): Document {
+  return mapObjects(document, (object) => {
+    const reference = object['$ref'];
+    if (typeof reference !== 'string' || !reference.startsWith(SHARED)) return object;
+    return { ...object, $ref: `#/components/${reference.slice(SHARED.length)}` };
+  }) as Document;
+}
+
 /** References to the headers of a response with this status. */
 export function headerReferences(status: string): Record<string, unknown> {
   const names = ['X-Request-Id', ...(REFUSALS[status]?.headers ?? LIMIT_HEADERS)];
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  return Object.fromEntries(names.map((name) => [name, sharedReference('headers', name)]));
 }
 
 /** The content of every error, with the examples that a service's document gives. */
@@ -177,7 +197,7 @@ export function problemContent(media: Readonly<Record<string, unknown>> = {}): R
   const { examples, example } = media;
   return {
     [PROBLEM_MEDIA_TYPE]: {
-      schema: { $ref: '#/components/schemas/Problem' },
+      schema: sharedReference('schemas', 'Problem'),
       ...(examples === undefined ? {} : { examples }),
       ...(example === undefined || examples !== undefined ? {} : { example }),
     },
