@@ -43,8 +43,8 @@ const DAY = /^(?:19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$/;
 /** What the parameters may be, as the descriptions of both APIs say it. */
 export const USAGE_PARAMETER_SCHEMAS = {
   group_by: { type: 'string', maxLength: LONGEST_GROUPS, pattern: `^${GROUP}(?:,${GROUP})*$` },
-  from: { type: 'string', format: 'date', maxLength: 10 },
-  to: { type: 'string', format: 'date', maxLength: 10 },
+  from: { type: 'string', format: 'date', maxLength: 10, pattern: DAY.source },
+  to: { type: 'string', format: 'date', maxLength: 10, pattern: DAY.source },
   limit: { type: 'integer', format: 'int32', minimum: 1, maximum: LARGEST_USAGE_PAGE, default: USUAL_USAGE_PAGE },
   cursor: { type: 'string', minLength: 1, maxLength: 1_000, pattern: '^[A-Za-z0-9_-]+$' },
 } as const satisfies Record<(typeof PARAMETERS)[number], object>;

@@ -14,7 +14,7 @@ const auditQuerySchema = pageQuerySchema.extend({
 
 type AuditQuery = z.output<typeof auditQuerySchema>;
 
-const fields = z.record(z.string(), z.unknown()).nullable();
+const fields = z.record(z.string().max(100), z.unknown()).nullable();
 
 const auditEntrySchema = z
   .object({
