@@ -93,7 +93,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^test/(bench/peers|clients|support/record-backend-errors)/' },
+    exclude: { path: '^test/(bench/peers|clients|openapi-tools|generated-clients|support/record-backend-errors)/' },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },

@@ -6,7 +6,13 @@ export default {
   setupFiles: ['<rootDir>/test/setup.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/test/bench/peers', '<rootDir>/test/clients'],
+  modulePathIgnorePatterns: [
+    '<rootDir>/dist',
+    '<rootDir>/test/bench/peers',
+    '<rootDir>/test/clients',
+    '<rootDir>/test/openapi-tools',
+    '<rootDir>/test/generated-clients',
+  ],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',
