@@ -12,11 +12,13 @@ export class ConfigWatch {
 
   /**
    * Watches the files of this configuration, and no longer those of another.
+   * @param readSinceMs when reading them began: those that nobody watched until now may have changed since.
    * @param more files of one that was refused: it is tried again when one of them changes or comes to be.
    */
-  follow({ path, file }: Pick<Config, 'path' | 'file'>, more: readonly string[] = []): void {
+  follow({ path, file }: Pick<Config, 'path' | 'file'>, readSinceMs?: number, more: readonly string[] = []): void {
     const documents = Object.values(file.services).flatMap(({ openapi }) => (openapi === undefined ? [] : [openapi]));
-    this.files.follow([...new Set([path, ...documents.map((document) => resolve(dirname(path), document)), ...more])]);
+    const files = [path, ...documents.map((document) => resolve(dirname(path), document)), ...more];
+    this.files.follow([...new Set(files)], readSinceMs);
   }
 
   stop(): void {

@@ -1,9 +1,9 @@
 /**
- * Notices that files have changed. They are looked at by name, so that one that was put in the place of another counts, also
- * behind a link as in Kubernetes.
+ * Notices that files have changed since they were read. They are looked at by name, so that one that was put in the place of another
+ * counts, also behind a link as in Kubernetes.
  */
-import { unwatchFile, watchFile } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const CHECK_INTERVAL_MS = 1_000;
 /** Several files are seldom written at the same instant, and one seldom in one piece: they must stand still for this long. */
@@ -11,62 +11,91 @@ const SETTLE_MS = 250;
 /** What never stands still is read as it is. */
 const MOST_PAUSES = 20;
 
+/** Of a file that nobody has looked at yet. */
+const UNSEEN = 'unseen';
+/** Of a file that changed while it was read: it is another one now. */
+const OUTDATED = 'outdated';
+
 export class FileWatch {
-  private watched: readonly string[] = [];
+  /** How each was when it was read: a file that is otherwise has changed. */
+  private readonly known = new Map<string, string>();
   private timer: NodeJS.Timeout | undefined;
-  private isSettling = false;
-  private stopped = false;
+  private isLooking = false;
 
   /** @param onChange called once for changes that come together. */
   constructor(private readonly onChange: () => void) {}
 
-  /** Watches these files, and no longer others. A file need not exist. */
-  follow(files: readonly string[]): void {
-    const before = this.watched;
-    this.watched = files;
-    for (const name of before) if (!files.includes(name)) unwatchFile(name, this.changed);
-    for (const name of files) {
-      if (!before.includes(name)) watchFile(name, { interval: CHECK_INTERVAL_MS, persistent: false }, this.changed);
-    }
+  /**
+   * Watches these files, and no longer others. A file need not exist.
+   * @param readSinceMs when whoever read those that are new here began to, milliseconds since the epoch: one that was written later has
+   * changed. Without it they are as they were read.
+   */
+  follow(files: readonly string[], readSinceMs = Infinity): void {
+    for (const name of this.known.keys()) if (!files.includes(name)) this.known.delete(name);
+    const added = files.filter((name) => !this.known.has(name));
+    for (const name of added) this.known.set(name, UNSEEN);
+    void this.learn(added, readSinceMs);
+    this.timer ??= setInterval(() => void this.look(), CHECK_INTERVAL_MS).unref();
   }
 
   stop(): void {
-    clearTimeout(this.timer);
-    this.stopped = true;
-    for (const name of this.watched) unwatchFile(name, this.changed);
-    this.watched = [];
+    clearInterval(this.timer);
+    this.known.clear();
   }
 
-  private readonly changed = (): void => {
-    // Whoever waits already looks at all of them.
-    if (this.isSettling) return;
-    this.isSettling = true;
-    void this.settle('', MOST_PAUSES);
-  };
+  private async learn(added: readonly string[], readSinceMs: number): Promise<void> {
+    const states = await statesOf(added);
+    for (const [name, { text, writtenMs }] of states) {
+      if (this.known.get(name) === UNSEEN) this.known.set(name, writtenMs > readSinceMs ? OUTDATED : text);
+    }
+  }
+
+  private async look(): Promise<void> {
+    // Whoever waits for them to stand still looks already.
+    if (this.isLooking) return;
+    this.isLooking = true;
+    const states = await statesOf([...this.known.keys()]);
+    if (this.differs(states)) await this.settle(states);
+    this.isLooking = false;
+  }
+
+  private differs(states: FileStates): boolean {
+    return [...states].some(([name, { text }]) => ![undefined, UNSEEN, text].includes(this.known.get(name)));
+  }
 
   /** Waits until the files have not changed for a while. */
-  private async settle(before: string, pausesLeft: number): Promise<void> {
-    const now = await signature(this.watched);
-    if (this.stopped) return;
-    if (now === before || pausesLeft === 0) {
-      this.isSettling = false;
-      this.onChange();
-      return;
+  private async settle(first: FileStates): Promise<void> {
+    let states = first;
+    for (let pausesLeft = MOST_PAUSES; pausesLeft > 0; pausesLeft--) {
+      await sleep(SETTLE_MS, undefined, { ref: false });
+      const now = await statesOf([...this.known.keys()]);
+      const isStill = [...now].every(([name, { text }]) => text === states.get(name)?.text);
+      states = now;
+      if (isStill) break;
     }
-    this.timer = setTimeout(() => void this.settle(now, pausesLeft - 1), SETTLE_MS);
-    this.timer.unref();
+    // Stopped meanwhile.
+    if (this.known.size === 0) return;
+    for (const [name, { text }] of states) if (this.known.has(name)) this.known.set(name, text);
+    this.onChange();
   }
 }
 
-/** Another text for every other state of the files. */
-async function signature(files: readonly string[]): Promise<string> {
-  const states = await Promise.all(
-    files.map((file) =>
-      stat(file).then(
-        ({ ino, size, mtimeMs }) => `${ino} ${size} ${mtimeMs}`,
-        () => 'none',
-      ),
-    ),
-  );
-  return states.join();
+interface FileState {
+  /** Another one for every other state. */
+  readonly text: string;
+  readonly writtenMs: number;
+}
+
+type FileStates = ReadonlyMap<string, FileState>;
+
+async function statesOf(files: readonly string[]): Promise<FileStates> {
+  const states = files.map(async (file): Promise<[string, FileState]> => {
+    try {
+      const { ino, size, mtimeMs } = await stat(file);
+      return [file, { text: `${ino} ${size} ${mtimeMs}`, writtenMs: mtimeMs }];
+    } catch {
+      return [file, { text: 'none', writtenMs: 0 }];
+    }
+  });
+  return new Map(await Promise.all(states));
 }

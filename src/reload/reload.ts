@@ -1,4 +1,5 @@
 /** A changed configuration is taken over while the program runs: on SIGHUP, and when its files change. A bad one changes nothing. */
+import { systemClock } from '../clock.js';
 import { ConfigWatch } from '../config/config-watch.js';
 import { fixedSettings } from '../config/fixed-settings.js';
 import type { RunningConfig } from '../config/running-config.js';
@@ -71,13 +72,14 @@ export class Reload {
   }
 
   private async load(): Promise<void> {
+    const sinceMs = systemClock.now();
     const result = await this.check.run(this.request());
     // What is being taken down takes nothing over.
     if (this.state === 'stopped') return;
     if (result.kind === 'refused') {
-      this.watch.follow(this.config.current, result.files);
+      this.watch.follow(this.config.current, sinceMs, result.files);
       this.takeover.refused(result.problems);
-    } else await this.take(result);
+    } else await this.take(result, sinceMs);
   }
 
   private request(): CheckRequest {
@@ -87,10 +89,10 @@ export class Reload {
     return { path, environment, fixed: { ...fixed, gateway: { ...fixed.gateway, port } }, describes: this.describes };
   }
 
-  private async take(result: Extract<CheckResult, { kind: 'valid' }>): Promise<void> {
+  private async take(result: Extract<CheckResult, { kind: 'valid' }>, sinceMs: number): Promise<void> {
     const needRestart = await this.takeover.take(result, () => this.state !== 'stopped');
     if (needRestart === undefined) return;
-    this.watch.follow(this.config.current);
+    this.watch.follow(this.config.current, sinceMs);
     for (const message of result.warnings) this.log.warn({ event: 'config_warning' }, message);
     if (needRestart.length === 0) return;
     this.log.warn({ event: 'config_needs_restart', settings: needRestart }, 'Some changes count after a restart only');
