@@ -1,5 +1,5 @@
 /** A changed configuration does not take a plan from accounts that are on it: it is refused with their number, and what to do. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -34,11 +34,12 @@ async function nextOutcome(
   return outcomes(trailgate)[before];
 }
 
-/** Changes the plans of the file, which the program notices by itself. */
+/** Changes the plans of the file in one step, which the program notices by itself. */
 function changePlans({ configPath }: RunningTrailgate, patch: Plans): void {
   const config = parse(readFileSync(configPath, 'utf8')) as { plans: Plans };
   Object.assign(config.plans, patch);
-  writeFileSync(configPath, stringify(config));
+  writeFileSync(`${configPath}.next`, stringify(config));
+  renameSync(`${configPath}.next`, configPath);
 }
 
 const change = (trailgate: RunningTrailgate, patch: Plans) =>
