@@ -11,12 +11,13 @@ const NODE_GONE_MS = 10_000;
 
 /**
  * KEYS: the set of nodes. ARGV: this node ('': only asks), when one is gone (ms), how long the set lives (ms). Answer: how many
- * there are, how many of them have a name before this one's.
+ * there are, how many of them have a name before this one's, whether this one was not among them.
  */
 const HEARTBEAT_LUA = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if ARGV[1] ~= '' then redis.call('ZADD', KEYS[1], now, ARGV[1]) end
+local isNew = 0
+if ARGV[1] ~= '' then isNew = redis.call('ZADD', KEYS[1], now, ARGV[1]) end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 local rank = 0
@@ -24,7 +25,7 @@ local nodes = redis.call('ZRANGE', KEYS[1], 0, -1)
 for _, node in ipairs(nodes) do
   if node < ARGV[1] then rank = rank + 1 end
 end
-return {#nodes, rank}
+return {#nodes, rank, isNew}
 `;
 
 const HEARTBEAT = new Script(HEARTBEAT_LUA);
@@ -32,6 +33,9 @@ const HEARTBEAT = new Script(HEARTBEAT_LUA);
 export class NodeCount {
   private readonly name: string;
   private known: NodePlace = { count: 1, rank: 0 };
+  private wasHeard = false;
+  /** Until when others may not have said again that they are there, because Redis was emptied; by `performance.now()`. */
+  private unsureUntilMs = -Infinity;
 
   /** @param handsOut whether this process serves requests; one that does not only asks. */
   constructor(
@@ -47,14 +51,25 @@ export class NodeCount {
     return this.known;
   }
 
-  /** Says that this node is there, and learns who else is. Never rejects; while Redis is away what is known stays. */
-  async beat(): Promise<void> {
+  /**
+   * Says that this node is there, and learns who else is. Never rejects; while Redis is away what is known stays.
+   * @returns whether Redis has forgotten this node since it was last heard: it was emptied. Undefined where that is not known.
+   */
+  async beat(): Promise<boolean | undefined> {
     try {
       const answer = (await HEARTBEAT.run(this.client, [NODES_KEY], [this.name, NODE_GONE_MS, NODES_MS])) as number[];
-      const [count = 1, rank = 0] = answer;
-      this.known = { count: Math.max(1, count), rank };
+      const [count = 1, rank = 0, isNew = 0] = answer;
+      const wasEmptied = isNew === 1 && this.wasHeard;
+      this.wasHeard = this.handsOut;
+      if (wasEmptied) this.unsureUntilMs = performance.now() + NODE_GONE_MS;
+      // Right after that this node may be the only one to have said it again: it would hand out the share of all.
+      if (count >= this.known.count || performance.now() >= this.unsureUntilMs) {
+        this.known = { count: Math.max(1, count), rank };
+      }
+      return wasEmptied;
     } catch {
       // What was known last is what there is to go by.
+      return undefined;
     }
   }
 
