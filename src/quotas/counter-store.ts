@@ -119,6 +119,10 @@ export interface ExactCount extends MonthCount {
 /** A month count as the database has it. */
 export interface WrittenCount {
   readonly used: number;
+  /** When that was observed, by the clock of the counters, ms with a fraction; without it nobody knows. */
+  readonly observedAtMs?: number;
+  /** When an operator set it, by that clock, ms; 0, or without it: never. */
+  readonly setAtMs?: number;
   /** What it has of months to come: a clock ran ahead. Nearly always nothing. */
   readonly later: readonly MonthCount[];
 }

@@ -92,7 +92,8 @@ class DecideCall implements WrittenCall, Unanswered, TimedCall {
 
 export class DecideCalls {
   private unanswered: Unanswered[] = [];
-  private readonly nodeId = randomBytes(9).toString('base64url');
+  /** This node, in its markers and where it hands in. */
+  readonly nodeId = randomBytes(9).toString('base64url');
   private readonly marker = batchMarkerKey(this.nodeId);
   private markerRenewedMs = -Infinity;
   private sent = 0;

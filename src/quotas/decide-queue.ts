@@ -5,6 +5,7 @@
 import { slotTag } from '../redis/keys.js';
 import { slotOfTag } from '../redis/slots.js';
 import type { Waiting } from '../waiting.js';
+import type { CounterMemory } from './counter-memory.js';
 import { DecideCalls, LARGEST_BATCH, type Asker } from './decide-calls.js';
 import { verdictAt } from './decide-text.js';
 import { Group, type Settling } from './gathering.js';
@@ -15,9 +16,9 @@ import type { RedisClock } from './redis-clock.js';
 import { DECIDE_ANSWERS } from './scripts.js';
 
 /** How often a counter may turn out to be missing again right after it was seeded. */
-const SEED_ATTEMPTS = 2;
-/** In the place of the first number about a group: one of its counters does not exist. */
-const MISSING = -1;
+const SEED_ATTEMPTS = 4;
+/** In the place of the first number about a group: a counter is young, and this node has to hand in first. Else below zero: one is missing. */
+const UNHEARD = -2;
 
 export class DecideQueue implements Asker {
   private pending: Group[] = [];
@@ -37,11 +38,12 @@ export class DecideQueue implements Asker {
   constructor(
     calls: RedisCalls,
     redisClock: RedisClock,
-    /** Creates the counters of a group from the database. */
-    private readonly seed: (group: Group) => Promise<void>,
+    /** Creates the counters of a group from the database; where they are there, hands in at them what this node knows. */
+    private readonly seed: (group: Group, areThere: boolean) => Promise<void>,
     private readonly settling: Settling,
     /** In a Cluster a call concerns one slot: what has gathered goes out as one call for each, side by side. */
     private readonly isCluster: boolean,
+    private readonly memory: CounterMemory,
   ) {
     this.calls = new DecideCalls(calls, redisClock, this, isCluster);
   }
@@ -70,6 +72,11 @@ export class DecideQueue implements Asker {
     return this.calls.isUnsure;
   }
 
+  /** As `DecideCalls.nodeId`. */
+  get nodeId(): string {
+    return this.calls.nodeId;
+  }
+
   /** As `DecideCalls.learnTime`. */
   learnTime(deadlineMs: number): Promise<void> {
     return this.calls.learnTime(deadlineMs);
@@ -94,6 +101,8 @@ export class DecideQueue implements Asker {
 
   answered(batch: readonly Group[], answer: Float64Array): void {
     this.seedMissing(batch, answer);
+    // Behind it: from there on this node remembers, and has not seen yet what this answer says of the same account.
+    if (this.memory.isBusy) this.remember(batch, answer);
     // First, so that Redis works while the requests of this batch go on, which they do before `settle` returns.
     this.ended();
     this.settle(batch, answer);
@@ -139,7 +148,7 @@ export class DecideQueue implements Asker {
   private seedMissing(batch: readonly Group[], answer: Float64Array): void {
     let at = 1;
     for (const group of batch) {
-      if (answer[at] === MISSING) void this.seedAndAskAgain(group);
+      if (answer[at]! < 0) void this.seedAndAskAgain(group, answer[at] === UNHEARD);
       at += DECIDE_ANSWERS;
     }
   }
@@ -153,18 +162,31 @@ export class DecideQueue implements Asker {
     const nowMs = answer[0]! / 1_000;
     let at = 1;
     for (const group of batch) {
-      if (answer[at] !== MISSING) group.resolve(verdictAt(answer, at, nowMs, group.period), this.settling);
+      if (answer[at]! >= 0) group.resolve(verdictAt(answer, at, nowMs, group.period), this.settling);
+      at += DECIDE_ANSWERS;
+    }
+  }
+
+  /** What was counted in counters that are young, for a Redis that is emptied again. */
+  private remember(batch: readonly Group[], answer: Float64Array): void {
+    let at = 1;
+    for (const { subject, cost, period } of batch) {
+      const counted = Math.max(0, answer[at]!) * cost;
+      if (counted > 0 && !subject.isShadow) {
+        const costs = { account: counted, key: counted };
+        this.memory.count(subject.accountId, subject.keyId, period.label, costs, answer[0]! / 1_000);
+      }
       at += DECIDE_ANSWERS;
     }
   }
 
   /** A counter was missing: a new account or an emptied Redis. Its month comes from the database before anything counts. */
-  private async seedAndAskAgain(group: Group): Promise<void> {
+  private async seedAndAskAgain(group: Group, areThere: boolean): Promise<void> {
     const { accountId } = group.subject;
     this.seeding.set(accountId, (this.seeding.get(accountId) ?? 0) + 1);
     try {
       if (group.seeded >= SEED_ATTEMPTS) throw new Error('counters vanish right after they are created');
-      await this.seed(group);
+      await this.seed(group, areThere);
       group.seeded += 1;
       this.held.push(group);
     } catch (error) {

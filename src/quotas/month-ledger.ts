@@ -8,6 +8,7 @@ import type { Tables } from '../database/schema.js';
 import {
   NOTHING_WRITTEN,
   type ExactCount,
+  type MonthsSeen,
   type MonthSource,
   type WrittenCount,
   type WrittenMonth,
@@ -47,6 +48,11 @@ class WaitingAccount {
     return isNew;
   }
 
+  /** Takes the subjects of another. */
+  join(other: WaitingAccount): void {
+    for (const subject of other.subjects) if (!this.subjects.includes(subject)) this.subjects.push(subject);
+  }
+
   /** The month that a subject's counts were noted in. */
   periodOf(subject: QuotaSubject): MonthPeriod {
     return this.others?.get(subject) ?? this.period;
@@ -63,6 +69,11 @@ export class MonthLedger implements MonthSource {
   oldestMs = 0;
   /** Keys whose counts wait, each with its account's. */
   length = 0;
+  /** Whether the counts of an account are to stay here for now; undefined: none are. */
+  holdsBack: ((accountId: string) => boolean) | undefined = undefined;
+  /** What was handed out lately, the latest first: others may have read the database before it stood there. */
+  private handedOut: Map<string, WaitingAccount>[] = [new Map(), new Map(), new Map()];
+  private wasWritten = false;
   /** The latest set of a count that was read: a process that starts with its clock set back observes later than that. */
   private latestSetMs = 0;
 
@@ -76,17 +87,22 @@ export class MonthLedger implements MonthSource {
   async usedInMonth(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<WrittenMonth> {
     const rows = await this.db
       .selectFrom('quota_counter')
-      .select(['api_key_id', 'period', 'used', 'set_at'])
+      .select(['api_key_id', 'period', 'used', 'set_at', 'observed_at', 'observed_us'])
       .where('account_id', '=', accountId)
       .where('period', '>=', period.label)
       .where('api_key_id', 'in', ['', keyId ?? ''])
       .execute();
     for (const { set_at: setMs } of rows) this.latestSetMs = Math.max(this.latestSetMs, setMs);
     const countOf = (id: string): WrittenCount => {
-      const counts = rows.filter((row) => row.api_key_id === id).map((row) => ({ month: row.period, used: row.used }));
+      const counts = rows.filter((row) => row.api_key_id === id);
+      const now = counts.find((row) => row.period === period.label);
       return {
-        used: counts.find(({ month }) => month === period.label)?.used ?? 0,
-        later: counts.filter(({ month }) => month >= period.following),
+        used: now?.used ?? 0,
+        observedAtMs: now === undefined ? 0 : now.observed_at + now.observed_us / 1_000,
+        setAtMs: now?.set_at ?? 0,
+        later: counts
+          .filter((row) => row.period >= period.following)
+          .map((row) => ({ month: row.period, used: row.used })),
       };
     };
     return { account: countOf(''), key: keyId === undefined ? NOTHING_WRITTEN : countOf(keyId) };
@@ -109,6 +125,14 @@ export class MonthLedger implements MonthSource {
     this.note(subject, decision);
   }
 
+  /** Notes what a store says of a subject's month beside its decisions. */
+  saw(subject: QuotaSubject, { accountMonth, keyMonth, nowMs }: MonthsSeen, period: MonthPeriod): void {
+    const minutes = subject.lastSeen ?? { keyMinute: 0, accountMinute: 0 };
+    if (subject.lastSeenMonth !== period.label) this.monthEnded(subject);
+    subject.see({ ...minutes, accountMonth, keyMonth }, nowMs, period.label);
+    this.note(subject, { period });
+  }
+
   /** Keeps the last counts of a month before what is seen of the next one takes their place. */
   monthEnded(subject: QuotaSubject): void {
     if (subject.dirtyMonth === 0 || this.exact !== undefined) return;
@@ -125,6 +149,30 @@ export class MonthLedger implements MonthSource {
     return last;
   }
 
+  /** Keys of an account whose counts wait, or were written so lately that whoever reads the database may not have found them. */
+  *seenLately(accountId: string): Generator<QuotaSubject> {
+    for (const accounts of [this.waiting, ...this.handedOut]) yield* accounts.get(accountId)?.subjects ?? [];
+  }
+
+  /** The same of all accounts. */
+  *allSeenLately(): Generator<QuotaSubject> {
+    for (const accounts of [this.waiting, ...this.handedOut]) {
+      for (const { subjects } of accounts.values()) yield* subjects;
+    }
+  }
+
+  /** Everything that was handed out stands in the database. */
+  written(): void {
+    this.wasWritten = true;
+  }
+
+  /** Forgets what has stood in the database since the last time, and longer. Call it as often as what others have read may be old. */
+  forgetWritten(): void {
+    if (!this.wasWritten) return;
+    this.wasWritten = false;
+    this.handedOut = [new Map(), ...this.handedOut.slice(0, -1)];
+  }
+
   /** Accounts with counts that wait. */
   accounts(): string[] {
     return [...this.waiting.keys()];
@@ -136,8 +184,9 @@ export class MonthLedger implements MonthSource {
    */
   take(accountId: string, counters: CounterRow[], notices: MonthNotice[]): void {
     const account = this.waiting.get(accountId);
-    if (account === undefined) return;
+    if (account === undefined || this.holdsBack?.(accountId) === true) return;
     this.waiting.delete(accountId);
+    if (this.exact === undefined) this.remember(accountId, account);
     this.length -= account.subjects.length;
     if (this.waiting.size === 0) this.oldestMs = 0;
     const rows = new LatestRows();
@@ -150,6 +199,13 @@ export class MonthLedger implements MonthSource {
       notices.push(...this.noticesOf(subject, period, counts));
     }
     counters.push(...rows.values());
+  }
+
+  private remember(accountId: string, account: WaitingAccount): void {
+    const [latest] = this.handedOut;
+    const known = latest!.get(accountId);
+    if (known === undefined) latest!.set(accountId, account);
+    else known.join(account);
   }
 
   private noticesOf(subject: QuotaSubject, noted: MonthPeriod, counts: readonly CounterRow[]): readonly MonthNotice[] {

@@ -30,7 +30,8 @@ local time = redis.call('TIME')
 local now = tonumber(time[1])
 local ms = now * 1000 + math.floor(tonumber(time[2]) / 1000)
 if ms > tonumber(ARGV[5]) then return {0, ms, 0} end
-local w = load(KEYS[1], now)
+local w = young(load(KEYS[1], now), now)
+if w and w[10] then grown(w) end
 local label, before = tonumber(ARGV[1]), 0
 if not w then
   redis.call('HSET', KEYS[1], 'l', now, 's', 0, 'o', now)

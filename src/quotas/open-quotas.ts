@@ -6,9 +6,11 @@ import type { WriteWitness } from '../database/database-health.js';
 import type { Tables } from '../database/schema.js';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
-import { connectRedis, redisReady } from '../redis/connect.js';
+import { connectRedis, REDIS_DEADLINE_MS, redisReady } from '../redis/connect.js';
 import { warnOfRisks } from '../redis/risks.js';
 import { Breaker } from './breaker.js';
+import { CounterMemory } from './counter-memory.js';
+import { EmptiedStore } from './emptied-store.js';
 import { FlushRounds } from './flush-rounds.js';
 import { MonthLedger } from './month-ledger.js';
 import { LocalShare } from './local-share.js';
@@ -89,6 +91,8 @@ export async function openRedisQuotas(
 ): Promise<Quotas> {
   const client = connectRedis(redisUrl, 'counters', log);
   const ledger = new MonthLedger(db, clock);
+  const memory = new CounterMemory(ledger);
+  ledger.holdsBack = (accountId) => memory.holdsBack(accountId);
   const nodes = new NodeCount(client, servesRequests);
   const alone = new ProcessCounters(clock, ledger, 'local');
   const local = new LocalShare(
@@ -107,7 +111,10 @@ export async function openRedisQuotas(
       made: (subject, decision) => storage.made(subject, decision),
       failed: (subject, cost, error) => storage.failed(subject, cost, error),
     },
+    REDIS_DEADLINE_MS,
+    memory,
   );
+  const emptied = new EmptiedStore(nodes, counters, ledger, memory, log);
   const loss = new StoreLoss(counters, new Breaker(clock), local, ledger, () => asksForWrite(client), clock, log);
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
@@ -126,7 +133,7 @@ export async function openRedisQuotas(
   const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared, ...told });
   METRICS.quotaStoreUp.series('redis').set(1);
   const watch = new StoreWatch(loss, async () => {
-    void nodes.beat();
+    void emptied.look();
     await asksForWrite(client);
   });
   watch.start();
@@ -138,6 +145,8 @@ export async function openRedisQuotas(
     stop: async () => {
       watch.stop();
       try {
+        await emptied.look();
+        ledger.holdsBack = undefined;
         await flush.stop();
       } finally {
         await nodes.leave();

@@ -22,8 +22,8 @@ for g = 1, (#KEYS - 1) / 2 do
   local cost = tonumber(ARGV[g * 3]) * tonumber(marker[g + 2])
   local period, following = tonumber(ARGV[g * 3 + 1]), tonumber(ARGV[g * 3 + 2])
   if cost > 0 then
-    back(KEYS[g * 2 - 1], now, cost, tonumber(marker[2]), period, following)
-    back(KEYS[g * 2], now, cost, tonumber(marker[2]), period, following)
+    back(young(load(KEYS[g * 2 - 1], now), now), cost, tonumber(marker[2]), period, following)
+    back(young(load(KEYS[g * 2], now), now), cost, tonumber(marker[2]), period, following)
   end
 end
 redis.call('HSET', KEYS[#KEYS], 'b', '')
@@ -33,16 +33,16 @@ return 1
 /**
  * Counts what a node admitted while Redis was away, once. KEYS: account counter, key counter, marker. ARGV: how long the marker
  * lives (ms), label of the month that it was admitted in, cost in that month, label of the month that it is now, label of the month after
- * that, time to live of the counters (ms, absolute), then second and cost in turn; a cost below zero was given back. Answer: -1
- * when a counter is missing, or does not know the month, and must be seeded first, else 1; then what account and key have used in the
+ * that, time to live of the counters (ms, absolute), the node, then second and cost in turn; a cost below zero was given back. Answer: -1
+ * when a counter is missing, or does not know the month, or is young and the node has to hand in first, else 1; then what account and key have used in the
  * month that it is now, and the time in µs. A marker that exists says that this has been counted already: then nothing changes. A month to come is one that
  * the node's clock ran ahead to: it is counted there, and the counter stays in its own.
  */
 export const REPLAY_LUA = `${BACK_LUA}
 local time = redis.call('TIME')
 local now = tonumber(time[1])
-local a, k = load(KEYS[1], now), load(KEYS[2], now)
-if not a or not k then return {-1, 0, 0} end
+local a, k = young(load(KEYS[1], now), now, ARGV[7]), young(load(KEYS[2], now), now, ARGV[7])
+if not a or not k or a[11] or k[11] then return {-1, 0, 0} end
 local label, used, period, following = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 if not turn(a, period, following) or not turn(k, period, following) then return {-1, 0, 0} end
 
@@ -64,7 +64,7 @@ if redis.call('SET', KEYS[3], 1, 'NX', 'PX', ARGV[1]) then
   for _, w in ipairs({a, k}) do
     turned(w, ARGV[6])
     addToMonth(w)
-    for i = 7, #ARGV - 1, 2 do
+    for i = 8, #ARGV - 1, 2 do
       local bucket, cost = math.min(tonumber(ARGV[i]), w[2]), tonumber(ARGV[i + 1])
       if cost < 0 then cost = -math.min(-cost, tonumber(redis.call('HGET', w[1], bucket % BUCKETS)) or 0) end
       if bucket > w[2] - BUCKETS and cost ~= 0 then
@@ -74,7 +74,7 @@ if redis.call('SET', KEYS[3], 1, 'NX', 'PX', ARGV[1]) then
         if bucket == w[4] then w[4] = counted(w, bucket) end
       end
     end
-    redis.call('HSET', w[1], 'l', w[2], 's', w[3], 'o', w[4], 'p', w[5], 'u', w[6])
+    redis.call('HSET', w[1], 'l', w[2], 's', w[3], 'o', w[4], 'p', monthText(w), 'u', w[6])
   end
 end
 return {1, a[6], k[6], now * 1000000 + tonumber(time[2])}

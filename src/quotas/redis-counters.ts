@@ -17,12 +17,12 @@ import {
   type GivenBack,
   type LosableStore,
   type MinuteRoom,
-  type MonthCount,
   type MonthSet,
   type MonthsSeen,
   type MonthSource,
-  type WrittenCount,
 } from './counter-store.js';
+import { CounterMemory } from './counter-memory.js';
+import { CounterSeeds } from './counter-seeds.js';
 import { DecideQueue } from './decide-queue.js';
 import { PLAIN_SETTLING, type Group, type Settling } from './gathering.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
@@ -35,46 +35,49 @@ import { millisecondsOf, NOTHING_USED, readingOf } from './read-answer.js';
 import { RedisCalls, type OnCall } from './redis-calls.js';
 import { RedisClock } from './redis-clock.js';
 import { Script } from './redis-script.js';
-import { GIVE_BACK_LUA, READ_ANSWERS, READ_LUA, SEED_LUA } from './scripts.js';
+import { GIVE_BACK_LUA, READ_ANSWERS, READ_LUA } from './scripts.js';
 import { SharedNext } from './shared-next.js';
-import { SingleFlight } from './single-flight.js';
 
 /** How often a counter may turn out to be missing again right after it was seeded. */
 const SEED_ATTEMPTS = 2;
+/** How many keys are brought back side by side, so that requests need not wait behind them. */
+const RESTORED_AT_ONCE = 20;
 /** Nobody's request waits behind a usage report. */
 const READ_DEADLINE_MS = 240;
 
-const SEED = new Script(SEED_LUA);
 const GIVE_BACK = new Script(GIVE_BACK_LUA);
 const READ = new Script(READ_LUA);
 const REPLAY = new Script(REPLAY_LUA);
 
 export class RedisCounters implements LosableStore {
-  private readonly seeding = new SingleFlight();
   private readonly reading = new SharedNext<CounterReading>();
   private readonly redisClock: RedisClock;
   private readonly calls: RedisCalls;
   private readonly decisions: DecideQueue;
+  private readonly seeds: CounterSeeds;
 
   constructor(
     client: RedisClient,
     clock: Clock,
-    private readonly source: MonthSource,
+    source: MonthSource,
     onCall: OnCall,
     /** What is done with every decision, and in the place of one that failed; here, because nobody has to wait between it and them. */
     settling: Settling = PLAIN_SETTLING,
     /** How long a call may take; a reading may take longer. */
     private readonly deadlineMs = REDIS_DEADLINE_MS,
+    private readonly memory = new CounterMemory(),
   ) {
     this.calls = new RedisCalls(client, onCall, deadlineMs);
     this.redisClock = new RedisClock(clock);
     this.decisions = new DecideQueue(
       this.calls,
       this.redisClock,
-      (group) => this.seedFor(group),
+      (group, areThere) => this.seedFor(group, areThere),
       settling,
       client.isCluster,
+      memory,
     );
+    this.seeds = new CounterSeeds(this.calls, this.redisClock, source, memory, this.decisions.nodeId);
   }
 
   /** Learns Redis's clock before the first decision, so that a month does not begin by ours. Rejects as a decision does. */
@@ -116,13 +119,26 @@ export class RedisCounters implements LosableStore {
     const atMs = decision.nowMs + (isOurTime ? Math.round(this.aheadMs) : 0);
     const { label, following } = decision.period;
     const today = subject.calendar.at(this.redisClock.now());
-    const answer = (await this.calls.run(
-      GIVE_BACK,
-      [subject.accountCounterKey, subject.keyCounterKey],
-      [decision.cost, bucket, atMs, label, following, today.label, today.following, today.endMs + COUNTER_GRACE_MS],
-    )) as number[];
-    const [nowUs = 0, , accountMonth = 0, fromMonth = 0, keyMonth = 0] = answer;
-    return { fromMonth, accountMonth, keyMonth, nowMs: nowUs / 1_000 };
+    const { accountId, keyId } = subject;
+    const month = [today.label, today.following, today.endMs + COUNTER_GRACE_MS];
+    // A month that has ended, or that this node knows nothing of, is not brought back to be given something.
+    const isSeen = subject.lastSeenMonth === label && today.label === label && !subject.isShadow;
+    const node = isSeen ? this.decisions.nodeId : '';
+    const giveBack = async (as: string): Promise<number[]> =>
+      (await this.calls.run(
+        GIVE_BACK,
+        [subject.accountCounterKey, subject.keyCounterKey],
+        [decision.cost, bucket, atMs, label, following, ...month, as],
+      )) as number[];
+    let answer = await giveBack(node);
+    if (answer[1]! < 0) {
+      await this.seeds.bring(accountId, keyId, today, subject);
+      answer = await giveBack('');
+    }
+    const [nowUs = 0, fromAccount = 0, accountMonth = 0, fromMonth = 0, keyMonth = 0] = answer;
+    const nowMs = nowUs / 1_000;
+    if (node !== '') this.memory.count(accountId, keyId, label, { account: -fromAccount, key: -fromMonth }, nowMs);
+    return { fromMonth, accountMonth, keyMonth, nowMs };
   }
 
   async replay(entry: OutageEntry): Promise<MonthsSeen> {
@@ -132,12 +148,18 @@ export class RedisCounters implements LosableStore {
     const keys = [subject.accountCounterKey, subject.keyCounterKey, replayMarkerKey(subject.accountId, id)];
     const buckets = [...seconds].flatMap(([second, cost]) => [second + this.secondsAhead, cost]);
     const { label, following, endMs } = period;
-    const args = [REPLAY_MARKER_MS, admittedIn.label, used, label, following, endMs + COUNTER_GRACE_MS, ...buckets];
+    const { accountId, keyId } = subject;
+    const month = [label, following, endMs + COUNTER_GRACE_MS];
+    const args = [REPLAY_MARKER_MS, admittedIn.label, used, ...month, this.decisions.nodeId, ...buckets];
     for (let attempt = 0; attempt < SEED_ATTEMPTS; attempt++) {
       const answer = (await this.calls.run(REPLAY, keys, args)) as number[];
       const [done = -1, accountMonth = 0, keyMonth = 0, nowUs = 0] = answer;
-      if (done !== -1) return { accountMonth, keyMonth, nowMs: nowUs / 1_000 };
-      await this.seed(subject.accountId, subject.keyId, period);
+      if (done !== -1) {
+        const nowMs = nowUs / 1_000;
+        this.memory.count(accountId, keyId, admittedIn.label, { account: used, key: used }, nowMs);
+        return { accountMonth, keyMonth, nowMs };
+      }
+      await this.seeds.bring(accountId, keyId, period, subject);
     }
     throw new Error('counters vanish right after they are created');
   }
@@ -162,7 +184,7 @@ export class RedisCounters implements LosableStore {
     const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
     let { answer, period } = await this.readMonth(keys, calendar, room);
     if (answer[1] === -1 || answer[1 + READ_ANSWERS] === -1) {
-      await this.seed(accountId, keyId, period);
+      await this.seeds.create(accountId, keyId, period);
       ({ answer, period } = await this.readMonth(keys, calendar, room));
     }
     return readingOf(answer, period, NOTHING_USED);
@@ -205,35 +227,38 @@ export class RedisCounters implements LosableStore {
     return { answer: period.label === asked.label ? answer : await read(period), period };
   }
 
-  private async seedFor({ subject, startsFrom, period }: Group): Promise<void> {
-    if (startsFrom === undefined) return this.seed(subject.accountId, subject.keyId, period);
-    const { account, key } = startsFrom;
-    await this.create([subject.accountCounterKey, subject.keyCounterKey], startsFrom.period, [
-      { used: account, later: [] },
-      { used: key, later: [] },
-    ]);
+  private async seedFor({ subject, startsFrom, period }: Group, areThere: boolean): Promise<void> {
+    const { accountId, keyId, accountCounterKey: account, keyCounterKey: key } = subject;
+    if (startsFrom !== undefined) return this.seeds.createShadow([account, key], startsFrom);
+    // What is missing after all, because Redis was emptied meanwhile, is found with the next attempt.
+    if (areThere) await this.seeds.handIn(accountId, keyId, period, subject);
+    else await this.seeds.create(accountId, keyId, period, subject);
   }
 
-  private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
-    return this.seeding.run(`${accountId}/${keyId ?? ''}/${period.label}`, async () => {
-      const { account, key } = await this.source.usedInMonth(accountId, keyId, period);
-      const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
-      await this.create(keys, period, [account, key]);
+  /**
+   * Redis was emptied: hands in what this node knows, also of keys that nobody asks for, and creates their counters. Never rejects.
+   * @returns those that it did not reach.
+   */
+  async restore(subjects: Iterable<QuotaSubject>): Promise<QuotaSubject[]> {
+    const nowMs = this.redisClock.now();
+    const seen = [...subjects].filter((subject) => {
+      const { label } = subject.calendar.at(nowMs);
+      if (subject.lastSeenMonth !== label) return false;
+      this.memory.recall(subject.accountId, subject.keyId, label, subject);
+      return true;
     });
+    const left: QuotaSubject[] = [];
+    const bring = async (subject: QuotaSubject): Promise<void> => {
+      const { accountId, keyId, calendar } = subject;
+      await this.seeds.bring(accountId, keyId, calendar.at(nowMs), subject).catch(() => void left.push(subject));
+    };
+    for (let at = 0; at < seen.length; at += RESTORED_AT_ONCE) {
+      const before = left.length;
+      const some = seen.slice(at, at + RESTORED_AT_ONCE);
+      await Promise.all(some.map(bring));
+      // Redis or the database has gone: not one after the other until each has been waited for.
+      if (left.length - before === some.length) return [...left, ...seen.slice(at + RESTORED_AT_ONCE)];
+    }
+    return left;
   }
-
-  /** Creates the counters that do not exist, and brings those to a month that do not know it. */
-  private async create(
-    keys: readonly string[],
-    { label, following, endMs }: MonthPeriod,
-    written: readonly WrittenCount[],
-  ): Promise<void> {
-    const counts = written.slice(0, keys.length).flatMap(({ used, later }) => [used, textOf(later)]);
-    await this.calls.run(SEED, keys, [label, following, endMs + COUNTER_GRACE_MS, ...counts]);
-  }
-}
-
-/** Months and their counts, as scripts take them. */
-function textOf(counts: readonly MonthCount[]): string {
-  return counts.map(({ month, used }) => `${month} ${used}`).join(' ');
 }

@@ -3,9 +3,11 @@
  *
  * A counter is a hash. `l` last bucket written (whole seconds), `s` sum of the ring, `o` oldest bucket with a count,
  * `p` month label, `u` used in that month, and the ring: field `0`…`60` holds the count of the bucket with that number
- * modulo 61. `m` label and count of other months that it was in, `t` when `u` was last set (ms). The first five fields are written first, so that the linear look-up in Redis's compact hash finds them at
+ * modulo 61. `m` label and count of other months that it was in, `t` when `u` was last set (ms), `b` and `n…` only while it is young (`young-scripts.ts`). The first five fields are written first, so that the linear look-up in Redis's compact hash finds them at
  * once. A bucket is touched when it fills and when it leaves: the cost of a decision does not depend on the limit.
  */
+
+import { SEED_BODY_LUA, YOUNG_LUA } from './young-scripts.js';
 
 /** Most months that a counter keeps beside the one that it is in. */
 const OTHER_MONTHS = 2;
@@ -92,6 +94,7 @@ local function load(key, now)
   return w
 end
 
+${YOUNG_LUA}
 -- Adds to a counter in its current bucket and writes back what has changed.
 local function add(w, amount)
   if w[3] == 0 then w[4] = w[2] end
@@ -100,7 +103,7 @@ local function add(w, amount)
     call('HSET', w[1], 's', text(w[3]), 'u', text(w[6]), slot(w[2]), text(w[7]))
   else
     call(
-      'HSET', w[1], 'l', text(w[2]), 's', text(w[3]), 'o', text(w[4]), 'p', text(w[5]), 'u', text(w[6]),
+      'HSET', w[1], 'l', text(w[2]), 's', text(w[3]), 'o', text(w[4]), 'p', monthText(w), 'u', text(w[6]),
       slot(w[2]), text(w[7])
     )
   end
@@ -117,6 +120,7 @@ local function turn(w, period, following, known)
     if label == period then used = tonumber(count) else months[#months + 1] = {label, count} end
   end
   if not used and w[5] > period then return false end
+  if w[10] then grown(w) end
   -- The latest are kept: those to come are there because a clock ran ahead, and the database has those that are over.
   table.sort(months, function(one, other) return one[1] > other[1] end)
   local texts = {}
@@ -155,7 +159,7 @@ export const DECIDE_ANSWERS = 9;
  * instant (ms) at which this may still run; the batch's number; how long the marker lives (ms; below zero: only where it is new); then
  * one text with a line for each group, numbers with spaces between them: cost, how many requests, limits (account minute, key minute,
  * account month, key month; -1 is none), month label, label of the month after it, time to live (ms, absolute). Answer: one text, numbers with spaces between them:
- * time in µs, then for each group admitted (-1: a counter is missing, or does not know the month, and must be seeded first), used before in the same order as the
+ * time in µs, then for each group admitted (-1: a counter is missing, or does not know the month, and must be seeded first; -2: one is young, and this node has to hand in first), used before in the same order as the
  * limits, oldest bucket of account and key, second from which one more fits for account and key (0: it fits). Only the time where it
  * came too late: then nothing was counted. One text each way, because a client spends more on a hundred small values than Redis does
  * on taking one text apart.
@@ -175,7 +179,13 @@ local marker, counted = {ARGV[2], now}, false
 local function decide(a, k, cost, wanted, amin, kmin, amon, kmon, period, following, expireAt)
   if not a or not k then return '-1 0 0 0 0 0 0 0 0', 0 end
   local isOther = a[5] ~= period or k[5] ~= period
-  if isOther and not (turn(a, period, following) and turn(k, period, following)) then return '-1 0 0 0 0 0 0 0 0', 0 end
+  if isOther then
+    young(a, now, KEYS[#KEYS])
+    young(k, now, KEYS[#KEYS])
+    if a[11] or k[11] then return '-2 0 0 0 0 0 0 0 0', 0 end
+    isOther = a[5] ~= period or k[5] ~= period
+    if isOther and not (turn(a, period, following) and turn(k, period, following)) then return '-1 0 0 0 0 0 0 0 0', 0 end
+  end
   local admitted = wanted
   if cost > 0 then
     if amin >= 0 then admitted = math.min(admitted, math.floor((amin - a[3]) / cost)) end
@@ -230,31 +240,8 @@ end
 return table.concat(out, ' ')
 `;
 
-/**
- * Creates counters that do not exist, from what the database knows, and brings those to a month that are in one to come and do not know it.
- * KEYS: counters. ARGV: month label, label of the month after it, time to live (ms, absolute), then for each counter used, and labels and
- * counts of months to come. A counter that somebody else has created meanwhile is left as it is.
- */
-export const SEED_LUA = `${WINDOW_LUA}
-local now = tonumber(redis.call('TIME')[1])
-local period, following, expireAt = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
-for i = 1, #KEYS do
-  local key, used, later = KEYS[i], ARGV[i * 2 + 2], ARGV[i * 2 + 3]
-  if call('HSETNX', key, 'l', now) == 1 then
-    call('HSET', key, 's', 0, 'o', now, 'p', ARGV[1], 'u', used)
-    if later ~= '' then call('HSET', key, 'm', later) end
-    call('PEXPIREAT', key, expireAt)
-  else
-    local w = load(key, now)
-    if not turn(w, period, following) then turn(w, period, following, tonumber(used)) end
-    if w[9] then
-      call('HSET', key, 'p', text(w[5]), 'u', text(w[6]))
-      turned(w, expireAt)
-    end
-  end
-end
-return 1
-`;
+/** Creates counters, and hands in at young ones: `SEED_BODY_LUA` says what it takes and answers. */
+export const SEED_LUA = `${WINDOW_LUA}${SEED_BODY_LUA}`;
 
 /** Functions that take a cost back. */
 export const BACK_LUA = `${WINDOW_LUA}
@@ -267,9 +254,9 @@ end
 -- Takes a cost that was counted in 'bucket' out of every window that still holds it; never goes below zero. What has left the ring,
 -- or belongs to another month, or was counted (in ms 'atMs', where that is known) before the month was set, stays as it is. 'today': the month that it is now with
 -- the one after it and the time to live, where the counter is to be brought to that first. Returns how much the month gave back and what it has used since.
-local function back(key, now, cost, bucket, period, following, atMs, today)
-  local w = load(key, now)
+local function back(w, cost, bucket, period, following, atMs, today)
   if not w then return 0, 0 end
+  local key = w[1]
   if today then turn(w, today[1], today[2]) end
   if bucket > w[2] - BUCKETS and bucket <= w[2] then
     local held = tonumber(redis.call('HGET', key, bucket % BUCKETS)) or 0
@@ -295,7 +282,8 @@ end
 
 /**
  * Gives a cost back. KEYS: counters. ARGV: cost, bucket that it was counted in, ms in which it was counted, month label, label of the month after
- * it, the same two of the month that it is now, time to live (ms, absolute). Answer: time in µs, then for each counter how much its month gave back and what it has used since.
+ * it, the same two of the month that it is now, time to live (ms, absolute), the node (empty: as if it had handed in). Answer: time in µs, then for each counter how much its month gave back and what it has used since;
+ * in their place -1 when a counter is missing, or -2 when the node has to hand in first: then nothing was given back.
  */
 export const GIVE_BACK_LUA = `${BACK_LUA}
 local time = redis.call('TIME')
@@ -304,8 +292,14 @@ local out = {now * 1000000 + tonumber(time[2])}
 local cost, bucket, atMs, period, following =
   tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local today = {tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8]}
+local node, counters = ARGV[9] ~= '' and ARGV[9], {}
 for i = 1, #KEYS do
-  out[i * 2], out[i * 2 + 1] = back(KEYS[i], now, cost, bucket, period, following, atMs, today)
+  counters[i] = young(load(KEYS[i], now), now, node)
+  if node and not counters[i] then return {out[1], -1} end
+  if node and counters[i][11] then return {out[1], -2} end
+end
+for i = 1, #KEYS do
+  out[i * 2], out[i * 2 + 1] = back(counters[i], cost, bucket, period, following, atMs, today)
 end
 return out
 `;
@@ -323,7 +317,7 @@ local time = redis.call('TIME')
 local now = tonumber(time[1])
 local out = {now * 1000000 + tonumber(time[2])}
 for i = 1, #KEYS do
-  local w = load(KEYS[i], now)
+  local w = young(load(KEYS[i], now), now)
   local n = #out
   if w and turn(w, tonumber(ARGV[1]), tonumber(ARGV[2])) then
     local over = w[3] - tonumber(ARGV[i + 2])

@@ -160,11 +160,9 @@ export class StoreLoss {
   private async replay(entry: OutageEntry): Promise<void> {
     const { subject, period } = entry;
     try {
-      const { nowMs, ...counted } = await this.counters.replay(entry);
+      const months = await this.counters.replay(entry);
       METRICS.quotaReplays.series('counted').inc();
-      if (subject.lastSeenMonth !== period.label) this.ledger.monthEnded(subject);
-      subject.see({ ...lastSeen(subject, period), ...counted }, nowMs, period.label);
-      this.ledger.note(subject, { period });
+      this.ledger.saw(subject, months, period);
     } catch (error) {
       METRICS.quotaReplays.series('failed').inc();
       this.outage.restore(entry);

@@ -124,6 +124,7 @@ export class UsageFlush {
       // Says that this process lives, for whoever looks after those that do not. Every other batch says so as well.
       if (this.options.isShared && this.batches === 0) await this.send((this.batch = this.take('', new Set(), 0)));
       rounds?.end(round);
+      this.ledger.written();
       METRICS.usageFlushes.series('written').inc();
     } catch (error) {
       this.options.witness?.writeFailed(error);

@@ -69,6 +69,32 @@ describeWithRedis('counters in Redis, by its own time', () => {
     await client.flushdb();
     expect(admittedOf(await Promise.all(times(100, () => store.decide(subject, 1))))).toBe(20);
   });
+
+  it('refund a cost also where Redis has just been emptied', async () => {
+    const store = node();
+    const subject = subjectWith({});
+    const decision = await store.decide(subject, 2);
+    subject.see(decision.used, decision.nowMs, decision.period.label);
+    months.used = { account: 7, key: 5 };
+    await client.flushdb();
+    expect(await store.giveBack(subject, decision)).toMatchObject({ fromMonth: 2, accountMonth: 5, keyMonth: 3 });
+    expect((await store.decide(subject, 1)).used).toMatchObject({ accountMonth: 6, keyMonth: 4 });
+  });
+
+  it('refund nothing to a month that was set after it was counted, also where Redis was emptied since', async () => {
+    const store = node();
+    const subject = subjectWith({});
+    const decision = await store.decide(subject, 2);
+    subject.see(decision.used, decision.nowMs, decision.period.label);
+    const setAtMs = decision.nowMs + 1;
+    months.usedInMonth = async () => {
+      const written = { used: 40, observedAtMs: setAtMs, setAtMs, later: [] };
+      return { account: written, key: written };
+    };
+    await client.flushdb();
+    expect(await store.giveBack(subject, decision)).toMatchObject({ fromMonth: 0 });
+    expect((await store.decide(subject, 1)).used).toMatchObject({ accountMonth: 41, keyMonth: 41 });
+  });
 });
 
 // On a Redis of its own: what a server does is seen of all its clients.
@@ -99,7 +125,9 @@ describeWithOwnRedis('counters in a Redis that is watched', () => {
     // As if it had been used ten times in every second of a whole ring.
     const last = Number((await client.time())[0]) - 1;
     const ring = times(BUCKETS, (slot) => [slot, 10]).flat();
-    for (const name of names) await client.hset(name, 'l', last, 's', BUCKETS * 10, 'o', last - BUCKETS + 1, ...ring);
+    const { label } = monthPeriodAt(Date.now());
+    for (const name of names)
+      await client.hset(name, 'p', label, 'l', last, 's', BUCKETS * 10, 'o', last - BUCKETS + 1, ...ring);
     const monitor = await client.monitor();
     let read = 0;
     monitor.on('monitor', (_time: string, [command = '', name = '', ...fields]: string[]) => {

@@ -29,6 +29,9 @@ export function subjectWith(limits: Partial<QuotaLimits>, options: SubjectOption
   return new QuotaSubject(accountId, keyId, terms);
 }
 
+/** Nobody has seen anything later. */
+const NEWEST = { observedAtMs: Number.MAX_SAFE_INTEGER / 1_000, later: [] };
+
 /** What the database would say; remembers what it was asked. */
 export class FixedMonths implements MonthSource {
   readonly asked: { accountId: string; keyId: string | undefined; label: number }[] = [];
@@ -39,6 +42,7 @@ export class FixedMonths implements MonthSource {
   async usedInMonth(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<WrittenMonth> {
     this.asked.push({ accountId, keyId, label: period.label });
     if (this.failure !== undefined) throw this.failure;
-    return { account: { used: this.used.account, later: [] }, key: { used: this.used.key, later: [] } };
+    const { account, key } = this.used;
+    return { account: { ...NEWEST, used: account }, key: { ...NEWEST, used: key } };
   }
 }

@@ -1,0 +1,126 @@
+/**
+ * Counters that were created lately, as Redis runs them. One that is created anew may have been lost a moment ago, with counts that only
+ * the nodes know by which they were admitted. It is young for a while: its month is written below zero, so that a decision, which
+ * compares the month anyway, comes here and spends nothing on all the others. Each node hands in what it knows before it counts there.
+ *
+ * `b` holds the second of its birth, and when its base was observed (µs) and what it was; `n` and a node's name what that node has counted
+ * itself since the loss: instants (µs) and costs in turn. What is used is the latest observation that anybody handed in, what was counted
+ * after that observation in counters that were lost again meanwhile, and what has been counted here: in whatever order it comes.
+ */
+
+/** How long a counter is young: longer than a node that lives takes to notice that Redis was emptied, and to hand in. */
+export const YOUTH_MS = 10_000;
+
+/** Functions of `WINDOW_LUA`. */
+export const YOUNG_LUA = `
+-- Ends a counter's youth.
+local function grown(w)
+  local gone = {'b'}
+  for _, field in ipairs(call('HKEYS', w[1])) do
+    if string.sub(field, 1, 1) == 'n' then gone[#gone + 1] = field end
+  end
+  call('HDEL', w[1], unpack(gone))
+  call('HSET', w[1], 'p', text(w[5]))
+  w[10] = false
+end
+
+-- Looks whether a counter that was loaded is young: w[10]; and whether 'node' (the last part of a name) has to hand in first: w[11].
+local function young(w, now, node)
+  if not w or w[5] >= 0 then return w end
+  w[5] = -w[5]
+  local f = call('HMGET', w[1], 'b', 'n' .. string.match(node or '', '[^:]*$'))
+  local birth = tonumber(string.match(f[1] or '', '^%d+'))
+  if birth and now >= birth and now - birth < ${YOUTH_MS / 1_000} then
+    w[10] = true
+    w[11] = node and not f[2]
+  else
+    grown(w)
+  end
+  return w
+end
+
+-- The month as it is written.
+local function monthText(w)
+  return text(w[10] and -w[5] or w[5])
+end
+`;
+
+/**
+ * Creates counters that do not exist, from what the database and the node know; hands in at young ones what the node knows, once; brings
+ * those to a month that are in one to come and do not know it. KEYS: counters. ARGV: month label, label of the month after it, time to
+ * live (ms, absolute), last ms of Redis's time at which this may still be done, the node (empty: the counters are never young), whether
+ * they may be created (1); then for each counter used and when that was observed (µs), by the database; labels and counts of months to come;
+ * when the month was set ('': never); used and when that was observed (µs), by the node; what the node counted itself since.
+ * Answer: 1; 0 where a counter does not exist, or does not know the month, and may not be created; -1 when it was too late: what the database knew may be old by now; then
+ * the time in µs, and what each counter has used in its month.
+ */
+export const SEED_BODY_LUA = `
+local time = redis.call('TIME')
+local now = tonumber(time[1])
+if now * 1000 + math.floor(tonumber(time[2]) / 1000) > tonumber(ARGV[4]) then
+  return {-1, now * 1000000 + tonumber(time[2])}
+end
+local period, following, expireAt, node = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[5]
+local out = {1, now * 1000000 + tonumber(time[2])}
+
+-- What of a log is later than one instant and no later than another.
+local function logged(log, after, until_)
+  local sum = 0
+  for at, cost in string.gmatch(log, '(%d+) (-?%d+)') do
+    at = tonumber(at)
+    if at > after and (not until_ or at <= until_) then sum = sum + tonumber(cost) end
+  end
+  return sum
+end
+
+local function handIn(w, used, seen, log)
+  if call('HSETNX', w[1], 'n' .. node, log) == 0 then return end
+  local birth, baseSeen, base = string.match(call('HGET', w[1], 'b'), '(%d+) (%d+) (-?%d+)')
+  baseSeen, base = tonumber(baseSeen), tonumber(base)
+  if seen > baseSeen or (seen == baseSeen and used > base) then
+    w[6] = w[6] + used - base
+    -- A later base holds what others have handed in already.
+    local fields = call('HGETALL', w[1])
+    for i = 1, #fields, 2 do
+      if string.sub(fields[i], 1, 1) == 'n' and fields[i] ~= 'n' .. node then
+        w[6] = w[6] - logged(fields[i + 1], baseSeen, seen)
+      end
+    end
+    baseSeen, base = seen, used
+    call('HSET', w[1], 'b', birth .. ' ' .. text(baseSeen) .. ' ' .. text(base))
+  end
+  w[6] = w[6] + logged(log, baseSeen)
+  call('HSET', w[1], 'u', text(w[6]))
+end
+
+for i = 1, #KEYS do
+  local key, at = KEYS[i], i * 7
+  local used, seen, later, setAt = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
+  local known, knownSeen, log = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5]), ARGV[at + 6]
+  local written = used
+  if knownSeen > seen or (knownSeen == seen and known > used) then used, seen = known, knownSeen end
+  local w = young(load(key, now), now)
+  if w then
+    -- A later label that is not yet 'following' goes on, and was seen as the earlier one: see 'turn'.
+    if w[10] and node ~= '' and w[5] >= period and w[5] < following then handIn(w, used, seen, log) end
+    if not turn(w, period, following) then
+      if ARGV[6] == '1' then turn(w, period, following, written) else out[1] = 0 end
+    end
+    if w[9] then
+      call('HSET', key, 'p', text(w[5]), 'u', text(w[6]))
+      turned(w, expireAt)
+    end
+    out[i + 2] = w[6]
+  elseif ARGV[6] == '1' then
+    out[i + 2] = used + logged(log, seen)
+    call('HSET', key, 'l', now, 's', 0, 'o', now, 'p', node == '' and ARGV[1] or '-' .. ARGV[1], 'u', text(out[i + 2]))
+    if later ~= '' then call('HSET', key, 'm', later) end
+    if setAt ~= '' then call('HSET', key, 't', setAt) end
+    if node ~= '' then call('HSET', key, 'b', text(now) .. ' ' .. text(seen) .. ' ' .. text(used), 'n' .. node, log) end
+    call('PEXPIREAT', key, expireAt)
+  else
+    out[1], out[i + 2] = 0, 0
+  end
+end
+return out
+`;

@@ -1,0 +1,198 @@
+/**
+ * Random histories of several nodes on a Redis that is emptied amid them, also again before all nodes have noticed. A month holds what was
+ * admitted in it and not given back, in Redis and in the database, as soon as the nodes that live have looked once.
+ */
+import { deepStrictEqual } from 'node:assert/strict';
+import { afterAll, beforeAll, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { systemClock } from '../../src/clock.js';
+import { CounterMemory } from '../../src/quotas/counter-memory.js';
+import { EmptiedStore } from '../../src/quotas/emptied-store.js';
+import { MonthLedger } from '../../src/quotas/month-ledger.js';
+import { NodeCount } from '../../src/quotas/node-count.js';
+import type { QuotaDecision } from '../../src/quotas/policies.js';
+import { QuotaStorage } from '../../src/quotas/quota-storage.js';
+import { RedisCounters } from '../../src/quotas/redis-counters.js';
+import type { StoreLoss } from '../../src/quotas/store-loss.js';
+import type { QuotaSubject } from '../../src/quotas/subject.js';
+import { ProcessThrottleWindows } from '../../src/quotas/throttle-windows.js';
+import { UsageFlush } from '../../src/quotas/usage-flush.js';
+import { UsageRecorder } from '../../src/quotas/usage-recorder.js';
+import { UsageTable } from '../../src/quotas/usage-table.js';
+import { testDatabase } from '../support/database.js';
+import { describeWithBoth } from '../support/describe-with.js';
+import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { emptyRedis, PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
+
+const NODES = 3;
+const KEYS = 2;
+const LOG = pino({ level: 'silent' });
+
+type Database = Awaited<ReturnType<typeof testDatabase>>;
+
+/** A process as the program puts it together, but that nothing happens in it by itself. */
+class Node {
+  readonly counters: RedisCounters;
+  readonly ledger: MonthLedger;
+  private readonly emptied: EmptiedStore;
+  private readonly usage: UsageFlush;
+  readonly storage: QuotaStorage;
+
+  constructor(client: Redis, database: Database) {
+    this.ledger = new MonthLedger(database.db, systemClock);
+    const memory = new CounterMemory(this.ledger);
+    this.ledger.holdsBack = (accountId) => memory.holdsBack(accountId);
+    const settling = {
+      made: (subject: QuotaSubject, decision: QuotaDecision) => this.storage.made(subject, decision),
+      failed: (_subject: QuotaSubject, _cost: number, error: unknown) => {
+        throw error;
+      },
+    };
+    const patient = PATIENT_DEADLINE_MS;
+    this.counters = new RedisCounters(client, systemClock, this.ledger, () => {}, settling, patient, memory);
+    const loss = {
+      isOver: true,
+      giveBack: () => undefined,
+      decideFor: this.counters.decideFor.bind(this.counters),
+    } as unknown as StoreLoss;
+    const windows = new ProcessThrottleWindows(systemClock);
+    this.storage = new QuotaStorage(this.counters, loss, this.ledger, windows, systemClock, LOG);
+    this.emptied = new EmptiedStore(new NodeCount(client, true), this.counters, this.ledger, memory, LOG);
+    const table = new UsageTable(database.db, database.kind, true, () => this.counters.aheadMs);
+    this.usage = new UsageFlush(table, this.ledger, new UsageRecorder(systemClock), systemClock, LOG, {
+      isShared: true,
+    });
+  }
+
+  /** What it does every second. */
+  look(): Promise<void> {
+    return this.emptied.look();
+  }
+
+  /** What it does every few seconds. */
+  flush(): Promise<void> {
+    return this.usage.flush();
+  }
+}
+
+const node = fc.nat(NODES - 1);
+const request = fc.record({ node, key: fc.nat(KEYS - 1), cost: fc.constantFrom(1, 1, 1, 2, 5) });
+const step = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({ do: fc.constant('burst' as const), requests: fc.array(request, { maxLength: 20 }) }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('empty' as const) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('flush' as const), node }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('look' as const), node }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('give back' as const), which: fc.nat(100) }) },
+);
+/** Whether the next step is awaited first. */
+const steps = fc.array(fc.record({ step, isAwaited: fc.boolean() }), { minLength: 2, maxLength: 25 });
+type Steps = typeof steps extends fc.Arbitrary<infer T> ? T : never;
+
+let accounts = 0;
+
+/** One account on all nodes, and what it must have used. */
+class History {
+  private readonly accountId = `acc_${++accounts}`;
+  private readonly subjects: QuotaSubject[][];
+  private readonly admitted: { node: Node; subject: QuotaSubject; decision: QuotaDecision }[] = [];
+  private readonly used = [0, 0];
+  private running: Promise<unknown>[] = [];
+
+  constructor(
+    private readonly nodes: readonly Node[],
+    private readonly client: Redis,
+  ) {
+    this.subjects = nodes.map(() =>
+      [0, 1].map((key) => subjectWith({}, { accountId: this.accountId, keyId: this.keyId(key) })),
+    );
+  }
+
+  async play(drawn: Steps): Promise<void> {
+    for (const { step: each, isAwaited } of drawn) {
+      if (each.do === 'burst') for (const of of each.requests) this.running.push(this.ask(of));
+      else if (each.do === 'empty') this.running.push(this.client.flushdb());
+      else if (each.do === 'flush') this.running.push(this.nodes[each.node]!.flush());
+      else if (each.do === 'look') this.running.push(this.nodes[each.node]!.look());
+      // A refund that is under way in the very millisecond may come to nothing: alone.
+      else await this.settled().then(() => this.giveBack(each.which));
+      if (isAwaited) await this.settled();
+      else await new Promise((resolve) => setImmediate(resolve));
+    }
+    await this.settled();
+  }
+
+  private async settled(): Promise<void> {
+    const { running } = this;
+    this.running = [];
+    await Promise.all(running);
+  }
+
+  private async ask({ node: index, key, cost }: { node: number; key: number; cost: number }): Promise<void> {
+    const of = this.nodes[index]!;
+    const subject = this.subjects[index]![key]!;
+    const decision = await of.storage.decide(subject, cost);
+    this.used[key]! += cost;
+    this.admitted.push({ node: of, subject, decision });
+  }
+
+  private async giveBack(which: number): Promise<void> {
+    const [made] = this.admitted.splice(which % Math.max(1, this.admitted.length), 1);
+    if (made === undefined) return;
+    await made.node.storage.giveBack(made.subject, made.decision);
+    this.used[made.subject.keyId === this.keyId(0) ? 0 : 1]! -= made.decision.cost;
+  }
+
+  /** All nodes have looked. */
+  async expectCounted(): Promise<void> {
+    const [one, two] = this.used;
+    for (const [key, keyMonth] of this.used.entries()) {
+      const { used } = await this.nodes[0]!.counters.read(this.accountId, this.keyId(key), UTC_MONTHS);
+      deepStrictEqual([used.accountMonth, used.keyMonth], [one! + two!, keyMonth]);
+    }
+  }
+
+  private keyId(key: number): string {
+    return `${this.accountId}_${key}`;
+  }
+}
+
+announce('a Redis that is emptied');
+
+describeWithBoth('nodes on a Redis that is emptied', () => {
+  let database: Database;
+  let clients: Redis[];
+  beforeAll(async () => {
+    database = await testDatabase('postgres');
+    clients = [];
+    for (let index = 0; index <= NODES; index++) clients.push(await emptyRedis());
+  });
+  afterAll(async () => {
+    for (const client of clients) client.disconnect();
+    await database.close();
+  });
+
+  it(
+    'forget nothing of a month while they live, whenever and however often that happens',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(steps, async (drawn) => {
+          // New ones: else each would bring back the accounts of all histories before.
+          const nodes = clients.slice(1).map((client) => new Node(client, database));
+          for (const each of nodes) await each.look();
+          const history = new History(nodes, clients[0]!);
+          await history.play(drawn);
+          for (const each of nodes) await each.look();
+          await history.expectCounted();
+        }),
+        RUNS,
+      );
+    },
+    HISTORIES_TIMEOUT_MS,
+  );
+});
