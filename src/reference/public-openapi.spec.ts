@@ -64,8 +64,8 @@ paths:
         '200': { description: ok, content: { application/json: { schema: { $ref: '#/paths/~1trees/get/responses/200/content/application~1json/schema' } } } }
 components:
   schemas:
-    Leaf: { type: object, properties: { tree: { $ref: '#/paths/~1trees/get/responses/200/content/application~1json/schema' }, size: { $ref: '#/components/schemas/Size' } } }
-    Size: { type: integer }
+    Leaf: { type: object, properties: { tree: { $ref: '#/paths/~1trees/get/responses/200/content/application~1json/schema' }, size: { $ref: '#/components/schemas/Size' }, least: { $ref: '#size' } } }
+    Size: { type: integer, $anchor: size }
 `;
 
 async function documentOf(files: Record<string, string>, isDeprecated = false): Promise<Document> {
@@ -283,8 +283,13 @@ describe('the public OpenAPI document', () => {
     });
     expect(components['schemas']?.['Leaf']).toEqual({
       type: 'object',
-      properties: { tree: { $ref: tree }, size: { $ref: '#/components/schemas/Size' } },
+      properties: {
+        tree: { $ref: tree },
+        size: { $ref: '#/components/schemas/Size' },
+        least: { $ref: '#/components/schemas/size' },
+      },
     });
+    expect(components['schemas']).toMatchObject({ Size: { type: 'integer' }, size: { type: 'integer' } });
     expect(paths['/leaves']?.['get']?.parameters).toEqual([{ name: 'q', in: 'query', schema: {} }]);
   });
 

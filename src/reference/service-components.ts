@@ -28,7 +28,7 @@ export function adoptComponents<Parts>(
     for (const reference of referencesIn(value)) {
       const place = placeOf(reference);
       if (place === undefined || names.has(place.key)) continue;
-      const target = lookUpReference(document, place.key);
+      const target = place.key.startsWith('#/') ? lookUpReference(document, place.key) : anchored(document, place.key);
       if (target === undefined) continue;
       const others = taken.get(place.type) ?? new Set(Object.keys(components[place.type] ?? {}));
       const name = freeName(place.name, service, others);
@@ -54,6 +54,7 @@ export function adoptComponents<Parts>(
 function placeOf(reference: string): { key: string; type: string; name: string; rest: string } | undefined {
   const [, type, name, rest = ''] = REFERENCE.exec(reference) ?? [];
   if (type !== undefined && name !== undefined) return { key: `#/components/${type}/${name}`, type, name, rest };
+  if (/^#[A-Za-z_]/.test(reference)) return { key: reference, type: 'schemas', name: reference.slice(1), rest: '' };
   if (!reference.startsWith('#/')) return undefined;
   const path = pointerPath(reference.slice(1));
   const [above = '', last = ''] = path.slice(-2);
@@ -61,6 +62,15 @@ function placeOf(reference: string): { key: string; type: string; name: string; 
   const foreign = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('');
   const kind = last === 'requestBody' ? 'requestBodies' : TYPES_OF_MAPS.has(above) ? above : 'schemas';
   return { key: reference, type: kind, name: foreign, rest: '' };
+}
+
+/** The schema with an `$anchor`; undefined where there is none. */
+function anchored(document: JsonObject, reference: string): unknown {
+  let found: JsonObject | undefined;
+  visitObjects(document, (object) => {
+    if (object['$anchor'] === reference.slice(1)) found ??= object;
+  });
+  return found;
 }
 
 function referencesIn(value: unknown): string[] {
@@ -75,7 +85,8 @@ function referencesIn(value: unknown): string[] {
 }
 
 function renameReferences(value: unknown, rename: (reference: string) => string): unknown {
-  return mapObjects(value, (object) => {
+  // Anchors go: what named them is renamed, and those of two services could be the same.
+  return mapObjects(value, ({ $anchor: _anchor, ...object }) => {
     const mapping = discriminatorMapping(object);
     const discriminator =
       mapping === undefined ? {} : { mapping: mapValues(mapping, (target) => rename(String(target))) };
