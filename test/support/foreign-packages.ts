@@ -1,6 +1,6 @@
 /**
  * Packages that the tests try the product with, and that are no part of it: each set in a folder of its own under `test/`, with its own lock.
- * They are installed there in CI or with `TRAILGATE_TEST_INSTALL=1`, and again when their versions change.
+ * They are installed there in CI or with `TRAILGATE_TEST_INSTALL=packages`, and again when their versions change.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
@@ -38,7 +38,8 @@ export function installPythonPackages(folder: string): string | null {
 function installedOnce(folder: string, list: string, target: string, install: () => string | null): string | null {
   const [wanted, installed] = [join(folder, list), join(folder, target, `installed-${list}`)];
   if (existsSync(installed) && readFileSync(installed).equals(readFileSync(wanted))) return null;
-  if (!installIsWanted()) return `needs the packages of ${folder}, which TRAILGATE_TEST_INSTALL=1 npm test installs`;
+  if (!installIsWanted())
+    return `needs the packages of ${folder}, which TRAILGATE_TEST_INSTALL=packages npm test installs`;
   const missing = install();
   if (missing !== null) return `needs ${missing} for the packages of ${folder}`;
   copyFileSync(wanted, installed);

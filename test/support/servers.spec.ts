@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from './processes.js';
-import { findRedisServer, installPackages, mayInstall, missingPackages } from './servers.js';
+import { findRedisServer, installIsWanted, installPackages, mayInstall, missingPackages } from './servers.js';
 
 const before = { ...process.env };
 let bin: string;
@@ -59,7 +59,10 @@ describe('a machine without redis-server', () => {
     process.env['CI'] = 'false';
     expect(mayInstall()).toBe(false);
     process.env['TRAILGATE_TEST_INSTALL'] = '1';
-    expect(mayInstall()).toBe(true);
+    expect([mayInstall(), installIsWanted()]).toEqual([true, true]);
+    // Into folders of its own, not on the machine.
+    process.env['TRAILGATE_TEST_INSTALL'] = 'packages';
+    expect([mayInstall(), installIsWanted()]).toEqual([false, true]);
   });
 
   it('reads the package lists first, then installs without a question', () => {

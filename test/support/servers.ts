@@ -76,15 +76,16 @@ export function missingPackages(): string[] {
   ];
 }
 
-/** True where the tests are to install what they lack: in CI, or because the developer said so. */
+const isCi = (): boolean => !['', '0', 'false'].includes(process.env['CI'] ?? '');
+
+/** True where the tests are to install foreign packages into their own folders: in CI, or because the developer said so. */
 export function installIsWanted(): boolean {
-  const isCi = !['', '0', 'false'].includes(process.env['CI'] ?? '');
-  return isCi || process.env['TRAILGATE_TEST_INSTALL'] === '1';
+  return isCi() || ['1', 'packages'].includes(process.env['TRAILGATE_TEST_INSTALL'] ?? '');
 }
 
-/** True where the tests may install Debian packages. */
+/** True where the tests may install Debian packages, which is a change of the machine: in CI, or because the developer said so. */
 export function mayInstall(): boolean {
-  return installIsWanted() && onPath('apt-get') !== null;
+  return (isCi() || process.env['TRAILGATE_TEST_INSTALL'] === '1') && onPath('apt-get') !== null;
 }
 
 /** Installs Debian packages; output goes to stderr. Returns null, or one line that says why it did not work. */
