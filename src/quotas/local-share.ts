@@ -5,6 +5,7 @@
 import type { Clock } from '../clock.js';
 import { NOTHING_WRITTEN, type CounterReading, type MonthSource } from './counter-store.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
+import type { NodePlace } from './node-place.js';
 import {
   ACCOUNT_MONTH,
   KEY_MONTH,
@@ -24,13 +25,6 @@ const SEEN_LATELY_MS = 5_000;
 const MOST_REFRESHES = 50;
 /** A share that is used up says nothing of when there is more: when the store is back, or at another node at once. */
 const SHARE_RETRY_MS = 2_000;
-
-/** This node among those that hand out the same limits. */
-export interface NodePlace {
-  readonly count: number;
-  /** From 0: the first ones get what does not divide. */
-  readonly rank: number;
-}
 
 /** Where a counter stood when this node began to go on by itself. */
 interface Base {

@@ -11,7 +11,7 @@ import { millisecondsOf } from './read-answer.js';
 import type { RedisCalls } from './redis-calls.js';
 import { Script } from './redis-script.js';
 import { READ_LUA, WINDOW_LUA } from './scripts.js';
-import { instantOf } from './usage-table.js';
+import { observedAt } from './observed-at.js';
 
 /** Longest that an operator's call waits for Redis, and longest that Redis may take to begin with it. */
 const SET_DEADLINE_MS = 240;
@@ -86,7 +86,7 @@ export async function writeMonthSet(
   { period, used, observedAtMs }: MonthSet,
   nowMs: number,
 ): Promise<void> {
-  const observed = instantOf(observedAtMs);
+  const observed = observedAt(observedAtMs);
   const row = { used, ...observed, set_at: observed.observed_at, updated_at: nowMs };
   await trx
     .insertInto('quota_counter')

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { METRICS } from '../metrics.js';
 import type { RedisClient } from '../redis/connect.js';
 import { NODES_KEY, NODES_MS } from '../redis/keys.js';
-import type { NodePlace } from './local-share.js';
+import type { NodePlace } from './node-place.js';
 import { Script } from './redis-script.js';
 
 /** A node that has not been heard of for this long is gone. */

@@ -7,6 +7,7 @@ import type { DatabaseHandle } from '../database/connect.js';
 import { jsonRows, type JsonColumn } from '../database/json-rows.js';
 import { packedRows } from '../database/packed-rows.js';
 import type { Tables } from '../database/schema.js';
+import { observedAt } from './observed-at.js';
 import { IN_FLIGHT, OUTCOME_NAMES, UNRECORDED } from './usage-cell.js';
 import type { UsageChange } from './usage-recorder.js';
 
@@ -64,12 +65,6 @@ const COUNTER_COLUMNS: readonly JsonColumn[] = [
 
 /** A counter's clock is not known better than this: what was observed later than now and that was observed by one that was set back since. */
 const CLOCK_SLACK_MS = 1_000;
-
-/** An instant as the database keeps it: milliseconds, and the microseconds beyond them. */
-export function instantOf(ms: number): { readonly observed_at: number; readonly observed_us: number } {
-  const whole = Math.floor(ms);
-  return { observed_at: whole, observed_us: Math.min(999, Math.round((ms - whole) * 1_000)) };
-}
 
 export class UsageTable {
   constructor(
@@ -155,7 +150,7 @@ export class UsageTable {
   /** Writes month counts as they were observed; what was seen before an operator set them counts no more. */
   async putCounters(trx: Kysely<Tables>, rows: readonly CounterRow[], nowMs: number): Promise<void> {
     const values = rows.map(({ accountId, keyId, month, used, observedAtMs }) => {
-      const { observed_at: ms, observed_us: us } = instantOf(observedAtMs);
+      const { observed_at: ms, observed_us: us } = observedAt(observedAtMs);
       return [accountId, keyId, month, used, ms, us];
     });
     const isRight = this.isShared ? this.isLater(nowMs) : sql`1 = 1`;
