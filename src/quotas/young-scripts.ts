@@ -97,14 +97,12 @@ for i = 1, #KEYS do
   local key, at = KEYS[i], i * 7
   local used, seen, later, setAt = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
   local known, knownSeen, log = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5]), ARGV[at + 6]
-  local written = used
-  if knownSeen > seen or (knownSeen == seen and known > used) then used, seen = known, knownSeen end
   local w = young(load(key, now), now)
   if w then
-    -- A later label that is not yet 'following' goes on, and was seen as the earlier one: see 'turn'.
-    if w[10] and node ~= '' and w[5] >= period and w[5] < following then handIn(w, used, seen, log) end
+    -- What the database knows may have been seen in this very counter. A later label that is not yet 'following' was seen as the earlier one.
+    if w[10] and node ~= '' and w[5] >= period and w[5] < following then handIn(w, known, knownSeen, log) end
     if not turn(w, period, following) then
-      if ARGV[6] == '1' then turn(w, period, following, written) else out[1] = 0 end
+      if ARGV[6] == '1' then turn(w, period, following, used) else out[1] = 0 end
     end
     if w[9] then
       call('HSET', key, 'p', text(w[5]), 'u', text(w[6]))
@@ -112,6 +110,7 @@ for i = 1, #KEYS do
     end
     out[i + 2] = w[6]
   elseif ARGV[6] == '1' then
+    if knownSeen > seen or (knownSeen == seen and known > used) then used, seen = known, knownSeen end
     out[i + 2] = used + logged(log, seen)
     call('HSET', key, 'l', now, 's', 0, 'o', now, 'p', node == '' and ARGV[1] or '-' .. ARGV[1], 'u', text(out[i + 2]))
     if later ~= '' then call('HSET', key, 'm', later) end

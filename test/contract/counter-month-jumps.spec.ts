@@ -8,6 +8,7 @@ import type { CounterStore } from '../../src/quotas/counter-store.js';
 import { monthPeriodAt, type MonthPeriod } from '../../src/quotas/month-period.js';
 import { OutageLog } from '../../src/quotas/outage-log.js';
 import type { QuotaDecision } from '../../src/quotas/policies.js';
+import { NOTHING_USED } from '../../src/quotas/read-answer.js';
 import { ProcessCounters } from '../../src/quotas/process-counters.js';
 import { RedisCounters } from '../../src/quotas/redis-counters.js';
 import type { QuotaSubject } from '../../src/quotas/subject.js';
@@ -225,6 +226,17 @@ describeWithRedis("a node's clock that is set a month ahead", () => {
     ]);
     expect((await node.read('acc_1', 'key_1', UTC_MONTHS)).used.accountMonth).toBe(10);
     expect((await used()).accountMonth).toBe(10);
+  });
+
+  it('hands in at a counter that does not know the month without making it begin at nothing', async () => {
+    const ahead = { now: () => START_MS + MONTH_MS };
+    await new RedisCounters(timedClient(redis.client, ahead), ahead, months, () => {}).decide(subject, 3);
+    months.used = { account: 7, key: 6 };
+    await node.read('acc_2', undefined, UTC_MONTHS);
+    subject.see({ ...NOTHING_USED, accountMonth: 7, keyMonth: 6 }, START_MS, monthPeriodAt(START_MS).label);
+    expect(await node.restore([subject])).toEqual([]);
+    expect(await used()).toMatchObject({ accountMonth: 7, keyMonth: 6 });
+    months.used = { account: 0, key: 0 };
   });
 
   it('in an outage takes what it admitted to that month, and leaves the one that it is in Redis', async () => {

@@ -177,6 +177,18 @@ describeWithBoth('nodes on a Redis that is emptied', () => {
     await database.close();
   });
 
+  it('count once what a node has written of a new counter before another one hands in there', async () => {
+    const [one, two] = clients.slice(1).map((client) => new Node(client, database));
+    for (const each of [one!, two!]) await each.look();
+    const accountId = `acc_${++accounts}`;
+    const [first, second] = ['a', 'b'].map((key) => subjectWith({}, { accountId, keyId: `${accountId}_${key}` }));
+    for (let request = 0; request < 5; request++) await one!.storage.decide(first!, 1);
+    await one!.look();
+    await one!.flush();
+    const { used } = await two!.storage.decide(second!, 1);
+    deepStrictEqual([used.accountMonth, used.keyMonth], [6, 1]);
+  });
+
   it(
     'forget nothing of a month while they live, whenever and however often that happens',
     async () => {
