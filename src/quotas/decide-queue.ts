@@ -100,9 +100,10 @@ export class DecideQueue implements Asker {
   }
 
   answered(batch: readonly Group[], answer: Float64Array): void {
-    this.seedMissing(batch, answer);
-    // Behind it: from there on this node remembers, and has not seen yet what this answer says of the same account.
+    // In this order: what was seen before, then what this answer counted, and only then is both handed in.
+    this.recall(batch, answer);
     if (this.memory.isBusy) this.remember(batch, answer);
+    this.seedMissing(batch, answer);
     // First, so that Redis works while the requests of this batch go on, which they do before `settle` returns.
     this.ended();
     this.settle(batch, answer);
@@ -163,6 +164,17 @@ export class DecideQueue implements Asker {
     let at = 1;
     for (const group of batch) {
       if (answer[at]! >= 0) group.resolve(verdictAt(answer, at, nowMs, group.period), this.settling);
+      at += DECIDE_ANSWERS;
+    }
+  }
+
+  /** What was seen of counters that are missing or young, before anything of this answer is. */
+  private recall(batch: readonly Group[], answer: Float64Array): void {
+    let at = 1;
+    for (const { subject, period } of batch) {
+      if (answer[at]! < 0 && !subject.isShadow) {
+        this.memory.recall(subject.accountId, subject.keyId, period.label, subject);
+      }
       at += DECIDE_ANSWERS;
     }
   }
