@@ -1,14 +1,21 @@
 /** What an account may be given from outside: one schema for the admin API, its description and the store. */
 import { z } from 'zod';
 
+/** Without \P{Cc}: not every validator that reads the admin API's description knows Unicode properties. */
+const PLAIN_TEXT = /^[^\u0000-\u001f\u007f-\u009f]*$/;
+
+/** Text of one line; no name or id of ours has a control character. */
+export function plainText(maxLength: number): z.ZodString {
+  return z.string().max(maxLength).regex(PLAIN_TEXT, 'must not contain control characters');
+}
+
 /** A name for people: trimmed, no control characters. */
 export const nameField = z
   .string()
   .trim()
   .min(1, 'must not be empty')
   .max(200, 'must be at most 200 characters')
-  // Without \P{Cc}: not every validator that reads the admin API's description knows Unicode properties.
-  .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, 'must not contain control characters')
+  .regex(PLAIN_TEXT, 'must not contain control characters')
   .meta({ description: 'A name for people, 1 to 200 characters.', example: 'Salzach Rafting' });
 
 /** The zone's usual spelling, or undefined where there is no such zone. Offsets such as `+01:00` are no zones. */
@@ -37,11 +44,7 @@ const billingDay = z.int().min(1).max(31).meta({
   description: 'Day of the month on which the billing period starts; in shorter months the last day.',
 });
 
-const plan = z
-  .string()
-  .min(1)
-  .max(100)
-  .meta({ description: 'Name of a plan of the configuration.', example: 'starter' });
+const plan = plainText(100).min(1).meta({ description: 'Name of a plan of the configuration.', example: 'starter' });
 
 const status = z.enum(['active', 'suspended']).meta({ description: 'A suspended account is refused with 403.' });
 

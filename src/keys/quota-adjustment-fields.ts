@@ -1,6 +1,7 @@
 /** What an adjustment may be made of: one schema for the admin API, its description and the store. */
 import { z } from 'zod';
 import { LARGEST_LIMIT } from '../config/schema.js';
+import { plainText } from './account-fields.js';
 
 const TOO_MANY = `must be at most ${LARGEST_LIMIT}`;
 
@@ -29,9 +30,7 @@ export const createQuotaAdjustmentSchema = z
         '`grant` raises the limit until the month ends, `set` says what is used, `reset` says that nothing is.',
     }),
     amount: amount.optional(),
-    api_key_id: z
-      .string()
-      .max(100)
+    api_key_id: plainText(100)
       .optional()
       .meta({ description: "A key of the account: its own month instead of the account's." }),
     reason,

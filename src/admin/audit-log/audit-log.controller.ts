@@ -2,6 +2,7 @@
 import { Controller, Get, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { plainText } from '../../keys/account-fields.js';
 import { AuditLog, type AuditEntry } from '../../keys/audit-log.js';
 import { formatWithOffset } from '../../rfc3339.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody } from '../list.js';
@@ -9,7 +10,7 @@ import { idField, timeField } from '../fields.js';
 import { Documented } from '../openapi/documented.js';
 
 const auditQuerySchema = pageQuerySchema.extend({
-  account_id: z.string().max(100).optional().meta({ description: 'Only changes of this account.' }),
+  account_id: plainText(100).optional().meta({ description: 'Only changes of this account.' }),
 });
 
 type AuditQuery = z.output<typeof auditQuerySchema>;

@@ -1,6 +1,7 @@
 /** Why a key gets the answers that it gets: its limits, and what a request would be answered now. Counts nothing. */
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { z } from 'zod';
+import { plainText } from '../../keys/account-fields.js';
 import { AccountStore } from '../../keys/accounts.js';
 import { ApiKeyStore } from '../../keys/api-key-store.js';
 import { Documented } from '../openapi/documented.js';
@@ -9,16 +10,14 @@ import { explanationResource, explanationSchema, type ExplanationResource } from
 
 const explainSchema = z
   .strictObject({
-    api_key_id: z.string().max(100),
-    operation: z.string().max(200).optional().meta({ description: 'Id of an operation; or name method and path.' }),
+    api_key_id: plainText(100),
+    operation: plainText(200).optional().meta({ description: 'Id of an operation; or name method and path.' }),
     method: z
       .string()
       .regex(/^[A-Z][A-Z-]{0,30}$/, 'must be a method such as GET')
       .max(31)
       .optional(),
-    path: z
-      .string()
-      .max(8_192)
+    path: plainText(8_192)
       .startsWith('/', 'must begin with /')
       .optional()
       .meta({ description: 'As the outside asks for it, with the base path; a query is ignored.' }),

@@ -1,5 +1,6 @@
 /** Usage as the admin API takes and shows it. */
 import { z } from 'zod';
+import { plainText } from '../../keys/account-fields.js';
 import { ADJUSTED, CELL_NAMES, UNRECORDED } from '../../quotas/usage-cell.js';
 import {
   ALL_GROUPS,
@@ -14,9 +15,7 @@ import { countField, idField, policyField, timeField } from '../fields.js';
 const text = z.string().max(1_000).optional();
 
 export const usageQuerySchema = z.strictObject({
-  api_key_id: z
-    .string()
-    .max(100)
+  api_key_id: plainText(100)
     .optional()
     .meta({ description: 'A key of the account; adds its own windows, and only its rows are in `data`.' }),
   group_by: text.meta({
