@@ -3,12 +3,10 @@
  * the domain decides, the ground knows nothing of what stands on it. `npm run lint` and test/architecture.spec.ts hold
  * the source to these rules.
  */
-const TOP =
-  '^src/((main|program|program-end|start|start-error|open-domain|gateway-role|process-view|roles|readiness|listen|idle-memory|helper-threads|demo|shutdown)\\.ts$|cli/|reload/|workers/)';
+const TOP = '^src/(main\\.ts$|(boot|cli|reload|workers)/)';
 const PLANE = '^src/(gateway|reference|admin|mcp|webhooks)/';
-const DOMAIN = '^src/(keys|quotas|proxy|events|nodes|config)/';
-const GROUND =
-  '^src/((database|redis|http1)/|(errors|methods|parameter-problem|plain-words|problem-schema|problem-text|metric|metrics|metrics-text|clock|file-descriptors|pace|log|log-writer|retry-after|rfc3339|shortages|signals|version|waiting)\\.ts$)';
+const DOMAIN = '^src/(accounts|keys|limits|usage|proxy|events|nodes|config)/';
+const GROUND = '^src/(database|redis|http1|platform|problems)/';
 const CUSTOMERS = '^src/customers/';
 const SPEC = '\\.spec\\.ts$';
 

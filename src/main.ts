@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The program's first line: checks the runtime before anything is loaded that an older one could not even read. */
 import { createRequire } from 'node:module';
-import { holdSignals } from './signals.js';
+import { holdSignals } from './platform/signals.js';
 
 /** The first with `Temporal`. */
 const OLDEST_MAJOR = 26;
@@ -22,5 +22,5 @@ if (LASTING.has(process.argv[2] ?? '')) holdSignals();
 
 // Decorators read this before the first class is defined.
 await import('reflect-metadata');
-const { runProgram } = await import('./program.js');
+const { runProgram } = await import('./boot/program.js');
 await runProgram(process.argv);

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { METRICS } from '../src/metrics.js';
+import { METRICS } from '../src/platform/metrics.js';
 import { describeWithPrometheus } from './support/describe-with.js';
 import { findPrometheus } from './support/servers.js';
 

@@ -7,8 +7,8 @@ import { Command } from 'commander';
 import { parse, stringify } from 'yaml';
 import { addClientCommands } from '../src/cli/client-commands.js';
 import { CLIENT_VARIABLES } from '../src/config/client-environment.js';
-import { ENVIRONMENT_VARIABLES } from '../src/config/environment.js';
-import { METRICS } from '../src/metrics.js';
+import { ENVIRONMENT_VARIABLES } from '../src/config/model/environment.js';
+import { METRICS } from '../src/platform/metrics.js';
 import { makeCertificate } from './support/certificates.js';
 import { configOf, problemsOf } from './support/config-files.js';
 import { describeWithOpenssl } from './support/describe-with.js';
@@ -43,7 +43,7 @@ describe('docs/metrics.md', () => {
     }),
   );
 
-  it('has every metric of src/metrics.ts with its type and labels, and no other', () => {
+  it('has every metric of src/platform/metrics.ts with its type and labels, and no other', () => {
     const actual = Object.values(METRICS).map(({ name, kind, labelNames }) => [
       name,
       { type: kind, labels: labelNames },
@@ -112,7 +112,7 @@ describe('commands', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
   const client = new Command();
   addClientCommands(client);
-  const own = matches(readFileSync('src/program.ts', 'utf8'), /\.command\('(\w+)'\)/g);
+  const own = matches(readFileSync('src/boot/program.ts', 'utf8'), /\.command\('(\w+)'\)/g);
   const commands = new Map([
     ...own.map((name): [string, string[]] => [name, []]),
     ...client.commands.map((command): [string, string[]] => [

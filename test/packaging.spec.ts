@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { loadConfig } from '../src/config/load.js';
-import { ENVIRONMENT_VARIABLES, readEnvironment } from '../src/config/environment.js';
-import { readConfig as readCustomersConfig } from '../src/customers/config.js';
+import { ENVIRONMENT_VARIABLES, readEnvironment } from '../src/config/model/environment.js';
+import { readConfig as readCustomersConfig } from '../src/customers/model/config.js';
 
 interface Service {
   readonly image?: string;
@@ -66,7 +66,7 @@ describe('docker-compose.yml', () => {
 
   it('gives the customers backend only variables that it reads, on a port that the gateway forwards to', () => {
     const environment = environmentOf('customers');
-    const source = readFileSync('src/customers/config.ts', 'utf8');
+    const source = readFileSync('src/customers/model/config.ts', 'utf8');
     expect(Object.keys(environment).filter((name) => !source.includes(`  ${name}: `))).toEqual([]);
     expect(readCustomersConfig(environment)).toMatchObject({ host: '0.0.0.0', port: 4001 });
     expect(readFileSync('deploy/gateway.yaml', 'utf8')).toContain('http://customers:4001');

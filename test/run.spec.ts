@@ -24,7 +24,7 @@ async function runBare(args: readonly string[]): Promise<{ code: number | null; 
 }
 
 it('names what is missing and how to get it, and counts what was skipped for it', async () => {
-  const { code, stdout, stderr } = await runBare(['test/contract/usage-sweep.spec.ts', 'src/quotas/breaker.spec.ts']);
+  const { code, stdout, stderr } = await runBare(['test/contract/usage-sweep.spec.ts', 'src/limits/breaker.spec.ts']);
   expect(stderr).toContain('apt-get install redis-server');
   expect(stderr).toMatch(/^Skipped \d+: needs Redis\.$/m);
   expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^\d+ passed, 0 failed, \d+ skipped$/);

@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { AdminModule } from './admin.module.js';
-import type { AdminDependencies } from './admin-dependencies.js';
+import type { AdminDependencies } from './request/admin-dependencies.js';
 import { describeRequests, ignoreExpectations, serverOptions, useJsonBodies } from './http-server.js';
 import { ProblemFilter } from './problem.filter.js';
 import { allowedMethodsOf } from './routes.js';

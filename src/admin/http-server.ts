@@ -2,12 +2,12 @@
 import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
-import type { Clock } from '../clock.js';
-import { hasUnknownMethod, type ParserError } from '../http1/unknown-method.js';
+import type { Clock } from '../platform/clock.js';
+import { hasUnknownMethod, type ParserError } from '../http1/client/unknown-method.js';
 import { newId } from '../database/ids.js';
-import { Problem, PROBLEM_CONTENT_TYPE, problemBody, type ErrorCode } from '../errors.js';
-import type { Logger } from '../log.js';
-import { methodProblem, UNKNOWN_METHOD_DETAIL } from '../methods.js';
+import { Problem, PROBLEM_CONTENT_TYPE, problemBody, type ErrorCode } from '../problems/errors.js';
+import type { Logger } from '../platform/log.js';
+import { methodProblem, UNKNOWN_METHOD_DETAIL } from '../platform/methods.js';
 import { noRoute, problemOf, sendProblem, type AllowedMethods } from './problem.filter.js';
 import { RefusedBody } from './validation.pipe.js';
 

@@ -2,8 +2,8 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseUnavailable } from '../database/database-errors.js';
-import { Problem, PROBLEM_CONTENT_TYPE, problemBody, type ErrorCode } from '../errors.js';
-import type { Logger } from '../log.js';
+import { Problem, PROBLEM_CONTENT_TYPE, problemBody, type ErrorCode } from '../problems/errors.js';
+import type { Logger } from '../platform/log.js';
 
 /** Methods that a path answers to, empty where there is no such path. */
 export type AllowedMethods = (path: string) => readonly string[];

@@ -1,8 +1,8 @@
 /** Checks body and query against their zod schemas: a wrong field is 422 with its JSON pointer, a wrong parameter 400. */
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
-import { Problem, type FieldError } from '../errors.js';
-import { invalidParameters } from '../parameter-problem.js';
-import '../plain-words.js';
+import { Problem, type FieldError } from '../problems/errors.js';
+import { invalidParameters } from '../problems/parameter-problem.js';
+import '../problems/plain-words.js';
 
 interface Issue {
   readonly message: string;

@@ -1,9 +1,9 @@
 /** `trailgate check`: every problem of the configuration, or what would be published. */
 import { formatProblems } from '../config/check.js';
-import { EnvironmentError, readEnvironment } from '../config/environment.js';
+import { EnvironmentError, readEnvironment } from '../config/model/environment.js';
 import { loadConfig } from '../config/load.js';
-import type { ConfigProblem } from '../config/problem.js';
-import type { Config, Environment, PlanConfig } from '../config/schema.js';
+import type { ConfigProblem } from '../config/model/problem.js';
+import type { Config, Environment, PlanConfig } from '../config/model/schema.js';
 
 /** How the command answers. */
 export interface CheckOptions {

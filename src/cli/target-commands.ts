@@ -1,6 +1,6 @@
 /** `trailgate targets`: where requests go, as each gateway sees it; a line for each target and gateway. */
 import type { Command } from 'commander';
-import { systemClock } from '../clock.js';
+import { systemClock } from '../platform/clock.js';
 import { path, type Fields } from './admin-client.js';
 import { rowsTable } from './table.js';
 import { clientAction, type Terminal } from './terminal.js';

@@ -1,7 +1,7 @@
 /** Problems of the configuration as text for people. */
 import { relative } from 'node:path';
-import type { ConfigProblem } from './problem.js';
-import { sortProblems } from './problem.js';
+import type { ConfigProblem } from './model/problem.js';
+import { sortProblems } from './model/problem.js';
 
 /** Whoever has more of them has one cause for most; a terminal and a log line have room for so many. */
 const MOST_SHOWN = 100;

@@ -1,5 +1,5 @@
 /** What the environment tells the commands that talk to a running admin API. */
-import type { Variables } from './environment.js';
+import type { Variables } from './model/environment.js';
 
 /** Where the admin API is and how to sign in. */
 export interface ClientEnvironment {

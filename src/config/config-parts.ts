@@ -3,7 +3,7 @@
  * process which serves requests can take a large configuration in between them.
  */
 import type { ApiDescription, SerialisedDocument } from './api-description.js';
-import type { Config, Environment, GatewayFile, Operation } from './schema.js';
+import type { Config, Environment, GatewayFile, Operation } from './model/schema.js';
 
 const OPERATIONS_PER_PART = 100;
 const BYTES_PER_PART = 48 * 1024;

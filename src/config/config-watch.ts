@@ -1,7 +1,7 @@
 /** Notices that the files of a configuration have changed: `gateway.yaml` and the OpenAPI documents that it names. */
 import { dirname, resolve } from 'node:path';
-import { FileWatch } from './file-watch.js';
-import type { Config } from './schema.js';
+import { FileWatch } from './source/file-watch.js';
+import type { Config } from './model/schema.js';
 
 export class ConfigWatch {
   private readonly files: FileWatch;

@@ -1,7 +1,7 @@
 /** What is built when the program starts, and stays until it starts anew, whatever a later configuration says. */
 import { isDeepStrictEqual } from 'node:util';
 import { publicUrlOf } from './load.js';
-import type { Config, GatewayFile } from './schema.js';
+import type { Config, GatewayFile } from './model/schema.js';
 
 const FIXED: readonly (readonly [name: string, of: (file: GatewayFile) => unknown])[] = [
   ['gateway.host', ({ gateway }) => gateway.host],

@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { MINIMAL, OPENAPI, problemsOf } from '../../test/support/config-files.js';
-import type { ConfigProblem } from './problem.js';
+import type { ConfigProblem } from './model/problem.js';
 
 /** `gateway.yaml:3 message` for each problem. */
 function lines(problems: readonly ConfigProblem[]): string[] {

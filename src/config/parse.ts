@@ -1,9 +1,9 @@
 /** Validates what stands in `gateway.yaml` against its schema. */
 import type { z } from 'zod';
-import { formatPath } from './problem.js';
-import { configSchema, planSchema, serviceSchema } from './schema.js';
-import { valueAt } from './schema-problems.js';
-import { coerceText } from './substitute.js';
+import { formatPath } from './model/problem.js';
+import { configSchema, planSchema, serviceSchema } from './model/schema.js';
+import { valueAt } from './checks/schema-problems.js';
+import { coerceText } from './source/substitute.js';
 
 type Issue = z.core.$ZodIssue;
 

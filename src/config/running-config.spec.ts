@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { configOf, MINIMAL, OPENAPI } from '../../test/support/config-files.js';
 import { RunningConfig } from './running-config.js';
-import type { LoadedConfig } from './loaded-config.js';
-import type { Config } from './schema.js';
+import type { LoadedConfig } from './model/loaded-config.js';
+import type { Config } from './model/schema.js';
 
 const configWith = (yaml: string, openapi = OPENAPI): Promise<LoadedConfig> =>
   configOf({ 'gateway.yaml': MINIMAL + yaml, 'customers.yaml': openapi });

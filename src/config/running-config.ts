@@ -1,10 +1,10 @@
 /** The configuration that runs, and how the next one takes its place: made ready in pieces, put in force in one step. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { inTurns } from '../pace.js';
+import { inTurns } from '../platform/pace.js';
 import { fixedSettings, settingsToRestartFor, withFixedSettings } from './fixed-settings.js';
 import type { ApiDescription } from './api-description.js';
-import type { DescribedOperation, LoadedConfig } from './loaded-config.js';
-import type { Config, Operation } from './schema.js';
+import type { DescribedOperation, LoadedConfig } from './model/loaded-config.js';
+import type { Config, Operation } from './model/schema.js';
 
 /** A configuration that is going to run, and its public description where somebody here hands that out. */
 export interface NextConfig {

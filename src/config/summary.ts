@@ -1,5 +1,5 @@
 /** The configuration in force as one log line at start: what an operator checks first, and no secret. */
-import type { Config } from './schema.js';
+import type { Config } from './model/schema.js';
 
 const SECRET_PARAMETER = /pass|secret|token|key/i;
 

@@ -5,7 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { Clock } from './clock.js';
+import type { Clock } from './model/clock.js';
 import { CursorCodec } from './cursor.js';
 import { CustomerParser } from './customer.schema.js';
 import { CustomersController } from './customers.controller.js';

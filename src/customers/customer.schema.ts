@@ -1,8 +1,8 @@
 /** What a body that creates or changes a customer must look like. Every rule has a message that says what to send. */
 import { z } from 'zod';
-import type { Clock } from './clock.js';
-import type { CustomerFields } from './customer.js';
-import { ACTIVITIES, STATUSES } from './customer.js';
+import type { Clock } from './model/clock.js';
+import type { CustomerFields } from './model/customer.js';
+import { ACTIVITIES, STATUSES } from './model/customer.js';
 import { RequestError } from './errors.js';
 import { describeIssue, toFieldErrors } from './field-errors.js';
 

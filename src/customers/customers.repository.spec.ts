@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { CustomersRepository } from './customers.repository.js';
 import { openDatabase, type Database } from './database/connection.js';
-import { prepareDatabase } from './database/prepare.js';
+import { prepareDatabase } from './prepare.js';
 import type { CustomerFilters } from './list-query.js';
 
 const clock = { now: () => Date.parse('2026-11-20T12:00:00Z') };

@@ -1,17 +1,17 @@
 /** Customers in the database. Every query names the account, so that no account sees or touches another's records. */
 import type { SelectQueryBuilder, SqlBool } from 'kysely';
 import { sql } from 'kysely';
-import type { Clock } from './clock.js';
+import type { Clock } from './model/clock.js';
 import type { Position } from './cursor.js';
-import type { Customer, CustomerFields } from './customer.js';
-import { newCustomerId } from './customer.js';
-import { fromRow, toRow } from './customer-row.js';
+import type { Customer, CustomerFields } from './model/customer.js';
+import { newCustomerId } from './model/customer.js';
+import { fromRow, toRow } from './database/customer-row.js';
 import type { Database } from './database/connection.js';
 import { isUniqueViolation } from './database/database-errors.js';
 import type { Tables } from './database/schema.js';
 import { RequestError } from './errors.js';
 import type { CustomerFilters } from './list-query.js';
-import { likePatterns } from './search-text.js';
+import { likePatterns } from './model/search-text.js';
 
 const COLUMNS = [
   'id',

@@ -1,7 +1,7 @@
 /** The query of the customer list: limit, cursor and filters. A parameter that is misspelt is refused, not ignored. */
 import { z } from 'zod';
-import type { Activity, CustomerStatus } from './customer.js';
-import { ACTIVITIES, STATUSES } from './customer.js';
+import type { Activity, CustomerStatus } from './model/customer.js';
+import { ACTIVITIES, STATUSES } from './model/customer.js';
 import type { FieldError } from './errors.js';
 import { RequestError } from './errors.js';
 import { describeIssue, toFieldErrors } from './field-errors.js';

@@ -5,12 +5,12 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger } from 'pino';
 import { destination, pino } from 'pino';
 import { createApplication } from './application.js';
-import { systemClock } from './clock.js';
-import type { CustomersConfig } from './config.js';
-import { readConfig, StartError } from './config.js';
+import { systemClock } from './model/clock.js';
+import type { CustomersConfig } from './model/config.js';
+import { readConfig, StartError } from './model/config.js';
 import type { Database } from './database/connection.js';
 import { openDatabase } from './database/connection.js';
-import { prepareDatabase } from './database/prepare.js';
+import { prepareDatabase } from './prepare.js';
 
 const SHUTDOWN_TIMEOUT_MS = 10_000;
 

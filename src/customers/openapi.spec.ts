@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { parse } from 'yaml';
-import { ACTIVITIES, ID_PATTERN, STATUSES, toJson } from './customer.js';
+import { ACTIVITIES, ID_PATTERN, STATUSES, toJson } from './model/customer.js';
 import { CustomerParser } from './customer.schema.js';
 import { RequestError } from './errors.js';
 import { parseListQuery } from './list-query.js';

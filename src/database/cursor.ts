@@ -1,5 +1,5 @@
 /** Cursors of lists: opaque to the caller, tied to the list that they came from. */
-import { Problem } from '../errors.js';
+import { Problem } from '../problems/errors.js';
 
 const VERSION = 1;
 

@@ -2,9 +2,9 @@
  * Knows whether the database answers and whether it takes writes, so that nobody has to ask and wait. A probe in the background asks;
  * what is written anyway is a witness as well: a disk that takes one row need not take a thousand.
  */
-import type { Clock } from '../clock.js';
-import type { Logger } from '../log.js';
-import { METRICS } from '../metrics.js';
+import type { Clock } from '../platform/clock.js';
+import type { Logger } from '../platform/log.js';
+import { METRICS } from '../platform/metrics.js';
 import type { DatabaseHandle } from './connect.js';
 
 const PROBE_INTERVAL_MS = 1_000;

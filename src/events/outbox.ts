@@ -3,7 +3,7 @@
  * processes may add the same event; it is there once.
  */
 import type { Kysely } from 'kysely';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../platform/clock.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
 import { newId } from '../database/ids.js';
 import type { EventTable, Tables } from '../database/schema.js';

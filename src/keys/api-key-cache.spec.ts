@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { keyRecord } from '../../test/support/key-records.js';
-import type { GatewayFile } from '../config/schema.js';
-import { Problem } from '../errors.js';
-import { METRICS } from '../metrics.js';
+import type { GatewayFile } from '../config/model/schema.js';
+import { Problem } from '../problems/errors.js';
+import { METRICS } from '../platform/metrics.js';
 import type { ApiKeyLookup, ApiKeyRecord, Heard, Invalidation, InvalidationBus } from './api-key.js';
 import { ApiKeyCache } from './api-key-cache.js';
 import { FRESH_WITHOUT_BUS_MS, LONGEST_STALE_MS } from './key-staleness.js';

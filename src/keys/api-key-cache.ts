@@ -3,10 +3,10 @@
  * database is asked again. While the database is away, known keys go on for an hour; unknown ones are an error, never a 401.
  */
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../clock.js';
-import { Problem } from '../errors.js';
-import { METRICS } from '../metrics.js';
-import { retryFields } from '../retry-after.js';
+import type { Clock } from '../platform/clock.js';
+import { Problem } from '../problems/errors.js';
+import { METRICS } from '../platform/metrics.js';
+import { retryFields } from '../problems/retry-after.js';
 import type { ApiKeyLookup, ApiKeyRecord, Invalidation, InvalidationBus } from './api-key.js';
 import { FRESH_WITHOUT_BUS_MS, KeyStaleness, LONGEST_STALE_MS } from './key-staleness.js';
 import { RecordKeeper } from './kept-record.js';

@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import type { DatabaseHandle } from '../database/connect.js';
 import { jsonRows, type JsonColumn } from '../database/json-rows.js';
 import type { Tables } from '../database/schema.js';
-import { NO_LIMIT_CHANGES, type LimitChanges } from '../quotas/effective-limits.js';
+import { NO_LIMIT_CHANGES, type LimitChanges } from '../limits/model/effective-limits.js';
 import type { ApiKeyLookup, ApiKeyRecord } from './api-key.js';
 import { digestOfHex, hexOfDigest } from './api-key-format.js';
 import { parseLimits, parseStrings } from './api-key-columns.js';

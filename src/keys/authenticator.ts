@@ -1,6 +1,6 @@
 /** Who is calling: from the secret that was sent to a key that may be used now, from here. */
-import type { Clock } from '../clock.js';
-import { Problem } from '../errors.js';
+import type { Clock } from '../platform/clock.js';
+import { Problem } from '../problems/errors.js';
 import { holdsAddress } from './address-list.js';
 import { digestOf } from './api-key-format.js';
 import type { ApiKeyCache } from './api-key-cache.js';

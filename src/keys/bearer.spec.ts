@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Problem } from '../errors.js';
+import type { Problem } from '../problems/errors.js';
 import { createSecret, withoutSecrets } from './api-key-format.js';
 import { bearerSecret, insufficientScopeChallenge, refusedKey } from './bearer.js';
 

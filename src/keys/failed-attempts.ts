@@ -3,10 +3,10 @@
  * this process alone. While nobody fails there is nothing to look up; a known key from an address without failures pays one
  * look-up while somebody else fails.
  */
-import type { Clock } from '../clock.js';
-import { FixedProblem, type ErrorCode, type Problem } from '../errors.js';
-import type { Logger } from '../log.js';
-import { METRICS, type ValueSeries } from '../metrics.js';
+import type { Clock } from '../platform/clock.js';
+import { FixedProblem, type ErrorCode, type Problem } from '../problems/errors.js';
+import type { Logger } from '../platform/log.js';
+import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import { clientNetwork } from './client-network.js';
 
 /** From the first wrong key of an address on. */

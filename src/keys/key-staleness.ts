@@ -2,7 +2,7 @@
  * How long ago a key may have been revoked, at most, and still be let in: what a process knows of what it may have missed. It holds for
  * every change that was announced; one whose announcement failed is said again every second.
  */
-import type { Clock } from '../clock.js';
+import type { Clock } from '../platform/clock.js';
 import type { InvalidationBus } from './api-key.js';
 
 /** How long a record is trusted without word from the bus: the stated bound on a revocation while the bus is down. */

@@ -1,8 +1,8 @@
 /** What a key in memory is limited to, and when that changes by itself. */
 import { describe, expect, it } from '@jest/globals';
 import { keyRecord } from '../../test/support/key-records.js';
-import type { GatewayFile } from '../config/schema.js';
-import { NO_LIMIT_CHANGES, type LimitChanges } from '../quotas/effective-limits.js';
+import type { GatewayFile } from '../config/model/schema.js';
+import { NO_LIMIT_CHANGES, type LimitChanges } from '../limits/model/effective-limits.js';
 import type { ApiKeyRecord, InvalidationBus } from './api-key.js';
 import { ApiKeyCache } from './api-key-cache.js';
 import { KnownKeyFactory, type KnownKey } from './known-key.js';

@@ -1,10 +1,10 @@
 /** A key as the request path holds it in memory: its record, and everything that can be worked out from it once. */
 import type { BlockList } from 'node:net';
-import type { GatewayFile } from '../config/schema.js';
-import { calendarOf } from '../quotas/month-period.js';
-import { effectiveLimits, hasGrantIn } from '../quotas/effective-limits.js';
-import { QuotaSubject, ShadowSubject, type QuotaTerms } from '../quotas/subject.js';
-import { areSameTerms, TermsTable } from '../quotas/terms-table.js';
+import type { GatewayFile } from '../config/model/schema.js';
+import { calendarOf } from '../limits/model/month-period.js';
+import { effectiveLimits, hasGrantIn } from '../limits/model/effective-limits.js';
+import { QuotaSubject, ShadowSubject, type QuotaTerms } from '../limits/model/subject.js';
+import { areSameTerms, TermsTable } from '../limits/model/terms-table.js';
 import { addressList } from './address-list.js';
 import type { ApiKeyRecord } from './api-key.js';
 import { KeptRecord } from './kept-record.js';

@@ -1,6 +1,6 @@
 /** When each key was last used, to the minute, written in batches off the request path. */
-import type { Logger } from '../log.js';
-import { Pace } from '../pace.js';
+import type { Logger } from '../platform/log.js';
+import { Pace } from '../platform/pace.js';
 import type { KnownKey } from './known-key.js';
 
 /** A key in steady use is noted once in this time. */

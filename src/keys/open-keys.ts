@@ -1,10 +1,10 @@
 /** Puts the keys of the request path together: look-up, cache, invalidation, times of use. */
 import type { Kysely } from 'kysely';
-import type { Clock } from '../clock.js';
-import type { GatewayFile } from '../config/schema.js';
+import type { Clock } from '../platform/clock.js';
+import type { GatewayFile } from '../config/model/schema.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import type { Tables } from '../database/schema.js';
-import type { Logger } from '../log.js';
+import type { Logger } from '../platform/log.js';
 import { connectRedis, connectSubscriber } from '../redis/connect.js';
 import type { InvalidationBus } from './api-key.js';
 import { ApiKeyCache } from './api-key-cache.js';

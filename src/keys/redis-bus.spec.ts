@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { systemClock } from '../clock.js';
+import { systemClock } from '../platform/clock.js';
 import { connectRedis, connectSubscriber, type RedisClient } from '../redis/connect.js';
 import { INVALIDATION_CHANNEL } from '../redis/keys.js';
 import { describeWithOwnRedis } from '../../test/support/describe-with.js';

@@ -3,10 +3,10 @@
  * since when it is known to be up: a ping every second finds a connection that died without a word.
  */
 import type { Redis } from 'ioredis';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../platform/clock.js';
 import type { RedisClient } from '../redis/connect.js';
-import type { Logger } from '../log.js';
-import { METRICS } from '../metrics.js';
+import type { Logger } from '../platform/log.js';
+import { METRICS } from '../platform/metrics.js';
 import { INVALIDATION_CHANNEL } from '../redis/keys.js';
 import type { Heard, Invalidation, InvalidationBus } from './api-key.js';
 

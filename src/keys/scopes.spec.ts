@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Operation } from '../config/schema.js';
+import type { Operation } from '../config/model/schema.js';
 import { missingScopes, ScopeSets } from './scopes.js';
 
 function operation(index: number, ...scopes: string[]): Operation {

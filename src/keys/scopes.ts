@@ -1,5 +1,5 @@
 /** What a key may do: scopes are `resource:verb`; `resource:*` grants every verb of a resource, `*` grants everything. */
-import type { Operation } from '../config/schema.js';
+import type { Operation } from '../config/model/schema.js';
 
 /** The scopes among `needed` that `granted` does not cover, in the order of `needed`. */
 export function missingScopes(granted: readonly string[], needed: readonly string[]): string[] {

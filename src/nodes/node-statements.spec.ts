@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../test/support/processes.js';
-import type { MergedTargetStatus } from '../proxy/target-status.js';
+import type { MergedTargetStatus } from '../proxy/targets/target-status.js';
 import { boundedStatement, MOST_TARGETS, type NodeStatement } from './node-statement.js';
 import { NodeStatements } from './node-statements.js';
 import { targetsOnNodes } from './node-targets.js';

@@ -1,5 +1,5 @@
 /** The targets as several nodes see them: one row an address, with what each node says of it. */
-import { mergeRows, type MergedTargetStatus } from '../proxy/target-status.js';
+import { mergeRows, type MergedTargetStatus } from '../proxy/targets/target-status.js';
 import type { HeardStatement } from './node-statement.js';
 
 /** TargetOnNode is what one node says of a target. */

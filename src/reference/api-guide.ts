@@ -1,5 +1,5 @@
 /** What an integrator reads first: how to sign in, what errors look like, what limits there are, what may change. Markdown. */
-import type { Config, LifeCycleDates } from '../config/schema.js';
+import type { Config, LifeCycleDates } from '../config/model/schema.js';
 
 /** The introduction of the public description. `publicUrl` has no trailing slash. */
 export function apiGuide(config: Config, publicUrl: string): string {

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { ApiDescription, SerialisedDocument } from '../config/api-description.js';
-import type { LoadedConfig } from '../config/loaded-config.js';
+import type { LoadedConfig } from '../config/model/loaded-config.js';
 import { buildPublicOpenApi } from './public-openapi.js';
 
 const ETAG_LENGTH = 27;

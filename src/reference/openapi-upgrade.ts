@@ -1,6 +1,6 @@
 /** OpenAPI 3.0 → 3.1: schemas become JSON Schema 2020-12. The rest of a 3.0 document is valid 3.1 as it is. */
-import type { JsonObject } from '../config/openapi-traversal.js';
-import { mapObjects } from '../config/openapi-traversal.js';
+import type { JsonObject } from '../config/openapi/openapi-traversal.js';
+import { mapObjects } from '../config/openapi/openapi-traversal.js';
 
 /** A copy of a 3.0 document, or of a part of one, in 3.1's words. */
 export function upgradeToOpenApi31<Value>(value: Value): Value {

@@ -2,10 +2,10 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from '@jest/globals';
 import { MINIMAL, OPENAPI, configOf } from '../../test/support/config-files.js';
-import { readEnvironment } from '../config/environment.js';
+import { readEnvironment } from '../config/model/environment.js';
 import { loadConfig } from '../config/load.js';
-import { visitObjects } from '../config/openapi-traversal.js';
-import { ERRORS } from '../errors.js';
+import { visitObjects } from '../config/openapi/openapi-traversal.js';
+import { ERRORS } from '../problems/errors.js';
 import { buildPublicOpenApi } from './public-openapi.js';
 
 interface Document {

@@ -1,10 +1,10 @@
 /** The public description of the API: the operations that are published, of all services, as one OpenAPI 3.1 document. */
-import { resolveReference } from '../config/openapi-references.js';
-import type { JsonObject } from '../config/openapi-traversal.js';
-import { isObject } from '../config/openapi-traversal.js';
-import { templateParameters } from '../config/path-template.js';
-import type { DescribedOperation, LoadedConfig } from '../config/loaded-config.js';
-import { USAGE_PARAMETER_SCHEMAS } from '../quotas/usage-query.js';
+import { resolveReference } from '../config/openapi/openapi-references.js';
+import type { JsonObject } from '../config/openapi/openapi-traversal.js';
+import { isObject } from '../config/openapi/openapi-traversal.js';
+import { templateParameters } from '../config/openapi/path-template.js';
+import type { DescribedOperation, LoadedConfig } from '../config/model/loaded-config.js';
+import { USAGE_PARAMETER_SCHEMAS } from '../usage/usage-query.js';
 import { apiGuide } from './api-guide.js';
 import { upgradeToOpenApi31 } from './openapi-upgrade.js';
 import type { Components } from './service-components.js';

@@ -1,7 +1,7 @@
 /** What the reference hands out. The large part has been made with the configuration: no request waits for it. */
-import type { Clock } from '../clock.js';
+import type { Clock } from '../platform/clock.js';
 import type { ApiDescription, SerialisedDocument } from '../config/api-description.js';
-import type { Config } from '../config/schema.js';
+import type { Config } from '../config/model/schema.js';
 import { versioningPolicy } from './api-guide.js';
 import { withPublicUrl } from './describe-api.js';
 

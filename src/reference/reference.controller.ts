@@ -2,8 +2,8 @@
 import { Controller, Get, Header, Inject, Param, Req, Res } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Problem } from '../errors.js';
-import { REFERENCE_ROOT } from '../proxy/built-in-paths.js';
+import { Problem } from '../problems/errors.js';
+import { REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 import { errorListPage, errorPage, isErrorCode, unknownCodePage } from './error-pages.js';
 import { PAGES_CSS, markdownToHtml, page } from './html.js';
 import { ReferenceDocuments } from './reference-documents.js';

@@ -1,9 +1,9 @@
 /** The plane of the reference, to be imported by the public application. */
 import type { DynamicModule } from '@nestjs/common';
-import { type Clock, systemClock } from '../clock.js';
+import { type Clock, systemClock } from '../platform/clock.js';
 import type { ApiDescription } from '../config/api-description.js';
-import type { LoadedConfig } from '../config/loaded-config.js';
-import type { Config } from '../config/schema.js';
+import type { LoadedConfig } from '../config/model/loaded-config.js';
+import type { Config } from '../config/model/schema.js';
 import { describeApi } from './describe-api.js';
 import { ReferenceDocuments } from './reference-documents.js';
 import { ReferenceController, createOpenApiController } from './reference.controller.js';

@@ -1,7 +1,7 @@
 /** The components of a service's OpenAPI document that its published operations need, under names that nobody else has. */
-import type { JsonObject } from '../config/openapi-traversal.js';
-import { lookUpReference, pointerPath } from '../config/openapi-references.js';
-import { isObject, mapObjects, visitObjects } from '../config/openapi-traversal.js';
+import type { JsonObject } from '../config/openapi/openapi-traversal.js';
+import { lookUpReference, pointerPath } from '../config/openapi/openapi-references.js';
+import { isObject, mapObjects, visitObjects } from '../config/openapi/openapi-traversal.js';
 
 /** Components by type (`schemas`, `parameters`, …) and name. */
 export type Components = Record<string, Record<string, unknown>>;

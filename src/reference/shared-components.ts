@@ -1,8 +1,8 @@
 /** Components that every public operation shares: the problem, the limits' headers, the usual refusals, and `/usage`. */
-import { mapObjects, type JsonObject } from '../config/openapi-traversal.js';
-import { ERRORS, type ErrorCode, problemType } from '../errors.js';
-import { PROBLEM_SCHEMAS } from '../problem-schema.js';
-import { LONGEST_WAIT_MS } from '../retry-after.js';
+import { mapObjects, type JsonObject } from '../config/openapi/openapi-traversal.js';
+import { ERRORS, type ErrorCode, problemType } from '../problems/errors.js';
+import { PROBLEM_SCHEMAS } from '../problems/problem-schema.js';
+import { LONGEST_WAIT_MS } from '../problems/retry-after.js';
 import type { Components } from './service-components.js';
 
 /** Of `int32`: 68 years. */

@@ -1,7 +1,7 @@
 /** What the running program and the process that checks a configuration tell each other over Node's channel. */
 import type { ConfigPart } from '../config/config-parts.js';
 import type { FixedSettings } from '../config/fixed-settings.js';
-import type { Environment } from '../config/schema.js';
+import type { Environment } from '../config/model/schema.js';
 
 /** What is to be checked. */
 export interface CheckRequest {

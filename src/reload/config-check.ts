@@ -3,7 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ConfigReceiver, type ReceivedConfig } from '../config/config-parts.js';
-import type { Environment } from '../config/schema.js';
+import type { Environment } from '../config/model/schema.js';
 import type { CheckRequest, FromCheck, ToCheck } from './check-messages.js';
 import { stepBack } from './step-back.js';
 

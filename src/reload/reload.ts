@@ -1,10 +1,10 @@
 /** A changed configuration is taken over while the program runs: on SIGHUP, and when its files change. A bad one changes nothing. */
-import { systemClock } from '../clock.js';
+import { systemClock } from '../platform/clock.js';
 import { ConfigWatch } from '../config/config-watch.js';
 import { fixedSettings } from '../config/fixed-settings.js';
 import type { RunningConfig } from '../config/running-config.js';
-import type { Logger } from '../log.js';
-import { onSignal } from '../signals.js';
+import type { Logger } from '../platform/log.js';
+import { onSignal } from '../platform/signals.js';
 import type { CheckRequest } from './check-messages.js';
 import { ConfigCheck, type CheckResult } from './config-check.js';
 import { Takeover } from './takeover.js';

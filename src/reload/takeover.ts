@@ -1,9 +1,9 @@
 /** A configuration that has been checked becomes the one in force, and everybody learns of it. */
-import { systemClock } from '../clock.js';
+import { systemClock } from '../platform/clock.js';
 import type { NextConfig, RunningConfig } from '../config/running-config.js';
 import { configSummary } from '../config/summary.js';
-import type { Logger } from '../log.js';
-import { METRICS } from '../metrics.js';
+import type { Logger } from '../platform/log.js';
+import { METRICS } from '../platform/metrics.js';
 
 export class Takeover {
   constructor(

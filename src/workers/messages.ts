@@ -1,6 +1,6 @@
 /** What the processes of one gateway tell each other over Node's channel between parent and child. */
-import type { LogLoss } from '../log-writer.js';
-import type { TargetStatus } from '../proxy/target-status.js';
+import type { LogLoss } from '../platform/log-writer.js';
+import type { TargetStatus } from '../proxy/targets/target-status.js';
 
 /** A worker accepts connections. */
 export interface Ready {

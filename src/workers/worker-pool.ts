@@ -3,9 +3,9 @@
  * others serve on; what it had counted stays in the metrics.
  */
 import cluster, { type Worker } from 'node:cluster';
-import { portOf } from '../listen.js';
-import type { Logger } from '../log.js';
-import { METRICS } from '../metrics.js';
+import { portOf } from '../platform/listen.js';
+import type { Logger } from '../platform/log.js';
+import { METRICS } from '../platform/metrics.js';
 import { lastingMetrics, mergeMetrics } from './merge-metrics.js';
 import type { Answers, FromWorker, ToWorker, WorkerState } from './messages.js';
 

@@ -5,14 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
 
 const { openDatabase } = await dist('database/connect.js');
-const { systemClock } = await dist('clock.js');
-const { calendarOf } = await dist('quotas/month-period.js');
-const { MonthLedger } = await dist('quotas/month-ledger.js');
-const { QuotaSubject, QuotaTerms } = await dist('quotas/subject.js');
-const { UsageFlush } = await dist('quotas/usage-flush.js');
-const { UsageRecorder } = await dist('quotas/usage-recorder.js');
-const { UsageTable } = await dist('quotas/usage-table.js');
-export const { openProcessQuotas, openRedisQuotas } = await dist('quotas/open-quotas.js');
+const { systemClock } = await dist('platform/clock.js');
+const { calendarOf } = await dist('limits/model/month-period.js');
+const { MonthLedger } = await dist('usage/month-ledger.js');
+const { QuotaSubject, QuotaTerms } = await dist('limits/model/subject.js');
+const { UsageFlush } = await dist('usage/usage-flush.js');
+const { UsageRecorder } = await dist('usage/usage-recorder.js');
+const { UsageTable } = await dist('usage/usage-table.js');
+export const { openProcessQuotas, openRedisQuotas } = await dist('limits/open-quotas.js');
 export const { accountCounterKey, apiKeyCounterKey } = await dist('redis/keys.js');
 
 /** Never reached: what is measured is the decision, not the refusal. */

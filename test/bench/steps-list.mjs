@@ -7,26 +7,26 @@ import { refusalSteps } from './steps-refusals.mjs';
 
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
 
-const { systemClock } = await dist('clock.js');
-const { problemBody } = await dist('errors.js');
-const { ApiKeyGuard } = await dist('gateway/api-key.guard.js');
-const { Exchange } = await dist('gateway/exchange.js');
-const { framingProblem, originForm } = await dist('gateway/framing.js');
-const { LifeCycle } = await dist('gateway/life-cycle.js');
-const { RequestLog } = await dist('gateway/request-log.js');
-const { RouteGuard } = await dist('gateway/route.guard.js');
-const { Routes } = await dist('gateway/routes.js');
-const { ScopeGuard } = await dist('gateway/scope.guard.js');
+const { systemClock } = await dist('platform/clock.js');
+const { problemBody } = await dist('problems/errors.js');
+const { ApiKeyGuard } = await dist('gateway/steps/api-key.guard.js');
+const { Exchange } = await dist('gateway/request/exchange.js');
+const { framingProblem, originForm } = await dist('gateway/request/framing.js');
+const { LifeCycle } = await dist('gateway/steps/life-cycle.js');
+const { RequestLog } = await dist('gateway/request/request-log.js');
+const { RouteGuard } = await dist('gateway/steps/route.guard.js');
+const { Routes } = await dist('gateway/request/routes.js');
+const { ScopeGuard } = await dist('gateway/steps/scope.guard.js');
 const { FailedAttempts } = await dist('keys/failed-attempts.js');
-const { linesOf } = await dist('http1/fields.js');
-const { parseAnswerHead } = await dist('http1/answer-head.js');
-const { parsePlainRequest } = await dist('http1/plain-request.js');
-const { answerHead } = await dist('proxy/answer-head.js');
-const { ErrorAnswer } = await dist('proxy/error-answer.js');
-const { backendRequestHeaders } = await dist('proxy/request-headers.js');
-const { quotaLines } = await dist('quotas/headers.js');
-const { IN_FLIGHT } = await dist('quotas/usage-cell.js');
-const { Promised } = await dist('waiting.js');
+const { linesOf } = await dist('http1/grammar/fields.js');
+const { parseAnswerHead } = await dist('http1/backend/answer-head.js');
+const { parsePlainRequest } = await dist('http1/client/plain-request.js');
+const { answerHead } = await dist('proxy/calls/answer-head.js');
+const { ErrorAnswer } = await dist('proxy/calls/error-answer.js');
+const { backendRequestHeaders } = await dist('proxy/fields/request-headers.js');
+const { quotaLines } = await dist('limits/model/headers.js');
+const { IN_FLIGHT } = await dist('limits/model/usage-cell.js');
+const { Promised } = await dist('platform/waiting.js');
 
 const ADDRESS = '127.0.0.1';
 /** A request that is told its decision. */

@@ -11,18 +11,18 @@ import { temporaryFolder } from './processes.mjs';
 
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
 
-const { systemClock } = await dist('clock.js');
-const { readEnvironment } = await dist('config/environment.js');
+const { systemClock } = await dist('platform/clock.js');
+const { readEnvironment } = await dist('config/model/environment.js');
 const { loadConfig } = await dist('config/load.js');
 const { RunningConfig } = await dist('config/running-config.js');
-const { openLog } = await dist('log.js');
-const { openDomain } = await dist('open-domain.js');
-const { Breaker } = await dist('quotas/breaker.js');
-const { MonthLedger } = await dist('quotas/month-ledger.js');
-const { QuotaStorage } = await dist('quotas/quota-storage.js');
-const { RedisCounters } = await dist('quotas/redis-counters.js');
-const { StoreLoss } = await dist('quotas/store-loss.js');
-const { Shutdown } = await dist('shutdown.js');
+const { openLog } = await dist('platform/log.js');
+const { openDomain } = await dist('boot/open-domain.js');
+const { Breaker } = await dist('limits/breaker.js');
+const { MonthLedger } = await dist('usage/month-ledger.js');
+const { QuotaStorage } = await dist('limits/quota-storage.js');
+const { RedisCounters } = await dist('limits/redis/redis-counters.js');
+const { StoreLoss } = await dist('limits/store-loss.js');
+const { Shutdown } = await dist('boot/shutdown.js');
 
 const CONTEXT = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_benchmark' };
 /** Never reached. */

@@ -6,9 +6,9 @@ import { newSecret } from './keys.mjs';
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
 
 const { scopeProblem } = await dist('keys/scope-problem.js');
-const { problemBytes } = await dist('problem-text.js');
-const { KEY_MINUTE } = await dist('quotas/policies.js');
-const { quotaProblem } = await dist('quotas/refusal.js');
+const { problemBytes } = await dist('problems/problem-text.js');
+const { KEY_MINUTE } = await dist('limits/model/policies.js');
+const { quotaProblem } = await dist('limits/model/refusal.js');
 
 const REQUEST_ID = 'req_0123456789abcdef01234567';
 const WAIT_MS = 12_345;

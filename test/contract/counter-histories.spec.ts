@@ -2,10 +2,10 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { CounterStore } from '../../src/quotas/counter-store.js';
-import type { QuotaDecision, QuotaLimits } from '../../src/quotas/policies.js';
-import type { QuotaSubject } from '../../src/quotas/subject.js';
-import { ProcessCounters } from '../../src/quotas/process-counters.js';
+import type { CounterStore } from '../../src/limits/model/counter-store.js';
+import type { QuotaDecision, QuotaLimits } from '../../src/limits/model/policies.js';
+import type { QuotaSubject } from '../../src/limits/model/subject.js';
+import { ProcessCounters } from '../../src/limits/process/process-counters.js';
 import { CounterModel, type Admitted, type Expected } from '../support/counter-model.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';

@@ -1,7 +1,7 @@
 /** What every place for live counters promises when an operator says what is used. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { systemClock } from '../../src/clock.js';
-import { RedisCounters } from '../../src/quotas/redis-counters.js';
+import { systemClock } from '../../src/platform/clock.js';
+import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
 import { connectRedis, redisReady } from '../../src/redis/connect.js';
 import { admittedOf, describeCounterStores, START_MS } from '../support/counter-stores.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';

@@ -1,7 +1,7 @@
 /** Months are where a foreign library says: four zones of the issue and those with the strangest clocks, every kind of billing day. */
 import { describe, expect, it } from '@jest/globals';
-import { calendarOf, monthPeriodAt } from '../../src/quotas/month-period.js';
-import { formatWithOffset } from '../../src/rfc3339.js';
+import { calendarOf, monthPeriodAt } from '../../src/limits/model/month-period.js';
+import { formatWithOffset } from '../../src/platform/rfc3339.js';
 import { MONTH_TABLE } from '../support/month-table.js';
 
 const zones = [...new Set(MONTH_TABLE.map(({ zone }) => zone))];

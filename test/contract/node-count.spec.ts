@@ -1,6 +1,6 @@
 /** How many nodes share the limits, and what they notice when Redis forgets them. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { NodeCount } from '../../src/quotas/node-count.js';
+import { NodeCount } from '../../src/limits/redis/node-count.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { emptyRedis } from '../support/timed-redis.js';
 

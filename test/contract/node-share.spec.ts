@@ -1,8 +1,8 @@
 /** Several nodes on a real Redis that goes away: together they hand out what was left, and it is counted when it is back. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { systemClock } from '../../src/clock.js';
-import { openRedisQuotas, type Quotas } from '../../src/quotas/open-quotas.js';
+import { systemClock } from '../../src/platform/clock.js';
+import { openRedisQuotas, type Quotas } from '../../src/limits/open-quotas.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { eventually, sleep } from '../support/processes.js';

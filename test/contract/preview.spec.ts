@@ -2,8 +2,8 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { it } from '@jest/globals';
 import fc from 'fast-check';
-import type { QuotaStorage } from '../../src/quotas/quota-storage.js';
-import { preview } from '../../src/quotas/preview.js';
+import type { QuotaStorage } from '../../src/limits/quota-storage.js';
+import { preview } from '../../src/limits/preview.js';
 import { describeCounterStores, type StoreUnderTest } from '../support/counter-stores.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { subjectWith } from '../support/quotas.js';

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { systemClock } from '../../src/clock.js';
-import { openRedisQuotas, type Quotas } from '../../src/quotas/open-quotas.js';
+import { systemClock } from '../../src/platform/clock.js';
+import { openRedisQuotas, type Quotas } from '../../src/limits/open-quotas.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { eventually, sleep } from '../support/processes.js';

@@ -5,12 +5,12 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { beforeEach, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { METRICS } from '../../src/metrics.js';
-import { policyNames, type QuotaDecision, type QuotaLimits } from '../../src/quotas/policies.js';
-import { QuotaSubject, QuotaTerms, ShadowSubject } from '../../src/quotas/subject.js';
-import { FlushRounds } from '../../src/quotas/flush-rounds.js';
-import { ProcessCounters } from '../../src/quotas/process-counters.js';
-import { ShadowLimits } from '../../src/quotas/shadow-limits.js';
+import { METRICS } from '../../src/platform/metrics.js';
+import { policyNames, type QuotaDecision, type QuotaLimits } from '../../src/limits/model/policies.js';
+import { QuotaSubject, QuotaTerms, ShadowSubject } from '../../src/limits/model/subject.js';
+import { FlushRounds } from '../../src/limits/model/flush-rounds.js';
+import { ProcessCounters } from '../../src/limits/process/process-counters.js';
+import { ShadowLimits } from '../../src/limits/shadow-limits.js';
 import { CounterModel, type Admitted } from '../support/counter-model.js';
 import { describeCounterStores, START_MS, type StoreUnderTest } from '../support/counter-stores.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';

@@ -1,16 +1,16 @@
 /** The way back from a lost store, and from a lost database behind a store that is there. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { systemClock } from '../../src/clock.js';
-import { Breaker } from '../../src/quotas/breaker.js';
-import { LocalShare } from '../../src/quotas/local-share.js';
-import { MonthLedger } from '../../src/quotas/month-ledger.js';
-import { ProcessCounters } from '../../src/quotas/process-counters.js';
-import { QuotaStorage } from '../../src/quotas/quota-storage.js';
-import type { Settling } from '../../src/quotas/gathering.js';
-import { RedisCounters } from '../../src/quotas/redis-counters.js';
-import { StoreLoss } from '../../src/quotas/store-loss.js';
-import { ProcessThrottleWindows } from '../../src/quotas/throttle-windows.js';
+import { systemClock } from '../../src/platform/clock.js';
+import { Breaker } from '../../src/limits/breaker.js';
+import { LocalShare } from '../../src/limits/local-share.js';
+import { MonthLedger } from '../../src/usage/month-ledger.js';
+import { ProcessCounters } from '../../src/limits/process/process-counters.js';
+import { QuotaStorage } from '../../src/limits/quota-storage.js';
+import type { Settling } from '../../src/limits/redis/gathering.js';
+import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
+import { StoreLoss } from '../../src/limits/store-loss.js';
+import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';

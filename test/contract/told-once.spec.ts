@@ -1,12 +1,12 @@
 /** Requests that wait for Redis to decide: whatever fails around them, each is told once, and goes on before the call that told it returns. */
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
-import { systemClock } from '../../src/clock.js';
-import { PLAIN_SETTLING, type Settling } from '../../src/quotas/gathering.js';
-import type { QuotaDecision } from '../../src/quotas/policies.js';
-import { RedisCounters } from '../../src/quotas/redis-counters.js';
-import type { QuotaSubject } from '../../src/quotas/subject.js';
-import type { Waiting } from '../../src/waiting.js';
+import { systemClock } from '../../src/platform/clock.js';
+import { PLAIN_SETTLING, type Settling } from '../../src/limits/redis/gathering.js';
+import type { QuotaDecision } from '../../src/limits/model/policies.js';
+import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
+import type { QuotaSubject } from '../../src/limits/model/subject.js';
+import type { Waiting } from '../../src/platform/waiting.js';
 import { times } from '../support/counter-stores.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { eventually, sleep } from '../support/processes.js';

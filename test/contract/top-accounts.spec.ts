@@ -1,10 +1,10 @@
 /** The accounts nearest to their month are named, so many and no more; the others are a sum. On both databases. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import type { GatewayFile } from '../../src/config/schema.js';
+import type { GatewayFile } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
-import { METRICS } from '../../src/metrics.js';
-import { TopAccounts } from '../../src/quotas/top-accounts.js';
+import { METRICS } from '../../src/platform/metrics.js';
+import { TopAccounts } from '../../src/usage/top-accounts.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { labelsOf } from '../support/metrics-text.js';

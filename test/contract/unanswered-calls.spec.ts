@@ -1,10 +1,10 @@
 /** A call to Redis without an answer: whatever became of it, every admitted request is counted once. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { systemClock } from '../../src/clock.js';
-import { openRedisQuotas, type Quotas } from '../../src/quotas/open-quotas.js';
-import type { QuotaDecision } from '../../src/quotas/policies.js';
-import type { QuotaSubject } from '../../src/quotas/subject.js';
+import { systemClock } from '../../src/platform/clock.js';
+import { openRedisQuotas, type Quotas } from '../../src/limits/open-quotas.js';
+import type { QuotaDecision } from '../../src/limits/model/policies.js';
+import type { QuotaSubject } from '../../src/limits/model/subject.js';
 import { connectRedis, redisReady, type RedisClient } from '../../src/redis/connect.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';

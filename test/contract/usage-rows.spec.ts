@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { encodeCursor } from '../../src/database/cursor.js';
-import { Problem } from '../../src/errors.js';
-import type { UsageGroup, UsageQuery } from '../../src/quotas/usage-query.js';
-import { UsageRows, type UsageRow } from '../../src/quotas/usage-rows.js';
-import { UsageTable } from '../../src/quotas/usage-table.js';
+import { Problem } from '../../src/problems/errors.js';
+import type { UsageGroup, UsageQuery } from '../../src/usage/usage-query.js';
+import { UsageRows, type UsageRow } from '../../src/usage/usage-rows.js';
+import { UsageTable } from '../../src/usage/usage-table.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 

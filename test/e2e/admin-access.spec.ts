@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { FastifyInstance } from 'fastify';
 import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
-import { ERRORS } from '../../src/errors.js';
+import { ERRORS } from '../../src/problems/errors.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { answersNow, emptyDatabase, testDatabase, type TestDatabase } from '../support/database.js';
 import { describeWithOwnPostgres } from '../support/describe-with.js';

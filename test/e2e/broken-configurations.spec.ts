@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ConfigProblem } from '../../src/config/problem.js';
+import type { ConfigProblem } from '../../src/config/model/problem.js';
 import { RIGHT, type BrokenConfig } from '../support/broken-configs/broken-config.js';
 import { FILES } from '../support/broken-configs/files.js';
 import { loadBroken, placeOf, writeBroken, type Loaded } from '../support/broken-configs/load-broken.js';

@@ -11,7 +11,7 @@ import { addClientCommands } from '../../src/cli/client-commands.js';
 import { readClientEnvironment } from '../../src/config/client-environment.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import type { NodeTarget } from '../../src/nodes/node-targets.js';
-import type { MergedTargetStatus } from '../../src/proxy/target-status.js';
+import type { MergedTargetStatus } from '../../src/proxy/targets/target-status.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { freePort } from '../support/processes.js';

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
-import { METRICS } from '../../src/metrics.js';
+import { METRICS } from '../../src/platform/metrics.js';
 import { send } from '../support/http.js';
 import { labelsOf, seriesOf } from '../support/metrics-text.js';
 import { eventually } from '../support/processes.js';

@@ -1,6 +1,6 @@
 /** What an SRE reads at 3 a.m. is well-formed, true, and bounded: metrics, one log line a request, probes. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { METRICS } from '../../src/metrics.js';
+import { METRICS } from '../../src/platform/metrics.js';
 import { createSecret } from '../../src/keys/api-key-format.js';
 import type { Account, ApiKeyWithSecret } from '../support/admin.js';
 import { startBackend, type Backend } from '../support/backend.js';

@@ -1,7 +1,7 @@
 /** What an SRE asks is answered by a real Prometheus, with the words of docs/metrics.md, over several processes. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { METRICS } from '../../src/metrics.js';
+import { METRICS } from '../../src/platform/metrics.js';
 import { startBackend, type Backend } from '../support/backend.js';
 import type { Account } from '../support/admin.js';
 import { describeWithOwnRedisAndPostgres, describeWithPrometheus } from '../support/describe-with.js';

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import type { LookupAddress } from 'node:dns';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { configSchema } from '../../src/config/schema.js';
-import type { Operation } from '../../src/config/schema.js';
-import { NodeAnswer } from '../../src/http1/node-answer.js';
-import { Forwarder } from '../../src/proxy/forwarder.js';
+import { configSchema } from '../../src/config/model/schema.js';
+import type { Operation } from '../../src/config/model/schema.js';
+import { NodeAnswer } from '../../src/http1/client/node-answer.js';
+import { Forwarder } from '../../src/proxy/calls/forwarder.js';
 import { send } from '../support/http.js';
 import { eventually } from '../support/processes.js';
 

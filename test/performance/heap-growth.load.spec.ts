@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
-import { leaveRoomToGrow, V8 } from '../../src/idle-memory.js';
+import { leaveRoomToGrow, V8 } from '../../src/boot/idle-memory.js';
 
 const OBJECTS = 400_000;
 /** Of what is held, that many more. */

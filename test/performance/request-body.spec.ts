@@ -9,7 +9,7 @@ const MOST_BYTES = 200;
 it('a body is gone with its request when the young objects are collected', () => {
   const { stdout, stderr } = spawnSync(
     process.execPath,
-    [resolve('test/support/bodies-left.mjs'), resolve('dist/proxy/request-body.js')],
+    [resolve('test/support/bodies-left.mjs'), resolve('dist/proxy/calls/request-body.js')],
     { encoding: 'utf8' },
   );
   expect(stderr).toBe('');

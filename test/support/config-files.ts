@@ -3,10 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatProblems } from '../../src/config/check.js';
-import { readEnvironment } from '../../src/config/environment.js';
+import { readEnvironment } from '../../src/config/model/environment.js';
 import { loadConfig } from '../../src/config/load.js';
-import type { ConfigProblem } from '../../src/config/problem.js';
-import type { LoadedConfig } from '../../src/config/loaded-config.js';
+import type { ConfigProblem } from '../../src/config/model/problem.js';
+import type { LoadedConfig } from '../../src/config/model/loaded-config.js';
 
 /** File texts by name; `gateway.yaml` is the one that is loaded. */
 export type ConfigFiles = Readonly<Record<string, string>>;

@@ -1,9 +1,9 @@
 /** The two places for live counters, each by a clock of the test, for suites that hold both to one contract. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from '@jest/globals';
-import type { CounterStore } from '../../src/quotas/counter-store.js';
-import type { QuotaCounts, QuotaDecision } from '../../src/quotas/policies.js';
-import type { QuotaSubject } from '../../src/quotas/subject.js';
-import { ProcessCounters } from '../../src/quotas/process-counters.js';
+import type { CounterStore } from '../../src/limits/model/counter-store.js';
+import type { QuotaCounts, QuotaDecision } from '../../src/limits/model/policies.js';
+import type { QuotaSubject } from '../../src/limits/model/subject.js';
+import { ProcessCounters } from '../../src/limits/process/process-counters.js';
 import { describeWithOwnRedis, describeWithRedis } from './describe-with.js';
 import { FixedMonths } from './quotas.js';
 import { TestClock } from './stores.js';

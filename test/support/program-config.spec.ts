@@ -1,6 +1,6 @@
 /** The configuration that the end-to-end tests start with is one that the program accepts, and tests can bend it. */
 import { describe, expect, it } from '@jest/globals';
-import { readEnvironment } from '../../src/config/environment.js';
+import { readEnvironment } from '../../src/config/model/environment.js';
 import { loadConfig } from '../../src/config/load.js';
 import { temporaryFolder } from './processes.js';
 import { mergePatch, writeConfig } from './program-config.js';

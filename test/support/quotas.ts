@@ -1,8 +1,8 @@
 /** Subjects, limits and a source of month counts for tests of quotas. */
-import type { MonthSource, WrittenMonth } from '../../src/quotas/counter-store.js';
-import { calendarOf, type MonthPeriod } from '../../src/quotas/month-period.js';
-import type { OnStoreLoss, QuotaLimits } from '../../src/quotas/policies.js';
-import { QuotaSubject, QuotaTerms } from '../../src/quotas/subject.js';
+import type { MonthSource, WrittenMonth } from '../../src/limits/model/counter-store.js';
+import { calendarOf, type MonthPeriod } from '../../src/limits/model/month-period.js';
+import type { OnStoreLoss, QuotaLimits } from '../../src/limits/model/policies.js';
+import { QuotaSubject, QuotaTerms } from '../../src/limits/model/subject.js';
 
 export const NO_LIMITS: QuotaLimits = {
   keyMinute: Infinity,

@@ -1,7 +1,7 @@
 /** A call on a connection of src/http1 that writes down all it is told, and what breaks the contract of `Call`. */
 import type { Readable } from 'node:stream';
-import type { AnswerHead } from '../../src/http1/answer-head.js';
-import type { Call, Sending } from '../../src/http1/call.js';
+import type { AnswerHead } from '../../src/http1/backend/answer-head.js';
+import type { Call, Sending } from '../../src/http1/backend/call.js';
 
 export interface RequestOptions {
   readonly method?: string;

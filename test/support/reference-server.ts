@@ -3,8 +3,8 @@ import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
-import type { LoadedConfig } from '../../src/config/loaded-config.js';
-import { Problem, problemBody } from '../../src/errors.js';
+import type { LoadedConfig } from '../../src/config/model/loaded-config.js';
+import { Problem, problemBody } from '../../src/problems/errors.js';
 import { ReferenceModule, type ReferenceOptions } from '../../src/reference/reference.module.js';
 
 /** Stands in for the public application's filter, which belongs to another plane. */

@@ -1,11 +1,11 @@
 /** The stores of the control plane on a database, with a clock that tests turn and a bus that remembers. */
-import type { Config } from '../../src/config/schema.js';
+import type { Config } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
-import { AccountStore } from '../../src/keys/accounts.js';
+import { AccountStore } from '../../src/accounts/accounts.js';
 import type { Heard, Invalidation, InvalidationBus } from '../../src/keys/api-key.js';
-import { ApiKeyStore } from '../../src/keys/api-key-store.js';
-import { AuditLog } from '../../src/keys/audit-log.js';
-import { Catalogue } from '../../src/keys/catalogue.js';
+import { ApiKeyStore } from '../../src/accounts/api-key-store.js';
+import { AuditLog } from '../../src/accounts/audit-log.js';
+import { Catalogue } from '../../src/accounts/catalogue.js';
 
 const operation = (index: number, id: string, method: string, scope: string) => ({
   index,

@@ -1,9 +1,9 @@
 /** A real Redis whose scripts take their time from a clock of the test. */
 import type { Redis } from 'ioredis';
-import type { Clock } from '../../src/clock.js';
-import type { MonthSource } from '../../src/quotas/counter-store.js';
-import { PLAIN_SETTLING } from '../../src/quotas/gathering.js';
-import { RedisCounters } from '../../src/quotas/redis-counters.js';
+import type { Clock } from '../../src/platform/clock.js';
+import type { MonthSource } from '../../src/limits/model/counter-store.js';
+import { PLAIN_SETTLING } from '../../src/limits/redis/gathering.js';
+import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
 import { connectRedis, redisReady, type RedisClient } from '../../src/redis/connect.js';
 import { plainText, sendScript, type ScriptCommand } from '../../src/redis/script-command.js';
 import type { ClusterGroup } from './redis-groups.js';

@@ -1,9 +1,9 @@
 /** An account as the admin API shows it. */
 import { z } from 'zod';
-import type { Account } from '../../keys/accounts.js';
-import { formatWithOffset } from '../../rfc3339.js';
-import { idField, timeField } from '../fields.js';
-import { listSchema } from '../list.js';
+import type { Account } from '../../accounts/accounts.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { idField, timeField } from '../openapi/fields.js';
+import { listSchema } from '../request/list.js';
 
 export const accountSchema = z
   .object({

@@ -6,11 +6,11 @@ import {
   updateAccountSchema,
   type CreateAccount,
   type UpdateAccount,
-} from '../../keys/account-fields.js';
-import { AccountStore } from '../../keys/accounts.js';
-import type { ChangeContext } from '../../keys/audit-log.js';
-import { ChangedBy } from '../change-context.js';
-import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../list.js';
+} from '../../accounts/account-fields.js';
+import { AccountStore } from '../../accounts/accounts.js';
+import type { ChangeContext } from '../../accounts/audit-log.js';
+import { ChangedBy } from '../request/change-context.js';
+import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
 import { accountListSchema, accountResource, accountSchema, type AccountResource } from './account.resource.js';
 

@@ -1,12 +1,12 @@
 /** The API keys of an account: list and create. */
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { AccountStore } from '../../keys/accounts.js';
-import { createApiKeySchema, type CreateApiKey } from '../../keys/api-key-fields.js';
-import { ApiKeyStore } from '../../keys/api-key-store.js';
-import type { ChangeContext } from '../../keys/audit-log.js';
-import { ChangedBy } from '../change-context.js';
-import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../list.js';
+import { AccountStore } from '../../accounts/accounts.js';
+import { createApiKeySchema, type CreateApiKey } from '../../accounts/api-key-fields.js';
+import { ApiKeyStore } from '../../accounts/api-key-store.js';
+import type { ChangeContext } from '../../accounts/audit-log.js';
+import { ChangedBy } from '../request/change-context.js';
+import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
 import {
   apiKeyListSchema,

@@ -1,9 +1,9 @@
 /** An API key as the admin API shows it; with its secret once, when that is made. */
 import { z } from 'zod';
-import type { ApiKey } from '../../keys/api-key-rows.js';
-import { formatWithOffset } from '../../rfc3339.js';
-import { countField, idField, timeField as time } from '../fields.js';
-import { listSchema } from '../list.js';
+import type { ApiKey } from '../../accounts/api-key-rows.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { countField, idField, timeField as time } from '../openapi/fields.js';
+import { listSchema } from '../request/list.js';
 
 /** Prefix, 30 base62 characters and 6 of their checksum. */
 const SECRET_PATTERN = /^tg_(?:live|test)_[0-9A-Za-z]{36}$/;

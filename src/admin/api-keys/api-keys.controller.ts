@@ -1,17 +1,17 @@
 /** One API key: read, change, rotate, revoke. */
 import { Body, Controller, Delete, Get, Param, Patch, Post } from '@nestjs/common';
-import { AccountStore } from '../../keys/accounts.js';
+import { AccountStore } from '../../accounts/accounts.js';
 import {
   rotateApiKeySchema,
   updateApiKeySchema,
   type OverlapSeconds,
   type UpdateApiKey,
-} from '../../keys/api-key-fields.js';
-import type { ApiKey } from '../../keys/api-key-rows.js';
-import { ApiKeyStore } from '../../keys/api-key-store.js';
-import type { ChangeContext } from '../../keys/audit-log.js';
-import { formatWithOffset } from '../../rfc3339.js';
-import { ChangedBy } from '../change-context.js';
+} from '../../accounts/api-key-fields.js';
+import type { ApiKey } from '../../accounts/api-key-rows.js';
+import { ApiKeyStore } from '../../accounts/api-key-store.js';
+import type { ChangeContext } from '../../accounts/audit-log.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { ChangedBy } from '../request/change-context.js';
 import { Documented } from '../openapi/documented.js';
 import {
   apiKeyResource,

@@ -2,11 +2,11 @@
 import { Controller, Get, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { plainText } from '../../keys/account-fields.js';
-import { AuditLog, type AuditEntry } from '../../keys/audit-log.js';
-import { formatWithOffset } from '../../rfc3339.js';
-import { listBody, listSchema, pageQuerySchema, type ListBody } from '../list.js';
-import { idField, timeField } from '../fields.js';
+import { plainText } from '../../accounts/account-fields.js';
+import { AuditLog, type AuditEntry } from '../../accounts/audit-log.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { listBody, listSchema, pageQuerySchema, type ListBody } from '../request/list.js';
+import { idField, timeField } from '../openapi/fields.js';
 import { Documented } from '../openapi/documented.js';
 
 const auditQuerySchema = pageQuerySchema.extend({

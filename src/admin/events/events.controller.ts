@@ -3,10 +3,10 @@ import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { EventOutbox } from '../../events/outbox.js';
-import { AccountStore } from '../../keys/accounts.js';
-import { formatWithOffset } from '../../rfc3339.js';
-import { listBody, listSchema, pageQuerySchema, type ListBody, type PageQuery } from '../list.js';
-import { countField, idField, timeField as instant } from '../fields.js';
+import { AccountStore } from '../../accounts/accounts.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { listBody, listSchema, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
+import { countField, idField, timeField as instant } from '../openapi/fields.js';
 import { Documented } from '../openapi/documented.js';
 
 const eventSchema = z

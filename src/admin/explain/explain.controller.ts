@@ -1,9 +1,9 @@
 /** Why a key gets the answers that it gets: its limits, and what a request would be answered now. Counts nothing. */
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { z } from 'zod';
-import { plainText } from '../../keys/account-fields.js';
-import { AccountStore } from '../../keys/accounts.js';
-import { ApiKeyStore } from '../../keys/api-key-store.js';
+import { plainText } from '../../accounts/account-fields.js';
+import { AccountStore } from '../../accounts/accounts.js';
+import { ApiKeyStore } from '../../accounts/api-key-store.js';
 import { Documented } from '../openapi/documented.js';
 import { Explainer } from './explainer.js';
 import { explanationResource, explanationSchema, type ExplanationResource } from './explanation.resource.js';

@@ -2,23 +2,23 @@
  * What a key would be answered, and by which limits: the steps of the request path in their order, asked without counting anything. The
  * key is built and judged by the same code as there.
  */
-import type { Clock } from '../../clock.js';
-import type { Config, Operation } from '../../config/schema.js';
-import { Problem } from '../../errors.js';
-import type { Account } from '../../keys/accounts.js';
+import type { Clock } from '../../platform/clock.js';
+import type { Config, Operation } from '../../config/model/schema.js';
+import { Problem } from '../../problems/errors.js';
+import type { Account } from '../../accounts/accounts.js';
 import type { ApiKeyRecord } from '../../keys/api-key.js';
-import type { ApiKey } from '../../keys/api-key-rows.js';
+import type { ApiKey } from '../../accounts/api-key-rows.js';
 import { unusable } from '../../keys/authenticator.js';
 import { KnownKeyFactory, type KnownKey } from '../../keys/known-key.js';
 import { scopeProblem } from '../../keys/scope-problem.js';
 import { ScopeSets } from '../../keys/scopes.js';
-import { BUILT_IN_PATHS } from '../../proxy/built-in-paths.js';
-import { endingOf, endProblem } from '../../proxy/ending.js';
-import { OperationTable } from '../../proxy/operation-table.js';
-import { routeProblem } from '../../proxy/route-problem.js';
-import { preview, type Preview } from '../../quotas/preview.js';
-import type { QuotaStorage } from '../../quotas/quota-storage.js';
-import { quotaProblem } from '../../quotas/refusal.js';
+import { BUILT_IN_PATHS } from '../../proxy/routing/built-in-paths.js';
+import { endingOf, endProblem } from '../../proxy/routing/ending.js';
+import { OperationTable } from '../../proxy/routing/operation-table.js';
+import { routeProblem } from '../../proxy/routing/route-problem.js';
+import { preview, type Preview } from '../../limits/preview.js';
+import type { QuotaStorage } from '../../limits/quota-storage.js';
+import { quotaProblem } from '../../limits/model/refusal.js';
 
 /** What is asked for: an operation by its id, or a request as it would come in. */
 export interface Asked {

@@ -1,11 +1,11 @@
 /** An explanation as the admin API shows it. */
 import { z } from 'zod';
-import { grantedIn, type LimitChanges } from '../../quotas/effective-limits.js';
-import { limitedWindows, remaining } from '../../quotas/headers.js';
-import { ACCOUNT_MONTH, KEY_MONTH, POLICY_NAMES, policyNames } from '../../quotas/policies.js';
-import type { Preview } from '../../quotas/preview.js';
-import { formatWithOffset } from '../../rfc3339.js';
-import { countField, idField, policyField as policy, timeField } from '../fields.js';
+import { grantedIn, type LimitChanges } from '../../limits/model/effective-limits.js';
+import { limitedWindows, remaining } from '../../limits/model/headers.js';
+import { ACCOUNT_MONTH, KEY_MONTH, POLICY_NAMES, policyNames } from '../../limits/model/policies.js';
+import type { Preview } from '../../limits/preview.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { countField, idField, policyField as policy, timeField } from '../openapi/fields.js';
 import type { Explanation } from './explainer.js';
 
 const limit = z.object({

@@ -1,9 +1,9 @@
 /** For orchestrators and Prometheus: needs no token, is never throttled, and exists in every role. */
 import { Controller, Get, Header, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { METRICS_CONTENT_TYPE } from '../../metrics-text.js';
-import { ADMIN_DEPENDENCIES, type AdminDependencies, type Readiness } from '../admin-dependencies.js';
-import { Public } from '../operator-token.guard.js';
+import { METRICS_CONTENT_TYPE } from '../../platform/metrics-text.js';
+import { ADMIN_DEPENDENCIES, type AdminDependencies, type Readiness } from '../request/admin-dependencies.js';
+import { Public } from '../request/operator-token.guard.js';
 
 interface ReadinessBody {
   readonly status: 'ready' | 'not_ready';

@@ -1,7 +1,7 @@
 /** What the description says of an operation beyond its route, body and query, which it reads from Nest's own decorators. */
 import { SetMetadata } from '@nestjs/common';
 import type { z } from 'zod';
-import type { ErrorCode } from '../../errors.js';
+import type { ErrorCode } from '../../problems/errors.js';
 
 export const DOCUMENTED = 'trailgate:documented';
 

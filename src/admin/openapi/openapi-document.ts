@@ -5,9 +5,9 @@
 import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import type { z } from 'zod';
-import type { ErrorCode } from '../../errors.js';
-import { PROBLEM_SCHEMAS } from '../../problem-schema.js';
-import { idPattern } from '../fields.js';
+import type { ErrorCode } from '../../problems/errors.js';
+import { PROBLEM_SCHEMAS } from '../../problems/problem-schema.js';
+import { idPattern } from './fields.js';
 import { DOCUMENTED, type OperationDescription } from './documented.js';
 import { headerReferences, HEADERS, problemResponses, SHARED_RESPONSES } from './openapi-responses.js';
 import { namedSchemas, queryParameters, reference, type Json } from './openapi-schemas.js';

@@ -1,5 +1,5 @@
 /** What every operation of the admin API may answer beside what it is asked for: headers, and errors in one form. */
-import { ERRORS, type ErrorCode } from '../../errors.js';
+import { ERRORS, type ErrorCode } from '../../problems/errors.js';
 import type { Json } from './openapi-schemas.js';
 
 const SECONDS = { type: 'integer', format: 'int32', minimum: 0, maximum: 2_147_483_647 };

@@ -1,9 +1,9 @@
 /** The plans of the configuration, with their limits. */
 import { Controller, Get } from '@nestjs/common';
 import { z } from 'zod';
-import { Catalogue, type NamedPlan } from '../../keys/catalogue.js';
-import { countField } from '../fields.js';
-import { listSchema, type ListBody } from '../list.js';
+import { Catalogue, type NamedPlan } from '../../accounts/catalogue.js';
+import { countField } from '../openapi/fields.js';
+import { listSchema, type ListBody } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
 
 const limit = countField.nullable().meta({ description: 'Most requests in the window; null: no limit.' });

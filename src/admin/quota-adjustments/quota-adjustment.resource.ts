@@ -1,9 +1,9 @@
 /** A quota adjustment as the admin API shows it. */
 import { z } from 'zod';
-import type { QuotaAdjustment } from '../../keys/quota-adjustments.js';
-import { formatWithOffset } from '../../rfc3339.js';
-import { countField, idField, timeField as time } from '../fields.js';
-import { listSchema } from '../list.js';
+import type { QuotaAdjustment } from '../../accounts/quota-adjustments.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { countField, idField, timeField as time } from '../openapi/fields.js';
+import { listSchema } from '../request/list.js';
 
 export const quotaAdjustmentSchema = z
   .object({

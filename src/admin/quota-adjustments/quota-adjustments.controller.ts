@@ -1,11 +1,11 @@
 /** Adjustments of an account's months: list and make. They cannot be changed or deleted: the list says what a bill was written from. */
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { ChangeContext } from '../../keys/audit-log.js';
-import { createQuotaAdjustmentSchema, type CreateQuotaAdjustment } from '../../keys/quota-adjustment-fields.js';
-import { QuotaAdjustmentStore } from '../../keys/quota-adjustments.js';
-import { ChangedBy } from '../change-context.js';
-import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../list.js';
+import type { ChangeContext } from '../../accounts/audit-log.js';
+import { createQuotaAdjustmentSchema, type CreateQuotaAdjustment } from '../../accounts/quota-adjustment-fields.js';
+import { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
+import { ChangedBy } from '../request/change-context.js';
+import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
 import {
   quotaAdjustmentListSchema,

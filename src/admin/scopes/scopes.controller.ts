@@ -1,8 +1,8 @@
 /** The scopes that a key may be given, and what each opens. */
 import { Controller, Get } from '@nestjs/common';
 import { z } from 'zod';
-import { Catalogue, type GrantableScope } from '../../keys/catalogue.js';
-import { listSchema, type ListBody } from '../list.js';
+import { Catalogue, type GrantableScope } from '../../accounts/catalogue.js';
+import { listSchema, type ListBody } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
 
 const scopeSchema = z

@@ -2,11 +2,11 @@
 import { Controller, Get, Inject } from '@nestjs/common';
 import { z } from 'zod';
 import type { NodeTarget, TargetOnNode } from '../../nodes/node-targets.js';
-import type { MergedTargetStatus } from '../../proxy/target-status.js';
-import { formatWithOffset } from '../../rfc3339.js';
-import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../admin-dependencies.js';
-import { countField, timeField } from '../fields.js';
-import { listSchema, type ListBody } from '../list.js';
+import type { MergedTargetStatus } from '../../proxy/targets/target-status.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
+import { countField, timeField } from '../openapi/fields.js';
+import { listSchema, type ListBody } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
 
 const stateSchema = z.enum(['healthy', 'ejected', 'unhealthy']);

@@ -2,14 +2,14 @@
 import { Readable } from 'node:stream';
 import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Problem } from '../../errors.js';
-import { AccountStore, type Account } from '../../keys/accounts.js';
-import { ApiKeyStore } from '../../keys/api-key-store.js';
-import { NO_GRANT } from '../../quotas/effective-limits.js';
-import { CSV_CONTENT_TYPE, csvText } from '../../quotas/usage-csv.js';
-import { UsageReader, type UsageReport, type UsageSubject } from '../../quotas/usage.js';
-import { ALL_GROUPS, dateOf, LARGEST_USAGE_PAGE, type UsageQuery } from '../../quotas/usage-query.js';
-import { setNextLink } from '../list.js';
+import { Problem } from '../../problems/errors.js';
+import { AccountStore, type Account } from '../../accounts/accounts.js';
+import { ApiKeyStore } from '../../accounts/api-key-store.js';
+import { NO_GRANT } from '../../limits/model/effective-limits.js';
+import { CSV_CONTENT_TYPE, csvText } from '../../usage/usage-csv.js';
+import { UsageReader, type UsageReport, type UsageSubject } from '../../limits/usage.js';
+import { ALL_GROUPS, dateOf, LARGEST_USAGE_PAGE, type UsageQuery } from '../../usage/usage-query.js';
+import { setNextLink } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
 import { usageQuerySchema, usageSchema, type UsageQueryFields } from './usage.resource.js';
 

@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely, PostgresDialect, SqliteDialect, sql } from 'kysely';
 import pg from 'pg';
-import type { CustomersConfig } from '../config.js';
-import { StartError } from '../config.js';
+import type { CustomersConfig } from '../model/config.js';
+import { StartError } from '../model/config.js';
 import type { Tables } from './schema.js';
 
 /** How long SQLite waits for another process's write. */

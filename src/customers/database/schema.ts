@@ -1,5 +1,5 @@
 /** The tables, the same on SQLite and PostgreSQL: text, integer and bigint only; JSON is text, times are milliseconds. */
-import type { CustomerStatus } from '../customer.js';
+import type { CustomerStatus } from '../model/customer.js';
 
 export interface CustomerTable {
   id: string;

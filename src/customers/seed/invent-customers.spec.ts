@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ID_PATTERN, toJson } from '../customer.js';
+import { ID_PATTERN, toJson } from '../model/customer.js';
 import { CustomerParser } from '../customer.schema.js';
 import { inventCustomers } from './invent-customers.js';
 

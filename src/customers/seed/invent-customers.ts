@@ -2,9 +2,9 @@
  * Invents the customers of a rafting and climbing business in the Alps: guests from its neighbour countries, mostly in
  * summer, more every year, most of them for rafting. The same account gets the same people; their dates end at `now`.
  */
-import type { Activity, Customer, CustomerFields, CustomerStatus } from '../customer.js';
-import { newCustomerId } from '../customer.js';
-import { fold } from '../search-text.js';
+import type { Activity, Customer, CustomerFields, CustomerStatus } from '../model/customer.js';
+import { newCustomerId } from '../model/customer.js';
+import { fold } from '../model/search-text.js';
 import type { Origin } from './names.js';
 import { NOTES, ORIGINS } from './names.js';
 import { Random } from './random.js';

@@ -1,7 +1,7 @@
 /** Fills an account with invented customers, once. Runs inside the transaction that prepares the database. */
 import type { Transaction } from 'kysely';
-import type { Clock } from '../clock.js';
-import { toRow } from '../customer-row.js';
+import type { Clock } from '../model/clock.js';
+import { toRow } from '../database/customer-row.js';
 import type { Tables } from '../database/schema.js';
 import { inventCustomers } from './invent-customers.js';
 

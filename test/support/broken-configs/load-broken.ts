@@ -1,9 +1,9 @@
 /** Loads a broken configuration as the program does, and counts what that takes. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { readEnvironment } from '../../../src/config/environment.js';
+import { readEnvironment } from '../../../src/config/model/environment.js';
 import { loadConfig } from '../../../src/config/load.js';
-import type { ConfigProblem } from '../../../src/config/problem.js';
+import type { ConfigProblem } from '../../../src/config/model/problem.js';
 import type { BrokenFiles } from './broken-config.js';
 
 export interface Loaded {

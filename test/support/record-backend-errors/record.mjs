@@ -1,6 +1,6 @@
 /**
  * Records the errors of ../backend-errors/NAME.json anew: sends each answer's `request` to the application, which runs at BASE,
- * and writes down what it really answered. What must come out of it (`problem`) stays: see src/proxy/framework-errors.spec.ts.
+ * and writes down what it really answered. What must come out of it (`problem`) stays: see src/proxy/backend-errors/framework-errors.spec.ts.
  *
  *   node record.mjs NAME BASE VERSION
  */

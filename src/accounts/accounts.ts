@@ -1,0 +1,161 @@
+/** The accounts: who there is, on which plan, in which time zone. Every change is audited and made known to every node. */
+import type { Transaction } from 'kysely';
+import type { Clock } from '../platform/clock.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
+import { newId } from '../database/ids.js';
+import type { AccountTable, Tables } from '../database/schema.js';
+import { Problem } from '../problems/errors.js';
+import type { MonthGrant } from '../limits/model/effective-limits.js';
+import type { CreateAccount, UpdateAccount } from './account-fields.js';
+import type { InvalidationBus } from '../keys/api-key.js';
+import { changedFields, recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
+import type { Catalogue } from './catalogue.js';
+
+export interface Account {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: string;
+  readonly timeZone: string;
+  readonly billingDay: number;
+  readonly status: 'active' | 'suspended';
+  /** On top of the month limit. */
+  readonly grant: MonthGrant;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** What a store of the control plane stands on. */
+export interface StoreDependencies {
+  readonly database: DatabaseHandle;
+  readonly clock: Clock;
+  readonly bus: InvalidationBus;
+  readonly catalogue: Catalogue;
+}
+
+const LIST = 'accounts';
+
+/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+export class AccountStore {
+  constructor(private readonly deps: StoreDependencies) {}
+
+  async create(input: CreateAccount, context: ChangeContext): Promise<Account> {
+    this.checkPlan(input.plan);
+    const now = this.deps.clock.now();
+    const row: AccountTable = {
+      id: newId('acc', now),
+      name: input.name,
+      plan: input.plan,
+      time_zone: input.time_zone,
+      billing_day: input.billing_day,
+      status: 'active',
+      grant_period: 0,
+      grant_amount: 0,
+      created_at: now,
+      updated_at: now,
+    };
+    await this.deps.database.db.transaction().execute(async (trx) => {
+      await trx.insertInto('account').values(row).execute();
+      const created = { ...target(row.id), action: 'account.created', before: null, after: audited(row) };
+      await recordChange(trx, context, created, now);
+    });
+    return accountOf(row);
+  }
+
+  /** Rejects with `resource_not_found` where there is none. */
+  async get(id: string): Promise<Account> {
+    const query = this.deps.database.db.selectFrom('account').selectAll().where('id', '=', id);
+    return accountOf((await query.executeTakeFirst()) ?? notFound());
+  }
+
+  /** In the order in which they were made. */
+  async list({ limit, cursor }: PageRequest): Promise<Page<Account>> {
+    let query = this.deps.database.db
+      .selectFrom('account')
+      .selectAll()
+      .orderBy('id')
+      .limit(limit + 1);
+    if (cursor !== undefined) query = query.where('id', '>', decodeCursor(LIST, cursor));
+    return pageOf(LIST, limit, await query.execute(), accountOf);
+  }
+
+  /** Changes what is named and leaves the rest. A change to the values that it has already leaves no trace. */
+  async update(id: string, changes: UpdateAccount, context: ChangeContext): Promise<Account> {
+    if (changes.plan !== undefined) this.checkPlan(changes.plan);
+    const row = await this.deps.database.db
+      .transaction()
+      .execute(async (trx) => this.updateIn(trx, id, changes, context));
+    // Also where nothing changed: the caller may be repeating a change whose message was lost.
+    await this.deps.bus.publish({ type: 'account', accountId: id });
+    return accountOf(row);
+  }
+
+  private async updateIn(
+    trx: Transaction<Tables>,
+    id: string,
+    changes: UpdateAccount,
+    context: ChangeContext,
+  ): Promise<AccountTable> {
+    const before = await lockAccount(trx, this.deps.database.kind, id);
+    const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+    const now = this.deps.clock.now();
+    const after: AccountTable = { ...before, ...Object.fromEntries(given), updated_at: now };
+    const difference = changedFields(audited(before), audited(after));
+    if (difference === null) return before;
+    await trx.updateTable('account').set(after).where('id', '=', id).execute();
+    await recordChange(trx, context, { ...target(id), action: 'account.updated', ...difference }, now);
+    return after;
+  }
+
+  private checkPlan(plan: string): void {
+    if (this.deps.catalogue.hasPlan(plan)) return;
+    const names = this.deps.catalogue.plans().map(({ name }) => name);
+    const detail = `is not a plan; the plans are ${names.join(', ')}`;
+    throw new Problem('validation_failed', {
+      detail: 'The plan does not exist.',
+      errors: [{ pointer: '#/plan', detail }],
+    });
+  }
+}
+
+/** The account's row, held until the transaction ends. Rejects with `resource_not_found`. */
+export async function lockAccount(
+  trx: Transaction<Tables>,
+  kind: DatabaseHandle['kind'],
+  id: string,
+): Promise<AccountTable> {
+  const query = trx
+    .selectFrom('account')
+    .selectAll()
+    .where('id', '=', id)
+    // A transaction of SQLite is alone in the database anyway.
+    .$if(kind === 'postgres', (select) => select.forUpdate());
+  return (await query.executeTakeFirst()) ?? notFound();
+}
+
+function notFound(): never {
+  throw new Problem('resource_not_found', { detail: 'There is no account with this id.' });
+}
+
+function target(id: string): { accountId: string; targetType: 'account'; targetId: string } {
+  return { accountId: id, targetType: 'account', targetId: id };
+}
+
+function audited(row: AccountTable): AuditedFields {
+  const { name, plan, time_zone, billing_day, status } = row;
+  return { name, plan, time_zone, billing_day, status };
+}
+
+function accountOf(row: AccountTable): Account {
+  return {
+    id: row.id,
+    name: row.name,
+    plan: row.plan,
+    timeZone: row.time_zone,
+    billingDay: row.billing_day,
+    status: row.status,
+    grant: { month: row.grant_period, amount: row.grant_amount },
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,210 @@
+/**
+ * The API keys as the control plane manages them. Each change is one transaction with its audit entry; once it has
+ * committed every node is told.
+ */
+import type { Transaction } from 'kysely';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
+import { newId } from '../database/ids.js';
+import type { ApiKeyTable, Tables } from '../database/schema.js';
+import { Problem } from '../problems/errors.js';
+import { lockAccount, type StoreDependencies } from './accounts.js';
+import { limitsJson } from '../keys/api-key-columns.js';
+import type { CreateApiKey, OverlapSeconds, UpdateApiKey } from './api-key-fields.js';
+import { createSecret, hashSecret, hintOf } from '../keys/api-key-format.js';
+import { DatabaseKeyLookup } from '../keys/api-key-lookup.js';
+import { apiKeyNotFound, apiKeyOf, auditedKey, lockApiKey, timestamp, type ApiKey } from './api-key-rows.js';
+import { changedFields, recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
+
+/** A key with the secret that was just made: the only moment at which it exists in the clear. */
+export interface ApiKeyWithSecret {
+  readonly key: ApiKey;
+  readonly secret: string;
+}
+
+export interface RotatedApiKey extends ApiKeyWithSecret {
+  /** When the previous secret stops working, in milliseconds since the epoch. */
+  readonly previousSecretExpiresAt: number;
+}
+
+/** How long a dead secret is remembered, so that its holder hears "rotated" and not "unknown". */
+const DEAD_SECRET_RETENTION_MS = 30 * 86_400_000;
+
+/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+export class ApiKeyStore extends DatabaseKeyLookup {
+  constructor(private readonly deps: StoreDependencies) {
+    super(deps.database.db, deps.database.kind);
+  }
+
+  async create(accountId: string, input: CreateApiKey, context: ChangeContext): Promise<ApiKeyWithSecret> {
+    this.check(input);
+    const now = this.deps.clock.now();
+    const secret = createSecret(input.environment);
+    const row: ApiKeyTable = {
+      id: newId('key', now),
+      account_id: accountId,
+      name: input.name,
+      scopes: JSON.stringify(input.scopes),
+      environment: input.environment,
+      status: 'active',
+      expires_at: milliseconds(input.expires_at),
+      allowed_ips: JSON.stringify(input.allowed_ips),
+      hint: hintOf(secret),
+      limits: limitsJson(input.limits),
+      grant_period: 0,
+      grant_amount: 0,
+      last_used_at: null,
+      created_at: now,
+      updated_at: now,
+      revoked_at: null,
+    };
+    await this.db.transaction().execute(async (trx) => {
+      await lockAccount(trx, this.deps.database.kind, accountId);
+      await trx.insertInto('api_key').values(row).execute();
+      await insertSecret(trx, row.id, secret, now);
+      await this.record(trx, context, row, 'api_key.created', { before: null, after: auditedKey(row) });
+    });
+    // No node can know this key yet; the message is sent so that every change is announced alike.
+    await this.publish(row);
+    return { key: apiKeyOf(row, now), secret };
+  }
+
+  /** Rejects with `resource_not_found`. */
+  async get(id: string): Promise<ApiKey> {
+    const row = await this.db.selectFrom('api_key').selectAll().where('id', '=', id).executeTakeFirst();
+    return apiKeyOf(row ?? apiKeyNotFound(), this.deps.clock.now());
+  }
+
+  /** The keys of an account in the order in which they were made, the revoked ones too. */
+  async list(accountId: string, { limit, cursor }: PageRequest): Promise<Page<ApiKey>> {
+    const list = `api-keys:${accountId}`;
+    const now = this.deps.clock.now();
+    let query = this.db.selectFrom('api_key').selectAll().where('account_id', '=', accountId);
+    if (cursor !== undefined) query = query.where('id', '>', decodeCursor(list, cursor));
+    const rows = await query
+      .orderBy('id')
+      .limit(limit + 1)
+      .execute();
+    return pageOf(list, limit, rows, (row) => apiKeyOf(row, now));
+  }
+
+  /** Changes what is named and leaves the rest. Rejects with `conflict` for a revoked key. */
+  async update(id: string, changes: UpdateApiKey, context: ChangeContext): Promise<ApiKey> {
+    this.check(changes);
+    const now = this.deps.clock.now();
+    const row = await this.db.transaction().execute(async (trx) => {
+      const before = await lockApiKey(trx, this.deps.database.kind, id);
+      if (before.status === 'revoked') throw conflict('The key is revoked. Create a new one.');
+      const after: ApiKeyTable = {
+        ...before,
+        ...(changes.name === undefined ? {} : { name: changes.name }),
+        ...(changes.scopes === undefined ? {} : { scopes: JSON.stringify(changes.scopes) }),
+        ...(changes.allowed_ips === undefined ? {} : { allowed_ips: JSON.stringify(changes.allowed_ips) }),
+        ...(changes.expires_at === undefined ? {} : { expires_at: milliseconds(changes.expires_at) }),
+        ...(changes.limits === undefined ? {} : { limits: limitsJson(changes.limits) }),
+        updated_at: now,
+      };
+      const difference = changedFields(auditedKey(before), auditedKey(after));
+      if (difference === null) return before;
+      await trx.updateTable('api_key').set(after).where('id', '=', id).execute();
+      await this.record(trx, context, after, 'api_key.updated', difference);
+      return after;
+    });
+    await this.publish(row);
+    return apiKeyOf(row, now);
+  }
+
+  /**
+   * Gives the key a new secret. The old one lives on for the overlap, never past the key's own expiry; one that an
+   * earlier rotation left alive ends now, so that there are never more than two. Rejects with `conflict` for a key that
+   * is revoked or expired.
+   */
+  async rotate(id: string, overlapSeconds: OverlapSeconds, context: ChangeContext): Promise<RotatedApiKey> {
+    const now = this.deps.clock.now();
+    const { row, secret, overlapEnd } = await this.db.transaction().execute(async (trx) => {
+      const before = await lockApiKey(trx, this.deps.database.kind, id);
+      if (before.status === 'revoked') throw conflict('The key is revoked. Create a new one.');
+      if (before.expires_at !== null && before.expires_at <= now) {
+        throw conflict('The key has expired. Give it a later expiry first, or create a new one.');
+      }
+      const end = Math.min(now + overlapSeconds * 1_000, before.expires_at ?? Number.MAX_SAFE_INTEGER);
+      const made = createSecret(before.environment);
+      const secrets = trx.updateTable('api_key_secret').where('api_key_id', '=', id);
+      await secrets.set({ expires_at: now }).where('expires_at', '>', now).execute();
+      await secrets.set({ expires_at: end }).where('expires_at', 'is', null).execute();
+      await insertSecret(trx, id, made, now);
+      const after = { ...before, hint: hintOf(made), updated_at: now };
+      await trx.updateTable('api_key').set({ hint: after.hint, updated_at: now }).where('id', '=', id).execute();
+      await this.record(trx, context, after, 'api_key.rotated', {
+        before: { hint: before.hint },
+        after: { hint: after.hint, previous_secret_expires_at: timestamp(end) },
+      });
+      return { row: after, secret: made, overlapEnd: end };
+    });
+    await this.publish(row);
+    return { key: apiKeyOf(row, now), secret, previousSecretExpiresAt: overlapEnd };
+  }
+
+  /** Ends the key for good. Repeating it changes nothing, but every node is told again. */
+  async revoke(id: string, context: ChangeContext): Promise<ApiKey> {
+    const now = this.deps.clock.now();
+    const row = await this.db.transaction().execute(async (trx) => {
+      const before = await lockApiKey(trx, this.deps.database.kind, id);
+      if (before.status === 'revoked') return before;
+      const after: ApiKeyTable = { ...before, status: 'revoked', revoked_at: now, updated_at: now };
+      await trx.updateTable('api_key').set(after).where('id', '=', id).execute();
+      const change = { before: { status: before.status }, after: { status: after.status } };
+      await this.record(trx, context, after, 'api_key.revoked', change);
+      return after;
+    });
+    await this.publish(row);
+    return apiKeyOf(row, now);
+  }
+
+  /** Forgets secrets whose overlap ended long ago; resolves with how many. Run now and then by the worker role. */
+  async deleteDeadSecrets(): Promise<number> {
+    const endedBefore = this.deps.clock.now() - DEAD_SECRET_RETENTION_MS;
+    const result = await this.db.deleteFrom('api_key_secret').where('expires_at', '<', endedBefore).executeTakeFirst();
+    return Number(result.numDeletedRows);
+  }
+
+  private check(input: Pick<UpdateApiKey, 'scopes' | 'expires_at'>): void {
+    const scopes = input.scopes ?? [];
+    const errors = this.deps.catalogue.unknownScopes(scopes).map((index) => ({
+      pointer: `#/scopes/${index}`,
+      detail: `${scopes[index] ?? ''} is not a scope of any operation`,
+    }));
+    const expiresAt = milliseconds(input.expires_at ?? null);
+    if (expiresAt !== null && expiresAt <= this.deps.clock.now()) {
+      errors.push({ pointer: '#/expires_at', detail: 'must be in the future' });
+    }
+    if (errors.length > 0) throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
+  }
+
+  private record(
+    trx: Transaction<Tables>,
+    context: ChangeContext,
+    row: ApiKeyTable,
+    action: string,
+    change: { readonly before: AuditedFields | null; readonly after: AuditedFields },
+  ): Promise<void> {
+    const target = { accountId: row.account_id, targetType: 'api_key', targetId: row.id } as const;
+    return recordChange(trx, context, { ...target, action, ...change }, row.updated_at);
+  }
+
+  private publish(row: ApiKeyTable): Promise<void> {
+    return this.deps.bus.publish({ type: 'api_key', accountId: row.account_id, keyId: row.id });
+  }
+}
+
+async function insertSecret(trx: Transaction<Tables>, keyId: string, secret: string, nowMs: number): Promise<void> {
+  const row = { hash: hashSecret(secret), api_key_id: keyId, created_at: nowMs, expires_at: null };
+  await trx.insertInto('api_key_secret').values(row).execute();
+}
+
+function milliseconds(rfc3339: string | null): number | null {
+  return rfc3339 === null ? null : Date.parse(rfc3339);
+}
+
+function conflict(detail: string): Problem {
+  return new Problem('conflict', { detail });
+}

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { testDatabase } from '../../test/support/database.js';
+import { describeOnDatabases } from '../../test/support/describe-with.js';
+import type { GatewayFile } from '../config/model/schema.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import { keepPlansInUse, plansMissing } from './plans-in-use.js';
+
+const row = (id: string, plan: string, status: 'active' | 'suspended' = 'active') => ({
+  id,
+  name: id,
+  plan,
+  time_zone: 'UTC',
+  billing_day: 1,
+  status,
+  grant_period: 0,
+  grant_amount: 0,
+  created_at: 0,
+  updated_at: 0,
+});
+
+describeOnDatabases('plans that accounts are on', (kind) => {
+  let database: DatabaseHandle;
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+    const used = Array.from({ length: 22 }, (_, index) => row(`acc_${index}`, `plan-${index}`));
+    const rows = [row('acc_a', 'pro'), row('acc_b', 'pro', 'suspended'), row('acc_c', 'starter'), ...used];
+    await database.db.insertInto('account').values(rows).execute();
+  });
+  afterAll(() => database.close());
+
+  const plans = (...names: string[]) => Object.fromEntries(names.map((name) => [name, {}])) as GatewayFile['plans'];
+  const refusal = async (running: string[], next: string[]): Promise<string | undefined> => {
+    const file = { plans: plans(...next) } as GatewayFile;
+    return keepPlansInUse(database.db, plans(...running), { path: 'gateway.yaml', file }).then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+  };
+
+  it('cannot go, and the refusal counts the accounts, suspended ones too', async () => {
+    expect(await refusal(['pro', 'starter', 'free'], ['constructor'])).toMatch(
+      /^gateway\.yaml: plans\.pro: is gone, and 2 accounts are on it\n {2}→ leave.+\ngateway\.yaml: plans\.starter: is gone, and 1 account is on it\n {2}→ leave/,
+    );
+  });
+
+  it('are named up to twenty', async () => {
+    const names = Array.from({ length: 22 }, (_, index) => `plan-${index}`);
+    const words = await refusal(names, []);
+    expect(words?.match(/is gone/g)).toHaveLength(20);
+    expect(words).toMatch(/\nand 2 more plans$/);
+  });
+
+  it('may be missing already: what the change does not take away does not keep it out', async () => {
+    expect(await refusal(['starter'], ['starter', 'new'])).toBeUndefined();
+    expect(await refusal(['starter', 'free'], ['starter'])).toBeUndefined();
+    expect((await plansMissing(database.db, plans('starter'))).filter((name) => !name.startsWith('plan-'))).toEqual([
+      'pro',
+    ]);
+  });
+
+  it('are not asked for where none would go', async () => {
+    const nobody = undefined as unknown as DatabaseHandle['db'];
+    const file = { plans: plans('a', 'b') } as GatewayFile;
+    await expect(keepPlansInUse(nobody, plans('a'), { path: 'gateway.yaml', file })).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,239 @@
+/**
+ * What operators change about a month beside the plan: a grant on top of its limit, or its count set or reset. Each is one
+ * transaction with its audit entry, and in force on every node once it has committed.
+ */
+import type { Transaction } from 'kysely';
+import { LARGEST_LIMIT } from '../config/model/schema.js';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
+import { newId } from '../database/ids.js';
+import type { AccountTable, ApiKeyTable, QuotaAdjustmentTable, Tables } from '../database/schema.js';
+import { Problem } from '../problems/errors.js';
+import { effectiveLimits, grantedIn, NO_GRANT, type MonthGrant } from '../limits/model/effective-limits.js';
+import { calendarOf, type MonthCalendar, type MonthPeriod } from '../limits/model/month-period.js';
+import { writeMonthSet } from '../limits/redis/month-set.js';
+import type { QuotaStorage } from '../limits/quota-storage.js';
+import { addAdjustment } from '../usage/usage-adjustment.js';
+import { lockAccount, type StoreDependencies } from './accounts.js';
+import { parseLimits } from '../keys/api-key-columns.js';
+import { recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
+import type { CreateQuotaAdjustment } from './quota-adjustment-fields.js';
+
+/** One adjustment, as it was made; there is no way to change it but to make another. */
+export interface QuotaAdjustment {
+  readonly id: string;
+  readonly accountId: string;
+  /** Null: of the account's own month. */
+  readonly apiKeyId: string | null;
+  readonly type: 'grant' | 'set' | 'reset';
+  /** Null for `reset`. */
+  readonly amount: number | null;
+  readonly reason: string;
+  readonly actor: string;
+  /** The end of the month that it was made for, ms. */
+  readonly periodEndsAt: number;
+  readonly createdAt: number;
+  /** Of the account, for times. */
+  readonly timeZone: string;
+}
+
+export interface AdjustmentDependencies extends StoreDependencies {
+  readonly counters: Pick<QuotaStorage, 'read' | 'setMonthUsed'>;
+  /** Whether this process can reach the counters that decide: not where they live in another process. */
+  readonly hasCounters: boolean;
+}
+
+/** Account and key that an adjustment is about, held until the transaction ends. */
+interface Held {
+  readonly account: AccountTable;
+  readonly key: ApiKeyTable | undefined;
+}
+
+/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+export class QuotaAdjustmentStore {
+  constructor(private readonly deps: AdjustmentDependencies) {}
+
+  /**
+   * Makes an adjustment. A grant is the database's matter alone. A set or reset is carried out on the counter inside the
+   * transaction: what is recorded has been done, and where the counters are away neither is.
+   * @throws Problem `resource_not_found`, `validation_failed`, `conflict`; `quota_unavailable` while the counters are away.
+   */
+  async create(accountId: string, input: CreateQuotaAdjustment, context: ChangeContext): Promise<QuotaAdjustment> {
+    if (input.type !== 'grant') await this.findCounters(accountId, input.api_key_id);
+    const made = await this.deps.database.db.transaction().execute(async (trx) => {
+      const held = await this.hold(trx, accountId, input.api_key_id);
+      return input.type === 'grant' ? this.grant(trx, held, input, context) : this.setUsed(trx, held, input, context);
+    });
+    await this.deps.bus.publish({ type: 'account', accountId });
+    return made;
+  }
+
+  /** Newest first. Rejects with `resource_not_found` where there is no such account. */
+  async list(accountId: string, { limit, cursor }: PageRequest): Promise<Page<QuotaAdjustment>> {
+    const { db } = this.deps.database;
+    const account = await db.selectFrom('account').select('time_zone').where('id', '=', accountId).executeTakeFirst();
+    if (account === undefined) throw noAccount();
+    const list = `quota-adjustments:${accountId}`;
+    let query = db.selectFrom('quota_adjustment').selectAll().where('account_id', '=', accountId);
+    if (cursor !== undefined) query = query.where('id', '<', decodeCursor(list, cursor));
+    const page = query.orderBy('id', 'desc').limit(limit + 1);
+    return pageOf(list, limit, await page.execute(), (row) => adjustmentOf(row, account.time_zone));
+  }
+
+  /**
+   * Sees to it that the counters exist and answer, before a transaction is open: where they are missing they come from the database,
+   * which on SQLite would wait for that transaction.
+   */
+  private async findCounters(accountId: string, keyId: string | undefined): Promise<void> {
+    if (!this.deps.hasCounters) {
+      throw new Problem('quota_unavailable', {
+        detail:
+          'The counters live in the gateway process, which this is not. Run both roles in one process, or set REDIS_URL.',
+      });
+    }
+    const held = await this.deps.database.db.transaction().execute((trx) => this.hold(trx, accountId, keyId));
+    try {
+      await this.deps.counters.read(accountId, keyId, calendarOfAccount(held.account));
+    } catch (error) {
+      throw error instanceof Problem ? error : countersAway(error);
+    }
+  }
+
+  private async hold(trx: Transaction<Tables>, accountId: string, keyId: string | undefined): Promise<Held> {
+    const account = await lockAccount(trx, this.deps.database.kind, accountId);
+    if (keyId === undefined) return { account, key: undefined };
+    const query = trx
+      .selectFrom('api_key')
+      .selectAll()
+      .where('id', '=', keyId)
+      .where('account_id', '=', accountId)
+      .$if(this.deps.database.kind === 'postgres', (select) => select.forUpdate());
+    const key = await query.executeTakeFirst();
+    if (key === undefined) throw invalid('#/api_key_id', 'is not a key of this account');
+    return { account, key };
+  }
+
+  private async grant(
+    trx: Transaction<Tables>,
+    held: Held,
+    input: CreateQuotaAdjustment,
+    context: ChangeContext,
+  ): Promise<QuotaAdjustment> {
+    const { account, key } = held;
+    const now = this.deps.clock.now();
+    const period = calendarOfAccount(account).at(now);
+    this.checkGrantable(held, period);
+    const row = key ?? account;
+    const granted = grantedIn({ month: row.grant_period, amount: row.grant_amount }, period.label);
+    const total = granted + (input.amount ?? 0);
+    if (total > LARGEST_LIMIT) {
+      throw invalid('#/amount', `makes more than ${LARGEST_LIMIT} with the ${granted} that are granted already`);
+    }
+    // Like a counter's, a later month stays: the billing day was moved.
+    const change = { grant_period: Math.max(row.grant_period, period.label), grant_amount: total };
+    if (key === undefined) await trx.updateTable('account').set(change).where('id', '=', account.id).execute();
+    else await trx.updateTable('api_key').set(change).where('id', '=', key.id).execute();
+    return this.record(trx, held, input, context, period, { before: { granted }, after: { granted: total } });
+  }
+
+  private async setUsed(
+    trx: Transaction<Tables>,
+    held: Held,
+    input: CreateQuotaAdjustment,
+    context: ChangeContext,
+  ): Promise<QuotaAdjustment> {
+    const { account, key } = held;
+    const used = input.amount ?? 0;
+    const calendar = calendarOfAccount(account);
+    const set = await this.deps.counters.setMonthUsed(account.id, key?.id, calendar, used);
+    const now = this.deps.clock.now();
+    await writeMonthSet(trx, account.id, key?.id, set, now);
+    const place = { accountId: account.id, keyId: key?.id, month: set.period.label, day: calendar.dayAt(now).label };
+    await addAdjustment(trx, place, used - set.before, now);
+    return this.record(trx, held, input, context, set.period, { before: { used: set.before }, after: { used } });
+  }
+
+  private async record(
+    trx: Transaction<Tables>,
+    { account, key }: Held,
+    input: CreateQuotaAdjustment,
+    context: ChangeContext,
+    period: MonthPeriod,
+    change: { readonly before: AuditedFields; readonly after: AuditedFields },
+  ): Promise<QuotaAdjustment> {
+    const now = this.deps.clock.now();
+    const { type, reason } = input;
+    const row: QuotaAdjustmentTable = {
+      id: newId('adj', now),
+      account_id: account.id,
+      api_key_id: key?.id ?? '',
+      period: period.label,
+      period_ends_at: period.endMs,
+      type,
+      amount: input.amount ?? null,
+      reason,
+      actor: context.actor,
+      created_at: now,
+    };
+    await trx.insertInto('quota_adjustment').values(row).execute();
+    const made = { window: 'month', type, amount: row.amount, api_key_id: key?.id ?? null, reason };
+    const target = { accountId: account.id, targetType: 'quota_adjustment', targetId: row.id } as const;
+    const entry = { ...target, action: 'quota_adjustment.created', before: change.before };
+    await recordChange(trx, context, { ...entry, after: { ...change.after, ...made } }, now);
+    return adjustmentOf(row, account.time_zone);
+  }
+
+  /** A grant that could change nothing is refused, so that nobody waits for it to. */
+  private checkGrantable({ account, key }: Held, { label }: MonthPeriod): void {
+    const plan = this.deps.catalogue.plan(account.plan);
+    if (plan === undefined) throw conflict(`The plan ${account.plan} is not in the configuration.`);
+    if (key?.status === 'revoked') throw conflict('The key is revoked. Create a new one.');
+    const keyLimits = parseLimits(key?.limits ?? null);
+    const none: MonthGrant = NO_GRANT;
+    const limits = effectiveLimits(plan, { keyLimits, accountGrant: none, keyGrant: none }, label);
+    if (key === undefined && limits.accountMonth === Infinity) {
+      throw conflict(`The plan ${account.plan} sets no month limit for the account: there is nothing to raise.`);
+    }
+    if (key !== undefined && limits.keyMonth === Infinity) {
+      throw conflict('The key has no month limit of its own: there is nothing to raise. Leave api_key_id out.');
+    }
+  }
+}
+
+function adjustmentOf(row: QuotaAdjustmentTable, timeZone: string): QuotaAdjustment {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    apiKeyId: row.api_key_id === '' ? null : row.api_key_id,
+    type: row.type,
+    amount: row.amount,
+    reason: row.reason,
+    actor: row.actor,
+    periodEndsAt: row.period_ends_at,
+    createdAt: row.created_at,
+    timeZone,
+  };
+}
+
+function calendarOfAccount({ time_zone, billing_day }: AccountTable): MonthCalendar {
+  return calendarOf(time_zone, billing_day);
+}
+
+function invalid(pointer: string, detail: string): Problem {
+  return new Problem('validation_failed', { detail: 'Some fields are not valid.', errors: [{ pointer, detail }] });
+}
+
+function conflict(detail: string): Problem {
+  return new Problem('conflict', { detail });
+}
+
+function noAccount(): Problem {
+  return new Problem('resource_not_found', { detail: 'There is no account with this id.' });
+}
+
+function countersAway(cause: unknown): Problem {
+  return new Problem('quota_unavailable', {
+    detail: 'The counters cannot be reached. Nothing was changed; try again shortly.',
+    headers: ['Retry-After', '1'],
+    cause,
+  });
+}

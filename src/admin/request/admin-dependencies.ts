@@ -1,0 +1,54 @@
+/** What the admin application is given by whoever starts it. */
+import type { ThrottlerStorage } from '@nestjs/throttler';
+import type { Clock } from '../../platform/clock.js';
+import type { Explainer } from '../explain/explainer.js';
+import type { EventOutbox } from '../../events/outbox.js';
+import type { AccountStore } from '../../accounts/accounts.js';
+import type { ApiKeyStore } from '../../accounts/api-key-store.js';
+import type { AuditLog } from '../../accounts/audit-log.js';
+import type { Catalogue } from '../../accounts/catalogue.js';
+import type { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
+import type { Logger } from '../../platform/log.js';
+import type { NodeTarget } from '../../nodes/node-targets.js';
+import type { UsageReader } from '../../limits/usage.js';
+
+/** One thing that the process needs to be of use. */
+export interface ReadinessCheck {
+  readonly status: string;
+  readonly detail?: string;
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly checks: Readonly<Record<string, ReadinessCheck>>;
+}
+
+/** Behind the admin API; a process without the admin role has none of it. */
+export interface AdminApiDependencies {
+  /** The operators' bearer token. */
+  readonly operatorToken: string;
+  readonly accounts: AccountStore;
+  readonly keys: ApiKeyStore;
+  readonly quotaAdjustments: QuotaAdjustmentStore;
+  readonly auditLog: AuditLog;
+  readonly events: EventOutbox;
+  readonly catalogue: Catalogue;
+  readonly explainer: Explainer;
+  readonly usageReader: UsageReader;
+  readonly throttlerStorage: ThrottlerStorage;
+}
+
+export interface AdminDependencies {
+  /** Null: health and metrics alone. */
+  readonly api: AdminApiDependencies | null;
+  /** What is known of it, without asking anybody: probes have short deadlines. */
+  readonly readiness: () => Readiness;
+  /** The targets as every gateway sees them that this process knows of: its own, and what others have said last. */
+  readonly targets: () => readonly NodeTarget[];
+  readonly metricsText: () => Promise<string>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Injection token of `AdminDependencies`, for what is no class. */
+export const ADMIN_DEPENDENCIES = Symbol('AdminDependencies');

@@ -1,0 +1,68 @@
+/** Lists of the admin API: `?limit=&cursor=` in, `{data, has_more, next_cursor}` and `Link: …; rel="next"` out. */
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import type { Page } from '../../database/cursor.js';
+
+const LARGEST_PAGE = 100;
+const LIMIT_WORDS = `must be a whole number from 1 to ${LARGEST_PAGE}`;
+
+export const pageQuerySchema = z.strictObject({
+  limit: z
+    .string()
+    .regex(/^\d{1,6}$/, LIMIT_WORDS)
+    .transform(Number)
+    .pipe(z.int().min(1, LIMIT_WORDS).max(LARGEST_PAGE, LIMIT_WORDS))
+    .default(20)
+    .meta({ description: 'Most rows of a page.' }),
+  cursor: z
+    .string()
+    .max(1_000)
+    .optional()
+    .meta({
+      description: '`next_cursor` of the page before.',
+      // What is no cursor is refused as one.
+      schema: { type: 'string', minLength: 1, maxLength: 1_000, pattern: '^[A-Za-z0-9_-]+$' },
+    }),
+});
+
+export type PageQuery = z.output<typeof pageQuerySchema>;
+
+/** A list as it is answered. */
+export interface ListBody<T> {
+  readonly data: readonly T[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+/** The schema of a list of such rows; one that is not paged has as many as the configuration. */
+export function listSchema(name: string, row: z.ZodType, isPaged = true): z.ZodType {
+  return z
+    .object({
+      data: isPaged ? z.array(row).max(LARGEST_PAGE) : z.array(row),
+      has_more: z.boolean(),
+      next_cursor: z.string().max(1_000).nullable().meta({ description: 'Null on the last page.' }),
+    })
+    .meta({ id: name });
+}
+
+/** The answer for a page; sets `Link` (RFC 8288) where there is a next one, keeping the other parameters of the query. */
+export function listBody<T, R>(
+  page: Page<T>,
+  toRow: (item: T) => R,
+  query: PageQuery,
+  reply: FastifyReply,
+): ListBody<R> {
+  setNextLink(reply, query, page.nextCursor);
+  return { data: page.data.map(toRow), has_more: page.nextCursor !== null, next_cursor: page.nextCursor };
+}
+
+/** `Link` to the next page, with the other parameters of the query; nothing on the last page. */
+export function setNextLink(reply: FastifyReply, query: object, nextCursor: string | null): void {
+  if (nextCursor === null) return;
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries({ ...query, cursor: nextCursor })) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  const path = reply.request.url.split('?', 1)[0] ?? '';
+  reply.header('Link', `<${path}?${parameters}>; rel="next"`);
+}

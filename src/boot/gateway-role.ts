@@ -1,0 +1,215 @@
+/** The gateway role: the public listener in this process, or in as many workers as were asked for; and its end without a lost request. */
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { systemClock } from '../platform/clock.js';
+import { publicUrlOf } from '../config/load.js';
+import type { ApiDescription } from '../config/api-description.js';
+import type { Config } from '../config/model/schema.js';
+import { setErrorsUrl } from '../problems/errors.js';
+import { FileDescriptors } from '../platform/file-descriptors.js';
+import { HEAD_TIMEOUT_MS } from '../gateway/request/connection-timeouts.js';
+import { Connections } from '../gateway/listener/connections.js';
+import { Cors } from '../gateway/request/cors.js';
+import type { Draining } from '../gateway/listener/draining.js';
+import { createGatewayApplication } from '../gateway/listener/gateway.application.js';
+import { LifeCycle } from '../gateway/steps/life-cycle.js';
+import { LiveStreams } from '../gateway/listener/live-streams.js';
+import { Routes } from '../gateway/request/routes.js';
+import { FailedAttempts } from '../keys/failed-attempts.js';
+import { announce, listenQuietly, refuseTakenPort } from '../platform/listen.js';
+import type { Log } from '../platform/log.js';
+import type { Domain } from './open-domain.js';
+import type { Forwarder } from '../proxy/calls/forwarder.js';
+import { ProxyStatus } from '../proxy/calls/proxy-status.js';
+import { showRefusals } from '../usage/top-refusals.js';
+import { PlanSeries } from '../limits/plan-series.js';
+import { ReferenceModule, referenceDocuments } from '../reference/reference.module.js';
+import type { Processes } from './roles.js';
+import type { Shutdown } from './shutdown.js';
+import { onSignal } from '../platform/signals.js';
+import { StartError } from '../platform/start-error.js';
+import { WorkerPool } from '../workers/worker-pool.js';
+
+/** A worker takes down the rest of what it has when it has drained. */
+const WORKER_STOP_MARGIN_MS = 10_000;
+const PHASE_MARGIN_MS = 1_000;
+const IDLE_SWEEP_INTERVAL_MS = 100;
+/** What is refused or broken off at the end of the drain has so long to reach its client. */
+const LAST_WORDS_MS = 250;
+
+/** The pool starts after the admin listener, which shows it. */
+export interface PoolHolder {
+  current: WorkerPool | undefined;
+  /** Whether every listener takes requests. */
+  hasStarted: boolean;
+}
+
+/** In this process, or in as many workers as were asked for. */
+export async function startGatewayRole(
+  domain: Domain,
+  description: ApiDescription | undefined,
+  { workers, workerArgs, isWorker }: Processes,
+  holder: PoolHolder,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<string> {
+  if (isWorker) return startGateway(domain, description, true, log, shutdown);
+  if (workers === 1) {
+    const url = await startGateway(domain, description, false, log, shutdown);
+    announce('gateway', url, log);
+    return url;
+  }
+  await refuseTakenPort('gateway', domain.config.current.file.gateway);
+  // Before the first of them is there: signals may come while they start.
+  const pool = new WorkerPool(workers, log.logger);
+  holder.current = pool;
+  onSignal('SIGHUP', () => pool.signal('SIGHUP'));
+  const timeoutMs = (): number => {
+    const { delay = 0, drain } = domain.config.current.file.gateway.shutdown;
+    return delay + drain + WORKER_STOP_MARGIN_MS;
+  };
+  shutdown.add(
+    'stop workers',
+    () => pool.stop(timeoutMs()),
+    () => timeoutMs() + PHASE_MARGIN_MS,
+  );
+  try {
+    const gatewayUrl = await pool.start(workerArgs);
+    announce('gateway', gatewayUrl, log);
+    return gatewayUrl;
+  } catch (error) {
+    throw new StartError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function startGateway(
+  { config, keys, quotas, usage, forwarder }: Domain,
+  description: ApiDescription | undefined,
+  isWorker: boolean,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<string> {
+  if (forwarder === undefined || description === undefined)
+    throw new Error('a process without backends cannot be a gateway');
+  const { file } = config.current;
+  let boundPort = file.gateway.port;
+  const publicUrl = (): string => publicUrlOf(config.current.file, boundPort);
+  const routes = new Routes(config.current);
+  const cors = new Cors(file.gateway.cors, routes);
+  const lifeCycle = new LifeCycle(config.current, publicUrl, systemClock);
+  const failedAttempts = new FailedAttempts(file.gateway.failedAuthentication.perMinute, systemClock, log.logger);
+  const proxyStatus = new ProxyStatus();
+  proxyStatus.use(file.gateway.proxyStatus);
+  const planSeries = new PlanSeries(file.plans);
+  showRefusals(quotas.recorder.refusals, () => config.current.file.metrics.topAccounts);
+  const documents = referenceDocuments(config.current, description, { publicUrl });
+  const deps = {
+    config: config.current,
+    routes,
+    cors,
+    lifeCycle,
+    authenticator: keys.authenticator,
+    failedAttempts,
+    quotas: quotas.storage,
+    recorder: quotas.recorder,
+    usage,
+    forwarder,
+    proxyStatus,
+    draining: { hasBegun: false },
+    connections: await openConnections(config.current, log),
+  };
+  config.onChange(async ({ config: changed, description: described }) => {
+    const useRoutes = await routes.prepare(changed);
+    return () => {
+      useRoutes();
+      cors.use(changed.file.gateway.cors);
+      lifeCycle.use(changed);
+      proxyStatus.use(changed.file.gateway.proxyStatus);
+      failedAttempts.use(changed.file.gateway.failedAuthentication.perMinute);
+      if (described !== undefined) documents.use(changed, described);
+      planSeries.use(changed.file.plans);
+      deps.connections.use(changed.file.gateway, changed.file.services);
+      setErrorsUrl(`${publicUrl()}/docs/errors/`);
+    };
+  });
+  const gateway = await createGatewayApplication(deps, log, [ReferenceModule.of(documents, routes.basePath)]);
+  const live = new LiveStreams(() => forwarder.calls(), keys.authenticator);
+  live.follow(keys.bus);
+  shutdown.add('cut what is left', () => cutWhatIsLeft(forwarder, deps.connections));
+  shutdown.add('let go of streams', async () => live.stop());
+  // As the configuration says when the end begins.
+  const drain = (): number => config.current.file.gateway.shutdown.drain;
+  const delay = (): number => config.current.file.gateway.shutdown.delay ?? 0;
+  shutdown.add('drain gateway', () => drainGateway(gateway, forwarder, deps.connections), drain);
+  shutdown.add(
+    'readiness off',
+    () => announceEnd(deps.draining, delay()),
+    () => delay() + PHASE_MARGIN_MS,
+  );
+  const scheme = file.gateway.tls === undefined ? 'http' : 'https';
+  // Elsewhere node:cluster hands the connections out.
+  const shared = isWorker && process.platform === 'linux';
+  const { url, port } = await listenQuietly(gateway, 'gateway', file.gateway, scheme, shared);
+  boundPort = port;
+  setErrorsUrl(`${publicUrl()}/docs/errors/`);
+  return url;
+}
+
+/** The bounds of connections; where the system allows fewer, that is said once. */
+async function openConnections({ file }: Config, log: Log): Promise<Connections> {
+  const descriptors = new FileDescriptors();
+  await descriptors.look();
+  const { connections } = file.gateway.limits;
+  const { limit, forClients } = descriptors;
+  if (connections > forClients) {
+    log.logger.warn(
+      { event: 'few_file_descriptors', limit, for_clients: forClients, connections },
+      'The system allows fewer file descriptors than gateway.limits.connections needs: raise its limit (ulimit -n), or lower the setting',
+    );
+  }
+  return new Connections(file.gateway, file.services, descriptors);
+}
+
+/**
+ * `/readyz` says 503 already. Until the load balancer has seen it, requests that still come are served, and each answer asks its
+ * client not to use the connection again: when the listener closes, nobody is about to send on one.
+ */
+async function announceEnd(draining: Draining, delayMs: number): Promise<void> {
+  draining.hasBegun = true;
+  if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+/**
+ * Ends with the last answer. Node closes the connections that are idle now; those that become so would be kept alive, and one whose
+ * head never ends would be waited for: Node holds nobody to that any more once a server closes.
+ */
+async function drainGateway(
+  gateway: NestFastifyApplication,
+  forwarder: Forwarder,
+  connections: Connections,
+): Promise<void> {
+  forwarder.endWebSockets();
+  const server = gateway.getHttpServer();
+  const endIdle = (): void => {
+    server.closeIdleConnections();
+    connections.endIdlePlain();
+  };
+  const timer = setInterval(endIdle, IDLE_SWEEP_INTERVAL_MS);
+  const heads = setTimeout(() => connections.endWithoutRequest(), HEAD_TIMEOUT_MS);
+  const closed = gateway.close();
+  endIdle();
+  try {
+    await closed;
+  } finally {
+    clearInterval(timer);
+    clearTimeout(heads);
+  }
+}
+
+/**
+ * What the drain has left gets its end before usage is written for the last time: else it would stay in flight, as if this process had
+ * crashed. Requests without a response get one that says so, for nothing; streams are broken off.
+ */
+async function cutWhatIsLeft(forwarder: Forwarder, connections: Connections): Promise<void> {
+  await forwarder.close(0);
+  await connections.endAll(LAST_WORDS_MS);
+}

@@ -1,0 +1,165 @@
+/** What every role stands on: the database, the counters, the keys, the backends; opened once, and told of a changed configuration. */
+import { dirname } from 'node:path';
+import { systemClock } from '../platform/clock.js';
+import type { RunningConfig } from '../config/running-config.js';
+import type { Config } from '../config/model/schema.js';
+import { redactUrl } from '../config/summary.js';
+import { openDatabase, type DatabaseHandle } from '../database/connect.js';
+import { DatabaseHealth } from '../database/database-health.js';
+import { lockDataDir } from '../database/data-lock.js';
+import { EventOutbox } from '../events/outbox.js';
+import { AccountStore } from '../accounts/accounts.js';
+import { ApiKeyStore } from '../accounts/api-key-store.js';
+import { Catalogue } from '../accounts/catalogue.js';
+import { openKeys, type Keys } from '../keys/open-keys.js';
+import { keepPlansInUse, plansMissing } from '../accounts/plans-in-use.js';
+import { QuotaAdjustmentStore } from '../accounts/quota-adjustments.js';
+import type { Log } from '../platform/log.js';
+import { Forwarder } from '../proxy/calls/forwarder.js';
+import { openProcessQuotas, openRedisQuotas, type Quotas } from '../limits/open-quotas.js';
+import { UsageReader } from '../limits/usage.js';
+import { UsageRows } from '../usage/usage-rows.js';
+import type { Role } from './roles.js';
+import type { Shutdown } from './shutdown.js';
+import { SHORTAGES } from '../platform/shortages.js';
+import { StartError } from '../platform/start-error.js';
+
+/** What the drain left has had its time. */
+const CLOSE_BACKENDS_TIMEOUT_MS = 1_000;
+
+/** Stores holds what the program keeps of its customers. */
+export interface Stores {
+  readonly database: DatabaseHandle;
+  readonly accounts: AccountStore;
+}
+
+/** What every role stands on. */
+export interface Domain extends Stores {
+  /** Knows how the database is; probes it once it is started. */
+  readonly databaseHealth: DatabaseHealth;
+  readonly config: RunningConfig;
+  readonly quotas: Quotas;
+  readonly keys: Keys;
+  readonly catalogue: Catalogue;
+  readonly keyStore: ApiKeyStore;
+  readonly quotaAdjustments: QuotaAdjustmentStore;
+  readonly events: EventOutbox;
+  readonly usage: UsageReader;
+  /** Only where requests are forwarded. */
+  readonly forwarder: Forwarder | undefined;
+}
+
+/**
+ * Opens the stores and what is decided on them. What it opens is taken down by `shutdown`.
+ * @param beforeBackends called before the targets are resolved and their health is checked.
+ */
+export async function openDomain(
+  running: RunningConfig,
+  roles: readonly Role[],
+  forwards: boolean,
+  log: Log,
+  shutdown: Shutdown,
+  beforeBackends: (stores: Stores) => Promise<void> = async () => {},
+): Promise<Domain> {
+  const config = running.current;
+  const { environment, file } = config;
+  const database = await openStores(config, log, shutdown);
+  const parts = { db: database.db, kind: database.kind, clock: systemClock, log: log.logger };
+  const databaseHealth = new DatabaseHealth(database, systemClock, log.logger);
+  const quotas = await openQuotas({ ...parts, witness: databaseHealth }, environment.redisUrl, forwards);
+  quotas.start(file.usage.flushInterval);
+  shutdown.add('flush usage', () => quotas.stop());
+  // SQLite without Redis is locked to one process; PostgreSQL may have others that change keys.
+  const alone = environment.databaseUrl === undefined;
+  const keys = openKeys({ ...parts, plans: file.plans, redisUrl: environment.redisUrl, alone });
+  shutdown.add('flush keys', () => keys.stop());
+  await warnOfUnknownPlans(database, file.plans, log);
+  const catalogue = new Catalogue(() => running.current);
+  const storeDeps = { database, clock: systemClock, bus: keys.bus, catalogue };
+  const accounts = new AccountStore(storeDeps);
+  const usage = new UsageReader(file.plans, quotas.storage, new UsageRows(database.db), systemClock);
+  await beforeBackends({ database, accounts });
+  const forwarder = forwards ? openForwarder(config, log, shutdown) : undefined;
+  running.onChange(async ({ config: next }) => {
+    const { file: changed } = next;
+    await keepPlansInUse(database.db, running.current.file.plans, next);
+    const services = await forwarder?.prepare(changed.services);
+    return () => {
+      keys.use(changed.plans);
+      usage.use(changed.plans);
+      forwarder?.use(changed.services, services);
+      void warnOfUnknownPlans(database, changed.plans, log).catch(() => undefined);
+    };
+  });
+  return {
+    config: running,
+    database,
+    databaseHealth,
+    quotas,
+    keys,
+    catalogue,
+    accounts,
+    keyStore: new ApiKeyStore(storeDeps),
+    quotaAdjustments: new QuotaAdjustmentStore({
+      ...storeDeps,
+      counters: quotas.storage,
+      // Without Redis they are where the requests are.
+      hasCounters: environment.redisUrl !== undefined || roles.includes('gateway'),
+    }),
+    events: new EventOutbox(database.db, systemClock),
+    usage,
+    forwarder,
+  };
+}
+
+/** Resolves and checks the targets from now on. */
+function openForwarder({ file: { services }, path }: Config, log: Log, shutdown: Shutdown): Forwarder {
+  SHORTAGES.log = log.logger;
+  const forwarder = new Forwarder(services, { log: log.logger, folder: dirname(path) });
+  shutdown.add('close backends', () => forwarder.close(CLOSE_BACKENDS_TIMEOUT_MS));
+  return forwarder;
+}
+
+async function openStores({ environment }: Config, log: Log, shutdown: Shutdown): Promise<DatabaseHandle> {
+  const { dataDir, databaseUrl, redisUrl } = environment;
+  if (redisUrl === undefined && databaseUrl === undefined) {
+    // Counters live in this process: a second one on the same data would hand out every limit twice.
+    const release = lockDataDir(dataDir);
+    shutdown.add('release data folder', async () => release());
+  }
+  if (redisUrl === undefined && databaseUrl !== undefined) {
+    log.logger.warn(
+      { event: 'counters_in_process' },
+      'PostgreSQL without Redis: run one gateway process only, or every process will hand out the whole limit',
+    );
+  }
+  const database = await openDatabase({ dataDir, ...(databaseUrl === undefined ? {} : { databaseUrl }) });
+  shutdown.add('close database', () => database.close());
+  return database;
+}
+
+async function openQuotas(
+  parts: Parameters<typeof openProcessQuotas>[0],
+  redisUrl: string | undefined,
+  servesRequests: boolean,
+): Promise<Quotas> {
+  if (redisUrl === undefined) return openProcessQuotas(parts);
+  try {
+    return await openRedisQuotas(parts, redisUrl, servesRequests);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      `Redis at ${redactUrl(redisUrl)} does not answer (${reason}). Start it, correct REDIS_URL, or unset it to count in this process.`,
+    );
+  }
+}
+
+/** An account whose plan has gone from the configuration is answered with 503; whoever edits the file should know. */
+async function warnOfUnknownPlans(database: DatabaseHandle, plans: Config['file']['plans'], log: Log): Promise<void> {
+  const unknown = await plansMissing(database.db, plans);
+  if (unknown.length === 0) return;
+  log.logger.error(
+    { event: 'unknown_plans', plans: unknown },
+    'Accounts have plans that gateway.yaml does not have; their requests are refused with 503',
+  );
+}

@@ -1,0 +1,212 @@
+/** `trailgate start`: opens the stores, puts the roles together, listens; and takes it all down again in named phases. */
+import { createAdminApplication } from '../admin/admin.application.js';
+import type { AdminApiDependencies } from '../admin/request/admin-dependencies.js';
+import { Explainer } from '../admin/explain/explainer.js';
+import { operatorToken } from '../admin/request/operator-token.js';
+import { systemClock } from '../platform/clock.js';
+import { RunningConfig, withoutDocuments } from '../config/running-config.js';
+import type { LoadedConfig } from '../config/model/loaded-config.js';
+import { configSummary } from '../config/summary.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import { setErrorsUrl } from '../problems/errors.js';
+import { startGatewayRole, type PoolHolder } from './gateway-role.js';
+import { letEventLoopGoFirst } from './helper-threads.js';
+import { giveMemoryBackWhenIdle, leaveRoomToGrow } from './idle-memory.js';
+import type { AccountStore } from '../accounts/accounts.js';
+import type { ApiKeyStore } from '../accounts/api-key-store.js';
+import { AuditLog } from '../accounts/audit-log.js';
+import { listen, portOf } from '../platform/listen.js';
+import type { Log } from '../platform/log.js';
+import { METRICS } from '../platform/metrics.js';
+import { metricsText } from '../platform/metrics-text.js';
+import { NodeStatements } from '../nodes/node-statements.js';
+import { openDomain, type Domain, type Stores } from './open-domain.js';
+import { openNodes, ProcessView } from './process-view.js';
+import { TopAccounts } from '../usage/top-accounts.js';
+import { UsageRetention } from '../usage/usage-retention.js';
+import { describeApi } from '../reference/describe-api.js';
+import { Reload } from '../reload/reload.js';
+import { ONE_PROCESS, type Processes, type Role } from './roles.js';
+import type { Shutdown } from './shutdown.js';
+import { StartError } from '../platform/start-error.js';
+import { VERSION } from '../platform/version.js';
+import type { WorkerState } from '../workers/messages.js';
+
+/** The program while it runs. */
+export interface Running {
+  readonly gatewayUrl: string | undefined;
+  /** Undefined in a worker. */
+  readonly adminUrl: string | undefined;
+  readonly operatorToken: string | undefined;
+  readonly database: DatabaseHandle;
+  readonly accounts: AccountStore;
+  readonly keyStore: ApiKeyStore;
+  /** How this process sees what it stands on. */
+  state(): WorkerState;
+}
+
+const HOUSEKEEPING_INTERVAL_MS = 86_400_000;
+
+/**
+ * Starts the roles. Rejects with `StartError`, or an error whose message is ready to be shown, when something that is needed is not
+ * there, and when the shutdown begins meanwhile; whatever was opened until then is closed again.
+ * @param beforeBackends called when the stores are open, before a backend is asked and before anything listens.
+ */
+export async function start(
+  config: LoadedConfig,
+  roles: readonly Role[],
+  log: Log,
+  shutdown: Shutdown,
+  processes: Processes = ONE_PROCESS,
+  beforeBackends?: (stores: Stores) => Promise<void>,
+): Promise<Running> {
+  try {
+    return await open(config, roles, processes, log, shutdown, beforeBackends);
+  } catch (error) {
+    await shutdown.run();
+    throw error;
+  }
+}
+
+async function open(
+  config: LoadedConfig,
+  roles: readonly Role[],
+  processes: Processes,
+  log: Log,
+  shutdown: Shutdown,
+  beforeBackends: ((stores: Stores) => Promise<void>) | undefined,
+): Promise<Running> {
+  if (processes.workers > 1 && config.environment.redisUrl === undefined) {
+    throw new StartError(
+      `--workers ${processes.workers} needs REDIS_URL: with counters in the process, every worker would hand out the whole limit.`,
+    );
+  }
+  setErrorsUrl(`${config.publicUrl}/docs/errors/`);
+  METRICS.buildInfo.series(VERSION).set(1);
+  log.logger.info({ event: 'starting', version: VERSION, roles, ...configSummary(config) }, 'Trailgate starts');
+  // With workers, each of them forwards, and this process does not.
+  const forwards = roles.includes('gateway') && (processes.isWorker || processes.workers === 1);
+  leaveRoomToGrow();
+  if (forwards) letEventLoopGoFirst();
+  const running = new RunningConfig(withoutDocuments(config));
+  const description = forwards ? describeApi(config) : undefined;
+  const reload = new Reload(running, forwards, log.logger);
+  const domain = await openDomain(running, roles, forwards, log, shutdown, beforeBackends);
+  const { dataDir, adminToken } = config.environment;
+  const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
+  if (roles.includes('worker')) startWorker(domain, log, shutdown);
+  const pool: PoolHolder = { current: undefined, hasStarted: false };
+  const isGateway = roles.includes('gateway');
+  const nodes = processes.isWorker ? new NodeStatements(undefined) : openNodes(config, domain.database, log);
+  shutdown.add('leave the others', () => nodes.stop());
+  const view = new ProcessView(domain, pool, nodes, isGateway, log, shutdown);
+  const adminUrl = processes.isWorker ? undefined : await startAdmin(domain, token, pool, view, log, shutdown);
+  const gatewayUrl = isGateway
+    ? await startGatewayRole(domain, description, processes, pool, log, shutdown)
+    : undefined;
+  pool.hasStarted = true;
+  if (gatewayUrl !== undefined) view.publish(gatewayUrl);
+  if (token !== undefined) view.follow();
+  reload.start(gatewayUrl === undefined ? undefined : portOf(gatewayUrl));
+  const leaveMemoryToV8 = giveMemoryBackWhenIdle();
+  shutdown.add('stop watching', async () => {
+    leaveMemoryToV8();
+    reload.stop();
+  });
+  const { database, accounts, keyStore } = domain;
+  return {
+    gatewayUrl,
+    adminUrl,
+    operatorToken: token,
+    database,
+    accounts,
+    keyStore,
+    state: () => view.own(),
+  };
+}
+
+async function tokenOf(dataDir: string, given: string | undefined): Promise<string> {
+  try {
+    return await operatorToken(dataDir, given);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      `The operator token cannot be kept in ${dataDir} (${reason}). Set TRAILGATE_ADMIN_TOKEN, or TRAILGATE_DATA_DIR to a folder that can be written.`,
+    );
+  }
+}
+
+/** Housekeeping; webhooks and roll-ups will join it. */
+function startWorker({ config, database, quotas, keyStore, events }: Domain, log: Log, shutdown: Shutdown): void {
+  const topAccounts = new TopAccounts(database.db, database.kind, () => config.current.file, systemClock, log.logger);
+  const { flushInterval, retention } = config.current.file.usage;
+  const usage = new UsageRetention(database.db, database.kind, retention, systemClock);
+  let isStopped = false;
+  const clean = (): void => {
+    for (const forget of [keyStore.deleteDeadSecrets(), events.deleteOld(), usage.deleteOld()]) {
+      forget.catch((error: unknown) => {
+        if (isStopped) return; // the database has been closed meanwhile
+        log.logger.warn(
+          { event: 'housekeeping_failed', err: error },
+          'Old secrets, events or usage were not forgotten; tried again tomorrow',
+        );
+      });
+    }
+  };
+  clean();
+  const timer = setInterval(clean, HOUSEKEEPING_INTERVAL_MS);
+  timer.unref();
+  quotas.sweep?.start(flushInterval);
+  topAccounts.start();
+  shutdown.add('stop worker', async () => {
+    isStopped = true;
+    clearInterval(timer);
+    await Promise.all([quotas.sweep?.stop(), topAccounts.stop()]);
+  });
+}
+
+/** Without the admin role the listener has health and metrics alone; every process has those. */
+async function startAdmin(
+  domain: Domain,
+  token: string | undefined,
+  pool: PoolHolder,
+  view: ProcessView,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<string> {
+  const { config, database, databaseHealth, quotas, catalogue, accounts, keyStore, quotaAdjustments, events, usage } =
+    domain;
+  const explainer = new Explainer(config.current, quotas.storage, systemClock);
+  config.onChange(({ config: changed }) => explainer.prepare(changed));
+  const api: AdminApiDependencies | null =
+    token === undefined
+      ? null
+      : {
+          operatorToken: token,
+          accounts,
+          keys: keyStore,
+          quotaAdjustments,
+          auditLog: new AuditLog(database.db),
+          events,
+          catalogue,
+          explainer,
+          usageReader: usage,
+          throttlerStorage: quotas.storage,
+        };
+  const admin = await createAdminApplication({
+    api,
+    readiness: () => view.readiness(),
+    targets: () => view.targets(),
+    metricsText: async () =>
+      pool.current === undefined ? metricsText() : pool.current.metricsText(await metricsText()),
+    clock: systemClock,
+    log: log.logger,
+  });
+  databaseHealth.start();
+  shutdown.add('close admin', () => {
+    databaseHealth.stop();
+    return admin.close();
+  });
+  const { url } = await listen(admin, 'admin', config.current.file.admin, log);
+  return url;
+}

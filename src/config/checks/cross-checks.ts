@@ -1,0 +1,53 @@
+/** What can only be judged by looking at several settings together. Works on a document that may have other faults. */
+import { isIP } from 'node:net';
+import { lifeCycleProblems } from './life-cycle-checks.js';
+import { isObject } from '../openapi/openapi-traversal.js';
+import type { ConfigProblem } from '../model/problem.js';
+import type { Environment } from '../model/schema.js';
+import { valueAt } from './schema-problems.js';
+import type { SourceDocument } from '../source/source-document.js';
+
+const DEFAULT_PORTS = { gateway: 8080, admin: 8081 } as const;
+const DEFAULT_HOSTS = { gateway: '0.0.0.0', admin: '127.0.0.1' } as const;
+const ANY_HOSTS = new Set(['0.0.0.0', '::']);
+const LOCAL_HOSTS = new Set(['localhost', '0.0.0.0', '::', '::1']);
+
+/** Checks across settings of `gateway.yaml` and the environment. */
+export function crossProblems(source: SourceDocument, value: unknown, environment: Environment): ConfigProblem[] {
+  return [...lifeCycleProblems(source, value), ...listenerProblems(source, value, environment)];
+}
+
+function listenerProblems(source: SourceDocument, value: unknown, environment: Environment): ConfigProblem[] {
+  const listeners = (['gateway', 'admin'] as const).map((name) => {
+    const host = valueAt(value, [name, 'host']);
+    const port = environment[`${name}Port`] ?? valueAt(value, [name, 'port']) ?? DEFAULT_PORTS[name];
+    return { name, host: typeof host === 'string' ? host : DEFAULT_HOSTS[name], port };
+  });
+  const problems: ConfigProblem[] = [];
+  const [gateway, admin] = listeners;
+  const isSameHost = gateway?.host === admin?.host || [gateway, admin].some((one) => ANY_HOSTS.has(one?.host ?? ''));
+  if (gateway?.port === admin?.port && gateway?.port !== 0 && isSameHost) {
+    const message = `admin and gateway both listen on port ${String(admin?.port)}`;
+    problems.push(source.problem(['admin', 'port'], message, 'give one of them another port'));
+  }
+  const services = valueAt(value, ['services']);
+  for (const [name, service] of Object.entries(isObject(services) ? services : {})) {
+    const targets = isObject(service) && Array.isArray(service['targets']) ? service['targets'] : [];
+    for (const [index, target] of targets.entries()) {
+      const own = listeners.find((listener) => leadsTo(target, listener));
+      if (own === undefined) continue;
+      const message = `the target ${String(target)} is the ${own.name} listener of this gateway`;
+      problems.push(source.problem(['services', name, 'targets', index], message, 'name the address of the backend'));
+    }
+  }
+  return problems;
+}
+
+function leadsTo(target: unknown, listener: { readonly host: string; readonly port: unknown }): boolean {
+  if (typeof target !== 'string' || !URL.canParse(target) || listener.port === 0) return false;
+  const url = new URL(target);
+  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const isLocal = LOCAL_HOSTS.has(host) || (isIP(host) === 4 && host.startsWith('127.')) || host === listener.host;
+  return isLocal && port === listener.port;
+}

@@ -1,0 +1,80 @@
+/** Whether the dates of a version and its operations hold together, and keep what the policy page promises. */
+import { isObject } from '../openapi/openapi-traversal.js';
+import type { ConfigProblem, DocumentPath } from '../model/problem.js';
+import { valueAt } from './schema-problems.js';
+import type { SourceDocument } from '../source/source-document.js';
+
+const DEFAULT_SUPPORT_MONTHS = 12;
+
+/** Problems of `api` and of each entry of `operations`; works on a document that may have other faults. */
+export function lifeCycleProblems(source: SourceDocument, value: unknown): ConfigProblem[] {
+  const months = valueAt(value, ['api', 'supportMonths']);
+  const supportMonths = typeof months === 'number' ? months : DEFAULT_SUPPORT_MONTHS;
+  const operations = valueAt(value, ['operations']);
+  const entries = Array.isArray(operations) ? operations : [];
+  return [
+    ...problemsAt(source, ['api'], valueAt(value, ['api']), supportMonths),
+    ...entries.flatMap((entry, index) => problemsAt(source, ['operations', index], entry, supportMonths)),
+  ];
+}
+
+function problemsAt(
+  source: SourceDocument,
+  path: DocumentPath,
+  value: unknown,
+  supportMonths: number,
+): ConfigProblem[] {
+  if (!isObject(value)) return [];
+  const { deprecation, sunset } = value;
+  return [
+    ...sunsetProblems(source, path, deprecation, sunset, supportMonths),
+    ...brownoutProblems(source, path, value['brownouts'], deprecation),
+  ];
+}
+
+/** RFC 8594 section 3 with RFC 9745 section 4: a sunset is not earlier than the deprecation. */
+function sunsetProblems(
+  source: SourceDocument,
+  path: DocumentPath,
+  deprecation: unknown,
+  sunset: unknown,
+  supportMonths: number,
+): ConfigProblem[] {
+  if (typeof sunset !== 'string' || typeof deprecation !== 'string') return [];
+  const from = Date.parse(deprecation);
+  const to = Date.parse(sunset);
+  if (to < from) {
+    const hint = 'integrators need the time between the two to move';
+    return [source.problem([...path, 'sunset'], `sunset (${sunset}) is before deprecation (${deprecation})`, hint)];
+  }
+  if (!(to < monthsAfter(from, supportMonths))) return [];
+  const message = `sunset (${sunset}) is less than the ${supportMonths} months after deprecation (${deprecation}) that /docs/versioning promises`;
+  return [
+    source.problem([...path, 'sunset'], message, 'choose a later sunset, or set api.supportMonths to what you promise'),
+  ];
+}
+
+function brownoutProblems(
+  source: SourceDocument,
+  path: DocumentPath,
+  brownouts: unknown,
+  deprecation: unknown,
+): ConfigProblem[] {
+  if (!Array.isArray(brownouts)) return [];
+  return brownouts.flatMap((span: unknown, index) => {
+    if (!isObject(span)) return [];
+    const { from, to } = span;
+    if (typeof from !== 'string' || typeof to !== 'string') return [];
+    const at = [...path, 'brownouts', index];
+    if (Date.parse(to) <= Date.parse(from)) {
+      return [source.problem([...at, 'to'], `a brown-out ends after it begins (${from})`, 'choose a later end')];
+    }
+    if (typeof deprecation === 'string' && Date.parse(from) >= Date.parse(deprecation)) return [];
+    const message = 'a brown-out comes after the deprecation';
+    return [source.problem([...at, 'from'], message, 'set `deprecation` to an earlier date')];
+  });
+}
+
+function monthsAfter(ms: number, months: number): number {
+  return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO('UTC').add({ months }).epochMilliseconds;
+}

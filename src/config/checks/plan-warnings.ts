@@ -1,0 +1,65 @@
+/** What a plan says that can be run, and is hardly meant. */
+import type { ConfigProblem, DocumentPath } from '../model/problem.js';
+import type { GatewayFile, Operation, PlanConfig } from '../model/schema.js';
+import type { SourceDocument } from '../source/source-document.js';
+
+/** Most operations that one warning names. */
+const MOST_NAMED = 3;
+const WINDOWS = [
+  ['key', 'minute'],
+  ['key', 'month'],
+  ['account', 'minute'],
+  ['account', 'month'],
+] as const;
+
+/** Warnings about the plans, at the limits that they are about. */
+export function planWarnings(
+  source: SourceDocument,
+  plans: GatewayFile['plans'],
+  operations: readonly Operation[],
+): ConfigProblem[] {
+  return Object.entries(plans).flatMap(([name, plan]) => [
+    ...costWarnings(source, ['plans', name], plan, operations),
+    ...shadowWarnings(source, ['plans', name], plan),
+  ]);
+}
+
+/** An operation that costs more than a limit is refused for ever: no waiting makes room for it. A limit of 0 says so by itself. */
+function costWarnings(
+  source: SourceDocument,
+  path: DocumentPath,
+  plan: PlanConfig,
+  operations: readonly Operation[],
+): ConfigProblem[] {
+  return WINDOWS.flatMap(([of, window]) => {
+    const limit = plan[of][window];
+    if (limit === undefined || limit === 0) return [];
+    const tooDear = operations.filter(({ cost }) => cost > limit);
+    if (tooDear.length === 0) return [];
+    const named = tooDear.slice(0, MOST_NAMED).map(({ method, template, cost }) => `${method} ${template} (${cost})`);
+    const others = tooDear.length > MOST_NAMED ? ` and ${tooDear.length - MOST_NAMED} more` : '';
+    return source.problem(
+      [...path, of, window],
+      `${named.join(', ')}${others} cost${tooDear.length === 1 ? 's' : ''} more than this limit of ${limit}, and can never be called`,
+      'raise the limit or lower the cost, unless the plan is meant to be without it',
+    );
+  });
+}
+
+/** A shadow sees what the live limit admits, so one that is not below it has nothing to say. */
+function shadowWarnings(source: SourceDocument, path: DocumentPath, { shadow, ...live }: PlanConfig): ConfigProblem[] {
+  if (shadow === undefined) return [];
+  if (WINDOWS.every(([of, window]) => shadow[of][window] === undefined)) {
+    const message = 'names no limit, so it never refuses anything';
+    return [source.problem([...path, 'shadow'], message, 'name a limit, or leave it out', 'key')];
+  }
+  return WINDOWS.flatMap(([of, window]) => {
+    const [limit, liveLimit] = [shadow[of][window], live[of][window]];
+    if (limit === undefined || liveLimit === undefined || limit < liveLimit) return [];
+    return source.problem(
+      [...path, 'shadow', of, window],
+      `is not below the limit in force (${liveLimit}), so it never refuses anything`,
+      'leave it out, or try a lower one',
+    );
+  });
+}

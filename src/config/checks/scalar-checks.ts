@@ -1,0 +1,57 @@
+/** What the single values of `gateway.yaml` look like in the file, where that is not what they mean to YAML, or to nobody. */
+import type { Scalar } from 'yaml';
+import type { ConfigProblem } from '../model/problem.js';
+import type { SourceDocument } from '../source/source-document.js';
+
+/** Line breaks and tabs are all that a text has use for. */
+// oxlint-disable-next-line no-control-regex -- they are what it looks for
+const CONTROL = /[\0-\x08\v\f\x0e-\x1f\x7f-\x9f]/;
+/** YAML 1.1 took it for octal, 1.2 takes it for decimal: whoever writes it means one of them. */
+const LEADING_ZERO = /^[-+]?0\d[\d.]*$/;
+const SHELL_REFERENCE = /(?<!\$)\$([A-Za-z_][A-Za-z0-9_]*)/;
+/** A comment to which no space belongs looks like a part of the text: `pass #word`. */
+const CUT_BY_COMMENT = /^[ \t]+#[^\s#!]/;
+
+/** Problems of values as they stand in the file; to be asked before variables are put in. */
+export function scalarProblems(source: SourceDocument): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  source.visitScalars(({ value, source: written = '' }, path) => {
+    if (typeof value === 'number' && LEADING_ZERO.test(written)) {
+      const hint = `write ${value}, or 0o${written.replace(/\D/g, '')} for an octal number`;
+      problems.push(source.problem(path, `${written} can be read as decimal and as octal`, hint));
+    }
+    if (typeof value !== 'string') return;
+    const code = CONTROL.exec(value)?.[0].charCodeAt(0);
+    if (code !== undefined) {
+      const message = `has the control character U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+      problems.push(source.problem(path, message, 'remove the escape that stands for it'));
+    } else if (!value.isWellFormed()) {
+      problems.push(
+        source.problem(path, 'has half of a character (a lone surrogate)', 'remove the escape, or write both'),
+      );
+    }
+  });
+  return problems;
+}
+
+/** Warnings about values that may have lost a part, or wait for a variable in vain. */
+export function scalarWarnings(source: SourceDocument): ConfigProblem[] {
+  const warnings: ConfigProblem[] = [];
+  source.visitScalars((scalar, path) => {
+    if (typeof scalar.value !== 'string') return;
+    const [, name] = SHELL_REFERENCE.exec(scalar.source ?? '') ?? [];
+    if (name !== undefined) {
+      const hint = `write \${${name}} if the environment variable is meant`;
+      warnings.push(source.problem(path, `\`$${name}\` is not replaced by anything`, hint));
+    }
+    if (scalar.type !== 'PLAIN' || !CUT_BY_COMMENT.test(behind(scalar, source.text))) return;
+    const message = 'ends where a comment begins: what follows the # is not part of it';
+    warnings.push(source.problem(path, message, 'put the text in quotes, or a space behind the #'));
+  });
+  return warnings;
+}
+
+function behind({ range }: Scalar, text: string): string {
+  const end = range?.[1] ?? text.length;
+  return text.slice(end, end + 40);
+}

@@ -1,0 +1,153 @@
+/** Turns what zod found into problems with a line and words for people. */
+import type { z } from 'zod';
+import { descriptionAt, knownKeysAt } from '../model/json-schema.js';
+import type { ConfigProblem, DocumentPath } from '../model/problem.js';
+import { didYouMean, formatPath } from '../model/problem.js';
+import type { SourceDocument } from '../source/source-document.js';
+import { rewritten } from '../source/rewritten.js';
+
+type Issue = z.core.$ZodIssue;
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  object: 'a map',
+  record: 'a map',
+  array: 'a list',
+  int: 'a whole number',
+  number: 'a number',
+  string: 'a text',
+  boolean: 'true or false',
+};
+
+const MOST_GUESSES = 50;
+const HIDDEN_HINT = 'it comes from an environment variable: see what that holds';
+
+/** What a message may repeat of a text: short, plain, and no URL, which could hold a password. */
+const SHOWN_TEXT = /^(?!.*:\/\/)[\w ./:,+*-]{1,40}$/;
+
+/**
+ * Every issue as a problem; of several about one value only the first, which names the cause.
+ * @param hidden paths of values that came from a variable: they are not repeated.
+ */
+export function schemaProblems(
+  issues: readonly Issue[],
+  value: unknown,
+  source: SourceDocument,
+  hidden: ReadonlySet<string> = new Set(),
+): ConfigProblem[] {
+  const seen = new Set<string>();
+  let guessesLeft = MOST_GUESSES;
+  const guess = (word: string, candidates: readonly string[]): string | undefined =>
+    guessesLeft-- > 0 ? didYouMean(word, candidates) : undefined;
+  return issues.flatMap((issue) => {
+    const path = issue.path as DocumentPath;
+    if (issue.code === 'unrecognized_keys') return unknownKeys(issue.keys, path, source, guess);
+    const place = JSON.stringify(path);
+    if (seen.has(place)) return [];
+    seen.add(place);
+    if (issue.code === 'invalid_key') return [invalidName(issue, path, source)];
+    const found = valueAt(value, path);
+    if (found === undefined) return [missing(path, source)];
+    const isHidden = hidden.has(formatPath(path));
+    const shown = isHidden ? undefined : shownValue(found);
+    const hint = isHidden ? HIDDEN_HINT : hintFor(issue, found, path);
+    return [source.problem(path, describe(issue, found, shown), hint)];
+  });
+}
+
+/** The value at a path of plain data, undefined where there is none. */
+export function valueAt(value: unknown, path: DocumentPath): unknown {
+  let current = value;
+  for (const part of path) {
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, part)) return undefined;
+    current = (current as Record<string | number, unknown>)[part];
+  }
+  return current;
+}
+
+type Guess = (word: string, candidates: readonly string[]) => string | undefined;
+
+function unknownKeys(
+  keys: readonly string[],
+  path: DocumentPath,
+  source: SourceDocument,
+  guess: Guess,
+): ConfigProblem[] {
+  const known = knownKeysAt(path);
+  return keys.map((key) => {
+    const hint = guess(key, known) ?? `known here: ${known.join(', ')}`;
+    const shown = key.length > 60 ? `${key.slice(0, 60)}…` : key;
+    return source.problem([...path, key], `unknown key \`${shown}\``, hint, 'key');
+  });
+}
+
+function invalidName(
+  issue: Issue & { code: 'invalid_key' },
+  path: DocumentPath,
+  source: SourceDocument,
+): ConfigProblem {
+  const name = String(path.at(-1));
+  const message = `\`${name}\` ${issue.issues[0]?.message ?? 'is not a valid name'}`;
+  const suggestion = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]+/g, '-')
+    .replaceAll(/^[^a-z]+|-+$/g, '');
+  const hint = suggestion === '' || suggestion === name ? 'choose another name' : `write \`${suggestion}\``;
+  return source.problem(path, message, hint, 'key');
+}
+
+function missing(path: DocumentPath, source: SourceDocument): ConfigProblem {
+  const description = descriptionAt(path);
+  const hint = description === undefined ? 'add it' : `add it: ${description}`;
+  return source.problem(path.slice(0, -1), `\`${String(path.at(-1))}\` is missing`, hint, 'key');
+}
+
+function describe(issue: Issue, found: unknown, shown: string | undefined): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (isOwnWords(issue)) return withValue(issue.message, shown);
+      return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}, not ${shown ?? kindOf(found)}`;
+    case 'invalid_value':
+      return withValue(`must be one of ${issue.values.map(String).join(', ')}`, shown);
+    default:
+      return withValue(issue.message, shown);
+  }
+}
+
+/** Words that were written for the setting, instead of those for any value of its type. */
+function isOwnWords(issue: Issue & { code: 'invalid_type' }): boolean {
+  return !/^must be (?:an object|a list|a whole number|a number|a string|true or false), not /.test(issue.message);
+}
+
+/** `must be a path` → `must be a path, not /x y`, where the words do not name the value yet. */
+function withValue(message: string, shown: string | undefined): string {
+  return shown === undefined || !message.startsWith('must ') || message.includes(', not ')
+    ? message
+    : `${message}, not ${shown}`;
+}
+
+function hintFor(issue: Issue, found: unknown, path: DocumentPath): string {
+  if (issue.code === 'invalid_value' && typeof found === 'string') {
+    const meant = didYouMean(found, issue.values.map(String));
+    if (meant !== undefined) return meant;
+  }
+  if (path.length === 0) {
+    const isWord = typeof found === 'string' && /^[\w-]+:\S/.test(found);
+    return isWord
+      ? 'a colon needs a space behind it'
+      : 'write `services:` and `plans:`, each at the beginning of a line';
+  }
+  return rewritten(issue, found) ?? descriptionAt(path) ?? 'docs/configuration.md has every setting';
+}
+
+/** A value as a message may repeat it; undefined where it could be a secret, or is too long. */
+function shownValue(value: unknown): string | undefined {
+  if (typeof value === 'number' && !Number.isFinite(value)) return Number.isNaN(value) ? '.nan' : '.inf';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return typeof value === 'string' && SHOWN_TEXT.test(value) ? `\`${value}\`` : undefined;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'empty';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'a map' : 'a text';
+}

@@ -1,0 +1,118 @@
+/** Reads the environment once at start: what differs per machine, checked, with every fault named in one error. */
+import { parseRedisUrl } from '../../redis/address.js';
+import type { Environment } from './schema.js';
+
+/** Environment variables as the operating system gives them. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+const ADMIN_TOKEN_MIN_LENGTH = 32;
+const ESCAPES = 'in a user name or password / is written %2F, ? %3F, @ %40 and : %3A';
+
+/** Every variable that the program reads, with its meaning; `docs/configuration.md` is held to this table. */
+export const ENVIRONMENT_VARIABLES = {
+  TRAILGATE_GATEWAY_PORT: 'Port of the public listener, instead of `gateway.port`.',
+  TRAILGATE_ADMIN_PORT: 'Port of the admin listener, instead of `admin.port`.',
+  TRAILGATE_CUSTOMERS_PORT: 'Port of the reference customers backend.',
+  DATABASE_URL: 'PostgreSQL (`postgres://…`). Without it: SQLite in the data folder.',
+  REDIS_URL: 'Redis (`redis://…`, `redis+sentinel://…`, `redis+cluster://…`). Without it: counters in the process.',
+  TRAILGATE_DATA_DIR: 'Folder for what the embedded stores keep.',
+  TRAILGATE_ADMIN_TOKEN: 'Operator token of the admin API, at least 32 characters.',
+  LOG_LEVEL: 'Least severe level that is logged.',
+} as const;
+
+type VariableName = keyof typeof ENVIRONMENT_VARIABLES;
+
+/** What is wrong with the environment, all of it; `message` is ready to be shown. */
+export class EnvironmentError extends Error {
+  override readonly name = 'EnvironmentError';
+  constructor(readonly problems: readonly string[]) {
+    super(problems.join('\n'));
+  }
+}
+
+/**
+ * Reads and checks the environment. An empty variable counts as one that is not set, as docker-compose passes it.
+ * Values that may hold a secret are never repeated in an error.
+ * @throws EnvironmentError naming every variable that is wrong.
+ */
+export function readEnvironment(variables: Variables = process.env): Environment {
+  const problems: string[] = [];
+  const text = (name: VariableName): string | undefined => variables[name]?.trim() || undefined;
+
+  const port = (name: VariableName): number | undefined => {
+    const value = text(name);
+    if (value === undefined) return undefined;
+    if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value);
+    problems.push(`${name} must be a port from 0 to 65535 (0: any free port), not "${value}".`);
+    return undefined;
+  };
+  const url = (name: VariableName, protocols: readonly string[]): string | undefined => {
+    const value = text(name);
+    if (value === undefined) return undefined;
+    const starts = protocols.map((protocol) => `${protocol}//`);
+    const isOurs = starts.some((start) => value.startsWith(start));
+    const fault = isOurs ? urlFault(value) : `must be a URL that starts with ${starts.join(' or ')}`;
+    if (fault !== undefined) problems.push(`${name} ${fault}.`);
+    return value;
+  };
+
+  const redisUrl = (): string | undefined => {
+    const value = text('REDIS_URL');
+    try {
+      if (value !== undefined) parseRedisUrl(value);
+      const fault = value === undefined ? undefined : escapeFault(value);
+      if (fault !== undefined) problems.push(`REDIS_URL ${fault}.`);
+    } catch (error) {
+      problems.push(`REDIS_URL ${(error as Error).message}.`);
+    }
+    return value;
+  };
+
+  const adminToken = text('TRAILGATE_ADMIN_TOKEN');
+  if (adminToken !== undefined && adminToken.length < ADMIN_TOKEN_MIN_LENGTH) {
+    problems.push(
+      `TRAILGATE_ADMIN_TOKEN must have at least ${ADMIN_TOKEN_MIN_LENGTH} characters, it has ${adminToken.length}. ` +
+        'Make one with: openssl rand -hex 32',
+    );
+  }
+  const logLevel = text('LOG_LEVEL') ?? 'info';
+  if (!isLogLevel(logLevel)) problems.push(`LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}, not "${logLevel}".`);
+
+  const environment = {
+    ...optional('gatewayPort', port('TRAILGATE_GATEWAY_PORT')),
+    ...optional('adminPort', port('TRAILGATE_ADMIN_PORT')),
+    ...optional('customersPort', port('TRAILGATE_CUSTOMERS_PORT')),
+    ...optional('databaseUrl', url('DATABASE_URL', ['postgres:', 'postgresql:'])),
+    ...optional('redisUrl', redisUrl()),
+    ...optional('adminToken', adminToken),
+    dataDir: text('TRAILGATE_DATA_DIR') ?? './data',
+    logLevel: isLogLevel(logLevel) ? logLevel : 'info',
+  } satisfies Environment;
+  if (problems.length > 0) throw new EnvironmentError(problems);
+  return environment;
+}
+
+/** What keeps a URL from being read as one, in words that follow its name and repeat nothing of it. */
+function urlFault(text: string): string | undefined {
+  return escapeFault(text) ?? (URL.canParse(text) ? undefined : `is not a URL that can be read: ${ESCAPES}`);
+}
+
+/** Signs that end a password for whoever reads the URL; neither of them means anything else in ours. */
+function escapeFault(text: string): string | undefined {
+  if (text.includes('#')) return 'has a # that is not escaped: in a password it is written %23';
+  return /%(?![\dA-Fa-f]{2})/.test(text) ? 'has a % that is not escaped: in a password it is written %25' : undefined;
+}
+
+function isLogLevel(value: string): value is Environment['logLevel'] {
+  return (LOG_LEVELS as readonly string[]).includes(value);
+}
+
+function optional<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
+}
+
+/** The environment of a child process: this one's, with some variables set anew. */
+export function childEnvironment(changes: Readonly<Record<string, string>>): Record<string, string | undefined> {
+  return { ...process.env, ...changes };
+}

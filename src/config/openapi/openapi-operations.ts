@@ -1,0 +1,159 @@
+/** The operations of one OpenAPI document: method, template, and the scopes that stand in `security`. */
+import type { OpenApiDocument } from './openapi-document.js';
+import { resolveReference } from './openapi-references.js';
+import type { JsonObject } from './openapi-traversal.js';
+import { isObject } from './openapi-traversal.js';
+import { templateFault } from './path-template.js';
+import type { ConfigProblem, DocumentPath } from '../model/problem.js';
+import { ID_MESSAGE, ID_PATTERN, SCOPE_PATTERN, type LifeCycleDates } from '../model/schema.js';
+import type { SourceDocument } from '../source/source-document.js';
+
+export const OPENAPI_METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
+const MAX_COST = 1_000_000;
+
+/** An operation before the entries of `operations` are applied. */
+export interface OperationDraft {
+  readonly method: string;
+  readonly template: string;
+  readonly service: string;
+  readonly id?: string;
+  /** Undefined: nothing names them yet. */
+  readonly scopes?: readonly string[];
+  readonly cost?: number;
+  readonly isWebSocket?: boolean;
+  readonly lifeCycle?: LifeCycleDates;
+  readonly openapi?: JsonObject;
+  readonly source: SourceDocument;
+  readonly path: DocumentPath;
+}
+
+/** Reads every operation; what cannot be used is a problem at its line. */
+export function readOperations(
+  service: string,
+  document: OpenApiDocument,
+): { drafts: OperationDraft[]; problems: ConfigProblem[] } {
+  const drafts: OperationDraft[] = [];
+  const problems: ConfigProblem[] = [];
+  const { value, source } = document;
+  const paths = isObject(value['paths']) ? value['paths'] : {};
+  for (const [template, reference] of Object.entries(paths)) {
+    if (template.startsWith('x-')) continue;
+    const path = ['paths', template];
+    const fault = templateFault(template);
+    if (fault !== undefined) {
+      problems.push(source.problem(path, `the path ${fault.message}`, fault.hint, 'key'));
+      continue;
+    }
+    problems.push(...besideReference(reference, path, source));
+    const pathItem = resolveReference(value, reference);
+    if (!isObject(pathItem)) continue;
+    if (Object.hasOwn(pathItem, 'trace')) {
+      const hint = 'remove it: it would show keys to whoever can make a browser send it';
+      problems.push(source.problem([...path, 'trace'], 'TRACE cannot be published', hint, 'key'));
+    }
+    for (const method of OPENAPI_METHODS) {
+      const operation = pathItem[method];
+      if (!isObject(operation)) continue;
+      const at = [...path, method];
+      const scopes = readScopes(operation, value, at, source);
+      problems.push(...scopes.problems);
+      const cost = readCost(operation, at, source);
+      problems.push(...cost.problems);
+      const id = readId(operation, at, source);
+      problems.push(...id.problems);
+      drafts.push({
+        method: method.toUpperCase(),
+        template,
+        service,
+        ...(id.id === undefined ? {} : { id: id.id }),
+        ...(scopes.scopes === undefined ? {} : { scopes: scopes.scopes }),
+        ...(cost.cost === undefined ? {} : { cost: cost.cost }),
+        openapi: withParameters(operation, pathItem, value),
+        source,
+        path: at,
+      });
+    }
+  }
+  return { drafts, problems };
+}
+
+/** Beside `$ref` a path item may have a summary and a description; anything else would be lost (OpenAPI, Path Item Object). */
+function besideReference(pathItem: unknown, path: DocumentPath, source: SourceDocument): ConfigProblem[] {
+  if (!isObject(pathItem) || !Object.hasOwn(pathItem, '$ref')) return [];
+  return Object.keys(pathItem)
+    .filter((key) => !['$ref', 'summary', 'description'].includes(key) && !key.startsWith('x-'))
+    .map((key) => {
+      const hint = 'move it to the path item that the reference names';
+      return source.problem([...path, key], `\`${key}\` beside a \`$ref\` is not read`, hint, 'key');
+    });
+}
+
+/** The operation with the parameters of its path item, references resolved; its own win (OpenAPI, Operation Object). */
+function withParameters(operation: JsonObject, pathItem: JsonObject, document: JsonObject): JsonObject {
+  const parameters = new Map<string, unknown>();
+  for (const list of [pathItem['parameters'], operation['parameters']]) {
+    if (!Array.isArray(list)) continue;
+    for (const reference of list) {
+      const parameter = resolveReference(document, reference);
+      if (isObject(parameter)) parameters.set(`${String(parameter['in'])}:${String(parameter['name'])}`, parameter);
+    }
+  }
+  return parameters.size === 0 ? operation : { ...operation, parameters: [...parameters.values()] };
+}
+
+/** Scopes of the operation's `security`, else of the document's. A fault is answered with `[]`, so that it is told once. */
+function readScopes(
+  operation: JsonObject,
+  document: JsonObject,
+  operationPath: DocumentPath,
+  source: SourceDocument,
+): { scopes?: readonly string[]; problems: ConfigProblem[] } {
+  const isOwn = Object.hasOwn(operation, 'security');
+  const requirements = isOwn ? operation['security'] : document['security'];
+  if (!Array.isArray(requirements) || requirements.length === 0) return { problems: [] };
+  const path = isOwn ? [...operationPath, 'security'] : ['security'];
+  if (requirements.length > 1) {
+    const message = 'the scopes of alternatives in `security` cannot be told apart';
+    return { scopes: [], problems: [source.problem(path, message, 'write one requirement with all scopes')] };
+  }
+  const problems: ConfigProblem[] = [];
+  const scopes = new Set<string>();
+  for (const [scheme, names] of Object.entries(isObject(requirements[0]) ? requirements[0] : {})) {
+    for (const [index, name] of (Array.isArray(names) ? names : []).entries()) {
+      if (typeof name === 'string' && SCOPE_PATTERN.test(name)) {
+        scopes.add(name);
+      } else {
+        const message = `the scope \`${String(name)}\` must be resource:verb, for example customers:read`;
+        problems.push(source.problem([...path, 0, scheme, index], message, 'lower-case letters, digits, - and _'));
+      }
+    }
+  }
+  if (problems.length > 0) return { scopes: [...scopes], problems };
+  return scopes.size === 0 ? { problems } : { scopes: [...scopes], problems };
+}
+
+function readCost(
+  operation: JsonObject,
+  path: DocumentPath,
+  source: SourceDocument,
+): { cost?: number; problems: ConfigProblem[] } {
+  const cost = operation['x-trailgate-cost'];
+  if (cost === undefined) return { problems: [] };
+  if (typeof cost === 'number' && Number.isInteger(cost) && cost >= 0 && cost <= MAX_COST)
+    return { cost, problems: [] };
+  const message = `\`x-trailgate-cost\` must be a whole number from 0 to ${MAX_COST}`;
+  return { problems: [source.problem([...path, 'x-trailgate-cost'], message, 'how many requests one call counts as')] };
+}
+
+function readId(
+  operation: JsonObject,
+  path: DocumentPath,
+  source: SourceDocument,
+): { id?: string; problems: ConfigProblem[] } {
+  const id = operation['operationId'];
+  if (typeof id !== 'string') return { problems: [] };
+  if (ID_PATTERN.test(id)) return { id, problems: [] };
+  return {
+    problems: [source.problem([...path, 'operationId'], `the operationId ${ID_MESSAGE}`, 'choose a short name')],
+  };
+}

@@ -1,0 +1,112 @@
+/** Holds an OpenAPI document to the standard's own JSON Schema. */
+import type { JsonObject } from './openapi-traversal.js';
+import { isObject } from './openapi-traversal.js';
+import { pointerPath } from './openapi-references.js';
+import type { ConfigProblem } from '../model/problem.js';
+import type { SourceDocument } from '../source/source-document.js';
+
+interface SchemaError {
+  readonly instancePath: string;
+  readonly keyword: string;
+  readonly message?: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+}
+
+const MAX_REPORTED_ERRORS = 20;
+const MOST_ENTRIES = 200;
+const DEFAULT_HINT = 'https://spec.openapis.org/oas/ has the fields of every object';
+/** What these say is said better by the errors below them. */
+const UMBRELLA_KEYWORDS = new Set(['oneOf', 'anyOf', 'allOf', 'if', '$ref', '$dynamicRef', 'not']);
+
+/** Where a document is not what its version of the standard asks for. */
+export async function structureProblems(value: JsonObject, source: SourceDocument): Promise<ConfigProblem[]> {
+  const [first] = await errorsOf(value, false);
+  if (first === undefined) return [];
+  // To find all errors takes with their square; those that are told are near the first.
+  const nearby = await errorsOf(excerpt(value, pointerPath(first.instancePath)), true);
+  return causes(nearby.length > 0 ? nearby : [first])
+    .slice(0, MAX_REPORTED_ERRORS)
+    .map((error) => problemOf(error, source));
+}
+
+async function errorsOf(value: JsonObject, allErrors: boolean): Promise<readonly SchemaError[]> {
+  // Loaded only here: compiling the standard's schema takes a while, and most commands read no document.
+  const { Validator } = await import('@seriousme/openapi-schema-validator');
+  try {
+    const { errors } = await new Validator({ allErrors }).validate(structuredClone(value));
+    // A text instead of a list is about references, which we report ourselves with their lines.
+    return Array.isArray(errors) ? (errors as SchemaError[]) : [];
+  } catch (error) {
+    return [{ instancePath: '', keyword: '', message: (error as Error).message }];
+  }
+}
+
+/** The document with no more than `MOST_ENTRIES` paths, and components of a kind, from the one at `path` on. */
+function excerpt(value: JsonObject, path: readonly string[]): JsonObject {
+  const [section = '', name = '', component = ''] = path;
+  const cut = (map: unknown, from: string): unknown => {
+    if (!isObject(map)) return Array.isArray(map) ? map.slice(0, MOST_ENTRIES) : map;
+    const keys = Object.keys(map);
+    const begin = Math.max(0, keys.indexOf(from));
+    return Object.fromEntries(keys.slice(begin, begin + MOST_ENTRIES).map((key) => [key, map[key]]));
+  };
+  const parts = Object.entries(value).map(([key, part]) => {
+    if (key !== 'components' || !isObject(part)) return [key, cut(part, key === section ? name : '')];
+    const groups = Object.entries(part).map(([kind, group]) => [kind, cut(group, kind === name ? component : '')]);
+    return [key, Object.fromEntries(groups)];
+  });
+  return Object.fromEntries(parts) as JsonObject;
+}
+
+/** The errors that name a cause: not those that follow from one below, nor from an alternative that was only tried. */
+function causes(errors: readonly SchemaError[]): readonly SchemaError[] {
+  const umbrellas = new Set<string>();
+  const parents = new Set<string>();
+  for (const { keyword, instancePath } of errors) {
+    if (UMBRELLA_KEYWORDS.has(keyword)) umbrellas.add(instancePath);
+    for (let cut = instancePath.lastIndexOf('/'); cut >= 0 && !parents.has(instancePath.slice(0, cut));) {
+      parents.add(instancePath.slice(0, cut));
+      cut = instancePath.lastIndexOf('/', cut - 1);
+    }
+  }
+  const deepest = errors.filter(
+    ({ keyword, params, instancePath }) =>
+      !UMBRELLA_KEYWORDS.has(keyword) &&
+      params?.['missingProperty'] !== '$ref' &&
+      !(parents.has(instancePath) && umbrellas.has(instancePath)),
+  );
+  return deepest.length > 0 ? deepest : errors;
+}
+
+function problemOf(error: SchemaError, source: SourceDocument): ConfigProblem {
+  const path = pointerPath(error.instancePath);
+  const extra = error.params?.['additionalProperty'] ?? error.params?.['unevaluatedProperty'];
+  if (typeof extra === 'string') {
+    const hint = 'look for a slip of the pen; fields of your own begin with x-';
+    return source.problem([...path, extra], `is not valid OpenAPI: unknown key \`${extra}\``, hint, 'key');
+  }
+  return source.problem(path, `is not valid OpenAPI: ${describe(error)}`, hintOf(error));
+}
+
+function describe(error: SchemaError): string {
+  const allowed = error.params?.['allowedValues'];
+  const missing = error.params?.['missingProperty'];
+  if (Array.isArray(allowed)) return `must be one of ${allowed.join(', ')}`;
+  return typeof missing === 'string' ? `\`${missing}\` is missing` : (error.message ?? error.keyword);
+}
+
+const TYPE_HINTS: Readonly<Record<string, string>> = {
+  object: 'it is a map: lines of `key: value`',
+  array: 'it is a list: lines that begin with -',
+  string: 'it is a text: a number needs quotes',
+  boolean: 'it is true or false',
+};
+
+function hintOf({ keyword, params, instancePath }: SchemaError): string {
+  const missing = params?.['missingProperty'];
+  if (typeof missing === 'string') return `add \`${missing}\``;
+  if (keyword === 'type') return TYPE_HINTS[String(params?.['type'])] ?? DEFAULT_HINT;
+  if (keyword === 'minProperties') return 'describe one, or remove the key';
+  if (keyword === 'pattern') return `it must match ${String(params?.['pattern'])}`;
+  return instancePath === '' ? 'see whether this is the right file' : DEFAULT_HINT;
+}

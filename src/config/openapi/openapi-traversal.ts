@@ -1,0 +1,54 @@
+/** Walks OpenAPI documents: every object that means something, and none of the data that stands in examples and defaults. */
+import type { DocumentPath } from '../model/problem.js';
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Below these, keys are data, unless the object is a map of names (a property may be called `default`). */
+const DATA_KEYS = new Set(['example', 'default', 'enum', 'const', 'value']);
+const NAME_MAPS = new Set(
+  (
+    'properties patternProperties dependentSchemas $defs definitions paths responses headers ' +
+    'content callbacks links examples encoding variables'
+  ).split(' '),
+);
+
+/** Calls `visit` with every object, parents first, and the path to it. */
+export function visitObjects(
+  value: unknown,
+  visit: (object: JsonObject, path: DocumentPath) => void,
+  path: DocumentPath = [],
+): void {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) visitObjects(item, visit, [...path, index]);
+  } else if (isObject(value)) {
+    visit(value, path);
+    for (const [key, child] of Object.entries(value)) {
+      if (!isData(key, child, path)) visitObjects(child, visit, [...path, key]);
+    }
+  }
+}
+
+/** A copy in which every object is what `map` makes of it, children first. */
+export function mapObjects(
+  value: unknown,
+  map: (object: JsonObject, path: DocumentPath) => JsonObject,
+  path: DocumentPath = [],
+): unknown {
+  if (Array.isArray(value)) return value.map((item, index) => mapObjects(item, map, [...path, index]));
+  if (!isObject(value)) return value;
+  const children = Object.entries(value).map(([key, child]) => [
+    key,
+    isData(key, child, path) ? child : mapObjects(child, map, [...path, key]),
+  ]);
+  return map(Object.fromEntries(children) as JsonObject, path);
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isData(key: string, child: unknown, path: DocumentPath): boolean {
+  const isNameMap = NAME_MAPS.has(String(path.at(-1))) || path.at(-2) === 'components';
+  // `examples` of a schema is a list of data, `examples` of a media type a map of Example Objects.
+  return !isNameMap && (DATA_KEYS.has(key) || (key === 'examples' && Array.isArray(child)));
+}

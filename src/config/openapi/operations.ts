@@ -1,0 +1,229 @@
+/** One list of operations from the OpenAPI documents and `operations`: overrides applied, and no two in each other's way. */
+import type { OperationDraft } from './openapi-operations.js';
+import { templateFault, templateShape } from './path-template.js';
+import type { ConfigProblem, DocumentPath } from '../model/problem.js';
+import { didYouMean } from '../model/problem.js';
+import type { DescribedOperation } from '../model/loaded-config.js';
+import type { OperationEntry } from '../model/schema.js';
+import { operationSchema } from '../model/schema.js';
+import type { SourceDocument } from '../source/source-document.js';
+
+/** Paths that the gateway answers itself, relative to the base path. */
+const BUILT_IN_TEMPLATES = new Set(['/usage', '/openapi.json']);
+/** A guess looks at every operation there is; whoever has more such mistakes has one cause for them. */
+const MOST_GUESSES = 20;
+
+/** What `mergeOperations` needs to know of `gateway.yaml`, which may itself have faults. */
+export interface OperationEntries {
+  readonly source: SourceDocument;
+  /** The value of `operations`, not validated. */
+  readonly value: unknown;
+  readonly services: ReadonlySet<string>;
+  /** `api.basePath`, in front of every template. */
+  readonly basePath: string;
+  /** False where a document could not be read, so that an operation may be described all the same. */
+  readonly areDocumentsComplete: boolean;
+}
+
+/** Applies the entries to the drafts, then checks the whole. Faults that the schema reports are not reported again. */
+export function mergeOperations(
+  drafts: readonly OperationDraft[],
+  entries: OperationEntries,
+): { operations: DescribedOperation[]; problems: ConfigProblem[]; warnings: ConfigProblem[] } {
+  const problems: ConfigProblem[] = [];
+  let guessesLeft = MOST_GUESSES;
+  const guess: Guess = (word, candidates) => (guessesLeft-- > 0 ? didYouMean(word, candidates) : undefined);
+  const merged = new Map<OperationDraft | number, OperationDraft>(drafts.map((draft) => [draft, draft]));
+  const byMatch = new Map(drafts.map((draft) => [matchOf(draft), draft]));
+  const entered = new Set<string>();
+  for (const [index, value] of (Array.isArray(entries.value) ? entries.value : []).entries()) {
+    const entry = readEntry(value);
+    if (entry.match === undefined) continue;
+    const path = ['operations', index];
+    if (entered.has(entry.match)) {
+      problems.push(entries.source.problem([...path, 'match'], `${entry.match} has an entry already`, 'join the two'));
+      continue;
+    }
+    entered.add(entry.match);
+    const described = byMatch.get(entry.match);
+    const wrong = entryFault(entry, described, entries, byMatch, guess);
+    if (wrong !== undefined) problems.push(entries.source.problem([...path, wrong.key], wrong.message, wrong.hint));
+    else if (described !== undefined) merged.set(described, { ...described, ...entryFields(entry) });
+    else if (entry.service !== undefined) merged.set(index, addedDraft(entry, entries.source, path));
+  }
+  const all = [...merged.values()];
+  problems.push(...scopeProblems(all), ...collisionProblems(all), ...idProblems(all));
+  const operations = problems.length > 0 ? [] : numberOperations(all);
+  return { operations, problems, warnings: basePathWarnings(all, entries.basePath) };
+}
+
+type Guess = (word: string, candidates: Iterable<string>) => string | undefined;
+
+interface EntryFault {
+  readonly key: 'match' | 'service';
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** What keeps an entry from being applied, beyond what the schema says. */
+function entryFault(
+  entry: Partial<OperationEntry>,
+  described: OperationDraft | undefined,
+  entries: OperationEntries,
+  byMatch: ReadonlyMap<string, OperationDraft>,
+  guess: Guess,
+): EntryFault | undefined {
+  const { match = '', service } = entry;
+  if (service !== undefined && !entries.services.has(service)) {
+    const hint = guess(service, entries.services) ?? 'name one of `services`';
+    return { key: 'service', message: `no service is called \`${service}\``, hint };
+  }
+  if (described !== undefined) {
+    if (service === undefined || service === described.service) return undefined;
+    const message = `${match} is described by the OpenAPI document of \`${described.service}\``;
+    return { key: 'service', message, hint: 'leave `service` out' };
+  }
+  const fault = templateFault(match.slice(match.indexOf(' ') + 1));
+  if (fault !== undefined) return { key: 'match', message: `the path ${fault.message}`, hint: fault.hint };
+  if (service !== undefined || !entries.areDocumentsComplete) return undefined;
+  const message = `no OpenAPI document describes ${match}, so it needs a \`service\``;
+  const withoutBase = match.replace(` ${entries.basePath}/`, ' /');
+  if (byMatch.has(withoutBase)) return { key: 'match', message, hint: `leave api.basePath out: ${withoutBase}` };
+  const hint = guess(match, byMatch.keys()) ?? 'add `service`, or describe it in an OpenAPI document';
+  return { key: 'match', message, hint };
+}
+
+function addedDraft(entry: Partial<OperationEntry>, source: SourceDocument, path: DocumentPath): OperationDraft {
+  const [method = '', template = ''] = (entry.match ?? '').split(' ');
+  return { method, template, service: entry.service ?? '', ...entryFields(entry), source, path };
+}
+
+/** The valid fields of an entry; one that is there but wrong counts as given, so that its absence is not reported too. */
+function readEntry(value: unknown): Partial<OperationEntry> {
+  if (typeof value !== 'object' || value === null) return {};
+  const entry: Record<string, unknown> = {};
+  for (const [key, field] of Object.entries(operationSchema.shape)) {
+    const found = (value as Record<string, unknown>)[key];
+    if (found === undefined) continue;
+    const result = field.safeParse(found);
+    if (result.success) entry[key] = result.data;
+    else if (key === 'scopes') entry[key] = [];
+  }
+  return entry as Partial<OperationEntry>;
+}
+
+function entryFields(
+  entry: Partial<OperationEntry>,
+): Pick<OperationDraft, 'id' | 'scopes' | 'cost' | 'isWebSocket' | 'lifeCycle'> {
+  const { deprecation = null, sunset = null, successor, brownouts = [] } = entry;
+  const isEnding = deprecation !== null || sunset !== null || brownouts.length > 0;
+  return {
+    ...(isEnding ? { lifeCycle: { deprecation, sunset, successor, brownouts } } : {}),
+    ...(entry.id === undefined ? {} : { id: entry.id }),
+    ...(entry.scopes === undefined ? {} : { scopes: entry.scopes }),
+    ...(entry.cost === undefined ? {} : { cost: entry.cost }),
+    ...(entry.websocket === undefined ? {} : { isWebSocket: entry.websocket }),
+  };
+}
+
+function scopeProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
+  return drafts
+    .filter((draft) => draft.scopes === undefined)
+    .map((draft) => {
+      const message = `${matchOf(draft)} names no scopes, so any valid key could call it`;
+      const hint =
+        draft.openapi === undefined
+          ? 'add `scopes`; if any key may, say so: `scopes: []`'
+          : `name them in its \`security\`; if any key may, say so in gateway.yaml: \`operations: [{ match: "${matchOf(draft)}", scopes: [] }]\``;
+      return draft.source.problem(draft.path, message, hint, 'key');
+    });
+}
+
+/** Paths that begin with the base path are reached at it twice: hardly anybody means that. One for each file. */
+function basePathWarnings(drafts: readonly OperationDraft[], basePath: string): ConfigProblem[] {
+  const inside = drafts.filter(({ template }) => template.startsWith(`${basePath}/`));
+  return [...new Set(inside.map(({ source }) => source))].flatMap((source) => {
+    const [first, ...others] = inside.filter((draft) => draft.source === source);
+    if (first === undefined) return [];
+    const more = others.length === 0 ? '' : `, and ${others.length} more like it`;
+    const message = `${matchOf(first)} is reached at ${basePath}${first.template}${more}`;
+    return source.problem(first.path, message, 'paths are relative to api.basePath: leave it out', 'key');
+  });
+}
+
+/** Operations that would take each other's requests, or those of the gateway's own paths. */
+function collisionProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const firstByShape = new Map<string, OperationDraft>();
+  const firstByMethod = new Map<string, OperationDraft>();
+  for (const draft of drafts) {
+    const report = (message: string, hint: string): void => {
+      problems.push(draft.source.problem(draft.path, message, hint, 'key'));
+    };
+    const shape = templateShape(draft.template);
+    if (BUILT_IN_TEMPLATES.has(draft.template)) {
+      report(`${draft.template} is answered by the gateway itself`, 'give the operation another path');
+    }
+    const same = firstByMethod.get(`${draft.method} ${shape}`);
+    const first = firstByShape.get(shape);
+    if (same !== undefined) {
+      const where =
+        same.service === draft.service ? 'is there already' : `is there already, in service \`${same.service}\``;
+      report(`${matchOf(draft)} matches the same requests as ${matchOf(same)}, which ${where}`, 'remove one of them');
+    } else if (first !== undefined && first.template !== draft.template) {
+      report(`${matchOf(draft)} is the same path as ${matchOf(first)}`, `name its parameters alike: ${first.template}`);
+    }
+    firstByMethod.set(`${draft.method} ${shape}`, same ?? draft);
+    firstByShape.set(shape, first ?? draft);
+  }
+  return problems;
+}
+
+function idProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
+  const firstById = new Map<string, OperationDraft>();
+  return drafts.flatMap((draft) => {
+    if (draft.id === undefined) return [];
+    const first = firstById.get(draft.id);
+    if (first === undefined) {
+      firstById.set(draft.id, draft);
+      return [];
+    }
+    const message = `the operation id \`${draft.id}\` belongs to ${matchOf(first)} already`;
+    const hint = `give ${matchOf(draft)} another \`id\` under \`operations\` in gateway.yaml`;
+    return [draft.source.problem(draft.path, message, hint, 'key')];
+  });
+}
+
+/** Gives every operation its index, and an id where the author gave none. */
+function numberOperations(drafts: readonly OperationDraft[]): DescribedOperation[] {
+  const taken = new Set(drafts.flatMap((draft) => draft.id ?? []));
+  return drafts.map((draft, index) => {
+    const id = draft.id ?? freeId(draft, taken);
+    taken.add(id);
+    return {
+      index,
+      id,
+      method: draft.method,
+      template: draft.template,
+      service: draft.service,
+      scopes: draft.scopes ?? [],
+      cost: draft.cost ?? 1,
+      isWebSocket: draft.isWebSocket ?? false,
+      ...(draft.lifeCycle === undefined ? {} : { lifeCycle: draft.lifeCycle }),
+      ...(draft.openapi === undefined ? {} : { openapi: draft.openapi }),
+    };
+  });
+}
+
+/** `get_customers_id` for GET /customers/{id}, with a number where that is taken. */
+function freeId(draft: OperationDraft, taken: ReadonlySet<string>): string {
+  const words = `${draft.method} ${draft.template}`.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  const base = words.join('_');
+  let id = base;
+  for (let number = 2; taken.has(id); number++) id = `${base}_${number}`;
+  return id;
+}
+
+function matchOf(draft: { readonly method: string; readonly template: string }): string {
+  return `${draft.method} ${draft.template}`;
+}

@@ -1,0 +1,65 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { eventually, temporaryFolder } from '../../../test/support/processes.js';
+import { FileWatch } from './file-watch.js';
+
+let folder: string;
+let file: string;
+let changes: number;
+let watch: FileWatch;
+
+beforeEach(() => {
+  folder = temporaryFolder('watch');
+  file = join(folder, 'a.yaml');
+  changes = 0;
+  watch = new FileWatch(() => void changes++);
+});
+afterEach(() => {
+  watch.stop();
+  rmSync(folder, { recursive: true });
+});
+
+it('a file that comes, and goes as soon as it has been read, is noticed twice', async () => {
+  const other = join(folder, 'b.yaml');
+  writeFileSync(other, 'b');
+  watch.follow([other, file]);
+  await sleep(100);
+  writeFileSync(file, 'a');
+  writeFileSync(other, 'bb');
+  await eventually('they have come', () => changes === 1);
+  rmSync(file);
+  await eventually('it has gone', () => changes === 2);
+});
+
+it('a file that was written while whoever follows it now read it is read again, once', async () => {
+  const beginMs = Date.now() - 1_000;
+  writeFileSync(file, 'a');
+  watch.follow([file], beginMs);
+  await eventually('it is read again', () => changes === 1);
+  await sleep(2_500);
+  expect(changes).toBe(1);
+});
+
+it('a file that is as it was read, or missing as it was, is left alone', async () => {
+  writeFileSync(file, 'a');
+  watch.follow([file, join(folder, 'missing.yaml')], Date.now() + 60_000);
+  await sleep(2_500);
+  expect(changes).toBe(0);
+});
+
+it('nothing is said of files that nobody follows any more', async () => {
+  writeFileSync(file, 'a');
+  watch.follow([file]);
+  await sleep(100);
+  watch.follow([join(folder, 'b.yaml')]);
+  writeFileSync(file, 'aa');
+  await sleep(2_000);
+  writeFileSync(join(folder, 'b.yaml'), 'b');
+  await eventually('the other one is noticed', () => changes === 1);
+  watch.stop();
+  writeFileSync(join(folder, 'b.yaml'), 'bb');
+  await sleep(2_000);
+  expect(changes).toBe(1);
+});

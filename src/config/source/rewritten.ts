@@ -1,0 +1,139 @@
+/** What a wrong value was probably meant to be: the hint behind `yes`, `10 seconds`, `"60"` and their like. */
+import type { z } from 'zod';
+import { didYouMean } from '../model/problem.js';
+import {
+  BASE_PATH_MESSAGE,
+  CREDENTIALS_MESSAGE,
+  HOST_MESSAGE,
+  ORIGIN_MESSAGE,
+  PATH_MESSAGE,
+  TARGET_HOST_MESSAGE,
+  TARGET_MESSAGE,
+  TWICE_MESSAGE,
+} from '../model/address-values.js';
+import {
+  DATE_MESSAGE,
+  DAYS_MESSAGE,
+  DURATION_MESSAGE,
+  INSTANT_MESSAGE,
+  MATCH_MESSAGE,
+  METHODS,
+  POINTER_MESSAGE,
+  SCOPE_MESSAGE,
+  SIZE_MESSAGE,
+} from '../model/values.js';
+
+const TRUTH: Readonly<Record<string, string>> = {
+  yes: 'true',
+  on: 'true',
+  y: 'true',
+  no: 'false',
+  off: 'false',
+  n: 'false',
+};
+const DURATION_UNITS: readonly (readonly [RegExp, string])[] = [
+  [/^(ms|msecs?|millis|milliseconds?)$/, 'ms'],
+  [/^(s|secs?|seconds?)$/, 's'],
+  [/^(m|mins?|minutes?)$/, 'm'],
+  [/^(h|hrs?|hours?)$/, 'h'],
+  [/^(d|days?)$/, 'd'],
+];
+const SIZE_UNITS: readonly (readonly [RegExp, string])[] = [
+  [/^(b|bytes?)$/, 'B'],
+  [/^(k|ki|kib)$/, 'KiB'],
+  [/^kb$/, 'KB'],
+  [/^(m|mi|mib)$/, 'MiB'],
+  [/^mb$/, 'MB'],
+  [/^(g|gi|gib)$/, 'GiB'],
+  [/^gb$/, 'GB'],
+];
+
+/** By what is said of a value: what to write instead. */
+const BY_MESSAGE: Readonly<Record<string, string | ((text: string) => string | undefined)>> = {
+  [MATCH_MESSAGE]: match,
+  [DURATION_MESSAGE]: (text) => duration(text, 's'),
+  [DAYS_MESSAGE]: (text) => duration(text, 'd'),
+  [SIZE_MESSAGE]: (text) => withUnit(text, SIZE_UNITS, 'write a number and its unit: 10MiB'),
+  [DATE_MESSAGE]: 'year, month, day, and all of them exist: 2027-01-31',
+  [INSTANT_MESSAGE]: 'with its time zone: 2027-01-31T10:00:00Z',
+  [SCOPE_MESSAGE]: 'lower-case letters, digits, - and _; `resource:*` is every verb',
+  [POINTER_MESSAGE]: (text) => `write /${text.replaceAll(/^[$./]+/g, '').replaceAll('.', '/')}`,
+  [TARGET_MESSAGE]: (text) =>
+    `write ${/^[\w.-]*[A-Za-z.][\w.-]*(:\d+)?$/.test(text) ? `http://${text}` : 'it as in http://10.0.0.7:4001'}`,
+  [TARGET_HOST_MESSAGE]: 'an environment variable stands in braces: ${NAME}',
+  [CREDENTIALS_MESSAGE]: 'let the backend know the gateway by its address, or by a certificate (`tls`)',
+  [TWICE_MESSAGE]: 'keep one of them',
+  [HOST_MESSAGE]: 'the address alone: the port is a setting of its own',
+  [BASE_PATH_MESSAGE]: basePath,
+  [PATH_MESSAGE]: (text) => (/^[\w./-]+$/.test(text) ? `write /${text}` : undefined),
+  [ORIGIN_MESSAGE]: (text) => (URL.canParse(text) ? `write ${new URL(text).origin}` : undefined),
+};
+
+/** The hint for a value; undefined where nothing can be guessed. */
+export function rewritten(issue: z.core.$ZodIssue, found: unknown): string | undefined {
+  const hint = Object.hasOwn(BY_MESSAGE, issue.message) ? BY_MESSAGE[issue.message] : undefined;
+  const isSingle = typeof found === 'string' || typeof found === 'number';
+  if (hint !== undefined && isSingle) return typeof hint === 'string' ? hint : hint(String(found));
+  if (issue.code !== 'invalid_type') return undefined;
+  switch (issue.expected) {
+    case 'int':
+    case 'number':
+      return typeof found === 'string' ? number(found) : undefined;
+    case 'boolean':
+      return truth(found);
+    case 'array':
+      return typeof found === 'object' ? undefined : 'write it as a list: in [ ], or on lines that begin with -';
+    case 'string':
+      return typeof found === 'number' || typeof found === 'boolean' ? `put it in quotes: "${found}"` : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** `get /customers`, `/customers`, `GET customers`, `ANY /customers` and their like. */
+function match(text: string): string {
+  const [first = '', ...rest] = text.trim().split(/\s+/);
+  const method = first.toUpperCase();
+  const [path = ''] = rest;
+  if (/^https?:/.test(path)) return 'write the path alone, without scheme and host';
+  if (first.startsWith('/')) return `put the method in front: GET ${first}`;
+  if (!METHODS.includes(method)) {
+    return didYouMean(method, METHODS) ?? `the methods are ${METHODS.join(', ')}; each has an entry of its own`;
+  }
+  if (path === '') return `put the path behind the method: ${method} /customers`;
+  return rest.length === 1 ? `write ${method} ${path.startsWith('/') ? '' : '/'}${path}` : 'a path has no spaces';
+}
+
+function number(text: string): string | undefined {
+  if (/^[-+]?\d+(\.\d+)?$/.test(text)) return `write it without quotes: ${Number(text)}`;
+  const digits = text.replaceAll(/[_' ]|[,.](?=\d{3}(\D|$))/g, '');
+  return /^\d+$/.test(digits) ? `write ${digits}` : undefined;
+}
+
+function truth(found: unknown): string | undefined {
+  const word = String(found).toLowerCase();
+  if (word === 'true' || word === 'false') return `write it without quotes: ${word}`;
+  if (found === 0 || found === 1) return `write ${found === 1}`;
+  return Object.hasOwn(TRUTH, word) ? `write ${TRUTH[word]}` : undefined;
+}
+
+function basePath(text: string): string {
+  if (/^https?:/.test(text)) return 'the path alone: the host stands in `api.publicUrl`';
+  const parts = text.toLowerCase().split('/').filter(Boolean);
+  if (parts.length === 0) return 'it has at least one part, the version: /v1';
+  const path = `/${parts.join('/')}`;
+  return /^(\/[a-z0-9][a-z0-9._-]*)+$/.test(path) ? `write ${path}` : 'letters, digits, . _ and -; no parameters';
+}
+
+function duration(text: string, unit: 's' | 'd'): string {
+  if (/^\d+$/.test(text)) return `write the unit behind the number: ${text}${unit}`;
+  const example = unit === 'd' ? '400d' : '10s';
+  return withUnit(text, DURATION_UNITS, `write a number and its unit, with nothing between them: ${example}`);
+}
+
+/** `10 seconds` → `write 10s` */
+function withUnit(text: string, units: readonly (readonly [RegExp, string])[], fallback: string): string {
+  const [, amount = '', word = ''] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*$/i.exec(text) ?? [];
+  const unit = units.find(([pattern]) => pattern.test(word.toLowerCase()))?.[1];
+  return unit === undefined ? fallback : `write ${amount}${unit}`;
+}

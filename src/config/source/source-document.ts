@@ -1,0 +1,127 @@
+/** A YAML or JSON file that was read: its value, and where each part of it stands, so that a problem has its line. */
+import { isAlias, isMap, isScalar, isSeq } from 'yaml';
+import type { Document, LineCounter, ParsedNode, Range, Scalar, YAMLMap } from 'yaml';
+import { decodeText, type TextFault } from './decode-text.js';
+import type { ConfigProblem, DocumentPath } from '../model/problem.js';
+import { formatPath } from '../model/problem.js';
+import { readBytes, type FileFault } from './read-file.js';
+import { documentFaults } from './yaml-checks.js';
+import { parseText, type TextBounds } from './yaml-parse.js';
+
+/** Which end of a `key: value` pair a problem is about. */
+export type Side = 'key' | 'value';
+
+/** What came of reading a file. */
+export interface SourceReading {
+  /** Missing where the file cannot be read or parsed. */
+  readonly source?: SourceDocument;
+  readonly problems: ConfigProblem[];
+  /** Why the file could not even be opened; whoever named it says so at the name. */
+  readonly unreadable?: FileFault;
+}
+
+/** One parsed file. */
+export class SourceDocument {
+  /** The pair of each key, of those maps in which a place was looked for. */
+  private readonly pairs = new WeakMap<YAMLMap, ReadonlyMap<string, YAMLMap['items'][number]>>();
+
+  private constructor(
+    readonly file: string,
+    /** As it stands in the file. */
+    readonly text: string,
+    private readonly document: Document.Parsed<ParsedNode>,
+    private readonly lines: LineCounter,
+  ) {}
+
+  /**
+   * Reads and parses a file. Never throws, and never takes long: a file that is too large, cannot be read or cannot be
+   * parsed is a problem. Keys that stand twice are problems too, but the document can still be looked at for others.
+   */
+  static async read(file: string, bounds: TextBounds): Promise<SourceReading> {
+    const read = await readBytes(file, bounds.bytes);
+    if ('fault' in read) return { problems: [], unreadable: read.fault };
+    const { text, fault } = decodeText(read.bytes);
+    if (fault !== undefined) return { problems: [problemAt(file, fault, positionIn(text, fault.offset))] };
+    const { document, lines, faults } = parseText(text, bounds, file.endsWith('.json'));
+    if (document === undefined) {
+      return { problems: faults.map((each) => problemAt(file, each, positionIn(text, each.offset))) };
+    }
+    const found = documentFaults(document, bounds);
+    const problems = [...faults, ...found.faults].map((each) => problemAt(file, each, lines.linePos(each.offset)));
+    if (faults.length > 0 || !found.hasValue) return { problems };
+    return { source: new SourceDocument(file, text, document, lines), problems };
+  }
+
+  /** A problem at a path; a part that does not exist is reported at the nearest parent that does. */
+  problem(path: DocumentPath, message: string, hint: string, side: Side = 'value'): ConfigProblem {
+    const { line, col: column } = this.lines.linePos(this.offsetOf(path, side));
+    return { file: this.file, line, column, path: formatPath(path), message, hint };
+  }
+
+  /** The document as plain data. */
+  toJS(): unknown {
+    // The aliases were counted when the file was read.
+    return this.document.toJS({ maxAliasCount: -1 });
+  }
+
+  /** Calls `visit` with every value that is no map and no list (keys are left alone), and its path. It may change the value. */
+  visitScalars(visit: (scalar: Scalar, path: DocumentPath) => void): void {
+    const walk = (node: unknown, path: DocumentPath): void => {
+      if (isScalar(node)) visit(node, path);
+      else if (isSeq(node)) for (const [index, item] of node.items.entries()) walk(item, [...path, index]);
+      else if (isMap(node)) for (const { key, value } of node.items) walk(value, [...path, nameOf(key)]);
+    };
+    walk(this.document.contents, []);
+  }
+
+  private offsetOf(path: DocumentPath, side: Side): number {
+    let node: unknown = this.document.contents;
+    let offset = rangeOf(node)?.[0] ?? 0;
+    for (const [depth, part] of path.entries()) {
+      if (isAlias(node)) node = node.resolve(this.document);
+      let key: unknown;
+      if (isMap(node)) {
+        const pair = this.pairsOf(node as YAMLMap).get(String(part));
+        [key, node] = [pair?.key, pair?.value];
+      } else {
+        node = isSeq(node) ? node.items[Number(part)] : undefined;
+      }
+      const isLast = depth === path.length - 1;
+      // A block map or list begins on the line below its key; people look for the key.
+      const preferKey =
+        key !== undefined && (side === 'key' || !isLast || !isScalar(node) || node.range?.[0] === node.range?.[1]);
+      const range = rangeOf(preferKey ? key : node) ?? rangeOf(key);
+      if (range === undefined) return offset;
+      offset = range[0];
+    }
+    return offset;
+  }
+
+  private pairsOf(map: YAMLMap): ReadonlyMap<string, YAMLMap['items'][number]> {
+    let pairs = this.pairs.get(map);
+    if (pairs === undefined) this.pairs.set(map, (pairs = new Map(map.items.map((pair) => [nameOf(pair.key), pair]))));
+    return pairs;
+  }
+}
+
+function problemAt(
+  file: string,
+  { message, hint }: TextFault,
+  { line, col }: { readonly line: number; readonly col: number },
+): ConfigProblem {
+  return { file, line, column: col, path: '', message, hint };
+}
+
+/** Line and column of a text whose lines the parser has not counted to the end. */
+function positionIn(text: string, offset: number): { line: number; col: number } {
+  const before = text.slice(0, offset);
+  return { line: before.split('\n').length, col: offset - before.lastIndexOf('\n') };
+}
+
+function nameOf(key: unknown): string {
+  return isScalar(key) ? String(key.value) : '';
+}
+
+function rangeOf(node: unknown): Range | undefined {
+  return (node as { range?: Range | null } | null | undefined)?.range ?? undefined;
+}

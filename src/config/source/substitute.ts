@@ -1,0 +1,72 @@
+/** `${NAME}` and `${NAME:-default}` in the values of `gateway.yaml`. */
+import type { Variables } from '../model/environment.js';
+import type { ConfigProblem, DocumentPath } from '../model/problem.js';
+import { formatPath } from '../model/problem.js';
+import type { SourceDocument } from './source-document.js';
+
+/** Its last group is empty where nothing closes the reference. */
+const REFERENCE = /\$(\$)?\{([^}]*)(\}?)/g;
+const REFERENCE_BODY = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
+const FORMS_HINT = 'write ${NAME} or ${NAME:-default}; $${ is a plain ${';
+
+/** What was put in: the faults, and the paths of the values that came from a variable. */
+export interface Substitution {
+  readonly problems: readonly ConfigProblem[];
+  readonly paths: ReadonlySet<string>;
+}
+
+/**
+ * Replaces every reference in string values. As in a shell, `:-` also stands in for an empty variable; `$${` is a literal
+ * `${`. A variable that is not set and has no default is a problem that names it.
+ */
+export function substituteVariables(source: SourceDocument, variables: Variables): Substitution {
+  const problems: ConfigProblem[] = [];
+  const paths = new Set<string>();
+  source.visitScalars((scalar, path) => {
+    if (typeof scalar.value !== 'string' || !scalar.value.includes('${')) return;
+    scalar.value = scalar.value.replace(REFERENCE, (reference: string, escaped, body: string, close: string) => {
+      if (escaped !== undefined) return reference.slice(1);
+      const fault = formFault(reference, body, close);
+      if (fault !== undefined) problems.push(source.problem(path, fault, FORMS_HINT));
+      // Also where its value is not known: whatever else is said of it would be an echo.
+      paths.add(formatPath(path));
+      return fault === undefined ? valueOf(body, variables, (name) => problems.push(unset(source, path, name))) : '';
+    });
+  });
+  return { problems, paths };
+}
+
+/** What keeps a text from being a reference. */
+function formFault(reference: string, body: string, close: string): string | undefined {
+  if (close === '') return `\`${shortened(reference)}\` is never closed`;
+  if (body.includes('${')) return `\`${shortened(reference)}\` has a reference within a reference`;
+  return REFERENCE_BODY.test(body) ? undefined : `\`${shortened(reference)}\` is not a reference`;
+}
+
+function valueOf(body: string, variables: Variables, onMissing: (name: string) => void): string {
+  const [, name = '', fallback] = REFERENCE_BODY.exec(body) ?? [];
+  const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+  if (value !== undefined && (value !== '' || fallback === undefined)) return value;
+  if (fallback === undefined) onMissing(name);
+  return fallback ?? '';
+}
+
+function unset(source: SourceDocument, path: DocumentPath, name: string): ConfigProblem {
+  return source.problem(
+    path,
+    `the environment variable ${name} is not set`,
+    `set it, or give a default: \${${name}:-…}`,
+  );
+}
+
+function shortened(text: string): string {
+  const line = text.split('\n', 1)[0] ?? '';
+  return line.length > 40 ? `${line.slice(0, 40)}…` : line;
+}
+
+/** `8080` and `true` as number and boolean, anything else unchanged: a variable is always a text, a setting may not be. */
+export function coerceText(text: unknown): unknown {
+  if (typeof text !== 'string') return text;
+  if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  return text === 'true' ? true : text === 'false' ? false : text;
+}

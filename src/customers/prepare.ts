@@ -1,0 +1,79 @@
+/**
+ * Brings a database to what the program needs: migrations, the cursor secret, seeded customers. All of it is one
+ * transaction under a lock, so that a kill half-way leaves nothing, and two processes that start at once do it once.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Transaction } from 'kysely';
+import { sql } from 'kysely';
+import type { Clock } from './model/clock.js';
+import { StartError } from './model/config.js';
+import { seedAccount } from './seed/seed.js';
+import type { Database } from './database/connection.js';
+import { MIGRATIONS } from './database/migrations.js';
+import type { Tables } from './database/schema.js';
+
+/** Any number, as long as it stays the same: the name of our lock among the database's advisory locks. */
+const PREPARE_LOCK = 7_262_041_337;
+/** Another process may be seeding while we wait. */
+const PREPARE_TIMEOUT_MS = 60_000;
+const CURSOR_SECRET = 'cursor_secret';
+const FIRST_ACCOUNT_CUSTOMERS = 10_000;
+const FURTHER_ACCOUNT_CUSTOMERS = 50;
+
+/** What was found or made. */
+export interface Prepared {
+  readonly cursorSecret: string;
+  /** Customers that were seeded now, by account. */
+  readonly seeded: ReadonlyMap<string, number>;
+}
+
+/** @throws StartError if a newer version of this program wrote the database */
+export async function prepareDatabase(
+  database: Database,
+  seedAccounts: readonly string[],
+  clock: Clock,
+): Promise<Prepared> {
+  return database.tables.transaction().execute(async (trx) => {
+    if (database.kind === 'postgres') {
+      await sql`set local statement_timeout = ${sql.lit(PREPARE_TIMEOUT_MS)}`.execute(trx);
+      await sql`select pg_advisory_xact_lock(${sql.lit(PREPARE_LOCK)})`.execute(trx);
+    }
+    await migrate(trx, database, clock);
+    const cursorSecret = await ensureCursorSecret(trx);
+    const seeded = new Map<string, number>();
+    for (const [index, accountId] of seedAccounts.entries()) {
+      const count = index === 0 ? FIRST_ACCOUNT_CUSTOMERS : FURTHER_ACCOUNT_CUSTOMERS;
+      if (await seedAccount(trx, accountId, count, clock)) seeded.set(accountId, count);
+    }
+    return { cursorSecret, seeded };
+  });
+}
+
+async function migrate(trx: Transaction<Tables>, database: Database, clock: Clock): Promise<void> {
+  await trx.schema
+    .createTable('migration')
+    .ifNotExists()
+    .addColumn('name', 'text', (column) => column.primaryKey())
+    .addColumn('applied_at', 'bigint', (column) => column.notNull())
+    .execute();
+  const applied = new Set((await trx.selectFrom('migration').select('name').execute()).map((row) => row.name));
+  const unknown = [...applied].filter((name) => !MIGRATIONS.some((migration) => migration.name === name));
+  if (unknown.length > 0) {
+    throw new StartError(
+      `the database ${database.place} was written by a newer version of this program (${unknown.join(', ')}). Start that version, or use another database.`,
+    );
+  }
+  for (const migration of MIGRATIONS) {
+    if (applied.has(migration.name)) continue;
+    await migration.up(trx, database.kind);
+    await trx.insertInto('migration').values({ name: migration.name, applied_at: clock.now() }).execute();
+  }
+}
+
+async function ensureCursorSecret(trx: Transaction<Tables>): Promise<string> {
+  const found = await trx.selectFrom('setting').select('value').where('name', '=', CURSOR_SECRET).executeTakeFirst();
+  if (found !== undefined) return found.value;
+  const value = randomBytes(32).toString('base64url');
+  await trx.insertInto('setting').values({ name: CURSOR_SECRET, value }).execute();
+  return value;
+}

@@ -1,0 +1,77 @@
+/**
+ * The listener's certificate: read at start, and read again when its files change. A pair that does not fit together is
+ * refused and the one in use stays; connections that stand are not touched.
+ */
+import { constants, X509Certificate } from 'node:crypto';
+import type { Server } from 'node:https';
+import { dirname, resolve } from 'node:path';
+import type { SecureContextOptions } from 'node:tls';
+import { FileWatch } from '../../config/source/file-watch.js';
+import type { Config } from '../../config/model/schema.js';
+import { namesOf, readTlsFiles, tlsRefusal, type TlsPaths } from '../../config/source/tls-files.js';
+import type { Logger } from '../../platform/log.js';
+import { METRICS } from '../../platform/metrics.js';
+
+/**
+ * TLS 1.3 and 1.2. Of 1.2 the suites with forward secrecy and authenticated encryption alone, because HTTP/2 is offered (RFC 9113 section
+ * 9.2.2), in our order; nobody negotiates anew on a connection that stands.
+ */
+const TLS_POLICY: SecureContextOptions = {
+  minVersion: 'TLSv1.2',
+  ciphers: [
+    'TLS_AES_128_GCM_SHA256',
+    'TLS_AES_256_GCM_SHA384',
+    'TLS_CHACHA20_POLY1305_SHA256',
+    'ECDHE-ECDSA-AES128-GCM-SHA256',
+    'ECDHE-RSA-AES128-GCM-SHA256',
+    'ECDHE-ECDSA-AES256-GCM-SHA384',
+    'ECDHE-RSA-AES256-GCM-SHA384',
+    'ECDHE-ECDSA-CHACHA20-POLY1305',
+    'ECDHE-RSA-CHACHA20-POLY1305',
+  ].join(':'),
+  honorCipherOrder: true,
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+};
+
+export class Certificate {
+  private readonly paths: TlsPaths;
+
+  /** @param tls `gateway.tls` with paths relative to the configuration file `configPath`. */
+  constructor(
+    tls: NonNullable<Config['file']['gateway']['tls']>,
+    configPath: string,
+    private readonly log: Logger,
+  ) {
+    const folder = dirname(configPath);
+    this.paths = { cert: resolve(folder, tls.cert), key: resolve(folder, tls.key) };
+  }
+
+  /** TLS 1.2 and 1.3 with the files as they are now. Rejects with which of them cannot be used, and why. */
+  async read(): Promise<SecureContextOptions> {
+    const { cert, key } = await readTlsFiles(this.paths);
+    if (cert === undefined || key === undefined) throw new Error('a listener needs a certificate and a key');
+    METRICS.certificateExpiry.series().set(Math.floor(Date.parse(new X509Certificate(cert).validTo) / 1_000));
+    return { cert, key, ...TLS_POLICY };
+  }
+
+  /** Gives the server new files from now on. @returns ends it. */
+  follow(server: Server): () => void {
+    const files = new FileWatch(() => void this.apply(server));
+    files.follow(namesOf(this.paths));
+    return () => files.stop();
+  }
+
+  private async apply(server: Server): Promise<void> {
+    try {
+      server.setSecureContext(await this.read());
+      METRICS.certificateReloads.series('applied').inc();
+      this.log.info({ event: 'certificate_changed' }, 'New connections get the new certificate');
+    } catch (error) {
+      METRICS.certificateReloads.series('refused').inc();
+      this.log.error(
+        { event: 'certificate_refused', ...tlsRefusal(error, this.paths) },
+        'The changed certificate cannot be used; the one in use stays',
+      );
+    }
+  }
+}

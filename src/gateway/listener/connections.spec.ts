@@ -1,0 +1,79 @@
+/** A connection without a request ends after its time, and no other does. Real sockets. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { configSchema } from '../../config/model/schema.js';
+import { FileDescriptors } from '../../platform/file-descriptors.js';
+import { Connections } from './connections.js';
+
+const KEEP_ALIVE_TIMEOUT_MS = 300;
+const SWEEP_INTERVAL_MS = 50;
+const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+
+let server: Server;
+let stop: () => void;
+const clients: Socket[] = [];
+
+beforeEach(async () => {
+  const { gateway, services } = configSchema.parse({ services: {}, plans: {} });
+  server = createServer({ keepAliveTimeout: 0 }, (message, response) => {
+    if (message.url === '/slow') setTimeout(() => response.end('slow'), 3 * KEEP_ALIVE_TIMEOUT_MS);
+    else response.end('ok');
+  });
+  server.on('upgrade', (_message, socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+    socket.on('end', () => socket.end()).resume();
+  });
+  stop = new Connections(gateway, services, new FileDescriptors(), KEEP_ALIVE_TIMEOUT_MS, SWEEP_INTERVAL_MS).watch(
+    server,
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+afterEach(async () => {
+  stop();
+  for (const client of clients.splice(0)) client.destroy();
+  server.close();
+  await once(server, 'close');
+});
+
+async function open(): Promise<Socket> {
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  clients.push(client);
+  await once(client, 'connect');
+  client.resume();
+  return client;
+}
+
+it('an idle connection ends after its time, and not before', async () => {
+  const client = await open();
+  const sentMs = performance.now();
+  client.write(REQUEST);
+  await once(client, 'close');
+  expect(performance.now() - sentMs).toBeGreaterThanOrEqual(KEEP_ALIVE_TIMEOUT_MS);
+});
+
+it('one that is asked again and again stays', async () => {
+  const client = await open();
+  for (let time = 0; time < 8; time++) {
+    client.write(REQUEST);
+    await sleep(KEEP_ALIVE_TIMEOUT_MS / 3);
+    expect(client.closed).toBe(false);
+  }
+});
+
+it('one whose answer takes long stays until it is there', async () => {
+  const client = await open();
+  client.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n');
+  const [answer] = (await once(client, 'data')) as [Buffer];
+  expect(answer.toString()).toContain('slow');
+});
+
+it('one that has become something else than HTTP stays', async () => {
+  const client = await open();
+  client.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+  await sleep(3 * KEEP_ALIVE_TIMEOUT_MS);
+  expect(client.closed).toBe(false);
+});

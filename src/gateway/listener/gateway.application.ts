@@ -1,0 +1,202 @@
+/** The public listener: a Nest application on Fastify that parses no bodies, and the bounds of its server. */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server as TlsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { DynamicModule } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
+import { linesOf } from '../../http1/grammar/fields.js';
+import { serveHalfClosed } from '../../http1/client/half-closed.js';
+import { readPlainRequests } from '../../http1/client/plain-listener.js';
+import type { Log } from '../../platform/log.js';
+import { Arrivals } from '../request/arrivals.js';
+import { Certificate } from './certificate.js';
+import { HEAD_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from '../request/connection-timeouts.js';
+import type { Connections } from './connections.js';
+import type { Cors } from '../request/cors.js';
+import { EndedCallers } from '../request/ended-callers.js';
+import { ErrorFilter } from '../request/error.filter.js';
+import type { GatewayRequest } from '../request/exchange.js';
+import { FastPath } from './fast-path.js';
+import { GuardChain } from '../steps/guard-chain.js';
+import { GatewayModule, type GatewayDependencies } from './gateway.module.js';
+import { ALPN_PROTOCOLS, speakHttp2 } from './http2.js';
+import { Http2Sessions } from './http2-sessions.js';
+import { hstsField } from './hsts.js';
+import type { ParserError } from '../../http1/client/unknown-method.js';
+import { answerParserError } from './parser-errors.js';
+import { readProxyProtocol } from './proxied-connections.js';
+import { endQueuedWith } from './queued-answers.js';
+import { installRequestHooks } from './request-hooks.js';
+import { RequestLog } from '../request/request-log.js';
+import { Upgrades } from './upgrades.js';
+
+const LARGEST_HEAD_BYTES = 16 * 1024;
+/**
+ * Node's deadline for a whole request would cut a large upload in the middle of its progress: none. A body that stands still ends by
+ * its service's `timeouts.idle`, one that nobody wants by `discard-body.ts`.
+ */
+const NO_REQUEST_TIMEOUT = 0;
+const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
+/** Until a TLS handshake is done. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+
+/** No route has a schema of Fastify's: without these it would load Ajv and its like, 2 MB of them. */
+const NO_SCHEMAS = { buildValidator: noSchema, buildSerializer: noSchema };
+
+/** Bounds of Node's server, plain or with TLS. */
+const PARSER = {
+  maxHeaderSize: LARGEST_HEAD_BYTES,
+  headersTimeout: HEAD_TIMEOUT_MS,
+  connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS,
+  // Refused by `framing.ts`, in our shape.
+  requireHostHeader: false,
+  insecureHTTPParser: false,
+  // Of a request that has no body there is none to be thrown away: two ticks and a stream's end less for each.
+  optimizeEmptyRequests: true,
+} as const;
+
+/**
+ * Builds the application, not yet listening.
+ * @param more modules of other planes that answer on the same listener (reference, MCP).
+ */
+export async function createGatewayApplication(
+  deps: GatewayDependencies,
+  log: Log,
+  more: readonly DynamicModule[],
+): Promise<NestFastifyApplication> {
+  const requestLog = new RequestLog(log, deps.recorder, new EndedCallers(deps.authenticator, deps.failedAttempts));
+  const { trustedProxies, proxyProtocol, tls, hsts } = deps.config.file.gateway;
+  const secureField = hstsField(hsts);
+  const secureLines = linesOf(secureField);
+  const arrivals = new Arrivals(requestLog, trustedProxies, secureField);
+  const filter = new ErrorFilter(deps.routes, log.logger, arrivals);
+  const upgrades = new Upgrades(deps.routes);
+  const parser = { ...PARSER, shouldUpgradeCallback: (message: IncomingMessage) => upgrades.accepts(message) };
+  const options = serverOptions(parser, filter, arrivals, deps.cors, secureLines);
+  const certificate = tls === undefined ? undefined : new Certificate(tls, deps.config.path, log.logger);
+  const adapter = new FastifyAdapter(
+    // Fastify gives `http` to a plain server only.
+    certificate === undefined ? options : { ...options, https: await tlsOptions(certificate, parser) },
+  );
+  const fastify = adapter.getInstance() as unknown as FastifyInstance;
+  passBodiesThrough(fastify);
+  installRequestHooks(fastify, { ...deps, arrivals, filter });
+  const application = await NestFactory.create<NestFastifyApplication>(
+    GatewayModule.forRoot(deps, filter, more),
+    adapter,
+    {
+      bodyParser: false,
+      logger: false,
+      abortOnError: false,
+    },
+  );
+  application.useGlobalFilters(filter);
+  const server = application.getHttpServer() as Server;
+  const { routes, cors, draining } = deps;
+  const chain = new GuardChain(application, filter);
+  const fastPath = new FastPath({ routes, cors, draining, arrivals, chain });
+  fastPath.install(server);
+  delayContinue(server);
+  refuseConnect(server, deps.cors, secureLines);
+  upgrades.install(server);
+  serveHalfClosed(server);
+  if (certificate !== undefined) serveTls(server as TlsServer, certificate, deps.connections, fastify);
+  boundConnections(server, deps.connections, fastify);
+  if (certificate === undefined) readPlainRequests(server, fastPath);
+  readProxyProtocol(server, proxyProtocol);
+  return application;
+}
+
+function serverOptions(
+  parser: object,
+  filter: ErrorFilter,
+  arrivals: Arrivals,
+  cors: Cors,
+  secureLines: string,
+): FastifyServerOptions {
+  return {
+    // No hook of Nest's middleware is needed, and its engine would run on every request.
+    skipMiddie: true,
+    schemaController: { compilersFactory: NO_SCHEMAS },
+    requestIdHeader: false,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    // `Connections` ends what idles, without a timer for each request.
+    keepAliveTimeout: 0,
+    requestTimeout: NO_REQUEST_TIMEOUT,
+    http: parser,
+    clientErrorHandler: (error: ParserError, socket: Socket) => answerParserError(error, socket, cors, secureLines),
+    // What the router refuses before a hook runs, such as %ff in a path.
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      const exchange = (request as GatewayRequest).exchange ?? arrivals.begin(request.raw, reply.raw);
+      if (cors.enabled) cors.apply(exchange);
+      reply.hijack();
+      filter.answer(error, exchange);
+    },
+  } as FastifyServerOptions;
+}
+
+function noSchema(): never {
+  throw new Error('No route of this application has a schema.');
+}
+
+async function tlsOptions(certificate: Certificate, parser: object): Promise<object> {
+  const files = await certificate.read();
+  return { ...parser, ...files, ALPNProtocols: ALPN_PROTOCOLS, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
+}
+
+/** HTTP/2 beside HTTP/1.1, and a certificate that follows its files; both end when the application closes. */
+function serveTls(
+  server: TlsServer,
+  certificate: Certificate,
+  connections: Connections,
+  fastify: FastifyInstance,
+): void {
+  const sessions = new Http2Sessions(KEEP_ALIVE_TIMEOUT_MS, () => connections.longestIdleMs);
+  speakHttp2(server, sessions);
+  const stopFollowing = certificate.follow(server);
+  fastify.addHook('preClose', (done) => {
+    stopFollowing();
+    sessions.end();
+    done();
+  });
+  fastify.addHook('onClose', (_instance, done) => {
+    sessions.stop();
+    done();
+  });
+}
+
+/** Limits of connections, and the end of those that nobody reads. */
+function boundConnections(server: Server, connections: Connections, fastify: FastifyInstance): void {
+  const stop = connections.watch(server);
+  fastify.addHook('onClose', (_instance, done) => {
+    stop();
+    done();
+  });
+}
+
+/** Bodies stream to backends untouched: every content type, known or not, is left in the connection. */
+function passBodiesThrough(fastify: FastifyInstance): void {
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('*', (_request, _payload, done) => done(null));
+}
+
+/** `100 Continue` goes out when the body is wanted, not before the request has passed its guards (RFC 9110 section 10.1.1). */
+function delayContinue(server: Server): void {
+  const asUsual = (message: IncomingMessage, response: ServerResponse) => server.emit('request', message, response);
+  server.on('checkContinue', asUsual);
+  // Any other expectation may be ignored.
+  server.on('checkExpectation', asUsual);
+}
+
+/** This is no tunnel; without a listener Node would cut the connection without a word. */
+function refuseConnect(server: Server, cors: Cors, secureLines: string): void {
+  server.on('connect', (_message: IncomingMessage, socket: Socket) => {
+    // Node has let go of the connection: without a listener its error would end the process.
+    socket.on('error', () => socket.destroy());
+    endQueuedWith(socket);
+    answerParserError(new Error('CONNECT'), socket, cors, secureLines);
+  });
+}

@@ -1,0 +1,64 @@
+/** HTTP/2 connections on which nothing is asked: over real sockets, with short times. */
+import { once } from 'node:events';
+import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Stream } from 'node:http2';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import {
+  END_HEADERS,
+  END_STREAM,
+  fieldBlock,
+  frame,
+  FRAME,
+  speakRawHttp2,
+  type RawHttp2,
+} from '../../../test/support/raw-http2.js';
+import { Http2Sessions } from './http2-sessions.js';
+
+const IDLE_MS = 1_000;
+const GET = fieldBlock([
+  [':method', 'GET'],
+  [':scheme', 'https'],
+  [':path', '/'],
+  [':authority', 'a'],
+]);
+
+let sessions: Http2Sessions;
+let http2: Http2Server;
+let server: Server;
+let raw: RawHttp2;
+let accepted: Socket;
+
+beforeEach(async () => {
+  sessions = new Http2Sessions(IDLE_MS, () => 60_000);
+  http2 = createHttp2Server();
+  http2.on('session', (session) => sessions.add(session, accepted));
+  http2.on('stream', (stream: ServerHttp2Stream) => stream.respond({ ':status': 200 }));
+  server = createServer({ allowHalfOpen: true }, (socket) => {
+    accepted = socket;
+    http2.emit('connection', socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true });
+  await once(client, 'connect');
+  raw = speakRawHttp2(client);
+});
+afterEach(() => {
+  sessions.stop();
+  raw.socket.destroy();
+  server.close();
+});
+
+it('are closed, however often they are kept awake and although their client does not close them', async () => {
+  const ping = setInterval(() => raw.send(frame(FRAME.ping, 0, 0, Buffer.alloc(8))), 200);
+  await once(accepted, 'close');
+  clearInterval(ping);
+  expect(raw.frames.some(({ type }) => type === FRAME.goAway)).toBe(true);
+});
+
+it('are left alone while a request is under way', async () => {
+  raw.send(frame(FRAME.headers, END_HEADERS | END_STREAM, 1, GET));
+  await new Promise((resolve) => setTimeout(resolve, IDLE_MS + 2_500));
+  expect(accepted.destroyed).toBe(false);
+  expect(raw.frames.some(({ type }) => type === FRAME.goAway)).toBe(false);
+});

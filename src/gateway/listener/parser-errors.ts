@@ -1,0 +1,111 @@
+/** What Node's parser refuses, before there is a request or in the middle of its body: the same shape, written to the socket by hand. */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { ERRORS, Problem, problemBody, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../../problems/errors.js';
+import { linesOf } from '../../http1/grammar/fields.js';
+import { hasUnknownMethod, type ParserError } from '../../http1/client/unknown-method.js';
+import { dateLine } from '../../http1/client/whole-answer.js';
+import { METRICS } from '../../platform/metrics.js';
+import { withoutLongReset } from '../../limits/model/headers.js';
+import type { Cors } from '../request/cors.js';
+import type { ExchangeResponse } from '../request/exchange.js';
+import { endConnection } from '../request/last-answer.js';
+import { UNKNOWN_METHOD_DETAIL } from '../../platform/methods.js';
+import { requestId } from '../request/request-ids.js';
+
+const HEAD_TOO_LARGE = 'HPE_HEADER_OVERFLOW';
+const STATUS_TEXT: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  413: 'Content Too Large',
+  431: 'Request Header Fields Too Large',
+  501: 'Not Implemented',
+};
+
+const DETAILS: Partial<Record<ErrorCode, string>> = {
+  bad_request: 'The request is not valid HTTP.',
+  request_timeout: 'The request did not arrive in time.',
+  headers_too_large: 'The request line and headers are larger than 16 KiB, or there are too many headers.',
+  content_too_large: 'The chunk extensions of the request body are too large.',
+  not_implemented: UNKNOWN_METHOD_DETAIL,
+};
+
+/** A connection as Node's server has it: with the answer whose turn it is. Node's own default looks there as well. */
+type ServerSocket = Socket & { _httpMessage?: (ExchangeResponse & { req: IncomingMessage }) | null };
+
+const ORIGIN = /\r\nOrigin:[ \t]*([^\s,]+)[ \t]*\r\n/i;
+
+const failed = new WeakSet<Socket>();
+
+/**
+ * Answers a connection whose request could not be parsed, and closes it. Good requests that were sent before it have their answers
+ * first (RFC 9112 section 9.3.2).
+ * @param cors a page can send too many headers, and should be able to read that it did.
+ * @param secureLines fields of a response over TLS, each with its CRLF.
+ */
+export function answerParserError(error: ParserError, socket: Socket, cors: Cors, secureLines = ''): void {
+  // A client that had closed its side, and has gone: it has sent nothing wrong.
+  if (error.code === 'EPIPE') {
+    socket.destroy();
+    return;
+  }
+  // The parser fails again with every byte that comes after.
+  if (failed.has(socket)) return;
+  failed.add(socket);
+  const code = hasUnknownMethod(error) ? 'not_implemented' : codeOf(error.code);
+  METRICS.clientErrors.series(code).inc();
+  if (error.code === 'ECONNRESET') socket.destroy();
+  else {
+    const lines = linesOf(cors.fieldsOfUnread(() => originOf(error)));
+    answerInTurn(code, socket, 'encrypted' in socket ? lines + secureLines : lines);
+  }
+}
+
+/** Of a head that is too large, as far as it stands in what was read last; a browser causes no other of these errors. */
+function originOf({ code, rawPacket }: ParserError): string | undefined {
+  if (code !== HEAD_TOO_LARGE || !Buffer.isBuffer(rawPacket)) return undefined;
+  return ORIGIN.exec(rawPacket.toString('latin1'))?.[1];
+}
+
+/** @param more field lines, each with its end. */
+function answerInTurn(code: ErrorCode, socket: ServerSocket, more: string): void {
+  const response = socket._httpMessage;
+  if (response?.req.complete === true) {
+    // Its close is told when the next answer in the line has its turn.
+    response.once('close', () => answerInTurn(code, socket, more));
+    return;
+  }
+  // Half an answer to the broken request itself is on the connection: bytes of ours would end up inside it.
+  if (!socket.writable || response?.headersSent === true) {
+    socket.destroy();
+    return;
+  }
+  // A request whose body is broken has its name, and a known key is told what is left.
+  const exchange = response?.exchange;
+  if (exchange !== undefined) exchange.problemCode = code;
+  const id = exchange?.requestId ?? requestId(undefined);
+  const lines = exchange?.answerLines ?? `X-Request-Id: ${id}\r\n${more}`;
+  const { status } = ERRORS[code];
+  const body = JSON.stringify(problemBody(new Problem(code, { detail: DETAILS[code] ?? '' }), id));
+  endConnection(
+    socket,
+    `HTTP/1.1 ${status} ${STATUS_TEXT[status]}\r\nContent-Type: ${PROBLEM_CONTENT_TYPE}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n${dateLine()}Cache-Control: no-store\r\n${withoutLongReset(lines)}` +
+      `Connection: close\r\n\r\n${body}`,
+  );
+}
+
+function codeOf(
+  code: string | undefined,
+): 'bad_request' | 'request_timeout' | 'headers_too_large' | 'content_too_large' {
+  switch (code) {
+    case HEAD_TOO_LARGE:
+      return 'headers_too_large';
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return 'content_too_large';
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return 'request_timeout';
+    default:
+      return 'bad_request';
+  }
+}

@@ -1,0 +1,116 @@
+/** The first thing that happens to a request: it gets its name, and who sends it is found out. */
+import { compile } from '@fastify/proxy-addr';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
+import { plainAddress } from '../../keys/address-list.js';
+import type { ClientMessage } from '../../http1/client/client-answer.js';
+import { linesOf } from '../../http1/grammar/fields.js';
+import { NodeAnswer } from '../../http1/client/node-answer.js';
+import type { PlainConnection } from '../../http1/client/plain-connection.js';
+import type { PlainRequest } from '../../http1/client/plain-request.js';
+import { discardRest } from '../../proxy/calls/discard-body.js';
+import { KEEP_ALIVE_TIMEOUT_MS } from './connection-timeouts.js';
+import { Exchange, type ExchangeOwner, type ExchangeResponse } from './exchange.js';
+import { originForm } from './framing.js';
+import type { RequestLog } from './request-log.js';
+
+/** Whether an address is that of a proxy of ours. */
+type Trusts = (address: string, hop: number) => boolean;
+
+export class Arrivals implements ExchangeOwner {
+  private readonly trusts: Trusts | undefined;
+  private readonly secureLines: string;
+
+  /**
+   * @param trustedProxies addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.
+   * @param secureField of every response to a client that speaks HTTPS: name and value; empty for none.
+   */
+  constructor(
+    private readonly requestLog: RequestLog,
+    trustedProxies: readonly string[],
+    readonly secureField: readonly string[],
+  ) {
+    this.secureLines = linesOf(secureField);
+    this.trusts = trustedProxies.length === 0 ? undefined : compile([...trustedProxies]);
+  }
+
+  /** The exchange of a request that Node has read, which is counted and logged when its connection is done with it. */
+  begin(message: IncomingMessage, response: ServerResponse): Exchange {
+    const exchange = new Exchange(
+      message,
+      new NodeAnswer(message, response, KEEP_ALIVE_TIMEOUT_MS),
+      originForm(message),
+      this.addressOf(message),
+      this.schemeOf(message),
+      this,
+    );
+    if (exchange.scheme === 'https') exchange.answerLines += this.secureLines;
+    watchEnd(exchange, response);
+    return exchange;
+  }
+
+  /** The exchange of a plain request, likewise. */
+  beginPlain(request: PlainRequest, connection: PlainConnection): Exchange {
+    const address =
+      this.trusts === undefined ? (connection.clientAddress ??= this.addressOf(request)) : this.addressOf(request);
+    const exchange = new Exchange(request, connection, request.url, address, this.schemeOf(request), this);
+    if (exchange.scheme === 'https') exchange.answerLines += this.secureLines;
+    connection.begin(exchange, request);
+    return exchange;
+  }
+
+  onHandedOver(exchange: Exchange, message: IncomingMessage, response: ServerResponse): void {
+    exchange.message = message;
+    exchange.answer = new NodeAnswer(message, response, KEEP_ALIVE_TIMEOUT_MS);
+    watchEnd(exchange, response);
+  }
+
+  onEnd(exchange: Exchange, status: number): void {
+    exchange.closeListener?.onClose();
+    // Answered without a look at the body: it must not trickle in for ever.
+    if (!exchange.message.complete) discardRest(exchange.incoming);
+    this.requestLog.record(exchange, status);
+  }
+
+  /** Where a request comes from: what a trusted proxy says, as far as it is an address; else the other end of the connection. */
+  private addressOf(message: ClientMessage): string {
+    const direct = plainAddress(message.socket.remoteAddress ?? '');
+    if (this.trusts === undefined) return direct;
+    const told = message.headers['x-forwarded-for'];
+    return told === undefined ? direct : beforeTrusted(direct, String(told), this.trusts);
+  }
+
+  /** What the client spoke: the connection says it, or the trusted proxy at its other end. */
+  private schemeOf({ socket, headers }: ClientMessage): 'http' | 'https' {
+    if (this.trusts?.(socket.remoteAddress ?? '', 0) === true) {
+      const told = headers['x-forwarded-proto'];
+      if (told !== undefined) return String(told).split(',').at(-1)?.trim() === 'https' ? 'https' : 'http';
+    }
+    return 'encrypted' in socket ? 'https' : 'http';
+  }
+}
+
+/** The last address of `X-Forwarded-For` that none of our proxies has, going back from the connection's; that itself where one is none. */
+function beforeTrusted(direct: string, forwardedFor: string, trusts: Trusts): string {
+  let address = direct;
+  for (const told of forwardedFor.split(',').toReversed()) {
+    if (!trusts(address, 0)) break;
+    const next = withoutPort(told.trim());
+    if (isIP(next) === 0) return direct;
+    address = plainAddress(next);
+  }
+  return address;
+}
+
+/** Some load balancers add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+const ADDRESS_AND_PORT = /^(?:\[([0-9A-Fa-f:.]+)\]|(\d{1,3}(?:\.\d{1,3}){3}))(?::\d{1,5})?$/;
+
+function withoutPort(told: string): string {
+  const [, ipv6, ipv4] = ADDRESS_AND_PORT.exec(told) ?? [];
+  return ipv6 ?? ipv4 ?? told;
+}
+
+function watchEnd(exchange: Exchange, response: ExchangeResponse): void {
+  response.exchange = exchange;
+  response.on('close', () => exchange.onEnd(response.writableFinished ? response.statusCode : 0));
+}

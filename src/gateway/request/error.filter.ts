@@ -1,0 +1,116 @@
+/** The one place that turns whatever was thrown into an answer. What nobody foresaw is a 500 without a word about why. */
+import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { Problem, type ErrorCode } from '../../problems/errors.js';
+import type { Logger } from '../../platform/log.js';
+import { hasBody } from '../../proxy/calls/request-body.js';
+import { routeProblem } from '../../proxy/routing/route-problem.js';
+import type { Arrivals } from './arrivals.js';
+import type { Exchange, GatewayReply, GatewayRequest } from './exchange.js';
+import { framingProblem, isHttp2 } from './framing.js';
+import { answerLast } from './last-answer.js';
+import { methodProblem } from '../../platform/methods.js';
+import { answerOptions } from './options.js';
+import type { Routes } from './routes.js';
+import { writeProblem } from './write-problem.js';
+
+/** Codes for the statuses that Fastify and Nest answer with by themselves. */
+const FRAMEWORK_CODES: Readonly<Record<number, ErrorCode>> = {
+  400: 'bad_request',
+  408: 'request_timeout',
+  413: 'content_too_large',
+  414: 'uri_too_long',
+  415: 'unsupported_media_type',
+  431: 'headers_too_large',
+  503: 'shutting_down',
+};
+
+/** What is understood at all, whatever an operation may be. */
+const SERVER_METHODS = 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT';
+
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(
+    private readonly routes: Routes,
+    private readonly log: Logger,
+    /** Makes the exchange of a request that no hook has seen. */
+    private readonly arrivals: Arrivals,
+  ) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const request = host.getArgByIndex<GatewayRequest>(0);
+    const reply = host.getArgByIndex<GatewayReply>(1);
+    reply.hijack();
+    const exchange = request.exchange as Exchange | null | undefined;
+    if (exchange === null || exchange === undefined)
+      this.answerUnseen(error, this.arrivals.begin(request.raw, reply.raw));
+    else this.answer(error, exchange);
+  }
+
+  /**
+   * What is refused before our hook has seen the request: a target that is no path (`*`), and over HTTP/2 a method that the router
+   * has never heard of. Of the server as a whole only OPTIONS can be asked (RFC 9112 section 3.2.4); a backend is never asked for it.
+   */
+  private answerUnseen(error: unknown, exchange: Exchange): void {
+    const problem = framingProblem(exchange.message) ?? methodProblem(exchange.message.method);
+    if (problem === undefined && exchange.url.startsWith('/')) {
+      this.answer(error, exchange);
+      return;
+    }
+    if (
+      problem === undefined &&
+      exchange.message.method === 'OPTIONS' &&
+      exchange.url === '*' &&
+      !hasBody(exchange.message)
+    ) {
+      answerOptions(exchange, SERVER_METHODS);
+      return;
+    }
+    if (!isHttp2(exchange.message)) {
+      exchange.answer.endConnection();
+      answerLast(exchange.incoming);
+    }
+    this.answer(problem ?? new Problem('bad_request', { detail: 'The request target is not a path.' }), exchange);
+  }
+
+  /** Answers an exchange with why a guard said no, or with what was thrown. */
+  answer(error: unknown, exchange: Exchange): void {
+    const problem = exchange.refusal ?? (error instanceof Problem ? error : this.translate(error, exchange));
+    if (problem.status >= 500 && problem.cause !== undefined) {
+      this.log.warn(
+        { event: 'request_failed', request_id: exchange.requestId, code: problem.code, err: problem.cause },
+        'A request could not be served',
+      );
+    }
+    try {
+      writeProblem(exchange, problem);
+    } catch (failure) {
+      // Nobody else would answer: whoever refuses has done with the request.
+      this.log.error({ event: 'internal_error', request_id: exchange.requestId, err: failure }, 'An unexpected error');
+      exchange.answer.destroy();
+    }
+  }
+
+  private translate(error: unknown, exchange: Exchange): Problem {
+    const status = error instanceof HttpException ? error.getStatus() : statusOf(error);
+    if (status === 404 || status === 405) {
+      // A method that the server has no route for: the path decides between 404 and 405.
+      const match = this.routes.match(exchange);
+      return match.kind === 'operation' ? new Problem('route_not_found') : routeProblem(match, exchange.path);
+    }
+    const match = status === 400 ? this.routes.match(exchange) : undefined;
+    // What Fastify's router does not even look up.
+    if (match?.kind === 'invalid_path') return routeProblem(match, exchange.path);
+    const code = status === undefined ? undefined : FRAMEWORK_CODES[status];
+    if (code !== undefined) return new Problem(code, { cause: error });
+    this.log.error({ event: 'internal_error', request_id: exchange.requestId, err: error }, 'An unexpected error');
+    return new Problem('internal_error', {
+      detail: 'Something went wrong on our side. Quote the request id when you report it.',
+    });
+  }
+}
+
+/** Fastify's errors carry their status. */
+function statusOf(error: unknown): number | undefined {
+  const status = error instanceof Error ? (error as Error & { statusCode?: unknown }).statusCode : undefined;
+  return typeof status === 'number' ? status : undefined;
+}

@@ -1,0 +1,28 @@
+/** OPTIONS that the gateway answers by itself, beside preflights: of the server as a whole, and those that may be forwarded no further. */
+import { Problem } from '../../problems/errors.js';
+import type { ClientMessage } from '../../http1/client/client-answer.js';
+import { fieldsOfLines } from '../../http1/grammar/fields.js';
+import { forwardsLeft } from '../../proxy/fields/max-forwards.js';
+import type { Exchange } from './exchange.js';
+import type { Routes } from './routes.js';
+
+/** What is wrong with how far an OPTIONS may go. */
+export function forwardsProblem(message: ClientMessage): Problem | undefined {
+  if (!Number.isNaN(forwardsLeft(message))) return undefined;
+  return new Problem('bad_request', { detail: 'Max-Forwards is not a number.' });
+}
+
+/**
+ * The methods of what an OPTIONS asks for that ends here, as `Allow` lists them (RFC 9110 section 7.6.2); undefined where it does not, or
+ * where nothing would be forwarded anyway.
+ */
+export function methodsAtLastHop(exchange: Exchange, routes: Routes): string | undefined {
+  if (forwardsLeft(exchange.message) !== 0 || routes.match(exchange).kind !== 'operation') return undefined;
+  return routes.methodsOf(exchange);
+}
+
+/** 204 with what may be asked for. @param allow methods, as `Allow` lists them. */
+export function answerOptions(exchange: Exchange, allow: string): void {
+  exchange.response.writeHead(204, ['Allow', allow, ...fieldsOfLines(exchange.answerLines)]);
+  exchange.response.end();
+}

@@ -1,0 +1,28 @@
+/** The query of a request target: what may stand there as it is. */
+import { Problem } from '../../problems/errors.js';
+
+/**
+ * What is not in the grammar of RFC 3986 section 3.4. Brackets are not in it either: `filter[name]=` is what very many clients send, and
+ * nobody reads them in two ways. A percent sign that begins no escape stays the backend's to judge.
+ */
+const UNFIT = /[^A-Za-z0-9._~!$&'()*+,;=:@/?%[\]-]/;
+
+/** Whether a URL has a query, from its question mark on, that may be passed on as it is; true where it has none. */
+export function hasFitQuery(url: string): boolean {
+  const at = url.indexOf('?');
+  return at === -1 || !UNFIT.test(url.slice(at));
+}
+
+/** What is wrong with the query or with a fragment of a URL, undefined where nothing is. */
+export function queryProblem(url: string): Problem | undefined {
+  const at = url.search(/[?#]/);
+  const unfit = at === -1 ? undefined : UNFIT.exec(url.slice(at))?.[0];
+  return unfit === undefined ? undefined : new Problem('bad_request', { detail: adviceOn(unfit) });
+}
+
+function adviceOn(character: string): string {
+  if (character === '#') return 'A fragment is not sent to a server. As a part of a value, write # as %23.';
+  if (character <= ' ' || character > '~')
+    return 'The query has characters that a URL cannot have: percent-encode them.';
+  return `The query has ${character} in it, which a URL cannot have: write it as ${encodeURIComponent(character)}.`;
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from '@jest/globals';
+import { createSecret } from '../../keys/api-key-format.js';
+import { requestId, traceparent } from './request-ids.js';
+
+const OURS = /^req_[0-9a-f]{24}$/;
+
+describe('the id of a request', () => {
+  it.each(['abc', '7b1c-42.x_Y', 'a'.repeat(128), '0', 'req_1'])("is the client's own when it is usable: %s", (id) => {
+    expect(requestId(id)).toBe(id);
+  });
+
+  it.each([
+    undefined,
+    '',
+    'a'.repeat(129),
+    'a b',
+    'a"b',
+    'a\nb',
+    'a,b',
+    'ünique',
+    '<script>',
+    '${jndi:ldap://x}',
+    'a/b',
+    '{"a":1}',
+  ])('is a new one when the client offers %j', (offered) => {
+    expect(requestId(offered)).toMatch(OURS);
+  });
+
+  it('is never an API key: ids are logged and sent on', () => {
+    for (const secret of [createSecret('live'), createSecret('test')]) {
+      expect(requestId(secret)).toMatch(OURS);
+      expect(requestId(`req-${secret}-1`)).toMatch(OURS);
+    }
+  });
+
+  it('is never given twice', () => {
+    const ids = new Set(Array.from({ length: 20_000 }, () => requestId(undefined)));
+    expect(ids.size).toBe(20_000);
+  });
+});
+
+describe('the trace context', () => {
+  const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const SPAN = '00f067aa0ba902b7';
+
+  it.each(['00', '01'])("goes on with the client's trace and flags %s, in a span of its own", (flags) => {
+    const [version, trace, span, sent] = traceparent(`00-${TRACE}-${SPAN}-${flags}`).split('-');
+    expect([version, trace, sent]).toEqual(['00', TRACE, flags]);
+    expect(span).toMatch(/^[0-9a-f]{16}$/);
+    expect(span).not.toBe(SPAN);
+  });
+
+  it.each([
+    undefined,
+    '',
+    'junk',
+    `00-${'0'.repeat(32)}-${SPAN}-01`,
+    `00-${TRACE}-${'0'.repeat(16)}-01`,
+    `00-${TRACE.toUpperCase()}-${SPAN}-01`,
+    `ff-${TRACE}-${SPAN}-01`,
+    `00-${TRACE}-${SPAN}`,
+    `00-${TRACE}-${SPAN}-01-extra`,
+    `00-${TRACE}-${SPAN}-01\r\nX-Account-Id: acc_1`,
+  ])('begins anew where the client sends %j', (offered) => {
+    const made = traceparent(offered);
+    expect(made).toMatch(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-00$/);
+    expect(made).not.toContain(TRACE);
+  });
+});

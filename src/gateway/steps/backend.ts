@@ -1,0 +1,113 @@
+/** The last step: the operation's service is asked, and a request that it could not serve is given back. */
+import { Injectable } from '@nestjs/common';
+import { Problem } from '../../problems/errors.js';
+import type { ClientMessage } from '../../http1/client/client-answer.js';
+import { linesOfMessage } from '../../http1/client/plain-request.js';
+import { Forwarder } from '../../proxy/calls/forwarder.js';
+import { forwardsLeft, withOneForwardLess } from '../../proxy/fields/max-forwards.js';
+import { ProxyStatus, proxyStatusOf } from '../../proxy/calls/proxy-status.js';
+import { backendRequestHeaders } from '../../proxy/fields/request-headers.js';
+import { withoutCost } from '../../limits/model/decision.js';
+import { quotaLines } from '../../limits/model/headers.js';
+import { QuotaStorage } from '../../limits/quota-storage.js';
+import { UsageRecorder } from '../../usage/usage-recorder.js';
+import { Cors } from '../request/cors.js';
+import { ErrorFilter } from '../request/error.filter.js';
+import type { Exchange } from '../request/exchange.js';
+import { Routes } from '../request/routes.js';
+import { upgradeHead } from '../request/upgrade-heads.js';
+
+@Injectable()
+export class Backend {
+  constructor(
+    private readonly forwarder: Forwarder,
+    private readonly routes: Routes,
+    private readonly quotas: QuotaStorage,
+    private readonly recorder: UsageRecorder,
+    private readonly cors: Cors,
+    private readonly proxyStatus: ProxyStatus,
+    private readonly filter: ErrorFilter,
+  ) {}
+
+  /**
+   * Streams the backend's answer to the client, or answers with what went wrong; does nothing for a client that has gone meanwhile,
+   * which then costs nothing. What the plan does not charge for gives its cost back; so does what was refused before it was sent.
+   */
+  answer(exchange: Exchange): void {
+    const { operation, key, message, answer, clientAddress, scheme, requestId } = exchange;
+    if (operation === undefined || key === undefined) throw new Problem('internal_error');
+    // Gone while its key was looked up or its quota decided: nobody would end a call that begins now, and it would hold a
+    // connection until its deadline.
+    if (answer.isGone || clientAddress === '') {
+      this.giveBack(exchange);
+      // A connection that was reset before its address was asked for need not be read any more, and would never be noticed.
+      answer.destroy();
+      return;
+    }
+    const { accountId, keyId } = key.record;
+    const fieldLines = backendRequestHeaders(linesFor(message), {
+      accountId,
+      keyId,
+      scopes: key.scopeSet.text,
+      requestId,
+      traceparent: exchange.traceparent,
+      clientAddress,
+      scheme,
+      host: message.headers.host ?? '',
+      prefix: this.routes.basePath,
+      httpVersion: message.httpVersion,
+    });
+    exchange.whenFailed = this.onFailed;
+    const forward = {
+      operation,
+      accountId,
+      message,
+      path: this.routes.backendPath(exchange),
+      basePath: this.routes.basePath,
+      fieldLines,
+      ownCors: this.cors.enabled,
+      client: exchange,
+    };
+    try {
+      const head = operation.isWebSocket === true ? upgradeHead(message) : undefined;
+      if (head === undefined) this.forwarder.forward(forward);
+      else this.forwarder.upgrade(forward, head);
+    } catch (error) {
+      this.onFailed(exchange, error);
+    }
+  }
+
+  private readonly onFailed = (exchange: Exchange, error: unknown): void => {
+    const isFree = error instanceof Problem && !isCharged(exchange, error.status);
+    if (!exchange.wasSent || isFree) this.giveBack(exchange);
+    if (this.proxyStatus.isOn && error instanceof Problem) {
+      exchange.answerLines += `Proxy-Status: ${proxyStatusOf(error, exchange)}\r\n`;
+    }
+    this.filter.answer(error, exchange);
+  };
+
+  private giveBack(exchange: Exchange): void {
+    const { subject, decision } = exchange;
+    if (subject === undefined || decision === undefined) return;
+    this.recorder.takeBackWhen(exchange, this.quotas.giveBack(subject, decision));
+    // The answer says what is left without the cost.
+    const before = exchange.answerLines.slice(0, exchange.quotaFieldsAt);
+    exchange.answerLines = before + quotaLines(subject, withoutCost(decision));
+  }
+}
+
+/** The client's field lines, as far as they may go on. */
+function linesFor(message: ClientMessage): string {
+  const lines = linesOfMessage(message);
+  const left = forwardsLeft(message);
+  return left === undefined ? lines : withOneForwardLess(lines, left);
+}
+
+/**
+ * Whether the cost of a request stays counted although it is answered with an error: of 400 and above, each of which comes by here.
+ * 502, 503, 504: the caller got nothing for it. Who leaves before the answer is there pays, or leaving early would be free.
+ */
+function isCharged({ subject, answer }: Exchange, status: number): boolean {
+  if (status === 502 || status === 503 || status === 504) return false;
+  return subject?.charge !== 'successes' || answer.isGone;
+}

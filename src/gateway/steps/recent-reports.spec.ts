@@ -1,0 +1,78 @@
+/** Whoever is refused again and again is told of its quota without asking the counters each time; never less than it has used here. */
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { subjectWith } from '../../../test/support/quotas.js';
+import type { QuotaCounts, QuotaDecision } from '../../limits/model/policies.js';
+import type { QuotaSubject } from '../../limits/model/subject.js';
+import { RecentReports } from './recent-reports.js';
+
+const NONE: QuotaCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
+
+let nowMs: number;
+let reports: RecentReports;
+
+beforeEach(() => {
+  nowMs = Date.parse('2026-11-20T10:00:00Z');
+  reports = new RecentReports({ now: () => nowMs });
+});
+
+/** A report as it comes from the counters, which the subject has seen before anybody is told of it. */
+function told(subject: QuotaSubject, used: Partial<QuotaCounts> = {}): QuotaDecision {
+  const decision = {
+    admitted: true,
+    source: 'store',
+    cost: 0,
+    nowMs,
+    period: subject.calendar.at(nowMs),
+    used: { ...NONE, ...used },
+    keyMinuteResetMs: 0,
+    accountMinuteResetMs: 0,
+    violated: 0,
+    retryAtMs: 0,
+  } as const;
+  subject.see(decision.used, nowMs, decision.period.label);
+  return decision;
+}
+
+describe('a report', () => {
+  it('is repeated for a tenth of a second', () => {
+    const subject = subjectWith({ keyMinute: 60 });
+    expect(reports.of(subject)).toBeUndefined();
+    const decision = told(subject, { keyMinute: 3 });
+    reports.keep(subject, decision);
+    nowMs += 99;
+    expect(reports.of(subject)).toBe(decision);
+    nowMs += 1;
+    expect(reports.of(subject)).toBeUndefined();
+  });
+
+  it.each(['keyMinute', 'accountMinute', 'accountMonth', 'keyMonth'] as const)(
+    'is not repeated when another %s has been seen since, in the same millisecond or later',
+    (window) => {
+      const subject = subjectWith({ [window]: 60 });
+      reports.keep(subject, told(subject));
+      told(subject, { [window]: 1 });
+      expect(reports.of(subject)).toBeUndefined();
+    },
+  );
+
+  it('is not repeated when the clock has been set back', () => {
+    const subject = subjectWith({ keyMinute: 60 });
+    reports.keep(subject, told(subject));
+    nowMs -= 1;
+    expect(reports.of(subject)).toBeUndefined();
+  });
+
+  it('is of one key', () => {
+    const [one, other] = [subjectWith({}), subjectWith({}, { keyId: 'key_2' })];
+    reports.keep(one, told(one));
+    told(other);
+    expect(reports.of(other)).toBeUndefined();
+  });
+});
+
+it('takes the room of a thousand keys at most', () => {
+  const subjects = Array.from({ length: 1_001 }, (_, index) => subjectWith({}, { keyId: `key_${index}` }));
+  for (const subject of subjects) reports.keep(subject, told(subject));
+  const kept = subjects.filter((subject) => reports.of(subject) !== undefined);
+  expect(kept).toEqual([subjects.at(-1)]);
+});

@@ -1,0 +1,106 @@
+/**
+ * `GET {basePath}/usage`: the caller's own limits and what is left of them, and with `group_by` what its requests came to: those
+ * of the calling key, not of the account's other keys. Needs a key but no scope, and costs nothing. Refuses with 400 for wrong
+ * parameters, 429 for too many sums, 503 while nobody can tell.
+ */
+import { Controller, Get, Req, Res, UseGuards } from '@nestjs/common';
+import { Problem } from '../../problems/errors.js';
+import { fieldsOfLines } from '../../http1/grammar/fields.js';
+import type { ParameterError } from '../../problems/parameter-problem.js';
+import type { OwnPolicy } from '../../limits/model/headers.js';
+import { QuotaStorage } from '../../limits/quota-storage.js';
+import { usageParameters } from '../../usage/usage-query.js';
+import { UsageReader, type UsageReport } from '../../limits/usage.js';
+import { retryFields } from '../../problems/retry-after.js';
+import { ApiKeyGuard } from './api-key.guard.js';
+import type { Exchange, GatewayReply, GatewayRequest } from '../request/exchange.js';
+import { QuotaReport } from './quota-report.js';
+
+/** Queries with `group_by` of one key: a limit of its own, whatever the plan says. */
+const SUMS_PER_MINUTE = 60;
+const MINUTE_SECONDS = 60;
+/** Its name among the policies of `RateLimit`. */
+const SUMS_POLICY = 'usage-queries';
+
+@Controller('usage')
+@UseGuards(ApiKeyGuard)
+export class UsageController {
+  constructor(
+    private readonly usage: UsageReader,
+    private readonly report: QuotaReport,
+    private readonly quotas: QuotaStorage,
+  ) {}
+
+  @Get()
+  async read(@Req() request: GatewayRequest, @Res() reply: GatewayReply): Promise<void> {
+    const { exchange } = request;
+    const { response, message } = exchange;
+    const body = await this.bodyFor(exchange);
+    reply.hijack();
+    response.writeHead(200, [
+      'Content-Type',
+      'application/json; charset=utf-8',
+      'Content-Length',
+      String(body.length),
+      'Cache-Control',
+      'private, no-store',
+      ...fieldsOfLines(exchange.answerLines),
+    ]);
+    if (message.method === 'HEAD') response.end();
+    else response.end(body);
+  }
+
+  /** The fields of limits are on the response whatever comes of it: the key has been accepted. */
+  private async bodyFor(exchange: Exchange): Promise<Buffer> {
+    const { key, url, pathEnd } = exchange;
+    if (key === undefined) throw new Problem('missing_api_key');
+    let sums: OwnPolicy | undefined;
+    try {
+      const wrong: ParameterError[] = [];
+      const query = this.usage.query(usageParameters(url.slice(pathEnd), wrong), key.record, wrong);
+      if (query !== undefined) sums = await this.countSum(key.record.keyId);
+      return Buffer.from(JSON.stringify(await this.reportOf(key.record, query, key.subject)));
+    } catch (error) {
+      if (error instanceof TooManySums) sums = error.policy;
+      throw error;
+    } finally {
+      await this.report.addTo(exchange, sums);
+    }
+  }
+
+  private async reportOf(...args: Parameters<UsageReader['readWithRows']>): Promise<UsageReport> {
+    try {
+      return await this.usage.readWithRows(...args);
+    } catch (error) {
+      if (error instanceof Problem) throw error;
+      throw new Problem('quota_unavailable', { cause: error, headers: retryFields(0) });
+    }
+  }
+
+  /** Sums cost the database something and the caller nothing: so many a minute are enough. */
+  private async countSum(keyId: string): Promise<OwnPolicy> {
+    const record = await this.quotas.increment(keyId, MINUTE_SECONDS * 1_000, SUMS_PER_MINUTE, 0, 'usage');
+    const { isBlocked, totalHits, timeToExpire } = record;
+    const policy = {
+      name: SUMS_POLICY,
+      limit: SUMS_PER_MINUTE,
+      windowSeconds: MINUTE_SECONDS,
+      remaining: isBlocked ? 0 : SUMS_PER_MINUTE - totalHits,
+      resetSeconds: timeToExpire,
+    };
+    if (isBlocked) throw new TooManySums(policy);
+    return policy;
+  }
+}
+
+class TooManySums extends Problem {
+  constructor(readonly policy: OwnPolicy) {
+    const seconds = String(policy.resetSeconds);
+    super('too_many_usage_queries', {
+      detail: `Usage can be summed up ${policy.limit} times a minute with one key. Try again in ${seconds} seconds. Without group_by there is no such limit.`,
+      headers: ['Retry-After', seconds, 'X-Should-Retry', 'true'],
+      violatedPolicies: [policy.name],
+      retryAfter: policy.resetSeconds,
+    });
+  }
+}

@@ -1,0 +1,100 @@
+/** A chunked body while it arrives (RFC 9112 section 7.1), and the fields behind it. */
+import { connectionError, protocolError } from '../grammar/errors.js';
+import { areFieldLines } from '../grammar/fields.js';
+
+const enum Step {
+  Size,
+  Data,
+  DataEnd,
+  Trailers,
+  Done,
+}
+
+/** Size and extensions of a chunk; extensions mean nothing here, and a long line is an attack on whoever reads it. */
+const LONGEST_SIZE_LINE = 256;
+const SIZE_LINE =
+  /^([0-9A-Fa-f]{1,13})(?:[ \t]*;[ \t]*[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:[ \t]*=[ \t]*(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/;
+const LARGEST_TRAILERS = 16 * 1024;
+const CR = 0x0d;
+const LF = 0x0a;
+
+export class ChunkedBody {
+  /** The lines behind the last chunk, each with its end, and fields to the letter; whole once `isDone`. */
+  trailerText = '';
+  private step = Step.Size;
+  private left = 0;
+  /** The beginning of a line whose end has not arrived. */
+  private line = '';
+
+  get isDone(): boolean {
+    return this.step === Step.Done;
+  }
+
+  /**
+   * Takes bytes `at` to `end` of `buffer`. Returns where the body ends, or `end` when it goes on.
+   * @param onData given each piece of data as a range of the buffer.
+   * @throws Error `TRAILGATE_BAD_ANSWER`, `TRAILGATE_ANSWER_HEAD_TOO_LARGE`.
+   */
+  take(buffer: Buffer, at: number, end: number, onData: (from: number, to: number) => void): number {
+    let next = at;
+    while (next < end && this.step !== Step.Done) {
+      if (this.step === Step.Data) next = this.takeData(next, end, onData);
+      else if (this.step === Step.DataEnd) next = this.takeDataEnd(buffer, next);
+      else next = this.takeLine(buffer, next, end);
+    }
+    return next;
+  }
+
+  private takeData(at: number, end: number, onData: (from: number, to: number) => void): number {
+    const to = Math.min(end, at + this.left);
+    this.left -= to - at;
+    if (this.left === 0) {
+      this.step = Step.DataEnd;
+      this.left = 2;
+    }
+    onData(at, to);
+    return to;
+  }
+
+  /** The CRLF behind the data. */
+  private takeDataEnd(buffer: Buffer, at: number): number {
+    if (buffer[at] !== (this.left === 2 ? CR : LF)) throw protocolError('end of a chunk');
+    if (--this.left === 0) this.step = Step.Size;
+    return at + 1;
+  }
+
+  private takeLine(buffer: Buffer, at: number, end: number): number {
+    const most = this.step === Step.Size ? LONGEST_SIZE_LINE : LARGEST_TRAILERS;
+    const found = buffer.indexOf(LF, at);
+    const isWhole = found !== -1 && found < end;
+    const to = isWhole ? found + 1 : end;
+    if (this.line.length + to - at > most) throw connectionError('TRAILGATE_ANSWER_HEAD_TOO_LARGE');
+    const line = this.line + buffer.toString('latin1', at, to);
+    if (!isWhole) {
+      this.line = line;
+      return to;
+    }
+    this.line = '';
+    if (!line.endsWith('\r\n')) throw protocolError('line of a chunked body');
+    if (this.step === Step.Size) this.beginChunk(line.slice(0, -2));
+    else this.addTrailer(line);
+    return to;
+  }
+
+  private beginChunk(line: string): void {
+    const size = SIZE_LINE.exec(line)?.[1];
+    if (size === undefined) throw protocolError('size of a chunk');
+    this.left = Number.parseInt(size, 16);
+    this.step = this.left === 0 ? Step.Trailers : Step.Data;
+  }
+
+  private addTrailer(line: string): void {
+    if (line === '\r\n') {
+      this.step = Step.Done;
+      return;
+    }
+    if (!areFieldLines(line)) throw protocolError('field behind a body');
+    this.trailerText += line;
+    if (this.trailerText.length > LARGEST_TRAILERS) throw connectionError('TRAILGATE_ANSWER_HEAD_TOO_LARGE');
+  }
+}

@@ -1,0 +1,61 @@
+/** Whose fault it is that a connection could not be opened. */
+import { expect, it } from '@jest/globals';
+import { networkInterfaces } from 'node:os';
+import { METRICS } from '../../platform/metrics.js';
+import { connectError } from './connect-error.js';
+
+const failed = (code: string, more: object = { syscall: 'connect', address: '10.0.0.7' }): Error =>
+  Object.assign(new Error(code), { code, ...more });
+
+const noted = (): number =>
+  ['file_descriptors', 'ports', 'memory'].reduce(
+    (sum, resource) => sum + METRICS.outOfResources.series(resource as 'ports').value,
+    0,
+  );
+
+it.each([
+  ['EMFILE', 'TRAILGATE_OUT_OF_RESOURCES'],
+  ['ENFILE', 'TRAILGATE_OUT_OF_RESOURCES'],
+  ['ENOBUFS', 'TRAILGATE_OUT_OF_RESOURCES'],
+  ['ENOMEM', 'TRAILGATE_OUT_OF_RESOURCES'],
+  ['EADDRNOTAVAIL', 'TRAILGATE_OUT_OF_PORTS'],
+])('%s is our own and is noted', (code, own) => {
+  const before = noted();
+  expect(connectError(failed(code))).toMatchObject({ code: own });
+  expect(noted()).toBe(before + 1);
+});
+
+it('a look-up for which no file could be opened is our own', () => {
+  expect(connectError(failed('EMFILE', { syscall: 'getaddrinfo' }))).toMatchObject({
+    code: 'TRAILGATE_OUT_OF_RESOURCES',
+  });
+});
+
+it.each(['ECONNREFUSED', 'EHOSTUNREACH', 'ETIMEDOUT', 'TRAILGATE_CONNECT_TIMEOUT', 'CERT_HAS_EXPIRED'])(
+  '%s stays what it is',
+  (code) => {
+    const before = noted();
+    const error = failed(code);
+    expect(connectError(error)).toBe(error);
+    expect(noted()).toBe(before);
+  },
+);
+
+it('what fails on a connection that stands is not taken for one that could not be opened', () => {
+  const error = failed('ENOBUFS', { syscall: 'write' });
+  expect(connectError(error)).toBe(error);
+});
+
+it('of several addresses of a name, one that failed for a reason of its own is believed', () => {
+  const refused = failed('ECONNREFUSED');
+  const both = Object.assign(new AggregateError([failed('EADDRNOTAVAIL'), refused]), { code: 'EADDRNOTAVAIL' });
+  expect(connectError(both)).toBe(refused);
+  const none = Object.assign(new AggregateError([failed('EMFILE'), failed('EMFILE')]), { code: 'EMFILE' });
+  expect(connectError(none)).toMatchObject({ code: 'TRAILGATE_OUT_OF_RESOURCES' });
+});
+
+it('an IPv6 address that a machine without IPv6 cannot reach has not run us out of ports', () => {
+  const error = failed('EADDRNOTAVAIL', { syscall: 'connect', address: '2001:db8::7' });
+  const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ family }) => family === 'IPv6'));
+  expect((connectError(error) as { code?: string }).code).toBe(hasIpv6 ? 'TRAILGATE_OUT_OF_PORTS' : 'EADDRNOTAVAIL');
+});

@@ -1,0 +1,320 @@
+/** Connections to one server, plain and over TLS: how many, in which order, for how long, and that none is ever lost. */
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { describeWithOpenssl } from '../../../test/support/describe-with.js';
+import { PooledServer, reset, serverKeys, socketOf, describeWays } from '../../../test/support/pooled-server.js';
+import { eventually, sleep } from '../../../test/support/processes.js';
+import { RecordedCall } from '../../../test/support/recorded-call.js';
+import { ConnectionPool } from './connection-pool.js';
+import { Connector } from './connector.js';
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
+const NOTHING = { open: 0, idle: 0, connecting: 0, queue: 0 };
+
+const answerAll = (socket: Socket): void => void socket.on('data', () => socket.write(OK));
+/** Slowly enough that calls of one moment need a connection each. */
+const answerSlowly = (socket: Socket): void => void socket.on('data', () => setTimeout(() => socket.write(OK), 30));
+/** Holds up this process, as a long garbage collection would. */
+const block = (ms: number): void => {
+  for (const untilMs = performance.now() + ms; performance.now() < untilMs;);
+};
+
+describeWays('the connections to a server', (isSecure) => {
+  let line: PooledServer;
+  const start = async (onSocket: (socket: Socket, index: number) => void, most = 1, options = {}): Promise<void> => {
+    line = await PooledServer.start(isSecure, onSocket, most, options);
+  };
+  afterEach(() => line.stop());
+
+  it('are never more than allowed; calls that wait are served in their order', async () => {
+    const order: string[] = [];
+    await start(
+      (socket) =>
+        socket.on('data', (data) => {
+          order.push(data.toString('latin1').split(' ')[1] ?? '');
+          setTimeout(() => socket.write(OK), 2);
+        }),
+      3,
+    );
+    const calls = Array.from({ length: 40 }, (_each, index) => line.send({ target: `/${index}` }));
+    expect(line.counts).toEqual({ open: 3, idle: 0, connecting: 3, queue: 40 });
+    await Promise.all(calls.map(({ over }) => over));
+    expect(calls.every(({ outcome }) => outcome === '200')).toBe(true);
+    expect(line.sockets).toHaveLength(3);
+    expect(line.counts).toEqual({ ...NOTHING, open: 3, idle: 3 });
+    // Three are under way at a time: which of those three is first is up to the server.
+    expect(order.every((target, index) => Math.abs(Number(target.slice(1)) - index) < 3)).toBe(true);
+  });
+
+  it('are used last first, so that those too many grow old', async () => {
+    await start(answerSlowly, 5);
+    await Promise.all(Array.from({ length: 5 }, () => line.send().over));
+    const used = new Set<Socket>();
+    for (let time = 0; time < 10; time++) used.add(socketOf(await line.send().over));
+    expect(used.size).toBe(1);
+    expect(line.counts.idle).toBe(5);
+  });
+
+  it('are closed when they have idled for long', async () => {
+    await start(answerSlowly, 2, { idleMs: 100 });
+    await Promise.all([line.send().over, line.send().over]);
+    await eventually('they are closed', () => line.sockets.every(({ destroyed }) => destroyed));
+    expect(line.counts).toEqual(NOTHING);
+    expect((await line.send().over).outcome).toBe('200');
+  });
+
+  it.each([
+    ['timeout=1', 2],
+    ['timeout=60', 1],
+    ['max=3', 1],
+  ])('are kept as the server says: Keep-Alive: %s', async (value, connections) => {
+    const answer = `HTTP/1.1 200 OK\r\nKeep-Alive: ${value}\r\nContent-Length: 0\r\n\r\n`;
+    await start((socket) => socket.on('data', () => socket.write(answer)));
+    for (let time = 0; time < 2; time++) expect((await line.send().over).outcome).toBe('200');
+    expect(line.sockets).toHaveLength(connections);
+  });
+
+  it.each([
+    ['HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello', 2],
+    ['HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello', 1],
+    ['HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello', 2],
+  ])('are used again only where the answer lets them: %j', async (answer, connections) => {
+    await start((socket) => socket.on('data', () => socket.write(answer)));
+    for (let time = 0; time < 2; time++) expect((await line.send().over).text).toBe('hello');
+    expect(line.sockets).toHaveLength(connections);
+  });
+
+  it('are opened anew behind each that breaks, however it breaks', async () => {
+    await start((socket, index) => {
+      socket.on('data', () => {
+        if (index % 4 === 0) reset(socket);
+        else if (index % 4 === 1) socket.end();
+        else if (index % 4 === 2) socket.write('garbage\r\n\r\n');
+        else socket.write(`${OK}more`);
+      });
+    }, 2);
+    const calls = await Promise.all(Array.from({ length: 24 }, () => line.send().over));
+    const outcomes = new Set(calls.map(({ outcome }) => outcome));
+    expect(outcomes).toEqual(new Set(['ECONNRESET', 'TRAILGATE_BACKEND_CLOSED', 'TRAILGATE_BAD_ANSWER', '200']));
+    expect(line.sockets).toHaveLength(24);
+    await eventually('none is left', () => line.counts.open === 0);
+    expect(line.counts).toEqual(NOTHING);
+  });
+
+  it('that the server has closed are not used', async () => {
+    await start(answerSlowly, 3);
+    await Promise.all([line.send().over, line.send().over, line.send().over]);
+    for (const socket of line.sockets) socket.end();
+    await eventually('they are closed', () => line.counts.open === 0);
+    expect((await line.send().over).outcome).toBe('200');
+  });
+
+  it('that turn out to have been closed take the others along: a retry at once finds a new one', async () => {
+    await start(answerSlowly, 3);
+    await Promise.all([line.send().over, line.send().over, line.send().over]);
+    const retried = new RecordedCall();
+    line.calls.push(retried);
+    // Closed, and used before this process could read of it.
+    for (const socket of line.sockets) reset(socket);
+    const stale = line.send({}, (event) => {
+      if (event === 'error') line.pool.dispatch(retried);
+    });
+    expect(['ECONNRESET', 'EPIPE', 'TRAILGATE_BACKEND_CLOSED']).toContain((await stale.over).error);
+    expect((await retried.over).outcome).toBe('200');
+    expect(line.sockets).toHaveLength(4);
+  });
+
+  it('serve others when a call is cancelled before it has one', async () => {
+    await start(answerAll);
+    const cancelled = new RecordedCall();
+    line.pool.dispatch(cancelled);
+    line.pool.cancel(cancelled);
+    line.pool.cancel(cancelled);
+    const other = line.send();
+    expect(line.counts).toEqual({ open: 1, idle: 0, connecting: 1, queue: 1 });
+    expect((await other.over).outcome).toBe('200');
+    expect([cancelled.ends, cancelled.sending]).toEqual([0, undefined]);
+    expect(line.sockets).toHaveLength(1);
+  });
+
+  it('are closed once the calls are over; no more are taken', async () => {
+    await start((socket) => socket.on('data', () => setTimeout(() => socket.write(OK), 50)), 2);
+    await Promise.all([line.send().over, line.send().over]);
+    const calls = Array.from({ length: 5 }, () => line.send());
+    let isClosed = false;
+    const closed = line.pool.close().then(() => (isClosed = true));
+    expect((await line.send().over).error).toBe('TRAILGATE_POOL_CLOSED');
+    await calls[3]?.over;
+    expect(isClosed).toBe(false);
+    await Promise.all([closed, ...calls.map(({ over }) => over)]);
+    expect(calls.map(({ outcome }) => outcome)).toEqual(Array(5).fill('200'));
+    expect(line.counts).toEqual(NOTHING);
+    await line.pool.close();
+  });
+
+  it.each(['connecting', 'waiting for an answer', 'reading', 'idle'])('are cut off while %s', async (phase) => {
+    await start((socket) =>
+      socket.on('data', () => {
+        if (phase === 'reading') socket.write('HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhello');
+        else if (phase === 'idle') socket.write(OK);
+      }),
+    );
+    const call = line.send();
+    const waiting = line.send();
+    if (phase === 'waiting for an answer') await eventually('it is sent', () => call.sentTimes === 1);
+    if (phase === 'reading') await eventually('it is answered', () => call.head !== undefined);
+    if (phase === 'idle') await waiting.over;
+    await line.pool.destroy();
+    expect(call.outcome).toBe(phase === 'idle' ? '200' : 'TRAILGATE_POOL_CLOSED');
+    expect(waiting.outcome).toBe(phase === 'idle' ? '200' : 'TRAILGATE_POOL_CLOSED');
+    expect(line.counts).toEqual(NOTHING);
+    await line.pool.destroy();
+  });
+
+  it('may be asked for again by whoever hears that one has failed', async () => {
+    await start((socket, index) => (index < 3 ? reset(socket) : answerAll(socket)), 2);
+    const calls: RecordedCall[] = [];
+    const again = (): void => {
+      calls.push(
+        line.send({}, (event) => {
+          if (event === 'error' && calls.length < 10) again();
+        }),
+      );
+    };
+    again();
+    await eventually('one is answered', () => calls.some(({ head }) => head !== undefined));
+    expect(line.counts.queue).toBe(0);
+  });
+});
+
+describe('connections', () => {
+  let line: PooledServer;
+  afterEach(() => line.stop());
+
+  it('that idled while this process was held up are not used: what is sent arrives', async () => {
+    line = await PooledServer.start(false, answerSlowly, 2);
+    await Promise.all([line.send().over, line.send().over]);
+    for (const socket of line.sockets) socket.end();
+    block(1_600);
+    // What must not be sent twice is not sent on one of them.
+    expect((await line.send({ method: 'POST' }).over).outcome).toBe('200');
+    expect(line.sockets).toHaveLength(3);
+  });
+
+  it('that idled while this process was held up are closed when it goes on', async () => {
+    line = await PooledServer.start(false, answerSlowly, 2);
+    await Promise.all([line.send().over, line.send().over]);
+    block(1_600);
+    await sleep(50);
+    expect(line.counts).toEqual(NOTHING);
+  });
+});
+
+describe('a server that cannot be connected to', () => {
+  const poolOf = (options: Partial<ConstructorParameters<typeof Connector>[0]>, most = 2): ConnectionPool =>
+    new ConnectionPool(
+      new Connector({ origin: 'http://127.0.0.1:1', timeoutMs: 200, lookup: undefined, tls: () => ({}), ...options }),
+      { host: 'a', most, idleMs: 4_000 },
+    );
+  const sendAll = (pool: ConnectionPool, count: number): Promise<RecordedCall[]> => {
+    const calls = Array.from({ length: count }, () => new RecordedCall());
+    for (const call of calls) pool.dispatch(call);
+    return Promise.all(calls.map(({ over }) => over));
+  };
+  const settledAlike = (calls: RecordedCall[], outcome: string): void => {
+    const seen = calls.map((call) => [call.outcome, call.ends, call.breaches.length, call.sending]);
+    if (seen.some((one) => JSON.stringify(one) !== JSON.stringify([outcome, 1, 0, undefined]))) {
+      throw new Error(JSON.stringify(seen));
+    }
+  };
+
+  it('refuses each call once, and the pool goes on', async () => {
+    const pool = poolOf({});
+    for (let time = 0; time < 3; time++) settledAlike(await sendAll(pool, 7), 'ECONNREFUSED');
+    await pool.close();
+  });
+
+  it('has a name that leads nowhere', async () => {
+    const lookup = ((_host: string, _options: object, callback: (error: Error) => void) =>
+      callback(Object.assign(new Error(), { code: 'ENOTFOUND' }))) as never;
+    const pool = poolOf({ origin: 'http://backend.invalid', lookup });
+    settledAlike(await sendAll(pool, 5), 'ENOTFOUND');
+    await pool.close();
+  });
+
+  it('never answers: each call ends in the time for connecting', async () => {
+    // A name that is never resolved is as good as an address that swallows packets.
+    const pool = poolOf({ origin: 'http://backend.invalid', lookup: (() => {}) as never });
+    const startedMs = performance.now();
+    settledAlike(await sendAll(pool, 2), 'TRAILGATE_CONNECT_TIMEOUT');
+    expect(performance.now() - startedMs).toBeGreaterThan(190);
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    await pool.close();
+  });
+
+  it('accepts, and says nothing of TLS', async () => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1');
+    await new Promise((resolve) => silent.once('listening', resolve));
+    const pool = poolOf({ origin: `https://127.0.0.1:${(silent.address() as AddressInfo).port}` });
+    settledAlike(await sendAll(pool, 2), 'TRAILGATE_CONNECT_TIMEOUT');
+    await pool.close();
+    silent.close();
+  });
+
+  it('has options of TLS that cannot be used: each call fails, at once, and none is forgotten', async () => {
+    const pool = poolOf({ origin: 'https://127.0.0.1:1', tls: () => ({ key: 'no key', cert: 'no certificate' }) });
+    for (let time = 0; time < 3; time++) {
+      const calls = await sendAll(pool, 5);
+      expect(calls.map(({ ends, error }) => [ends, error?.startsWith('ERR_OSSL')])).toEqual(Array(5).fill([1, true]));
+    }
+    await pool.close();
+    await pool.destroy();
+  });
+});
+
+describeWithOpenssl('connections over TLS', () => {
+  const isSecure = true;
+  const seen: { servername: unknown; alpn: unknown; isReused: boolean }[] = [];
+  const look = (socket: Socket): void => {
+    const secure = socket as TLSSocket;
+    seen.push({
+      servername: (secure as { servername?: unknown }).servername,
+      alpn: secure.alpnProtocol,
+      isReused: secure.isSessionReused(),
+    });
+    socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'));
+  };
+  let line: PooledServer;
+  afterEach(async () => {
+    seen.splice(0);
+    await line.stop();
+  });
+
+  it('name the server and HTTP/1.1, and take up the session before', async () => {
+    line = await PooledServer.start(isSecure, look, 1, { server: { ALPNProtocols: ['h2', 'http/1.1'] } });
+    for (let time = 0; time < 3; time++) {
+      await line.send().over;
+      await sleep(20);
+    }
+    expect(seen.map(({ servername, alpn }) => [servername, alpn])).toEqual(Array(3).fill(['localhost', 'http/1.1']));
+    expect(seen.map(({ isReused }) => isReused)).toEqual([false, true, true]);
+  });
+
+  it('take up none that was made with other certificates', async () => {
+    line = await PooledServer.start(isSecure, look);
+    await line.send().over;
+    await sleep(20);
+    line.tls = { ca: serverKeys().cert };
+    await line.send().over;
+    expect(seen.map(({ isReused }) => isReused)).toEqual([false, false]);
+  });
+
+  it('are refused where the certificate is nobody\u2019s that is trusted, or another host\u2019s', async () => {
+    line = await PooledServer.start(isSecure, look);
+    line.tls = {};
+    expect((await line.send().over).error).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
+    line.tls = { ca: serverKeys().cert, servername: 'elsewhere.test' };
+    expect((await line.send().over).error).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
+  });
+});

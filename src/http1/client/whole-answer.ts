@@ -1,0 +1,68 @@
+/** The head of an answer that is written by hand: of small ones whose body is there. */
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { systemClock } from '../../platform/clock.js';
+
+/** Of head and body together; what is larger is put together by itself. */
+const JOINED_BYTES = 20 * 1024;
+
+/** What answers are put together in, as long as the system takes them at once. */
+let joined = Buffer.allocUnsafeSlow(JOINED_BYTES);
+const statusLines: string[] = [];
+let dateText = '';
+let dateSecond = 0;
+
+/**
+ * Status line and fields (RFC 9112 sections 4 and 5), and the empty line. Node's `writeHead` would look at every name and value once
+ * more and compare each with seven names.
+ * @param lines the fields, each with its CRLF, of which every byte has been looked at; `Date` among them.
+ * @param connectionLines how the connection goes on, likewise.
+ */
+export function wholeHead(status: number, lines: string, connectionLines: string): string {
+  return `${(statusLines[status] ??= statusLine(status))}${lines}${connectionLines}\r\n`;
+}
+
+function statusLine(status: number): string {
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`;
+}
+
+/**
+ * How a connection goes on behind an answer, as lines with their CRLF (RFC 9112 section 9).
+ * @param timeoutMs how long it may idle; 0: nothing is said of it. @param most requests that it may have; 0: any number.
+ */
+export function keepAliveLines(timeoutMs: number, most: number): string {
+  const hint = timeoutMs > 0 ? `Keep-Alive: timeout=${timeoutMs / 1_000}${most > 0 ? `, max=${most}` : ''}\r\n` : '';
+  return `Connection: keep-alive\r\n${hint}`;
+}
+
+export const CLOSE_LINE = 'Connection: close\r\n';
+
+/**
+ * Writes head and body in one piece, without a copy of the body as a text on the way.
+ * @param head in Latin-1; so is a body that is a text.
+ */
+export function writeJoined(socket: Socket, head: string, body: string | Buffer): void {
+  if (typeof body === 'string') {
+    socket.write(head + body, 'latin1');
+    return;
+  }
+  const bytes = head.length + body.length;
+  if (bytes > JOINED_BYTES) {
+    socket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]));
+    return;
+  }
+  body.copy(joined, joined.write(head, 0, 'latin1'));
+  socket.write(joined.subarray(0, bytes));
+  // It is sent from there until the client has taken it.
+  if (socket.writableLength > 0) joined = Buffer.allocUnsafeSlow(JOINED_BYTES);
+}
+
+/** `Date` as a line with its CRLF: IMF-fixdate (RFC 9110 section 5.6.7), made once a second. */
+export function dateLine(): string {
+  const second = Math.floor(systemClock.now() / 1_000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    dateText = `Date: ${new Date(second * 1_000).toUTCString()}\r\n`;
+  }
+  return dateText;
+}

@@ -1,0 +1,52 @@
+/**
+ * Notices that Redis was emptied, and has this node hand in what it knows: also where none of its keys is asked for, and the counts that
+ * it was the last to see are missing on other nodes.
+ */
+import type { Logger } from '../platform/log.js';
+import type { CounterMemory } from './model/counter-memory.js';
+import { LONGEST_SEED_MS } from './redis/counter-seeds.js';
+import type { MonthLedger } from '../usage/month-ledger.js';
+import type { NodeCount } from './redis/node-count.js';
+import type { RedisCounters } from './redis/redis-counters.js';
+import type { QuotaSubject } from './model/subject.js';
+
+export class EmptiedStore {
+  private forgottenMs = -Infinity;
+  /** What has to be handed in yet. */
+  private left = new Set<QuotaSubject>();
+  private restoring: Promise<void> | undefined;
+
+  constructor(
+    private readonly nodes: Pick<NodeCount, 'beat'>,
+    private readonly counters: Pick<RedisCounters, 'restore'>,
+    private readonly ledger: MonthLedger,
+    private readonly memory: CounterMemory,
+    private readonly log: Logger,
+  ) {}
+
+  /** Asks once, and resolves when what this node knows has been handed in, as far as that could be done. Never rejects. */
+  async look(): Promise<void> {
+    const askedMs = performance.now();
+    const wasEmptied = await this.nodes.beat();
+    if (wasEmptied === undefined) return;
+    if (wasEmptied) {
+      this.log.warn({ event: 'quota_store_emptied' }, 'Redis was emptied: what was counted is brought back');
+      this.memory.wasEmptied();
+      for (const subject of this.ledger.allSeenLately()) this.left.add(subject);
+      // What is under way may have been handed in before it was emptied.
+      await this.restoring;
+    }
+    if (this.left.size > 0) await (this.restoring ??= this.restore().finally(() => (this.restoring = undefined)));
+    if (wasEmptied || this.left.size > 0) return;
+    this.memory.wasNotEmptied(askedMs);
+    if (askedMs - this.forgottenMs < LONGEST_SEED_MS) return;
+    this.forgottenMs = askedMs;
+    this.ledger.forgetWritten();
+  }
+
+  private async restore(): Promise<void> {
+    const subjects = this.left;
+    this.left = new Set();
+    for (const subject of await this.counters.restore(subjects)) this.left.add(subject);
+  }
+}

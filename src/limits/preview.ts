@@ -1,0 +1,59 @@
+/** What the limits would answer to one more request, without counting it. */
+import type { CounterReading, MinuteRoom } from './model/counter-store.js';
+import { violatedBy, ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from './model/policies.js';
+import type { QuotaDecision, QuotaLimits } from './model/policies.js';
+import type { QuotaStorage } from './quota-storage.js';
+import type { QuotaSubject } from './model/subject.js';
+
+/** Limits, the counts before the request, and what would become of it. */
+export interface Preview {
+  readonly limits: QuotaLimits;
+  readonly reading: CounterReading;
+  /** Its `used` is without the request, whatever it says. */
+  readonly decision: QuotaDecision;
+}
+
+/** Asks the live limits of a subject, and its shadow limits where there are any. Rejects while the counters are away. */
+export async function preview(
+  quotas: Pick<QuotaStorage, 'read' | 'readShadow'>,
+  subject: QuotaSubject,
+  cost: number,
+): Promise<{ readonly live: Preview; readonly shadow?: Preview }> {
+  const { accountId, keyId, calendar, shadow } = subject;
+  const reading = await quotas.read(accountId, keyId, calendar, roomUnder(subject.limits, cost));
+  const live = previewOf(subject.limits, reading, cost);
+  if (shadow === undefined) return { live };
+  const ofShadow = await quotas.readShadow(accountId, keyId, calendar, reading.used, roomUnder(shadow.limits, cost));
+  return { live, shadow: previewOf(shadow.limits, ofShadow, cost) };
+}
+
+function roomUnder(limits: QuotaLimits, cost: number): MinuteRoom {
+  const most = (limit: number): number => Math.min(Number.MAX_SAFE_INTEGER, limit - cost);
+  return { account: most(limits.accountMinute), key: most(limits.keyMinute) };
+}
+
+function previewOf(limits: QuotaLimits, reading: CounterReading, cost: number): Preview {
+  const { used, nowMs, period, keyMinuteResetMs, accountMinuteResetMs } = reading;
+  const violated = cost === 0 ? 0 : violatedBy(limits, used, cost);
+  const decision: QuotaDecision = {
+    admitted: violated === 0,
+    source: 'store',
+    cost,
+    nowMs,
+    period,
+    used,
+    keyMinuteResetMs,
+    accountMinuteResetMs,
+    violated,
+    retryAtMs: violated === 0 ? 0 : retryAtMs(reading, violated),
+  };
+  return { limits, reading, decision };
+}
+
+function retryAtMs({ period, accountFreedAtMs, keyFreedAtMs }: CounterReading, violated: number): number {
+  return Math.max(
+    (violated & (ACCOUNT_MONTH | KEY_MONTH)) === 0 ? 0 : period.endMs,
+    (violated & ACCOUNT_MINUTE) === 0 ? 0 : accountFreedAtMs,
+    (violated & KEY_MINUTE) === 0 ? 0 : keyFreedAtMs,
+  );
+}

@@ -1,0 +1,241 @@
+/**
+ * The one place that decides quotas: asks the counters, and where they are away does what the plan says. It is also the
+ * `ThrottlerStorage` of `@nestjs/throttler`, so that the admin application's stock guard counts in the same place.
+ */
+import type { ThrottlerStorage } from '@nestjs/throttler';
+import type { Clock } from '../platform/clock.js';
+import { Problem } from '../problems/errors.js';
+import type { Logger } from '../platform/log.js';
+import { METRICS, type ValueSeries } from '../platform/metrics.js';
+import { nowOrTold, Promised, type Waiting } from '../platform/waiting.js';
+import type { CounterReading, CounterStore, GivenBack, MinuteRoom, MonthSet } from './model/counter-store.js';
+import { knownRefusal, rememberRefusal } from './model/known-refusal.js';
+import type { MonthLedger } from '../usage/month-ledger.js';
+import type { MonthCalendar } from './model/month-period.js';
+import type { QuotaCounts, QuotaDecision } from './model/policies.js';
+import type { QuotaSubject } from './model/subject.js';
+import { ShadowLimits } from './shadow-limits.js';
+import type { Settling } from './redis/gathering.js';
+import type { StoreLoss } from './store-loss.js';
+import type { ThrottleWindows } from './throttle-windows.js';
+
+/** How many requests had their cost refunded, and how much that came to. */
+class RefundSeries {
+  private readonly requests: ValueSeries;
+  private readonly cost: ValueSeries;
+
+  constructor(outcome: 'done' | 'failed') {
+    this.requests = METRICS.quotaRefunds.series(outcome);
+    this.cost = METRICS.quotaRefundedCost.series(outcome);
+  }
+
+  count(cost: number): void {
+    this.requests.inc();
+    this.cost.inc(cost);
+  }
+}
+
+type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
+
+/** A reading, and whether it is what this node knows in the place of what the counters hold. */
+export interface KnownReading extends CounterReading {
+  readonly isApproximate: boolean;
+}
+
+export class QuotaStorage implements ThrottlerStorage, Settling {
+  private readonly shadows: ShadowLimits;
+  private readonly refunded = new RefundSeries('done');
+  private readonly notRefunded = new RefundSeries('failed');
+
+  constructor(
+    private readonly counters: CounterStore,
+    /** Undefined where the counters are in this process and cannot be lost. */
+    private readonly loss: StoreLoss | undefined,
+    private readonly ledger: MonthLedger,
+    private readonly throttles: ThrottleWindows,
+    private readonly clock: Clock,
+    private readonly log: Logger,
+  ) {
+    this.shadows = new ShadowLimits(counters, clock, loss !== undefined);
+  }
+
+  /**
+   * Judges a request by every window of its key and account.
+   * @throws Problem `quota_unavailable` where the counters are away and the plan says closed.
+   */
+  decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
+    const promised = new Promised<QuotaDecision>();
+    return this.decideFor(promised, subject, cost) ?? promised.promise;
+  }
+
+  /**
+   * As `decide`, without a promise: for every request.
+   * @returns the decision where it is known at once; undefined: `waiting` is told it, or what `decide` throws.
+   */
+  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined {
+    // Counters that can be lost call `made` and `failed` themselves.
+    if (this.loss !== undefined) {
+      return knownRefusal(subject, cost, this.clock.now()) ?? this.loss.decideFor(waiting, subject, cost);
+    }
+    const decision = this.counters.decide(subject, cost);
+    if (!(decision instanceof Promise)) return this.made(subject, decision);
+    const settled = decision.then(
+      (made) => this.made(subject, made),
+      (error: unknown) => this.failed(subject, cost, error),
+    );
+    return nowOrTold(settled, waiting);
+  }
+
+  /** Gives the cost of an admitted decision back. Resolves to how much of it the month gave back; never rejects. */
+  async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<number> {
+    if (!decision.admitted || decision.cost === 0 || decision.source === 'open') return 0;
+    subject.refusal = undefined;
+    if (subject.shadow !== undefined) void this.shadows.giveBack(subject.shadow, decision);
+    const noted = this.loss?.giveBack(subject, decision);
+    if (noted !== undefined) {
+      this.refunded.count(noted);
+      return noted;
+    }
+    try {
+      const given = await this.counters.giveBack(subject, decision);
+      this.refunded.count(given.fromMonth);
+      // A refusal that was under way meanwhile knows nothing of it.
+      subject.refusal = undefined;
+      this.seeGivenBack(subject, decision, given);
+      return given.fromMonth;
+    } catch (error) {
+      this.notRefunded.count(decision.cost);
+      // At debug: in an outage of Redis there is one for every request that fails.
+      this.log.debug({ event: 'give_back_failed', key_id: subject.keyId, err: error }, 'A cost was not given back');
+      return 0;
+    }
+  }
+
+  private seeGivenBack(subject: QuotaSubject, decision: QuotaDecision, given: GivenBack): void {
+    const { accountMonth, keyMonth, nowMs, fromMonth } = given;
+    if (fromMonth === 0) return;
+    const { lastSeen } = subject;
+    if (lastSeen !== undefined && subject.lastSeenMonth === decision.period.label && nowMs >= subject.lastSeenAtMs) {
+      subject.see({ ...lastSeen, accountMonth, keyMonth }, nowMs, subject.lastSeenMonth);
+    }
+    this.ledger.note(subject, decision);
+  }
+
+  /**
+   * Says what is used in the current month of a key, without one of the account.
+   * @throws Problem `quota_unavailable` where that cannot be done.
+   */
+  async setMonthUsed(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    used: number,
+  ): Promise<MonthSet> {
+    try {
+      return await this.counters.setMonthUsed(accountId, keyId, calendar, used);
+    } catch (cause) {
+      throw new Problem('quota_unavailable', {
+        detail:
+          'The counters did not answer in time, and nothing was recorded. Send it again: it sets, it does not add.',
+        headers: ['Retry-After', '1'],
+        cause,
+      });
+    }
+  }
+
+  /**
+   * Reads counts for `/usage` and the admin API: as they stand, and while the counters are away as far as this node knows. Rejects where it
+   * knows nothing either.
+   * @param subject of the key, where a request of it is at hand.
+   */
+  async readOrKnow(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    subject?: QuotaSubject,
+  ): Promise<KnownReading> {
+    const { loss } = this;
+    if (loss === undefined || loss.isOver) {
+      try {
+        return { ...(await this.counters.read(accountId, keyId, calendar)), isApproximate: false };
+      } catch (error) {
+        if (loss === undefined) throw error;
+      }
+    }
+    return { ...(await loss.read(accountId, keyId, calendar, subject)), isApproximate: true };
+  }
+
+  /** Reads counts as they stand. Rejects while the counters are away. */
+  read(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    room?: MinuteRoom,
+  ): Promise<CounterReading> {
+    return this.counters.read(accountId, keyId, calendar, room);
+  }
+
+  /** The same of what a plan's shadow limits have admitted. @param live the live counts, where those begin that do not exist yet. */
+  readShadow(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    live: QuotaCounts,
+    room?: MinuteRoom,
+  ): Promise<CounterReading> {
+    return this.counters.readShadow(accountId, keyId, calendar, live, room);
+  }
+
+  /** Whether the counters answer. */
+  get storeUp(): boolean {
+    return this.loss === undefined || this.loss.isOver;
+  }
+
+  /** When the counters were lost, ms; undefined while they answer. */
+  get lostSinceMs(): number | undefined {
+    return this.loss?.sinceMs;
+  }
+
+  /** `ThrottlerStorage`: one window of any length; times in seconds. */
+  async increment(
+    key: string,
+    ttl: number,
+    limit: number,
+    _blockDuration: number,
+    throttlerName: string,
+  ): Promise<ThrottlerRecord> {
+    const window = await this.throttles.increment(throttlerName, key, ttl, limit);
+    const waitSeconds = Math.max(1, Math.ceil(window.resetMs / 1_000));
+    return {
+      totalHits: window.admitted ? window.hits : limit + 1,
+      timeToExpire: waitSeconds,
+      isBlocked: !window.admitted,
+      timeToBlockExpire: window.admitted ? 0 : waitSeconds,
+    };
+  }
+
+  /** In the place of a decision that failed. @throws Problem `quota_unavailable` where nothing takes its place. */
+  failed(subject: QuotaSubject, cost: number, cause: unknown): QuotaDecision | Promise<QuotaDecision> {
+    if (subject.isShadow) throw cause;
+    if (this.loss === undefined) throw new Problem('quota_unavailable', { cause });
+    return this.loss.decide(subject, cost, cause);
+  }
+
+  /** Notes a decision for the database, and for the time when the store is lost. */
+  made(subject: QuotaSubject, decision: QuotaDecision): QuotaDecision {
+    if (subject.isShadow) return decision;
+    // For the time when the store is lost; counters that cannot be are asked themselves.
+    if (this.loss !== undefined) {
+      if (subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
+      subject.see(decision.used, decision.nowMs, decision.period.label);
+    }
+    if (decision.admitted) {
+      this.ledger.note(subject, decision);
+      if (subject.shadow !== undefined) this.shadows.judge(subject.shadow, decision);
+    } else {
+      rememberRefusal(subject, decision, this.clock.now());
+      this.ledger.noteRefusal(subject, decision);
+    }
+    return decision;
+  }
+}

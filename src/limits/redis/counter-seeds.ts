@@ -1,0 +1,144 @@
+/** Creates counters in Redis from what the database and this node know, and hands in at those that others have created. */
+import { accountCounterKey, apiKeyCounterKey, COUNTER_GRACE_MS } from '../../redis/keys.js';
+import { Remembered, microseconds, type CounterMemory } from '../model/counter-memory.js';
+import { NOTHING_WRITTEN, type MonthCount, type MonthSource, type WrittenCount } from '../model/counter-store.js';
+import type { MonthPeriod } from '../model/month-period.js';
+import type { RedisCalls } from './redis-calls.js';
+import type { RedisClock } from './redis-clock.js';
+import { Script } from './redis-script.js';
+import { SEED_LUA } from './scripts.js';
+import { SingleFlight } from '../process/single-flight.js';
+import type { MonthStart, QuotaSubject } from '../model/subject.js';
+
+/** How old the counts of the database may be when counters are created from them. What a node has written it remembers for longer. */
+export const LONGEST_SEED_MS = 2_000;
+
+const SEED = new Script(SEED_LUA);
+/** Answers of `SEED_LUA`. */
+const MISSING = 0;
+const LATE = -1;
+/** What does not come from the database is not old. */
+const ANY_TIME = Number.MAX_SAFE_INTEGER;
+
+interface Counter {
+  readonly key: string;
+  readonly written: WrittenCount;
+  readonly known: Remembered;
+}
+
+export class CounterSeeds {
+  private readonly underWay = new SingleFlight();
+
+  constructor(
+    private readonly calls: RedisCalls,
+    private readonly redisClock: RedisClock,
+    private readonly source: MonthSource,
+    private readonly memory: CounterMemory,
+    /** The name by which Redis knows who has handed in. */
+    private readonly node: string,
+  ) {}
+
+  /** Hands in what this node knows, and creates the counters that do not exist. Rejects when the database or Redis does not answer. */
+  async bring(
+    accountId: string,
+    keyId: string | undefined,
+    period: MonthPeriod,
+    subject?: QuotaSubject,
+  ): Promise<void> {
+    if (await this.handIn(accountId, keyId, period, subject)) return;
+    // Not with others: those may have been served before Redis was emptied once more.
+    await this.createNow(accountId, keyId, period, subject);
+  }
+
+  /** Creates counters of an account, and of a key, that do not exist. Whoever asks looks afterwards whether they do now. */
+  create(accountId: string, keyId: string | undefined, period: MonthPeriod, subject?: QuotaSubject): Promise<void> {
+    return this.underWay.run(`${accountId}/${keyId ?? ''}/${period.label}`, () =>
+      this.createNow(accountId, keyId, period, subject),
+    );
+  }
+
+  private async createNow(
+    accountId: string,
+    keyId: string | undefined,
+    period: MonthPeriod,
+    subject: QuotaSubject | undefined,
+    isSecond = false,
+  ): Promise<void> {
+    const { account: ofAccount, key: ofKey } = this.memory.recall(accountId, keyId, period.label, subject);
+    const sentMs = performance.now();
+    const latestMs = this.redisClock.instantAfter(sentMs, LONGEST_SEED_MS);
+    const { account, key } = await this.source.usedInMonth(accountId, keyId, period);
+    if (account.used > 0) this.memory.lost(accountId);
+    const counters = [
+      { key: accountCounterKey(accountId), written: account, known: ofAccount },
+      ...(keyId === undefined ? [] : [{ key: apiKeyCounterKey(accountId, keyId), written: key, known: ofKey }]),
+    ];
+    const answer = await this.run(counters, period, latestMs, this.node, true);
+    if (answer[0] !== LATE) return this.seen(subject, period, answer);
+    // Or its clock was set: then it is known now.
+    this.redisClock.heard((answer[1] ?? 0) / 1_000, sentMs, performance.now());
+    if (isSecond) throw new Error('Redis came to it too late: what the database knew may be old');
+    await this.createNow(accountId, keyId, period, subject, true);
+  }
+
+  /** Hands in at counters that exist. Resolves to false where one does not. */
+  async handIn(
+    accountId: string,
+    keyId: string | undefined,
+    period: MonthPeriod,
+    subject?: QuotaSubject,
+  ): Promise<boolean> {
+    const { account, key } = this.memory.recall(accountId, keyId, period.label, subject);
+    const counters = [
+      { key: accountCounterKey(accountId), written: NOTHING_WRITTEN, known: account },
+      ...(keyId === undefined
+        ? []
+        : [{ key: apiKeyCounterKey(accountId, keyId), written: NOTHING_WRITTEN, known: key }]),
+    ];
+    const answer = await this.run(counters, period, ANY_TIME, this.node, false);
+    if (answer[0] === MISSING) return false;
+    this.seen(subject, period, answer);
+    return true;
+  }
+
+  /** Creates shadow counters, which nobody hands in at: account's and key's. */
+  async createShadow(keys: readonly [string, string], { period, account, key }: MonthStart): Promise<void> {
+    const counters = [account, key].map((used, index) => ({
+      key: keys[index]!,
+      written: { used, later: [] },
+      known: new Remembered(),
+    }));
+    await this.run(counters, period, ANY_TIME, '', true);
+  }
+
+  /** Who hands in last sees all of it: the database is to get that, and not what somebody saw before. */
+  private seen(subject: QuotaSubject | undefined, period: MonthPeriod, answer: readonly number[]): void {
+    const [done, nowUs = 0, accountMonth = 0, keyMonth = 0] = answer;
+    if (subject === undefined || done === LATE || subject.lastSeenMonth !== period.label) return;
+    this.memory.saw(subject, { accountMonth, keyMonth, nowMs: nowUs / 1_000 }, period);
+  }
+
+  private async run(
+    counters: readonly Counter[],
+    { label, following, endMs }: MonthPeriod,
+    latestMs: number,
+    node: string,
+    mayCreate: boolean,
+  ): Promise<number[]> {
+    const counts = counters.flatMap(({ written: { used, later, observedAtMs = 0, setAtMs = 0 }, known }) => [
+      used,
+      microseconds(observedAtMs),
+      textOf(later),
+      setAtMs === 0 ? '' : setAtMs,
+      ...known.arguments,
+    ]);
+    const args = [label, following, endMs + COUNTER_GRACE_MS, latestMs, node, mayCreate ? 1 : 0, ...counts];
+    const keys = counters.map(({ key }) => key);
+    return (await this.calls.run(SEED, keys, args)) as number[];
+  }
+}
+
+/** Months and their counts, as scripts take them. */
+function textOf(counts: readonly MonthCount[]): string {
+  return counts.map(({ month, used }) => `${month} ${used}`).join(' ');
+}

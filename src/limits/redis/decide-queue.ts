@@ -1,0 +1,226 @@
+/**
+ * Decisions on their way to Redis. Requests that arrive in one turn of the event loop, or while a call is in flight, gather and share
+ * the next one; equal requests (same key, same cost) share one decision in it. An idle gateway pays one round trip.
+ */
+import { slotTag } from '../../redis/keys.js';
+import { slotOfTag } from '../../redis/slots.js';
+import type { Waiting } from '../../platform/waiting.js';
+import type { CounterMemory } from '../model/counter-memory.js';
+import { DecideCalls, LARGEST_BATCH, type Asker } from './decide-calls.js';
+import { verdictAt } from './decide-text.js';
+import { Group, type Settling } from './gathering.js';
+import type { QuotaDecision } from '../model/policies.js';
+import type { QuotaSubject } from '../model/subject.js';
+import type { RedisCalls } from './redis-calls.js';
+import type { RedisClock } from './redis-clock.js';
+import { DECIDE_ANSWERS } from './scripts.js';
+
+/** How often a counter may turn out to be missing again right after it was seeded. */
+const SEED_ATTEMPTS = 4;
+/** In the place of the first number about a group: a counter is young, and this node has to hand in first. Else below zero: one is missing. */
+const UNHEARD = -2;
+
+export class DecideQueue implements Asker {
+  private pending: Group[] = [];
+  /** Accounts whose counters are being created, with how many groups wait for that; and what waits behind those. */
+  private readonly seeding = new Map<string, number>();
+  private held: Group[] = [];
+  /** Batches whose end nobody has been told yet. */
+  private inFlight = 0;
+  /** What has gathered is sent at the end of this turn of the event loop. */
+  private isDue = false;
+  private readonly sendDue = (): void => {
+    this.isDue = false;
+    this.send();
+  };
+  private readonly calls: DecideCalls;
+
+  constructor(
+    calls: RedisCalls,
+    redisClock: RedisClock,
+    /** Creates the counters of a group from the database; where they are there, hands in at them what this node knows. */
+    private readonly seed: (group: Group, areThere: boolean) => Promise<void>,
+    private readonly settling: Settling,
+    /** In a Cluster a call concerns one slot: what has gathered goes out as one call for each, side by side. */
+    private readonly isCluster: boolean,
+    private readonly memory: CounterMemory,
+  ) {
+    this.calls = new DecideCalls(calls, redisClock, this, isCluster);
+  }
+
+  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): void {
+    const open = subject.gathering as Group | undefined;
+    if (open?.cost === cost) {
+      open.add(waiting);
+    } else {
+      const group = new Group(subject, cost, waiting);
+      subject.gathering = group;
+      this.pending.push(group);
+    }
+    if (this.inFlight === 0) this.sendSoon();
+  }
+
+  /** Not at once: whoever has come in the same turn of the event loop shares the call, and would else wait for its answer first. */
+  private sendSoon(): void {
+    if (this.isDue) return;
+    this.isDue = true;
+    setImmediate(this.sendDue);
+  }
+
+  /** Whether there are calls of which nobody knows whether they counted. */
+  get isUnsure(): boolean {
+    return this.calls.isUnsure;
+  }
+
+  /** As `DecideCalls.nodeId`. */
+  get nodeId(): string {
+    return this.calls.nodeId;
+  }
+
+  /** As `DecideCalls.learnTime`. */
+  learnTime(deadlineMs: number): Promise<void> {
+    return this.calls.learnTime(deadlineMs);
+  }
+
+  /** As `DecideCalls.takeBackUnanswered`. */
+  takeBackUnanswered(): Promise<boolean> {
+    return this.calls.takeBackUnanswered();
+  }
+
+  /** Sends what has gathered, when nothing is in flight. */
+  private send(): void {
+    while (this.inFlight === 0 && this.pending.length > 0) {
+      const batch = this.seeding.size === 0 ? this.takeBatch() : this.takeBatch().filter((group) => !this.holds(group));
+      if (batch.length === 0) continue;
+      const parts = this.isCluster ? bySlot(batch) : [batch];
+      // Before the first of them: one may end at once, and what gathers then is for the next round.
+      this.inFlight = parts.length;
+      for (const part of parts) this.calls.ask(part);
+    }
+  }
+
+  answered(batch: readonly Group[], answer: Float64Array): void {
+    // In this order: what was seen before, then what this answer counted, and only then is both handed in.
+    this.recall(batch, answer);
+    if (this.memory.isBusy) this.remember(batch, answer);
+    this.seedMissing(batch, answer);
+    // First, so that Redis works while the requests of this batch go on, which they do before `settle` returns.
+    this.ended();
+    this.settle(batch, answer);
+  }
+
+  failed(batch: readonly Group[], error: unknown): void {
+    this.failAll(batch, error);
+    this.ended();
+  }
+
+  private ended(): void {
+    this.inFlight -= 1;
+    this.send();
+  }
+
+  /** Whoever gathered meanwhile would wait for the same deadline again. */
+  private failAll(batch: readonly Group[], error: unknown): void {
+    for (const group of [...batch, ...this.takeAll()]) group.fail(error, this.settling);
+  }
+
+  /** Puts a group aside whose account is being seeded, for as long as that takes. */
+  private holds(group: Group): boolean {
+    if (!this.seeding.has(group.subject.accountId)) return false;
+    this.held.push(group);
+    return true;
+  }
+
+  private takeAll(): Group[] {
+    const all = this.pending;
+    this.pending = [];
+    for (const group of all) if (group.subject.gathering === group) group.subject.gathering = undefined;
+    return all;
+  }
+
+  private takeBatch(): Group[] {
+    if (this.pending.length <= LARGEST_BATCH) return this.takeAll();
+    const batch = this.pending.splice(0, LARGEST_BATCH);
+    for (const group of batch) if (group.subject.gathering === group) group.subject.gathering = undefined;
+    return batch;
+  }
+
+  /** Before anything else is sent: what comes later for the same account has to wait behind it. */
+  private seedMissing(batch: readonly Group[], answer: Float64Array): void {
+    let at = 1;
+    for (const group of batch) {
+      if (answer[at]! < 0) void this.seedAndAskAgain(group, answer[at] === UNHEARD);
+      at += DECIDE_ANSWERS;
+    }
+  }
+
+  /**
+   * Gives every waiting request its decision. They go on at once, and what they ask anew gathers for a later call; the next answer
+   * is read in a later turn of the event loop, so that this one stays what it is.
+   */
+  private settle(batch: readonly Group[], answer: Float64Array): void {
+    // With its fraction: of two that saw a count in one millisecond the later one is right.
+    const nowMs = answer[0]! / 1_000;
+    let at = 1;
+    for (const group of batch) {
+      if (answer[at]! >= 0) group.resolve(verdictAt(answer, at, nowMs, group.period), this.settling);
+      at += DECIDE_ANSWERS;
+    }
+  }
+
+  /** What was seen of counters that are missing or young, before anything of this answer is. */
+  private recall(batch: readonly Group[], answer: Float64Array): void {
+    let at = 1;
+    for (const { subject, period } of batch) {
+      if (answer[at]! < 0 && !subject.isShadow) {
+        this.memory.recall(subject.accountId, subject.keyId, period.label, subject);
+      }
+      at += DECIDE_ANSWERS;
+    }
+  }
+
+  /** What was counted in counters that are young, for a Redis that is emptied again. */
+  private remember(batch: readonly Group[], answer: Float64Array): void {
+    let at = 1;
+    for (const { subject, cost, period } of batch) {
+      const counted = Math.max(0, answer[at]!) * cost;
+      if (counted > 0 && !subject.isShadow) {
+        const costs = { account: counted, key: counted };
+        this.memory.count(subject.accountId, subject.keyId, period.label, costs, answer[0]! / 1_000);
+      }
+      at += DECIDE_ANSWERS;
+    }
+  }
+
+  /** A counter was missing: a new account or an emptied Redis. Its month comes from the database before anything counts. */
+  private async seedAndAskAgain(group: Group, areThere: boolean): Promise<void> {
+    const { accountId } = group.subject;
+    this.seeding.set(accountId, (this.seeding.get(accountId) ?? 0) + 1);
+    try {
+      if (group.seeded >= SEED_ATTEMPTS) throw new Error('counters vanish right after they are created');
+      await this.seed(group, areThere);
+      group.seeded += 1;
+      this.held.push(group);
+    } catch (error) {
+      group.fail(error, this.settling);
+    }
+    const others = (this.seeding.get(accountId) ?? 1) - 1;
+    if (others > 0) this.seeding.set(accountId, others);
+    else this.seeding.delete(accountId);
+    // Those that came first are decided first: what a burst finds must not depend on when its counters were created.
+    this.pending.unshift(...this.held.toSorted((one, other) => one.order - other.order));
+    this.held = [];
+    this.send();
+  }
+}
+
+function bySlot(batch: readonly Group[]): Group[][] {
+  const parts = new Map<number, Group[]>();
+  for (const group of batch) {
+    const slot = slotOfTag(slotTag(group.subject.accountId));
+    const part = parts.get(slot);
+    if (part === undefined) parts.set(slot, [group]);
+    else part.push(group);
+  }
+  return [...parts.values()];
+}

@@ -1,0 +1,80 @@
+/** How many nodes hand out the same limits: each says every second in Redis that it is there. Off the request path. */
+import { randomBytes } from 'node:crypto';
+import { METRICS } from '../../platform/metrics.js';
+import type { RedisClient } from '../../redis/connect.js';
+import { NODES_KEY, NODES_MS } from '../../redis/keys.js';
+import type { NodePlace } from '../model/node-place.js';
+import { Script } from './redis-script.js';
+
+/** A node that has not been heard of for this long is gone. */
+const NODE_GONE_MS = 10_000;
+
+/**
+ * KEYS: the set of nodes. ARGV: this node ('': only asks), when one is gone (ms), how long the set lives (ms). Answer: how many
+ * there are, how many of them have a name before this one's, whether this one was not among them.
+ */
+const HEARTBEAT_LUA = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local isNew = 0
+if ARGV[1] ~= '' then isNew = redis.call('ZADD', KEYS[1], now, ARGV[1]) end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+local rank = 0
+local nodes = redis.call('ZRANGE', KEYS[1], 0, -1)
+for _, node in ipairs(nodes) do
+  if node < ARGV[1] then rank = rank + 1 end
+end
+return {#nodes, rank, isNew}
+`;
+
+const HEARTBEAT = new Script(HEARTBEAT_LUA);
+
+export class NodeCount {
+  private readonly name: string;
+  private known: NodePlace = { count: 1, rank: 0 };
+  private wasHeard = false;
+  /** Until when others may not have said again that they are there, because Redis was emptied; by `performance.now()`. */
+  private unsureUntilMs = -Infinity;
+
+  /** @param handsOut whether this process serves requests; one that does not only asks. */
+  constructor(
+    private readonly client: RedisClient,
+    private readonly handsOut: boolean,
+  ) {
+    this.name = handsOut ? randomBytes(9).toString('base64url') : '';
+    METRICS.quotaNodes.collect = () => METRICS.quotaNodes.series().set(this.known.count);
+  }
+
+  /** As it was last heard; 1 where nothing is known. */
+  get place(): NodePlace {
+    return this.known;
+  }
+
+  /**
+   * Says that this node is there, and learns who else is. Never rejects; while Redis is away what is known stays.
+   * @returns whether Redis has forgotten this node since it was last heard: it was emptied. Undefined where that is not known.
+   */
+  async beat(): Promise<boolean | undefined> {
+    try {
+      const answer = (await HEARTBEAT.run(this.client, [NODES_KEY], [this.name, NODE_GONE_MS, NODES_MS])) as number[];
+      const [count = 1, rank = 0, isNew = 0] = answer;
+      const wasEmptied = isNew === 1 && this.wasHeard;
+      this.wasHeard = this.handsOut;
+      if (wasEmptied) this.unsureUntilMs = performance.now() + NODE_GONE_MS;
+      // Right after that this node may be the only one to have said it again: it would hand out the share of all.
+      if (count >= this.known.count || performance.now() >= this.unsureUntilMs) {
+        this.known = { count: Math.max(1, count), rank };
+      }
+      return wasEmptied;
+    } catch {
+      // What was known last is what there is to go by.
+      return undefined;
+    }
+  }
+
+  /** Says that this node is gone. Never rejects. */
+  async leave(): Promise<void> {
+    if (this.handsOut) await this.client.zrem(NODES_KEY, this.name).catch(() => undefined);
+  }
+}

@@ -1,0 +1,68 @@
+/** Script calls to Redis with a deadline; each tells whether Redis answered, and how long it took. */
+import { METRICS } from '../../platform/metrics.js';
+import type { RedisClient } from '../../redis/connect.js';
+import { sendScript, type WrittenCall } from '../../redis/script-command.js';
+import type { Script } from './redis-script.js';
+
+/** Told of every call that went out: true when it was answered, else why it was not. */
+export type OnCall = (answered: boolean, cause?: unknown) => void;
+
+export class RedisCalls {
+  private readonly duration = METRICS.quotaStoreCallDuration.series();
+
+  constructor(
+    private readonly client: RedisClient,
+    private readonly onCall: OnCall,
+    readonly deadlineMs: number,
+  ) {}
+
+  /** Runs a script once. Rejects when it fails, or when no answer came in time: then it may have run, or may run yet. */
+  async run(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    deadlineMs = this.deadlineMs,
+  ): Promise<unknown> {
+    const startedMs = performance.now();
+    try {
+      const answer = await withinDeadline(deadlineMs, script.run(this.client, keys, args));
+      this.ended(startedMs, performance.now(), true);
+      return answer;
+    } catch (error) {
+      this.ended(startedMs, performance.now(), false, error);
+      throw error;
+    }
+  }
+
+  /** The same of a call that its caller has written and waits for by itself: it must say when that has `ended`. */
+  send(call: WrittenCall): void {
+    sendScript(this.client, call);
+  }
+
+  /** A call was answered, or why it was not. By `performance.now()`. */
+  ended(startedMs: number, endedMs: number, answered: boolean, cause?: unknown): void {
+    this.duration.observe((endedMs - startedMs) / 1_000);
+    this.onCall(answered, cause);
+  }
+}
+
+/** What a call is given up with. */
+export function noAnswer(deadlineMs: number): Error {
+  return new Error(`no answer within ${deadlineMs} ms`);
+}
+
+/**
+ * Rejects when no answer came within the deadline. After the timer the event loop reads its sockets once more: when it was
+ * this process that stood still, the answer is already there, and Redis must not be blamed.
+ */
+async function withinDeadline(deadlineMs: number, call: Promise<unknown>): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => setImmediate(() => reject(noAnswer(deadlineMs))), deadlineMs);
+  });
+  try {
+    return await Promise.race([call, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,40 @@
+/** What a node knows of Redis's clock, learned from its answers. */
+import type { Clock } from '../../platform/clock.js';
+
+/** Clocks drift apart by less than this between two answers. */
+const LARGEST_DRIFT_MS = 1_000;
+
+export class RedisClock {
+  /** Redis's clock minus ours, from the last answer: for calendars, which go by clocks that people set. */
+  offsetMs = 0;
+  /** Redis's clock minus this process's steady one: for deadlines, which a clock that is set must not move. */
+  private aheadMs: number;
+
+  constructor(private readonly clock: Clock) {
+    this.aheadMs = clock.now() - performance.now();
+  }
+
+  /** Redis's time now, as far as it is known. */
+  now(): number {
+    return this.clock.now() + this.offsetMs;
+  }
+
+  /** Whether this process's clock was set since Redis was last heard: `now` is wrong by as much, perhaps by months. */
+  get isOff(): boolean {
+    return Math.abs(this.now() - this.aheadMs - performance.now()) > LARGEST_DRIFT_MS;
+  }
+
+  /** The instant of Redis's clock (whole ms) that is `waitMs` after `steadyMs` of `performance.now()`. */
+  instantAfter(steadyMs: number, waitMs: number): number {
+    return Math.ceil(steadyMs + this.aheadMs + waitMs);
+  }
+
+  /**
+   * Notes the time in an answer. It was read somewhere between sending and receiving: what was known before is kept as far as
+   * it agrees with that, so that an answer that took long spoils nothing.
+   */
+  heard(redisMs: number, sentMs: number, receivedMs: number): void {
+    this.offsetMs = redisMs - this.clock.now();
+    this.aheadMs = Math.min(Math.max(this.aheadMs, redisMs - receivedMs), redisMs + 1 - sentMs);
+  }
+}

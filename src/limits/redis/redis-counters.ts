@@ -1,0 +1,264 @@
+/** Live counters in Redis, shared by every node. */
+import type { Clock } from '../../platform/clock.js';
+import { REDIS_DEADLINE_MS, type RedisClient } from '../../redis/connect.js';
+import {
+  accountCounterKey,
+  apiKeyCounterKey,
+  COUNTER_GRACE_MS,
+  REPLAY_MARKER_MS,
+  replayMarkerKey,
+  shadowAccountCounterKey,
+  shadowApiKeyCounterKey,
+} from '../../redis/keys.js';
+import { Promised, type Waiting } from '../../platform/waiting.js';
+import {
+  ANY_ROOM,
+  type CounterReading,
+  type GivenBack,
+  type LosableStore,
+  type MinuteRoom,
+  type MonthSet,
+  type MonthsSeen,
+  type MonthSource,
+} from '../model/counter-store.js';
+import { CounterMemory } from '../model/counter-memory.js';
+import { CounterSeeds } from './counter-seeds.js';
+import { DecideQueue } from './decide-queue.js';
+import { PLAIN_SETTLING, type Group, type Settling } from './gathering.js';
+import type { MonthCalendar, MonthPeriod } from '../model/month-period.js';
+import { setInRedis } from './month-set.js';
+import type { OutageEntry } from '../model/outage-log.js';
+import type { QuotaCounts, QuotaDecision } from '../model/policies.js';
+import type { QuotaSubject } from '../model/subject.js';
+import { REPLAY_LUA } from './outage-scripts.js';
+import { millisecondsOf, NOTHING_USED, readingOf } from './read-answer.js';
+import { RedisCalls, type OnCall } from './redis-calls.js';
+import { RedisClock } from './redis-clock.js';
+import { Script } from './redis-script.js';
+import { GIVE_BACK_LUA, READ_ANSWERS, READ_LUA } from './scripts.js';
+import { SharedNext } from './shared-next.js';
+
+/** How often a counter may turn out to be missing again right after it was seeded. */
+const SEED_ATTEMPTS = 2;
+/** How many keys are brought back side by side, so that requests need not wait behind them. */
+const RESTORED_AT_ONCE = 20;
+/** Nobody's request waits behind a usage report. */
+const READ_DEADLINE_MS = 240;
+
+const GIVE_BACK = new Script(GIVE_BACK_LUA);
+const READ = new Script(READ_LUA);
+const REPLAY = new Script(REPLAY_LUA);
+
+export class RedisCounters implements LosableStore {
+  private readonly reading = new SharedNext<CounterReading>();
+  private readonly redisClock: RedisClock;
+  private readonly calls: RedisCalls;
+  private readonly decisions: DecideQueue;
+  private readonly seeds: CounterSeeds;
+
+  constructor(
+    client: RedisClient,
+    clock: Clock,
+    source: MonthSource,
+    onCall: OnCall,
+    /** What is done with every decision, and in the place of one that failed; here, because nobody has to wait between it and them. */
+    settling: Settling = PLAIN_SETTLING,
+    /** How long a call may take; a reading may take longer. */
+    private readonly deadlineMs = REDIS_DEADLINE_MS,
+    private readonly memory = new CounterMemory(),
+  ) {
+    this.calls = new RedisCalls(client, onCall, deadlineMs);
+    this.redisClock = new RedisClock(clock);
+    this.decisions = new DecideQueue(
+      this.calls,
+      this.redisClock,
+      (group, areThere) => this.seedFor(group, areThere),
+      settling,
+      client.isCluster,
+      memory,
+    );
+    this.seeds = new CounterSeeds(this.calls, this.redisClock, source, memory, this.decisions.nodeId);
+  }
+
+  /** Learns Redis's clock before the first decision, so that a month does not begin by ours. Rejects as a decision does. */
+  synchronise(): Promise<void> {
+    return this.decisions.learnTime(Math.max(READ_DEADLINE_MS, this.deadlineMs));
+  }
+
+  decide(subject: QuotaSubject, cost: number): Promise<QuotaDecision> {
+    const promised = new Promised<QuotaDecision>();
+    this.decideFor(promised, subject, cost);
+    return promised.promise;
+  }
+
+  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): void {
+    this.decisions.decideFor(waiting, subject, cost);
+  }
+
+  get isUnsure(): boolean {
+    return this.decisions.isUnsure;
+  }
+
+  takeBackUnanswered(): Promise<boolean> {
+    return this.decisions.takeBackUnanswered();
+  }
+
+  get aheadMs(): number {
+    return this.redisClock.offsetMs;
+  }
+
+  /** From a second of our clock to that of the ring, which is Redis's. */
+  private get secondsAhead(): number {
+    return Math.round(this.aheadMs / 1_000);
+  }
+
+  async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack> {
+    // What was admitted here while Redis was away has the time of our clock, and stands in the ring where it was handed in.
+    const isOurTime = decision.source === 'local';
+    const bucket = Math.floor(decision.nowMs / 1_000) + (isOurTime ? this.secondsAhead : 0);
+    const atMs = decision.nowMs + (isOurTime ? Math.round(this.aheadMs) : 0);
+    const { label, following } = decision.period;
+    const today = subject.calendar.at(this.redisClock.now());
+    const { accountId, keyId } = subject;
+    const month = [today.label, today.following, today.endMs + COUNTER_GRACE_MS];
+    // A month that has ended, or that this node knows nothing of, is not brought back to be given something.
+    const isSeen = subject.lastSeenMonth === label && today.label === label && !subject.isShadow;
+    const node = isSeen ? this.decisions.nodeId : '';
+    const giveBack = async (as: string): Promise<number[]> =>
+      (await this.calls.run(
+        GIVE_BACK,
+        [subject.accountCounterKey, subject.keyCounterKey],
+        [decision.cost, bucket, atMs, label, following, ...month, as],
+      )) as number[];
+    let answer = await giveBack(node);
+    if (answer[1]! < 0) {
+      await this.seeds.bring(accountId, keyId, today, subject);
+      answer = await giveBack('');
+    }
+    const [nowUs = 0, fromAccount = 0, accountMonth = 0, fromMonth = 0, keyMonth = 0] = answer;
+    const nowMs = nowUs / 1_000;
+    if (node !== '') this.memory.count(accountId, keyId, label, { account: -fromAccount, key: -fromMonth }, nowMs);
+    return { fromMonth, accountMonth, keyMonth, nowMs };
+  }
+
+  async replay(entry: OutageEntry): Promise<MonthsSeen> {
+    const { subject, period: admittedIn, used, seconds, id } = entry;
+    // By Redis's time: this node's clock may have run ahead meanwhile.
+    const period = subject.calendar.at(this.redisClock.now());
+    const keys = [subject.accountCounterKey, subject.keyCounterKey, replayMarkerKey(subject.accountId, id)];
+    const buckets = [...seconds].flatMap(([second, cost]) => [second + this.secondsAhead, cost]);
+    const { label, following, endMs } = period;
+    const { accountId, keyId } = subject;
+    const month = [label, following, endMs + COUNTER_GRACE_MS];
+    const args = [REPLAY_MARKER_MS, admittedIn.label, used, ...month, this.decisions.nodeId, ...buckets];
+    for (let attempt = 0; attempt < SEED_ATTEMPTS; attempt++) {
+      const answer = (await this.calls.run(REPLAY, keys, args)) as number[];
+      const [done = -1, accountMonth = 0, keyMonth = 0, nowUs = 0] = answer;
+      if (done !== -1) {
+        const nowMs = nowUs / 1_000;
+        this.memory.count(accountId, keyId, admittedIn.label, { account: used, key: used }, nowMs);
+        return { accountMonth, keyMonth, nowMs };
+      }
+      await this.seeds.bring(accountId, keyId, period, subject);
+    }
+    throw new Error('counters vanish right after they are created');
+  }
+
+  /** Who asks while the same is being read shares the next reading: a client that polls its usage costs little. */
+  read(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    room: MinuteRoom = ANY_ROOM,
+  ): Promise<CounterReading> {
+    const read = (): Promise<CounterReading> => this.readNow(accountId, keyId, calendar, room);
+    return room === ANY_ROOM ? this.reading.read(`${accountId}/${keyId ?? ''}`, read) : read();
+  }
+
+  private async readNow(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    room: MinuteRoom,
+  ): Promise<CounterReading> {
+    const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
+    let { answer, period } = await this.readMonth(keys, calendar, room);
+    if (answer[1] === -1 || answer[1 + READ_ANSWERS] === -1) {
+      await this.seeds.create(accountId, keyId, period);
+      ({ answer, period } = await this.readMonth(keys, calendar, room));
+    }
+    return readingOf(answer, period, NOTHING_USED);
+  }
+
+  async readShadow(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    live: QuotaCounts,
+    room: MinuteRoom = ANY_ROOM,
+  ): Promise<CounterReading> {
+    const account = shadowAccountCounterKey(accountId);
+    const keys = keyId === undefined ? [account] : [account, shadowApiKeyCounterKey(accountId, keyId)];
+    const { answer, period } = await this.readMonth(keys, calendar, room);
+    return readingOf(answer, period, live);
+  }
+
+  setMonthUsed(accountId: string, keyId: string | undefined, calendar: MonthCalendar, used: number): Promise<MonthSet> {
+    const keys =
+      keyId === undefined
+        ? [accountCounterKey(accountId), shadowAccountCounterKey(accountId)]
+        : [apiKeyCounterKey(accountId, keyId), shadowApiKeyCounterKey(accountId, keyId)];
+    return setInRedis(this.calls, keys, calendar, used);
+  }
+
+  /** Reads counters in the month that it is by Redis's time. */
+  private async readMonth(
+    keys: readonly string[],
+    calendar: MonthCalendar,
+    { account, key }: MinuteRoom,
+  ): Promise<{ answer: number[]; period: MonthPeriod }> {
+    const rooms = [account, key].slice(0, keys.length);
+    const deadlineMs = Math.max(READ_DEADLINE_MS, this.deadlineMs);
+    const read = async ({ label, following }: MonthPeriod): Promise<number[]> =>
+      (await this.calls.run(READ, keys, [label, following, ...rooms], deadlineMs)) as number[];
+    const asked = calendar.at(this.redisClock.now());
+    const answer = await read(asked);
+    const period = calendar.at(millisecondsOf(answer));
+    return { answer: period.label === asked.label ? answer : await read(period), period };
+  }
+
+  private async seedFor({ subject, startsFrom, period }: Group, areThere: boolean): Promise<void> {
+    const { accountId, keyId, accountCounterKey: account, keyCounterKey: key } = subject;
+    if (startsFrom !== undefined) return this.seeds.createShadow([account, key], startsFrom);
+    // What is missing after all, because Redis was emptied meanwhile, is found with the next attempt.
+    if (areThere) await this.seeds.handIn(accountId, keyId, period, subject);
+    else await this.seeds.create(accountId, keyId, period, subject);
+  }
+
+  /**
+   * Redis was emptied: hands in what this node knows, also of keys that nobody asks for, and creates their counters. Never rejects.
+   * @returns those that it did not reach.
+   */
+  async restore(subjects: Iterable<QuotaSubject>): Promise<QuotaSubject[]> {
+    const nowMs = this.redisClock.now();
+    const seen = [...subjects].filter((subject) => {
+      const { label } = subject.calendar.at(nowMs);
+      if (subject.lastSeenMonth !== label) return false;
+      this.memory.recall(subject.accountId, subject.keyId, label, subject);
+      return true;
+    });
+    const left: QuotaSubject[] = [];
+    const bring = async (subject: QuotaSubject): Promise<void> => {
+      const { accountId, keyId, calendar } = subject;
+      await this.seeds.bring(accountId, keyId, calendar.at(nowMs), subject).catch(() => void left.push(subject));
+    };
+    for (let at = 0; at < seen.length; at += RESTORED_AT_ONCE) {
+      const before = left.length;
+      const some = seen.slice(at, at + RESTORED_AT_ONCE);
+      await Promise.all(some.map(bring));
+      // Redis or the database has gone: not one after the other until each has been waited for.
+      if (left.length - before === some.length) return [...left, ...seen.slice(at + RESTORED_AT_ONCE)];
+    }
+    return left;
+  }
+}

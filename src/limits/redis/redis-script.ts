@@ -1,0 +1,22 @@
+/** A Lua script that is sent by its hash, and whole when the server does not know it (a restart, a failover). */
+import { hash } from 'node:crypto';
+import type { RedisClient } from '../../redis/connect.js';
+import type { ScriptSource } from '../../redis/script-command.js';
+
+export class Script implements ScriptSource {
+  readonly sha: string;
+
+  constructor(readonly source: string) {
+    this.sha = hash('sha1', source);
+  }
+
+  /** Runs it once. Rejects as the client does; a script is never sent twice after it may have run. */
+  async run(client: RedisClient, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    try {
+      return await client.evalsha(this.sha, keys.length, ...keys, ...args);
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return await client.eval(this.source, keys.length, ...keys, ...args);
+    }
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * What a plan's shadow limits would have refused. They see the requests that the live limits admitted, count on counters of their own
+ * what they would admit of them, and refuse nothing. No request waits for them: they ride in the next call to the store.
+ */
+import type { Clock } from '../platform/clock.js';
+import { METRICS, type ValueSeries } from '../platform/metrics.js';
+import type { CounterStore } from './model/counter-store.js';
+import { knownRefusal, rememberRefusal } from './model/known-refusal.js';
+import { policyNames, type QuotaDecision } from './model/policies.js';
+import type { ShadowSubject } from './model/subject.js';
+
+export class ShadowLimits {
+  private readonly admitted = new Map<string, ValueSeries>();
+
+  constructor(
+    private readonly counters: CounterStore,
+    private readonly clock: Clock,
+    /** Whether asking the counters is dear enough to remember refusals. */
+    private readonly remembers: boolean,
+  ) {}
+
+  /** Judges what the live limits have admitted. Never throws; while the store is lost there is nothing to judge. */
+  judge(shadow: ShadowSubject, live: QuotaDecision): void {
+    const { cost, period, used } = live;
+    if (cost === 0) return;
+    const known = this.remembers ? knownRefusal(shadow, cost, this.clock.now()) : undefined;
+    if (known !== undefined) {
+      this.count(shadow, known);
+      live.shadow = known;
+      return;
+    }
+    shadow.startsFrom = { period, account: used.accountMonth - cost, key: used.keyMonth - cost };
+    const decision = this.counters.decide(shadow, cost);
+    live.shadow =
+      decision instanceof Promise
+        ? decision.then(
+            (made) => this.made(shadow, made),
+            () => this.failed(shadow),
+          )
+        : this.made(shadow, decision);
+  }
+
+  /** What is given back of a live decision is given back of its shadow; what that would have refused stays refused. */
+  async giveBack(shadow: ShadowSubject, live: QuotaDecision): Promise<void> {
+    const decision = await live.shadow;
+    if (decision?.admitted !== true) return;
+    shadow.refusal = undefined;
+    try {
+      await this.counters.giveBack(shadow, decision);
+      // A refusal that was under way meanwhile knows nothing of it.
+      shadow.refusal = undefined;
+    } catch {
+      this.failed(shadow);
+    }
+  }
+
+  private made(shadow: ShadowSubject, decision: QuotaDecision): QuotaDecision {
+    if (!decision.admitted && this.remembers) rememberRefusal(shadow, decision, this.clock.now());
+    this.count(shadow, decision);
+    return decision;
+  }
+
+  private failed({ plan }: ShadowSubject): undefined {
+    METRICS.quotaShadowDecisions.series(plan, 'failed', '').inc();
+    return undefined;
+  }
+
+  private count({ plan }: ShadowSubject, { admitted, violated }: QuotaDecision): void {
+    if (admitted) {
+      let series = this.admitted.get(plan);
+      if (series === undefined) {
+        series = METRICS.quotaShadowDecisions.series(plan, 'admitted', '');
+        this.admitted.set(plan, series);
+      }
+      series.inc();
+      return;
+    }
+    for (const policy of policyNames(violated)) METRICS.quotaShadowDecisions.series(plan, 'refused', policy).inc();
+  }
+}

@@ -1,0 +1,110 @@
+/** Throttles of any length: in this process, in Redis, and in this process while Redis is away. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describeWithOwnRedis, describeWithRedis } from '../../test/support/describe-with.js';
+import { sharedRedisUrl, startRedis } from '../../test/support/redis.js';
+import { TestClock } from '../../test/support/stores.js';
+import { systemClock } from '../platform/clock.js';
+import { connectRedis, redisReady, type RedisClient } from '../redis/connect.js';
+import { ProcessThrottleWindows, RedisThrottleWindows, type ThrottleWindows } from './throttle-windows.js';
+
+const SILENT = { warn: () => {} };
+
+/** Hits until one is refused, at most `most`. */
+async function admittedOf(windows: ThrottleWindows, key: string, limit: number, most: number): Promise<number> {
+  const verdicts = await Promise.all(
+    Array.from({ length: most }, () => windows.increment('sign-in', key, 60_000, limit)),
+  );
+  return verdicts.filter(({ admitted }) => admitted).length;
+}
+
+describe('throttles in this process', () => {
+  let clock: TestClock;
+  let windows: ProcessThrottleWindows;
+  beforeEach(() => {
+    clock = new TestClock();
+    windows = new ProcessThrottleWindows(clock);
+  });
+
+  it('admit exactly the limit, and each key for itself', async () => {
+    expect(await admittedOf(windows, '192.0.2.1', 10, 50)).toBe(10);
+    expect(await admittedOf(windows, '192.0.2.2', 10, 50)).toBe(10);
+  });
+
+  it.each([1_000, 60_000, 900_000, 86_400_000])('never admit more than the limit in any %i ms', async (ttlMs) => {
+    const admittedAt: number[] = [];
+    for (let step = 0; step < 600; step++) {
+      if ((await windows.increment('x', 'y', ttlMs, 7)).admitted) admittedAt.push(clock.now());
+      clock.advance(ttlMs / 173);
+    }
+    const spansOfEight = admittedAt.slice(7).map((eighthMs, first) => eighthMs - (admittedAt[first] ?? 0));
+    expect(Math.min(...spansOfEight)).toBeGreaterThanOrEqual(ttlMs);
+    expect(admittedAt.length).toBeGreaterThanOrEqual(21);
+  });
+
+  it('do not count a refused hit, and say when the next one fits', async () => {
+    await windows.increment('x', 'y', 60_000, 1);
+    for (let hit = 0; hit < 100; hit++) {
+      clock.advance(100);
+      expect((await windows.increment('x', 'y', 60_000, 1)).admitted).toBe(false);
+    }
+    const { resetMs, hits } = await windows.increment('x', 'y', 60_000, 1);
+    expect(hits).toBe(1);
+    clock.advance(resetMs - 1);
+    expect((await windows.increment('x', 'y', 60_000, 1)).admitted).toBe(false);
+    clock.advance(1);
+    expect((await windows.increment('x', 'y', 60_000, 1)).admitted).toBe(true);
+  });
+
+  it('refuse everything at a limit of zero', async () => {
+    expect(await admittedOf(windows, '192.0.2.1', 0, 5)).toBe(0);
+  });
+});
+
+describeWithRedis('throttles in Redis', () => {
+  let client: RedisClient;
+  beforeEach(async () => {
+    client = connectRedis(await sharedRedisUrl(), 'test', SILENT);
+    await redisReady(client, 5_000);
+    await client.flushdb();
+  });
+  afterEach(() => client.disconnect());
+
+  it('admit exactly the limit over several nodes', async () => {
+    const nodes = [new RedisThrottleWindows(client, systemClock), new RedisThrottleWindows(client, systemClock)];
+    const admitted = await Promise.all(nodes.map((node) => admittedOf(node, '192.0.2.1', 10, 50)));
+    expect(admitted.reduce((sum, count) => sum + count)).toBe(10);
+  });
+
+  it('admit again once the window has passed, and say truly when', async () => {
+    const windows = new RedisThrottleWindows(client, systemClock);
+    expect((await windows.increment('x', 'y', 600, 1)).admitted).toBe(true);
+    const refused = await windows.increment('x', 'y', 600, 1);
+    expect(refused).toMatchObject({ admitted: false, hits: 1 });
+    expect(refused.resetMs).toBeGreaterThan(0);
+    expect(refused.resetMs).toBeLessThanOrEqual(610);
+    await new Promise((done) => setTimeout(done, refused.resetMs + 5));
+    expect((await windows.increment('x', 'y', 600, 1)).admitted).toBe(true);
+  });
+
+  it('leave nothing in Redis that does not expire', async () => {
+    const windows = new RedisThrottleWindows(client, systemClock);
+    await windows.increment('x', 'y', 5_000, 1);
+    const [key = ''] = await client.keys('*');
+    expect(await client.pttl(key)).toBeGreaterThan(5_000);
+    expect(await client.pttl(key)).toBeLessThanOrEqual(10_000);
+  });
+});
+
+describeWithOwnRedis('throttles without their Redis', () => {
+  it('still limit, in this process', async () => {
+    const redis = await startRedis();
+    const client = connectRedis(redis.url, 'test', SILENT);
+    await redisReady(client, 5_000);
+    const windows = new RedisThrottleWindows(client, systemClock);
+    await windows.increment('sign-in', '192.0.2.1', 60_000, 10);
+    await redis.kill9();
+    expect(await admittedOf(windows, '192.0.2.1', 10, 50)).toBe(10);
+    client.disconnect();
+    await redis.stop();
+  });
+});

@@ -1,0 +1,121 @@
+/**
+ * A backend's own error, in our shape. A 4xx keeps its status and whatever meaning its JSON has; a 5xx keeps nothing but the
+ * fact (design section 2.5). Pure: bytes in, problem out.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ErrorMap } from '../../config/model/schema.js';
+import { Problem, type ErrorCode, type ProblemOptions } from '../../problems/errors.js';
+import { waitSecondsOf } from '../../problems/retry-after.js';
+import { readErrorBody, type ErrorMeaning } from './error-body.js';
+
+/** Codes for the statuses that have a meaning of their own; every other 4xx is `request_refused`. */
+const CLIENT_CODES: Readonly<Record<number, ErrorCode>> = {
+  402: 'payment_required',
+  401: 'invalid_api_key',
+  403: 'forbidden',
+  404: 'resource_not_found',
+  406: 'not_acceptable',
+  409: 'conflict',
+  410: 'resource_gone',
+  412: 'precondition_failed',
+  413: 'content_too_large',
+  415: 'unsupported_media_type',
+  422: 'validation_failed',
+  429: 'backend_rate_limited',
+};
+
+const BACKEND_CODES: Readonly<Record<number, ErrorCode>> = {
+  500: 'backend_error',
+  503: 'backend_unavailable',
+  504: 'backend_timeout',
+};
+
+/** Fields of a refused answer that a client needs beside the body. */
+const KEPT_FIELDS = [
+  'retry-after',
+  'allow',
+  'www-authenticate',
+  'accept-patch',
+  'accept-post',
+  'content-range',
+  // RFC 6455 section 4.4: the versions that a refused handshake may be tried with.
+  'sec-websocket-version',
+] as const;
+
+const UPGRADE_REQUIRED = 426;
+
+export interface BackendAnswer {
+  readonly status: number;
+  readonly headers: Readonly<IncomingHttpHeaders>;
+  /** As far as it was read; undefined when it was too large or could not be decoded. */
+  readonly body: string | undefined;
+}
+
+/**
+ * The problem for a backend's answer of 400 and above.
+ * @param authenticates whether the service's own 401 and 403 speak to the client; else they mean that we are misconfigured.
+ * @param errors where the service's errors keep what they say.
+ */
+export function backendProblem(answer: BackendAnswer, authenticates: boolean, errors?: ErrorMap): Problem {
+  const { status } = answer;
+  if (status >= 500) return serverProblem(answer);
+  if ((status === 401 || status === 403 || status === 407) && !authenticates) {
+    return new Problem('backend_bad_response', {
+      detail: 'The service behind this API refused the gateway. This is a fault on our side, not in your request.',
+    });
+  }
+  const meaning: ErrorMeaning = readErrorBody(answer.headers['content-type'], answer.body, errors);
+  return new Problem(clientCode(status, meaning), {
+    status,
+    headers: keptFields(answer.headers, status),
+    ...upgradeOf(answer),
+    ...(meaning.detail === undefined ? {} : { detail: meaning.detail }),
+    ...(meaning.errors === undefined ? {} : { errors: meaning.errors }),
+    ...(meaning.reason === undefined ? {} : { reason: meaning.reason }),
+  });
+}
+
+/** RFC 9110 section 15.5.22: a 426 names what has to be spoken instead. */
+function upgradeOf({ status, headers: { upgrade } }: BackendAnswer): Pick<ProblemOptions, 'upgrade'> {
+  return status === UPGRADE_REQUIRED && upgrade !== undefined ? { upgrade: String(upgrade) } : {};
+}
+
+/**
+ * The code of a refusal: a wrong parameter or cursor has the code that it has at our own endpoints, where the backend calls it so, or
+ * names nothing but parameters.
+ */
+function clientCode(status: number, { reason, errors = [] }: ErrorMeaning): ErrorCode {
+  if (status === 400 || status === 422) {
+    if (reason === 'invalid_parameter' || reason === 'invalid_cursor') return reason;
+    if (errors.length > 0 && errors.every(({ parameter }) => parameter !== undefined)) return 'invalid_parameter';
+  }
+  return CLIENT_CODES[status] ?? 'request_refused';
+}
+
+function serverProblem(answer: BackendAnswer): Problem {
+  const code = BACKEND_CODES[answer.status] ?? 'backend_bad_response';
+  return new Problem(code, {
+    detail:
+      code === 'backend_unavailable'
+        ? 'The service behind this API is unavailable at the moment. Try again later.'
+        : 'The service behind this API failed. Quote the request id when you report it.',
+    headers: keptFields(answer.headers, answer.status),
+  });
+}
+
+function keptFields(headers: Readonly<IncomingHttpHeaders>, status: number): string[] {
+  const kept: string[] = [];
+  for (const name of KEPT_FIELDS) {
+    const value = headers[name];
+    if (value === undefined || (name === 'www-authenticate' && status !== 401)) continue;
+    if (name !== 'retry-after') kept.push(name, String(value));
+    else keepWait(kept, String(value), headers.date);
+  }
+  return kept;
+}
+
+/** A longer wait than a client is asked for otherwise, or none that can be read, is left out. */
+function keepWait(kept: string[], retryAfter: string, date: string | undefined): void {
+  const seconds = waitSecondsOf(retryAfter, date);
+  if (seconds !== undefined) kept.push('retry-after', String(seconds));
+}

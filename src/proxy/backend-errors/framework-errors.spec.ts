@@ -1,0 +1,39 @@
+/** Errors that backend frameworks really answer with keep what they say. Each fixture names where it was taken from. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { problemBody } from '../../problems/errors.js';
+import { backendProblem } from './backend-problem.js';
+
+const FOLDER = 'test/support/backend-errors';
+
+interface Fixture {
+  readonly framework: string;
+  readonly version: string;
+  readonly source: string;
+  readonly answers: readonly {
+    readonly what: string;
+    readonly status: number;
+    readonly contentType: string;
+    readonly body: string;
+    /** What of it must reach the client; `detail` null: none may. A 5xx has ours, which is the same for all of them. */
+    readonly problem: { readonly code: string; readonly detail?: string | null; readonly errors?: readonly object[] };
+  }[];
+}
+
+const fixtures = readdirSync(FOLDER).map((name) => JSON.parse(readFileSync(`${FOLDER}/${name}`, 'utf8')) as Fixture);
+
+it('there are fixtures of six frameworks, each with its version and source', () => {
+  const frameworks = new Set(fixtures.map(({ framework }) => framework.split(' ')[0]));
+  expect([...frameworks].toSorted()).toEqual(['Django', 'FastAPI', 'Laravel', 'NestJS', 'Rails', 'Spring']);
+  for (const { version, source } of fixtures) expect([version, source.length > 30]).toEqual([expect.any(String), true]);
+});
+
+describe.each(fixtures)('$framework $version', ({ answers }) => {
+  it.each(answers)('$status: $what', ({ status, contentType, body, problem }) => {
+    const made = backendProblem({ status, headers: { 'content-type': contentType }, body }, false);
+    const { code, detail, errors } = problemBody(made, 'req_1') as Fixture['answers'][number]['problem'];
+    expect({ status: made.status, code, errors }).toEqual({ status, code: problem.code, errors: problem.errors });
+    expect(problem.detail === undefined || problem.detail === (detail ?? null)).toBe(true);
+    expect(status < 500 || detail?.startsWith('The service behind this API failed. ')).toBe(true);
+  });
+});

@@ -1,0 +1,34 @@
+/** The head of an answer as the client gets it: the backend's fields made fit for the public, and ours. */
+import { fieldsOfLines, fieldValue } from '../../http1/grammar/fields.js';
+import { dateLine } from '../../http1/client/whole-answer.js';
+import type { Endpoint } from '../targets/endpoint.js';
+import type { ForwardRequest } from '../targets/forward-request.js';
+import { passedFields } from '../fields/response-headers.js';
+import { passableNames, takesTrailers } from '../fields/trailers.js';
+
+/**
+ * Its field lines, each with its CRLF.
+ * @param lines of the backend, likewise.
+ * @param endpoint that answered.
+ * @param isStream whether a body of unknown length follows.
+ */
+export function answerHead(
+  request: ForwardRequest,
+  lines: string,
+  endpoint: Endpoint | undefined,
+  isStream: boolean,
+): string {
+  const { message, ownCors, client } = request;
+  const passed = passedFields(lines, { ownCors, references: endpoint?.references(request.basePath) });
+  let head = passed.lines;
+  // RFC 9111 section 3.5 forbids shared caches to keep answers to requests with a key unless they are told that they may. Not all obey.
+  if (!passed.hasCacheControl && (message.method === 'GET' || message.method === 'HEAD')) {
+    head += 'Cache-Control: private\r\n';
+  }
+  if (!passed.hasDate) head += dateLine();
+  if (isStream && takesTrailers(message)) {
+    const names = passableNames(fieldValue(fieldsOfLines(lines), 'trailer') ?? '');
+    if (names !== '') head += `Trailer: ${names}\r\n`;
+  }
+  return head + client.answerLines;
+}

@@ -1,0 +1,160 @@
+/**
+ * Forwards one request to its service and streams the answer back, with backpressure both ways. Nothing is buffered but
+ * errors; what could be read as another request than the one that was let in is refused before it gets there.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { GatewayFile, ServiceConfig } from '../../config/model/schema.js';
+import { Problem } from '../../problems/errors.js';
+import type { ClientMessage } from '../../http1/client/client-answer.js';
+import { readBackendTls, type BackendTlsFiles } from '../targets/backend-tls.js';
+import { Deadlines } from '../targets/deadlines.js';
+import type { ForwardRequest } from '../targets/forward-request.js';
+import { OpenWebSockets } from './open-websockets.js';
+import type { PendingCall } from '../targets/pending-call.js';
+import { targetStates, type TargetStatus } from '../targets/target-status.js';
+import { UpstreamCall } from './upstream-call.js';
+import { WebSocketCall } from './websocket-call.js';
+import { Upstream, type UpstreamOptions } from '../targets/upstream.js';
+
+/** What may be sent as a path: visible Latin-1 without spaces, beginning with a slash. */
+const SAFE_PATH = /^\/[\x21-\xff]*$/;
+const SAFE_METHOD = /^[A-Z][A-Z-]*$/;
+
+/** How long calls may go on to targets that the configuration has replaced. */
+const REPLACED_TIMEOUT_MS = 3_600_000;
+
+/** Contents of TLS files by the service that needs them. */
+export type PreparedServices = ReadonlyMap<string, BackendTlsFiles>;
+
+export class Forwarder {
+  private upstreams: ReadonlyMap<string, Upstream>;
+  private readonly deadlines = new Deadlines();
+  private readonly openSockets = new OpenWebSockets<WebSocketCall>();
+  /** Finish what they have. */
+  private readonly retired = new Set<Upstream>();
+
+  constructor(
+    services: GatewayFile['services'],
+    private readonly options: UpstreamOptions = {},
+  ) {
+    this.upstreams = new Map(
+      Object.entries(services).map(([name, config]) => [name, new Upstream(name, config, this.deadlines, options)]),
+    );
+  }
+
+  /**
+   * Reads what services need that are new or have changed, for `use`. Changes nothing.
+   * Rejects where a file of theirs cannot be used.
+   */
+  async prepare(services: GatewayFile['services']): Promise<PreparedServices> {
+    const files = new Map<string, BackendTlsFiles>();
+    for (const [name, config] of Object.entries(services)) {
+      if (config.tls === undefined || this.isUnchanged(name, config)) continue;
+      files.set(name, await readBackendTls(name, config.tls, this.options.folder ?? '.'));
+      await nextTurn();
+    }
+    return files;
+  }
+
+  /**
+   * Forwards to these services from now on. Those that have not changed keep their connections and what is known of their
+   * targets; calls to the others are finished by what they were begun with.
+   */
+  use(services: GatewayFile['services'], prepared: PreparedServices = new Map()): void {
+    const before = this.upstreams;
+    const unchanged = new Map([...before].filter(([name]) => this.isUnchanged(name, services[name])));
+    for (const [name, upstream] of before) if (!unchanged.has(name)) this.retire(upstream);
+    this.upstreams = new Map(
+      Object.entries(services).map(([name, config]) => [
+        name,
+        unchanged.get(name) ?? new Upstream(name, config, this.deadlines, this.options, prepared.get(name)),
+      ]),
+    );
+  }
+
+  private isUnchanged(name: string, config: ServiceConfig | undefined): boolean {
+    return isDeepStrictEqual(this.upstreams.get(name)?.config, config);
+  }
+
+  private retire(upstream: Upstream): void {
+    this.retired.add(upstream);
+    void upstream.retire(REPLACED_TIMEOUT_MS).finally(() => this.retired.delete(upstream));
+  }
+
+  /**
+   * Sends a request to its service, whose answer goes to the client's connection. What goes wrong before a byte of it is told to
+   * `client.onFailed`: refused body, unreachable or silent backend, a backend's error in our shape. Once the head is out, a failure
+   * aborts the client's connection.
+   * @throws Problem when it cannot even begin.
+   */
+  forward(request: ForwardRequest): void {
+    const upstream = this.upstreamOf(request);
+    const { message } = request;
+    refuseUnsafe(message.method ?? '', request.path);
+    refuseTooLarge(message, upstream.config.maxBodyBytes);
+    new UpstreamCall(upstream, request, this.deadlines).start();
+  }
+
+  /**
+   * Opens a WebSocket to the request's service; told of failures as `forward`, while it is not open.
+   * @param head what the client has sent behind its handshake.
+   * @throws Problem as `forward`.
+   */
+  upgrade(request: ForwardRequest, head: Buffer): void {
+    const upstream = this.upstreamOf(request);
+    refuseUnsafe('GET', request.path);
+    new WebSocketCall(upstream, request, head, this.deadlines, this.openSockets).start();
+  }
+
+  /**
+   * The service of a request. One that was let in before the service left the configuration is served as it was when it came;
+   * should its guards have taken so long that the service is closed, there is no such route any more.
+   */
+  private upstreamOf({ operation: { service } }: ForwardRequest): Upstream {
+    let upstream = this.upstreams.get(service);
+    if (upstream !== undefined) return upstream;
+    for (const retired of this.retired) if (retired.name === service) upstream = retired;
+    if (upstream === undefined) throw new Problem('route_not_found');
+    return upstream;
+  }
+
+  /** Every address of every target as it is now, times by the clock that says it is `nowMs`. */
+  targets(nowMs: number): TargetStatus[] {
+    return [...this.upstreams.values()].flatMap((upstream) => targetStates(upstream, nowMs));
+  }
+
+  /** Every call that is under way now, WebSockets among them. */
+  calls(): PendingCall[] {
+    const services = [...this.upstreams.values(), ...this.retired];
+    return [...services.flatMap((upstream) => upstream.calls()), ...this.openSockets];
+  }
+
+  /** Ends every open WebSocket, and each that still opens. */
+  endWebSockets(): void {
+    this.openSockets.end();
+  }
+
+  /** Lets calls under way finish, at most `timeoutMs`, and closes every connection. */
+  async close(timeoutMs: number): Promise<void> {
+    const all = [...this.upstreams.values(), ...this.retired];
+    await Promise.all(all.map((upstream) => upstream.close(timeoutMs)));
+    this.deadlines.stop();
+  }
+}
+
+function refuseTooLarge(message: ClientMessage, maxBodyBytes: number): void {
+  if (Number(message.headers['content-length'] ?? 0) > maxBodyBytes) {
+    throw new Problem('content_too_large', { detail: `The request body is larger than ${maxBodyBytes} bytes.` });
+  }
+}
+
+/**
+ * What the connection writes without another look ends here if it is not safe. Names and values of fields are not looked at again:
+ * Node's strict parser has refused every byte that could end a line, and what we add ourselves is made of those.
+ */
+function refuseUnsafe(method: string, path: string): void {
+  if (!SAFE_PATH.test(path))
+    throw new Problem('invalid_path', { detail: 'The path has characters that a URL cannot have.' });
+  if (!SAFE_METHOD.test(method)) throw new Problem('bad_request', { detail: 'The method is not valid.' });
+}

@@ -1,0 +1,68 @@
+/**
+ * `Proxy-Status` (RFC 9209) on answers that a backend did not give as they are: why, and which target it was. It names addresses and
+ * is for whoever sets a gateway up, so it is off unless the configuration turns it on.
+ */
+import type { Problem } from '../../problems/errors.js';
+import type { ForwardClient } from '../targets/forward-request.js';
+import { errorCode } from '../targets/upstream-errors.js';
+
+/** Proxy error types (RFC 9209 section 2.3) by `error.code`, as Node and the connections set it. */
+const BY_CODE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection_refused',
+  ENOTFOUND: 'dns_error',
+  EAI_AGAIN: 'dns_timeout',
+  EHOSTUNREACH: 'destination_ip_unroutable',
+  ENETUNREACH: 'destination_ip_unroutable',
+  EHOSTDOWN: 'destination_ip_unroutable',
+  ETIMEDOUT: 'connection_timeout',
+  TRAILGATE_CONNECT_TIMEOUT: 'connection_timeout',
+  ECONNRESET: 'connection_terminated',
+  EPIPE: 'connection_terminated',
+  TRAILGATE_BACKEND_CLOSED: 'connection_terminated',
+  TRAILGATE_FIRST_BYTE_TIMEOUT: 'http_response_timeout',
+  TRAILGATE_IDLE_TIMEOUT: 'connection_read_timeout',
+  TRAILGATE_ANSWER_HEAD_TOO_LARGE: 'http_response_header_section_size',
+  TRAILGATE_REQUEST_TOO_LARGE: 'http_request_error',
+  TRAILGATE_CLIENT_TOO_SLOW: 'http_request_error',
+};
+
+/** Where no call was made, or nobody foresaw what came of it. */
+const BY_PROBLEM: Readonly<Record<string, string>> = {
+  backend_unavailable: 'destination_unavailable',
+  too_many_concurrent_requests: 'connection_limit_reached',
+  content_too_large: 'http_request_error',
+  backend_bad_response: 'http_protocol_error',
+  backend_unreachable: 'tls_certificate_error',
+};
+
+export class ProxyStatus {
+  /** Whether answers carry the field. */
+  isOn = false;
+
+  use(isOn: boolean): void {
+    this.isOn = isOn;
+  }
+}
+
+/** The value of the field for a problem that a call to a backend ended in. */
+export function proxyStatusOf(problem: Problem, { failedTarget, failedStatus }: ForwardClient): string {
+  const code = errorCode(problem.cause);
+  const type =
+    failedStatus > 0 ? undefined : (BY_CODE[code ?? ''] ?? BY_PROBLEM[problem.code] ?? typeOfStatus(problem.status));
+  const parts = ['trailgate'];
+  if (type !== undefined) parts.push(`error=${type}`);
+  if (failedTarget !== '') parts.push(`next-hop=${quoted(new URL(failedTarget).host)}`);
+  if (failedStatus > 0) parts.push(`received-status=${failedStatus}`);
+  if (type !== undefined && code !== undefined) parts.push(`details=${quoted(code)}`);
+  return parts.join('; ');
+}
+
+/** What we refused is no failure of ours: a key that was revoked meanwhile, a route that has gone. */
+function typeOfStatus(status: number): string {
+  return status < 500 ? 'http_request_denied' : 'proxy_internal_error';
+}
+
+/** A string of a structured field (RFC 9651 section 3.3.3). */
+function quoted(text: string): string {
+  return `"${text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/["\\]/g, '\\$&')}"`;
+}

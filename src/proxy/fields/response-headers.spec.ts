@@ -1,0 +1,115 @@
+/** What a client receives of a backend's fields. */
+import { describe, expect, it } from '@jest/globals';
+import { QUOTA_FIELDS } from '../../limits/model/headers.js';
+import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';
+import { passedFields } from './response-headers.js';
+
+function passed(headers: Record<string, string | string[]>): string[] {
+  const fields = Object.entries(headers).flatMap(([name, values]) => [values].flat().flatMap((value) => [name, value]));
+  return fieldsOfLines(passedFields(linesOf(fields)).lines);
+}
+
+describe('end-to-end fields', () => {
+  it('arrive as they are', () => {
+    expect(
+      passed({
+        'content-type': 'text/plain',
+        'content-length': '3',
+        etag: '"a"',
+        'x-empty': '',
+        location: '/customers/1',
+      }),
+    ).toEqual([
+      'content-type',
+      'text/plain',
+      'content-length',
+      '3',
+      'etag',
+      '"a"',
+      'x-empty',
+      '',
+      'location',
+      '/customers/1',
+    ]);
+  });
+
+  it('that came several times come several times', () => {
+    expect(passed({ 'set-cookie': ['a=1', 'b=2'], link: ['<x>', '<y>'] })).toEqual([
+      'set-cookie',
+      'a=1',
+      'set-cookie',
+      'b=2',
+      'link',
+      '<x>',
+      'link',
+      '<y>',
+    ]);
+  });
+});
+
+describe('who has passed it on before', () => {
+  it.each<[string, string[], string]>([
+    ['stays, and we stand behind', ['Via', '1.0 fred, 1.1 p.example'], '1.0 fred, 1.1 p.example, 1.1 trailgate'],
+    ['in several fields', ['Via', '1.0 fred', 'VIA', '1.1 p.example'], '1.0 fred, 1.1 p.example, 1.1 trailgate'],
+    ['and where nobody has, we say nothing', [], ''],
+  ])('%s', (_what, fields, expected) => {
+    const all = fieldsOfLines(passedFields(linesOf([...fields, 'ETag', '"a"'])).lines);
+    expect(all.filter((_, at) => at % 2 === 1 && all[at - 1]?.toLowerCase() === 'via').join(', ')).toBe(expected);
+    expect(all).toContain('"a"');
+  });
+});
+
+describe('a length', () => {
+  it.each([
+    ['Content-Length: 5', '5'],
+    ['Content-Length: 0', '0'],
+    ['Content-Length: 010', '10'],
+    ['Content-Length:010', '10'],
+    ['Content-Length:05', '5'],
+    ['Content-Length:5', '5'],
+    ['content-length: \t0005 ', '5'],
+    ['Content-Length: 5 ', '5'],
+    ['Content-Length: 000', '0'],
+  ])('is a number without zeros in front: %j', (line, expected) => {
+    const { lines } = passedFields(`ETag: "a"\r\n${line}\r\nX-A: b\r\n`);
+    expect(lines).toBe(`ETag: "a"\r\n${line.slice(0, line.indexOf(':'))}: ${expected}\r\nX-A: b\r\n`);
+  });
+});
+
+describe('what the backend may not say', () => {
+  it.each([
+    'connection',
+    'keep-alive',
+    'proxy-connection',
+    'proxy-authenticate',
+    'proxy-authorization',
+    'te',
+    'trailer',
+    'transfer-encoding',
+    'upgrade',
+    'x-request-id',
+    'x-account-id',
+    'x-api-key-id',
+    'x-api-scopes',
+    ...QUOTA_FIELDS,
+  ])('%s ends here', (name) => {
+    expect(passed({ [name]: 'whatever', 'x-kept': '1' })).toEqual(['x-kept', '1']);
+    expect(passed({ [name]: ['whatever', 'more'], 'x-kept': '1' })).toEqual(['x-kept', '1']);
+  });
+
+  it.each([['x-hop'], ['close, X-Hop'], [' x-hop\t, keep-alive'], [['close', 'x-hop']]])(
+    'what its Connection names ends here: %j',
+    (connection) => {
+      expect(passed({ connection, 'x-hop': '1', 'x-kept': '2' })).toEqual(['x-kept', '2']);
+    },
+  );
+
+  it.each(['keep-alive', 'close', 'Keep-Alive', ''])('Connection: "%s" takes nothing else away', (connection) => {
+    expect(passed({ connection, 'x-kept': '2' })).toEqual(['x-kept', '2']);
+  });
+
+  it('names of object members are only names', () => {
+    const headers = JSON.parse('{"__proto__":"a","constructor":"b"}') as Record<string, string>;
+    expect(passed(headers)).toEqual(['__proto__', 'a', 'constructor', 'b']);
+  });
+});

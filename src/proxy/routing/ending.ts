@@ -1,0 +1,85 @@
+/**
+ * When an operation ends, and what its answers say of it until then: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), what takes its
+ * place (RFC 5829), and the brown-outs that rehearse the end.
+ */
+import type { LifeCycleDates, Operation } from '../../config/model/schema.js';
+import { FixedProblem, type Problem } from '../../problems/errors.js';
+import { linesOf } from '../../http1/grammar/fields.js';
+
+const SUNSET = new FixedProblem('operation_sunset', {
+  detail: 'This version or operation of the API has been retired.',
+});
+
+/** What is worked out once for an operation that will end. */
+export interface Ending {
+  /** Fields of every answer, each line with its CRLF. */
+  readonly lines: string;
+  readonly deprecatedFromMs: number;
+  readonly sunsetMs: number;
+  readonly brownouts: readonly Brownout[];
+}
+
+interface Brownout {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly problem: Problem;
+}
+
+/** What a request is refused with at `nowMs`: `operation_sunset` from the end on, `operation_brownout` in a rehearsal of it. */
+export function endProblem({ sunsetMs, brownouts }: Ending, nowMs: number): Problem | undefined {
+  if (nowMs >= sunsetMs) return SUNSET;
+  return brownouts.find(({ fromMs, toMs }) => nowMs >= fromMs && nowMs < toMs)?.problem;
+}
+
+function brownoutOf(fromMs: number, toMs: number, sunsetMs: number): Brownout {
+  return { fromMs, toMs, problem: brownoutProblem(toMs, sunsetMs) };
+}
+
+function brownoutProblem(toMs: number, sunsetMs: number): Problem {
+  const end = sunsetMs === Infinity ? 'soon' : `on ${new Date(sunsetMs).toISOString()}`;
+  return new FixedProblem('operation_brownout', {
+    detail: `This will be retired ${end}; until ${new Date(toMs).toISOString()} it answers as it will then, as a rehearsal.`,
+  });
+}
+
+/** What an operation's own dates and those of its version come to; undefined where neither has any. */
+export function endingOf(operation: Operation, api: LifeCycleDates, publicUrl: () => string): Ending | undefined {
+  const own = operation.lifeCycle;
+  const deprecation = own?.deprecation ?? api.deprecation;
+  const sunset = earlier(own?.sunset ?? null, api.sunset);
+  const brownouts = [...(own?.brownouts ?? []), ...api.brownouts];
+  if (deprecation === null && sunset === null && brownouts.length === 0) return undefined;
+  const dates = { deprecation, sunset, successor: own?.successor ?? api.successor, brownouts };
+  const sunsetMs = sunset === null ? Infinity : Date.parse(sunset);
+  let lines: string | undefined;
+  return {
+    get lines() {
+      return (lines ??= linesOf(fieldsOf(dates, publicUrl())));
+    },
+    deprecatedFromMs: deprecation === null ? Infinity : Date.parse(deprecation),
+    sunsetMs,
+    brownouts: brownouts.map(({ from, to }) => brownoutOf(Date.parse(from), Date.parse(to), sunsetMs)),
+  };
+}
+
+function earlier(a: string | null, b: string | null): string | null {
+  if (a === null || b === null) return a ?? b;
+  return Date.parse(a) <= Date.parse(b) ? a : b;
+}
+
+/** RFC 9745 section 2: a structured-field Date, which may lie in the future; RFC 8594 section 3: an HTTP-date. */
+function fieldsOf({ deprecation, sunset, successor }: LifeCycleDates, publicUrl: string): string[] {
+  const policy = `<${publicUrl}/docs/versioning>`;
+  const fields: string[] = [];
+  if (deprecation !== null) {
+    fields.push('Deprecation', `@${Math.floor(Date.parse(deprecation) / 1_000)}`);
+    fields.push('Link', `${policy}; rel="deprecation"; type="text/html"`);
+  }
+  if (sunset !== null) {
+    fields.push('Sunset', new Date(sunset).toUTCString(), 'Link', `${policy}; rel="sunset"; type="text/html"`);
+  }
+  if (successor !== undefined) {
+    fields.push('Link', `<${successor.startsWith('/') ? publicUrl : ''}${successor}>; rel="successor-version"`);
+  }
+  return fields;
+}

@@ -1,0 +1,39 @@
+/** The words for a request that asks for nothing that is published. */
+import { FixedProblem, Problem } from '../../problems/errors.js';
+import { withoutSecrets } from '../../keys/api-key-format.js';
+import type { RouteMatch } from './operation-table.js';
+
+const INVALID_PATH = new FixedProblem('invalid_path', {
+  detail: 'Write the path without empty, "." or ".." segments, and without encoded slashes, backslashes or semicolons.',
+});
+
+/** By what is known of a path: as many as there are paths in the configuration. */
+const notAllowed = new WeakMap<RouteMatch, Problem>();
+
+/** Why a request has no operation. @param path as received, without the query. */
+export function routeProblem(match: Exclude<RouteMatch, { kind: 'operation' }>, path: string): Problem {
+  switch (match.kind) {
+    case 'method_not_allowed':
+      return methodProblem(match);
+    case 'invalid_path':
+      return INVALID_PATH;
+    case 'not_found':
+    case 'not_ours':
+      return new Problem('route_not_found', {
+        detail: `There is nothing at ${withoutSecrets(path).slice(0, 200)}.`,
+      });
+  }
+}
+
+function methodProblem(match: RouteMatch & { kind: 'method_not_allowed' }): Problem {
+  let problem = notAllowed.get(match);
+  if (problem === undefined) {
+    const { allow } = match;
+    problem = new FixedProblem('method_not_allowed', {
+      detail: `This path supports ${allow}.`,
+      headers: ['Allow', allow],
+    });
+    notAllowed.set(match, problem);
+  }
+  return problem;
+}

@@ -1,0 +1,51 @@
+/** What the forwarder is given and what it reports. */
+import type { Operation } from '../../config/model/schema.js';
+import type { Problem } from '../../problems/errors.js';
+import type { ClientAnswer, ClientMessage } from '../../http1/client/client-answer.js';
+
+/** One request, ready to be sent. */
+export interface ForwardRequest {
+  readonly operation: Operation;
+  /** Whose request it is; see `accountShare` of a service. */
+  readonly accountId: string;
+  readonly message: ClientMessage;
+  /** Path and query relative to the base path, as received. */
+  readonly path: string;
+  /** Field lines for the backend, each with its CRLF, see `backendRequestHeaders`. */
+  readonly fieldLines: string;
+  /** `/api/v1`: what was taken off the path. */
+  readonly basePath: string;
+  /** Whether a backend's own fields of CORS are dropped. */
+  readonly ownCors: boolean;
+  readonly client: ForwardClient;
+}
+
+/** What the forwarder and whoever holds the client's connection tell each other. */
+export interface ForwardClient {
+  /** Another one when the connection becomes Node's: to be asked for each time. */
+  readonly answer: ClientAnswer;
+  /** Fields that every answer to this request carries, each line with its CRLF: request id, usage. */
+  readonly answerLines: string;
+  /** When the request came, by `performance.now()`. */
+  readonly startedMs: number;
+  /** Time that its backend took, all attempts and the wait for a connection together; set before the answer ends. */
+  upstreamMs: number;
+  /** Whether the answer went out in pieces: then its end is also a matter of how fast the client takes them. */
+  isStreamed: boolean;
+  /** Whether the backend may have seen anything of the request; set before it does. */
+  wasSent: boolean;
+  /** The target that failed, or answered with an error, and its status (0: none); only then set. */
+  failedTarget: string;
+  failedStatus: number;
+  /** Whether the connection has become a WebSocket. */
+  isUpgraded: boolean;
+  /** Set while a call is under way; to be told when the client's connection is done or gone. */
+  closeListener: CloseListener | undefined;
+  /** Nothing has been sent to the client, and it is to be answered with this. */
+  onFailed(problem: Problem): void;
+}
+
+/** Who wants to know of the end of a client's connection. */
+export interface CloseListener {
+  onClose(): void;
+}

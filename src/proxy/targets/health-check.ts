@@ -1,0 +1,112 @@
+/** Asks an address every so often whether it is well, on a connection of its own: the calls' may all be in use. */
+import type { ServiceConfig } from '../../config/model/schema.js';
+import type { AnswerHead } from '../../http1/backend/answer-head.js';
+import type { Call } from '../../http1/backend/call.js';
+import { verdictOf, type Verdict } from './balancer.js';
+import type { Endpoint } from './endpoint.js';
+import { upstreamFailure } from './upstream-errors.js';
+
+export type HealthSettings = NonNullable<ServiceConfig['health']>;
+
+/** Checks of many processes must not fall on the same instant: each pause is up to this much shorter. */
+const JITTER = 0.1;
+
+export class HealthCheck {
+  private successes = 0;
+  private failures = 0;
+  private hasPassed = false;
+  private stopped = false;
+  private timer: NodeJS.Timeout | undefined;
+
+  /** @param onResult called with what holds from now on: when it changes, and with every success. */
+  constructor(
+    private readonly endpoint: Endpoint,
+    private readonly settings: HealthSettings,
+    private readonly onResult: (passes: boolean) => void,
+  ) {}
+
+  start(): void {
+    void this.check();
+  }
+
+  stop(): void {
+    this.stopped = true;
+    clearTimeout(this.timer);
+  }
+
+  private async check(): Promise<void> {
+    const { verdict, why } = await ask(this.endpoint, this.settings);
+    if (this.stopped) return;
+    if (verdict === 'bad') this.endpoint.checkFailure = why;
+    const pauseMs = this.settings.interval * (1 - JITTER * Math.random());
+    this.timer = setTimeout(() => void this.check(), pauseMs);
+    this.timer.unref();
+    // What says nothing of the target is no check.
+    if (verdict !== 'none') this.count(verdict === 'good', pauseMs);
+  }
+
+  /** A target is in service until its checks say otherwise; one that starts later than we do is so with its first good answer. */
+  private count(passed: boolean, pauseMs: number): void {
+    const { healthyAfter, unhealthyAfter, interval } = this.settings;
+    this.successes = passed ? this.successes + 1 : 0;
+    this.failures = passed ? 0 : this.failures + 1;
+    const isEnough = !this.hasPassed || this.successes >= healthyAfter;
+    this.hasPassed ||= passed;
+    const further = this.hasPassed ? Math.max(0, healthyAfter - this.successes - 1) : 0;
+    this.endpoint.checksPassFromMs = performance.now() + pauseMs + further * interval * (1 - JITTER);
+    if (passed && isEnough) this.onResult(true);
+    if (!passed && this.failures >= unhealthyAfter) this.onResult(false);
+  }
+}
+
+/** What a check says of a target; nothing where it could not be made. */
+interface CheckResult {
+  readonly verdict: Verdict;
+  /** Why it failed. */
+  readonly why?: string;
+}
+
+/** One check, on a connection of its own. Never rejects. */
+async function ask(endpoint: Endpoint, { path, timeout }: HealthSettings): Promise<CheckResult> {
+  const pool = endpoint.connections(1, timeout);
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await new Promise<CheckResult>((resolve) => {
+      timer = setTimeout(() => resolve({ verdict: 'bad', why: `no answer in ${timeout} ms` }), timeout);
+      pool.dispatch(new HealthCall(path, resolve));
+    });
+  } finally {
+    clearTimeout(timer);
+    // What follows the head is of no interest, and neither is how it ends.
+    void pool.destroy();
+  }
+}
+
+class HealthCall implements Call {
+  readonly method = 'GET';
+  readonly fieldLines = 'User-Agent: trailgate-health\r\n';
+  readonly body = null;
+  readonly bodyBytes = -1;
+
+  constructor(
+    readonly target: string,
+    private readonly resolve: (result: CheckResult) => void,
+  ) {}
+
+  onHead({ status }: AnswerHead): void {
+    this.resolve(status >= 200 && status < 300 ? { verdict: 'good' } : { verdict: 'bad', why: `status ${status}` });
+  }
+
+  onError(error: Error): void {
+    const { outcome } = upstreamFailure(error);
+    this.resolve({ verdict: verdictOf(outcome, 0), why: error.message });
+  }
+
+  onConnection(): void {}
+  onSent(): void {}
+  onInterim(): void {}
+  onWhole(): void {}
+  onData(): void {}
+  onPartial(): void {}
+  onEnd(): void {}
+}

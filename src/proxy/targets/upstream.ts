@@ -1,0 +1,299 @@
+/**
+ * A service's targets as one: which address a call goes to, how many go out at a time and how many wait, what an account may
+ * hold of it, and what is tried again.
+ */
+import type { ServiceConfig } from '../../config/model/schema.js';
+import { Problem } from '../../problems/errors.js';
+import type { Logger } from '../../platform/log.js';
+import { BackendTls, type BackendTlsFiles } from './backend-tls.js';
+import { Balancer, verdictOf } from './balancer.js';
+import type { Deadlines } from './deadlines.js';
+import type { Endpoint } from './endpoint.js';
+import { systemResolve, type Resolve } from './name-watch.js';
+import type { PendingCall } from './pending-call.js';
+import { RetryBudget } from './retry-budget.js';
+import { Target } from './target.js';
+import { noRoom, outOfService, tooManyAtOnce } from './unavailable.js';
+import type { UpstreamOutcome } from './upstream-errors.js';
+import { UpstreamMetrics } from './upstream-metrics.js';
+import { WaitingLine } from './waiting-line.js';
+
+export interface UpstreamOptions {
+  readonly log?: Logger;
+  /** Instead of the system's. */
+  readonly resolve?: Resolve;
+  readonly resolveIntervalMs?: number;
+  /** What the files of `tls` are relative to. */
+  readonly folder?: string;
+}
+
+/** How often a retired service is asked whether its last call is over. */
+const RETIRED_CHECK_INTERVAL_MS = 250;
+/** How long a retired service waits for requests that were let in before and are still with their guards. */
+const RETIRED_GRACE_MS = 5_000;
+
+export class Upstream {
+  readonly targets: readonly Target[];
+  readonly metrics: UpstreamMetrics;
+  private readonly tls: BackendTls | undefined;
+  private readonly balancer: Balancer;
+  private readonly budget: RetryBudget;
+  private readonly waiting = new WaitingLine();
+  /** Calls that hold a connection; gaps are filled from the end. */
+  private readonly active: PendingCall[] = [];
+  /** Calls that one account may have under way; below it nobody has to be counted. */
+  private accountCalls = 1;
+  private readonly accountWaiting: number;
+  private isRetired = false;
+
+  constructor(
+    readonly name: string,
+    readonly config: ServiceConfig,
+    private readonly deadlines: Deadlines,
+    private readonly options: UpstreamOptions = {},
+    tlsFiles?: BackendTlsFiles,
+  ) {
+    const { resolve = systemResolve, resolveIntervalMs, folder = '.', log } = options;
+    this.tls = config.tls === undefined ? undefined : new BackendTls(name, config.tls, folder, log, tlsFiles);
+    const listener = {
+      onAddresses: () => this.useAddresses(),
+      onCheck: (endpoint: Endpoint, passes: boolean) => this.balancer.check(endpoint, passes, performance.now()),
+    };
+    this.targets = config.targets.map(
+      (url) => new Target(name, url, config, listener, resolve, resolveIntervalMs, this.tls),
+    );
+    this.metrics = new UpstreamMetrics(name, this.targets);
+    this.budget = new RetryBudget(config.retries.most === 0 ? 0 : config.retries.budget);
+    this.accountWaiting = Math.ceil(config.queue * config.accountShare);
+    this.balancer = new Balancer(config.ejection, (endpoint) => this.onEndpointChange(endpoint));
+    this.useAddresses();
+    for (const target of this.targets) target.start();
+    this.tls?.follow();
+  }
+
+  /** Whether there is anything that calls go to. */
+  get isAvailable(): boolean {
+    return this.balancer.available.length > 0;
+  }
+
+  /**
+   * Books a connection for a new call. Undefined: it waits, and is sent later.
+   * @throws Problem when nothing is left to send it to, too many wait, or its account has too many under way.
+   */
+  admit(call: PendingCall): Endpoint | undefined {
+    // As long as fewer are under way than one account may have, no account can have too many.
+    if (this.active.length < this.accountCalls || this.callsOf(call.accountId) < this.accountCalls) {
+      const endpoint = this.balancer.pick(call, this.deadlines.nowMs);
+      if (endpoint !== undefined) {
+        this.budget.deposit();
+        this.book(call, endpoint);
+        return endpoint;
+      }
+    }
+    this.wait(call);
+    return undefined;
+  }
+
+  /** A call has left its target: its connection is free, and how it went is noted. */
+  release(call: PendingCall, outcome: UpstreamOutcome, status: number, durationMs: number): void {
+    const { endpoint } = call;
+    if (endpoint === undefined) return;
+    call.endpoint = undefined;
+    endpoint.inFlight--;
+    const last = this.active.pop();
+    if (last !== undefined && last !== call) {
+      this.active[call.activeSlot] = last;
+      last.activeSlot = call.activeSlot;
+    }
+    endpoint.series.record(outcome, status, durationMs);
+    const verdict = verdictOf(outcome, status);
+    // A 500 takes nobody out, but whoever looks for what fails has to find it.
+    if (verdict === 'bad') endpoint.noteFailure({ outcome, status, atMs: performance.now() });
+    else if (status >= 500 && outcome === 'answered')
+      endpoint.lastFailure = { outcome, status, atMs: performance.now() };
+    if (verdict !== 'good' || endpoint.failures > 0 || endpoint.probe === call) {
+      this.balancer.judge(endpoint, call, verdict, this.deadlines.nowMs);
+    }
+    if (this.waiting.length > 0) this.serveWaiting();
+  }
+
+  /** A probe has been answered: its target is back, without waiting for the end of the answer. */
+  probeAnswered(call: PendingCall, endpoint: Endpoint, status: number): void {
+    this.balancer.judge(endpoint, call, verdictOf('answered', status), this.deadlines.nowMs);
+  }
+
+  /**
+   * Where a call goes that failed at `failed` and may be tried again: to another address; to the same one only where it is
+   * the only one and `sameMayDo`. Undefined: nowhere, or the budget is used up.
+   * @param wasProbe it tried an ejected target.
+   */
+  retry(call: PendingCall, failed: Endpoint, sameMayDo: boolean, wasProbe: boolean): Endpoint | undefined {
+    const { available } = this.balancer;
+    const same = sameMayDo && available.length === 1 && available[0] === failed && !failed.isFull ? failed : undefined;
+    const next = this.balancer.pickOther(failed) ?? same;
+    if (next === undefined) return undefined;
+    if (!this.budget.withdraw(wasProbe)) {
+      this.metrics.retry('over_budget');
+      return undefined;
+    }
+    this.book(call, next);
+    return next;
+  }
+
+  /** Whether a probe that fails has somewhere else to go. */
+  isSpare(probed: Endpoint): boolean {
+    return this.balancer.pickOther(probed) !== undefined;
+  }
+
+  /** A call that waits does so no longer. */
+  leave(call: PendingCall): void {
+    this.waiting.remove(call);
+    this.metrics.waiting.set(this.waiting.length);
+  }
+
+  /** What a call is told that has waited in vain. */
+  waitedInVain(call: PendingCall): Problem {
+    if (this.callsOf(call.accountId) >= this.accountCalls) return this.refusal('account_share');
+    return this.refusal('queue_timeout');
+  }
+
+  /** Whatever is under way: what waits, and what has been sent. A copy, because whoever looks may end some. */
+  calls(): PendingCall[] {
+    const calls = [...this.active];
+    for (let call = this.waiting.first; call !== undefined; call = call.nextWaiting) calls.push(call);
+    return calls;
+  }
+
+  /** Gets no calls but of requests that are on their way here, and is closed when all are over; cut off after `timeoutMs`. */
+  async retire(timeoutMs: number): Promise<void> {
+    this.isRetired = true;
+    for (const target of this.targets) target.stop();
+    this.metrics.hideTargets();
+    const nowMs = performance.now();
+    const [fromMs, untilMs] = [nowMs + RETIRED_GRACE_MS, nowMs + timeoutMs];
+    while (performance.now() < fromMs || (this.calls().length > 0 && performance.now() < untilMs)) {
+      await new Promise((resolve) => setTimeout(resolve, RETIRED_CHECK_INTERVAL_MS).unref());
+    }
+    await this.close(0);
+    this.metrics.end();
+  }
+
+  /** Closes idle connections and waits for the others, at most `timeoutMs`. */
+  async close(timeoutMs: number): Promise<void> {
+    for (const target of this.targets) target.stop();
+    this.tls?.stop();
+    const closed = Promise.all(this.targets.map((target) => target.close()));
+    const timeout = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
+    await Promise.race([closed, timeout]);
+    // Else they would be sent as soon as those before them are cut off.
+    for (let call = this.waiting.first; call !== undefined; call = this.waiting.first) {
+      this.leave(call);
+      call.refuse(this.refusal('queue_timeout'));
+    }
+    await Promise.all(this.targets.map((target) => target.destroy()));
+  }
+
+  private book(call: PendingCall, endpoint: Endpoint): void {
+    endpoint.inFlight++;
+    call.endpoint = endpoint;
+    call.activeSlot = this.active.push(call) - 1;
+  }
+
+  private wait(call: PendingCall): void {
+    const { waiting, config } = this;
+    if (!this.isAvailable) throw this.refusal('no_target');
+    if (waiting.length >= this.accountWaiting && waiting.countOf(call.accountId) >= this.accountWaiting) {
+      throw this.refusal(this.callsOf(call.accountId) >= this.accountCalls ? 'account_share' : 'queue_full');
+    }
+    if (waiting.length >= config.queue) throw this.refusal('queue_full');
+    waiting.add(call);
+    this.metrics.waiting.set(waiting.length);
+  }
+
+  /** Sends those that wait to where there is room now, in their order; who has its share already is passed over. */
+  private serveWaiting(): void {
+    const passedOver: string[] = [];
+    let call = this.waiting.first;
+    // One that no longer waits was sent by what came back while another was being sent.
+    while (call?.isWaiting === true) {
+      const following: PendingCall | undefined = call.nextWaiting;
+      if (!passedOver.includes(call.accountId)) {
+        if (this.callsOf(call.accountId) >= this.accountCalls) passedOver.push(call.accountId);
+        else if (!this.sendWaiting(call)) return;
+      }
+      call = following;
+    }
+  }
+
+  /** Whether there was room for it. */
+  private sendWaiting(call: PendingCall): boolean {
+    const endpoint = this.balancer.pick(call, this.deadlines.nowMs);
+    if (endpoint === undefined) return false;
+    this.leave(call);
+    this.budget.deposit();
+    this.book(call, endpoint);
+    call.send(endpoint);
+    return true;
+  }
+
+  /** Calls of an account that hold connections of targets in service. */
+  private callsOf(accountId: string): number {
+    let count = 0;
+    for (const { accountId: other, endpoint } of this.active) {
+      if (other === accountId && endpoint?.isAvailable === true) count++;
+    }
+    return count;
+  }
+
+  private refusal(reason: 'no_target' | 'queue_full' | 'queue_timeout' | 'account_share'): Problem {
+    this.metrics.refuse(reason);
+    if (reason === 'account_share') return tooManyAtOnce();
+    return reason === 'no_target' ? outOfService(this.balancer.retryAfterMs(this.deadlines.nowMs)) : noRoom();
+  }
+
+  private useAddresses(): void {
+    this.balancer.use(this.targets.flatMap(({ endpoints }) => endpoints));
+    this.onCapacity();
+  }
+
+  private onEndpointChange(endpoint: Endpoint): void {
+    const { state } = endpoint;
+    const line = { service: this.name, target: endpoint.target, address: endpoint.address?.address, state };
+    if (state === 'healthy') this.options.log?.info({ event: 'target_back', ...line }, 'A target is back in service');
+    else {
+      this.options.log?.warn({ event: 'target_lost', ...line, ...lossOf(endpoint) }, 'A target is out of service');
+    }
+    this.onCapacity();
+    if (state !== 'healthy') this.moveFrom(endpoint);
+  }
+
+  /** What still waits for an answer of a target that is out of service is taken elsewhere, as far as that is safe. */
+  private moveFrom(endpoint: Endpoint): void {
+    for (const call of this.active.filter((each) => each.endpoint === endpoint)) {
+      if (this.budget.isEmpty || this.balancer.pickOther(endpoint) === undefined) return;
+      if (call.isMovable) call.move();
+    }
+  }
+
+  /** What is in service has changed. */
+  private onCapacity(): void {
+    const { config, balancer, waiting } = this;
+    const { connections, accountShare } = config;
+    this.accountCalls =
+      accountShare === 1 ? Infinity : Math.max(1, Math.ceil(balancer.available.length * connections * accountShare));
+    if (!this.isRetired) this.metrics.showTargets();
+    while (!this.isAvailable && waiting.first !== undefined) {
+      const call = waiting.first;
+      this.leave(call);
+      call.refuse(this.refusal('no_target'));
+    }
+    if (waiting.length > 0) this.serveWaiting();
+  }
+}
+
+/** Why an address is out of service, for the log. */
+function lossOf({ state, lastFailure, failedCalls, checkFailure }: Endpoint): Record<string, unknown> {
+  const { outcome, status = 0 } = lastFailure ?? {};
+  const calls = { last: outcome, last_status: status === 0 ? undefined : status, failed_calls: failedCalls };
+  return state === 'unhealthy' ? { ...calls, check: checkFailure } : calls;
+}

@@ -1,0 +1,250 @@
+/** Month counts reach the database once, whole, and survive whatever goes wrong on the way. On a real SQLite. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import { testDatabase } from '../../test/support/database.js';
+import { subjectWith, type SubjectOptions, UTC_MONTHS } from '../../test/support/quotas.js';
+import { TestClock } from '../../test/support/stores.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import { MonthLedger } from './month-ledger.js';
+import { monthPeriodAt } from '../limits/model/month-period.js';
+import type { QuotaSubject } from '../limits/model/subject.js';
+import { ProcessCounters } from '../limits/process/process-counters.js';
+import { UsageFlush } from './usage-flush.js';
+import { UsageRecorder } from './usage-recorder.js';
+import { UsageTable, type CounterRow } from './usage-table.js';
+
+const LOG = pino({ level: 'silent' });
+const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
+
+/** A process: its counters, and the ledger that writes them. */
+class Node {
+  readonly ledger: MonthLedger;
+  readonly flush: UsageFlush;
+  readonly counters: ProcessCounters;
+
+  constructor(database: DatabaseHandle, clock: TestClock, exact = true) {
+    const counts = (subject: QuotaSubject) => this.counters.monthUsed(subject);
+    this.ledger = exact ? new MonthLedger(database.db, clock, counts) : new MonthLedger(database.db, clock);
+    const table = new UsageTable(database.db, database.kind, !exact);
+    const options = { isShared: !exact };
+    this.flush = new UsageFlush(table, this.ledger, new UsageRecorder(clock), clock, LOG, options);
+    this.counters = new ProcessCounters(clock, this.ledger);
+  }
+
+  /** Counts requests as the storage does it. */
+  async count(subject: QuotaSubject, requests: number): Promise<void> {
+    for (let request = 0; request < requests; request++) {
+      const decision = await this.counters.decide(subject, 1);
+      if (subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
+      subject.see(decision.used, decision.nowMs, decision.period.label);
+      if (decision.admitted) this.ledger.note(subject, decision);
+    }
+  }
+}
+
+describe('the month ledger', () => {
+  let database: DatabaseHandle;
+  let clock: TestClock;
+  beforeEach(async () => {
+    database = await testDatabase('sqlite');
+    clock = new TestClock(NOW_MS);
+  });
+  afterEach(() => database.close());
+
+  const written = async (): Promise<Record<string, number>> => {
+    const rows = await database.db.selectFrom('quota_counter').selectAll().execute();
+    return Object.fromEntries(rows.map((row) => [`${row.account_id}/${row.api_key_id}/${row.period}`, row.used]));
+  };
+  const at = (month: string, accountId = 'acc_1', keyId = ''): string =>
+    `${accountId}/${keyId}/${month.replaceAll('-', '')}01`;
+  const subject = (options: SubjectOptions = {}) => subjectWith({}, options);
+  const rename = (from: string, to: string) => sql.raw(`alter table ${from} rename to ${to}`).execute(database.db);
+
+  it('writes account and key, and what a restart reads is what was counted', async () => {
+    const node = new Node(database, clock);
+    await node.count(subject(), 7);
+    await node.count(subject({ keyId: 'key_2' }), 5);
+    await node.flush.flush();
+    expect(await written()).toEqual({
+      [at('2026-11')]: 12,
+      [at('2026-11', 'acc_1', 'key_1')]: 7,
+      [at('2026-11', 'acc_1', 'key_2')]: 5,
+    });
+    const restarted = new Node(database, clock);
+    expect((await restarted.counters.read('acc_1', 'key_1', UTC_MONTHS)).used).toEqual({
+      keyMinute: 0,
+      accountMinute: 0,
+      accountMonth: 12,
+      keyMonth: 7,
+    });
+  });
+
+  it('neither loses nor doubles a count when a flush fails', async () => {
+    const node = new Node(database, clock);
+    const key = subject();
+    await node.count(key, 3);
+    await rename('quota_counter', 'away');
+    await expect(node.flush.flush()).rejects.toThrow('no such table');
+    await node.count(key, 2);
+    await expect(node.flush.flush()).rejects.toThrow('no such table');
+    await rename('away', 'quota_counter');
+    await node.flush.flush();
+    expect((await written())[at('2026-11')]).toBe(5);
+    await node.flush.flush();
+    expect((await written())[at('2026-11')]).toBe(5);
+  });
+
+  it('writes what is counted while a flush is on its way with the next one', async () => {
+    const node = new Node(database, clock);
+    const key = subject();
+    await node.count(key, 1);
+    const flushing = node.flush.flush();
+    await node.count(key, 4);
+    await flushing;
+    await node.flush.flush();
+    expect((await written())[at('2026-11')]).toBe(5);
+  });
+
+  it('does not write again what has not changed', async () => {
+    const node = new Node(database, clock);
+    await node.count(subject(), 1);
+    await node.flush.flush();
+    await database.db.deleteFrom('quota_counter').execute();
+    await node.flush.flush();
+    expect(await written()).toEqual({});
+  });
+
+  it('writes what is left when it stops', async () => {
+    const node = new Node(database, clock);
+    node.flush.start(60_000);
+    await node.count(subject(), 6);
+    await node.flush.stop();
+    expect((await written())[at('2026-11')]).toBe(6);
+  });
+
+  it('says so when the last counts cannot be written', async () => {
+    const node = new Node(database, clock);
+    await node.count(subject(), 6);
+    await rename('quota_counter', 'away');
+    await expect(node.flush.stop()).rejects.toThrow('no such table');
+  });
+
+  it('writes a key whose month turned while it waited, by the month that it is in now', async () => {
+    const ledger = new MonthLedger(database.db, clock);
+    const [key, other] = [subject(), subject({ keyId: 'key_2' })];
+    const [november, december] = [monthPeriodAt(NOW_MS), monthPeriodAt(NOW_MS + 31 * 86_400_000)];
+    const counts = { keyMinute: 0, accountMinute: 0, accountMonth: 7, keyMonth: 3 };
+    for (const used of [other, key]) ledger.note(used, { period: november });
+    ledger.note(key, { period: december });
+    key.see(counts, december.startMs, december.label);
+    other.see({ ...counts, keyMonth: 4 }, november.endMs - 1, november.label);
+    const rows: CounterRow[] = [];
+    ledger.take('acc_1', rows, []);
+    expect(rows.map(({ keyId, month, used }) => [keyId, month, used])).toEqual([
+      ['', november.label, 7],
+      ['key_2', november.label, 4],
+      ['', december.label, 7],
+      ['key_1', december.label, 3],
+    ]);
+    expect(ledger.accounts()).toEqual([]);
+  });
+
+  it('lets the highest count stand when several nodes share their counters and flush in any order', async () => {
+    const period = monthPeriodAt(NOW_MS);
+    const seen = async (used: number): Promise<Node> => {
+      const node = new Node(database, clock, false);
+      const key = subject();
+      await node.count(key, 1);
+      key.see({ keyMinute: 0, accountMinute: 0, accountMonth: used, keyMonth: used }, key.lastSeenAtMs, period.label);
+      return node;
+    };
+    const nodes = await Promise.all([seen(40), seen(90), seen(70)]);
+    await Promise.all(nodes.map(({ flush }) => flush.flush()));
+    expect((await written())[at('2026-11')]).toBe(90);
+    const { account, key } = await nodes[0]!.ledger.usedInMonth('acc_1', 'key_1', period);
+    expect([account.used, key.used]).toEqual([90, 90]);
+  });
+
+  it('writes what was given back after a flush, where the counters are in this process', async () => {
+    const node = new Node(database, clock);
+    const key = subject();
+    await node.count(key, 9);
+    const decision = await node.counters.decide(key, 1);
+    node.ledger.note(key, decision);
+    await node.flush.flush();
+    expect((await written())[at('2026-11')]).toBe(10);
+    await node.counters.giveBack(key, decision);
+    node.ledger.note(key, decision);
+    await node.flush.flush();
+    expect((await written())[at('2026-11')]).toBe(9);
+  });
+
+  it.each([true, false])(
+    'counts the new month for itself when it begins between two flushes (exact: %p)',
+    async (exact) => {
+      const node = new Node(database, clock, exact);
+      const key = subject();
+      await node.count(key, 8);
+      await node.flush.flush();
+      clock.advance(Date.parse('2026-11-30T23:59:59Z') - clock.now());
+      await node.count(key, 2);
+      clock.advance(2_000);
+      await node.count(key, 3);
+      await node.flush.flush();
+      // Of November too: what was counted after the last flush of a month belongs on its bill.
+      expect(await written()).toEqual({
+        [at('2026-11')]: 10,
+        [at('2026-11', 'acc_1', 'key_1')]: 10,
+        [at('2026-12')]: 3,
+        [at('2026-12', 'acc_1', 'key_1')]: 3,
+      });
+    },
+  );
+
+  it('goes on with a month where it stood, when a clock that ran ahead has come back from the next one', async () => {
+    const node = new Node(database, clock);
+    const key = subject();
+    await node.count(key, 8);
+    clock.advance(20 * 86_400_000);
+    await node.count(key, 1);
+    clock.advance(-20 * 86_400_000);
+    await node.count(key, 1);
+    await node.flush.flush();
+    const both = await written();
+    expect([both[at('2026-11')], both[at('2026-12')]]).toEqual([9, 1]);
+    // A later process, which knows the month to come from the database alone.
+    const later = new Node(database, clock);
+    await later.count(key, 2);
+    clock.advance(20 * 86_400_000);
+    await later.count(key, 1);
+    await later.flush.flush();
+    const after = await written();
+    expect([after[at('2026-11')], after[at('2026-12')]]).toEqual([11, 2]);
+  });
+
+  it('writes thousands of keys at once', async () => {
+    const node = new Node(database, clock);
+    for (let key = 0; key < 1_200; key++) await node.count(subject({ keyId: `key_${key}` }), 1);
+    await node.flush.flush();
+    const rows = await written();
+    expect(Object.keys(rows)).toHaveLength(1_201);
+    expect(rows[at('2026-11')]).toBe(1_200);
+  });
+
+  it('knows nothing of another account, key or month', async () => {
+    const node = new Node(database, clock);
+    await node.count(subject(), 4);
+    await node.flush.flush();
+    const { ledger } = node;
+    const december = monthPeriodAt(Date.parse('2026-12-05T00:00:00Z'));
+    const knownOf = async (accountId: string, keyId: string | undefined, period = monthPeriodAt(NOW_MS)) => {
+      const { account, key } = await ledger.usedInMonth(accountId, keyId, period);
+      return [account.used, key.used];
+    };
+    expect(await knownOf('acc_2', 'key_1')).toEqual([0, 0]);
+    expect(await knownOf('acc_1', 'key_2')).toEqual([4, 0]);
+    expect(await knownOf('acc_1', undefined)).toEqual([4, 0]);
+    expect(await knownOf('acc_1', 'key_1', december)).toEqual([0, 0]);
+  });
+});
