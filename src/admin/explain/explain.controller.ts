@@ -17,8 +17,10 @@ const explainSchema = z
       .regex(/^[A-Z][A-Z-]{0,30}$/, 'must be a method such as GET')
       .max(31)
       .optional(),
-    path: plainText(8_192)
-      .startsWith('/', 'must begin with /')
+    path: z
+      .string()
+      .max(8_192)
+      .regex(/^\/[^\u0000-\u001f\u007f-\u009f]*$/, 'must begin with /, and have no control characters')
       .optional()
       .meta({ description: 'As the outside asks for it, with the base path; a query is ignored.' }),
     client_address: z
