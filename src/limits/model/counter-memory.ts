@@ -50,6 +50,8 @@ class RememberedAccount {
   readonly keys = new Map<string, Remembered>();
   account = new Remembered();
   endsMs = 0;
+  /** How often it is being handed in. */
+  underWay = 0;
   /** Whether anybody had counted there before; else it is most likely a new one. */
   isLoss = false;
 
@@ -114,6 +116,15 @@ export class CounterMemory {
     return { account: known.account, key };
   }
 
+  /** Says that what was recalled of an account is on its way to Redis. @returns what is to be called when it has arrived, or failed. */
+  sending(accountId: string): () => void {
+    const known = this.accounts.get(accountId);
+    if (known !== undefined) known.underWay += 1;
+    return () => {
+      if (known !== undefined) known.underWay -= 1;
+    };
+  }
+
   /** Notes what a subject's counters came to when this node had handed in. */
   saw(subject: QuotaSubject, months: MonthsSeen, period: MonthPeriod): void {
     this.seenCounts.saw(subject, months, period);
@@ -151,8 +162,10 @@ export class CounterMemory {
   /** Redis was not emptied before `askedMs` (of `nowMs`): what nobody knows of was new. Forgets what is over, too. */
   wasNotEmptied(askedMs: number): void {
     const nowMs = this.nowMs();
-    for (const [accountId, { endsMs, isLoss, createdMs }] of this.accounts) {
-      if (endsMs <= nowMs || (!isLoss && createdMs < askedMs)) this.accounts.delete(accountId);
+    for (const [accountId, { endsMs, isLoss, createdMs, underWay }] of this.accounts) {
+      // What is on its way may come to a Redis that was emptied behind the question.
+      const isOver = endsMs <= nowMs || (!isLoss && createdMs < askedMs);
+      if (isOver && underWay === 0) this.accounts.delete(accountId);
     }
   }
 

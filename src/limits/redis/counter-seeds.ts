@@ -1,7 +1,13 @@
 /** Creates counters in Redis from what the database and this node know, and hands in at those that others have created. */
 import { accountCounterKey, apiKeyCounterKey, COUNTER_GRACE_MS } from '../../redis/keys.js';
 import { Remembered, microseconds, type CounterMemory } from '../model/counter-memory.js';
-import { NOTHING_WRITTEN, type MonthCount, type MonthSource, type WrittenCount } from '../model/counter-store.js';
+import {
+  NOTHING_WRITTEN,
+  type MonthCount,
+  type MonthSource,
+  type WrittenCount,
+  type WrittenMonth,
+} from '../model/counter-store.js';
 import type { MonthPeriod } from '../model/month-period.js';
 import type { RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
@@ -14,6 +20,8 @@ import type { MonthStart, QuotaSubject } from '../model/subject.js';
 export const LONGEST_SEED_MS = 2_000;
 
 const SEED = new Script(SEED_LUA);
+/** How often that is tried: the first time Redis's clock may be known wrong. */
+const CREATE_ATTEMPTS = 2;
 /** Answers of `SEED_LUA`. */
 const MISSING = 0;
 const LATE = -1;
@@ -62,23 +70,25 @@ export class CounterSeeds {
     keyId: string | undefined,
     period: MonthPeriod,
     subject: QuotaSubject | undefined,
-    isSecond = false,
   ): Promise<void> {
-    const { account: ofAccount, key: ofKey } = this.memory.recall(accountId, keyId, period.label, subject);
-    const sentMs = performance.now();
-    const latestMs = this.redisClock.instantAfter(sentMs, LONGEST_SEED_MS);
-    const { account, key } = await this.source.usedInMonth(accountId, keyId, period);
-    if (account.used > 0) this.memory.lost(accountId);
-    const counters = [
-      { key: accountCounterKey(accountId), written: account, known: ofAccount },
-      ...(keyId === undefined ? [] : [{ key: apiKeyCounterKey(accountId, keyId), written: key, known: ofKey }]),
-    ];
-    const answer = await this.run(counters, period, latestMs, this.node, true);
-    if (answer[0] !== LATE) return this.seen(subject, period, answer);
-    // Or its clock was set: then it is known now.
-    this.redisClock.heard((answer[1] ?? 0) / 1_000, sentMs, performance.now());
-    if (isSecond) throw new Error('Redis came to it too late: what the database knew may be old');
-    await this.createNow(accountId, keyId, period, subject, true);
+    const known = this.memory.recall(accountId, keyId, period.label, subject);
+    const arrived = this.memory.sending(accountId);
+    try {
+      for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
+        const sentMs = performance.now();
+        const latestMs = this.redisClock.instantAfter(sentMs, LONGEST_SEED_MS);
+        const { account, key } = await this.source.usedInMonth(accountId, keyId, period);
+        if (account.used > 0) this.memory.lost(accountId);
+        const counters = countersOf(accountId, keyId, known, { account, key });
+        const answer = await this.run(counters, period, latestMs, this.node, true);
+        if (answer[0] !== LATE) return this.seen(subject, period, answer);
+        // Or its clock was set: then it is known now.
+        this.redisClock.heard((answer[1] ?? 0) / 1_000, sentMs, performance.now());
+      }
+    } finally {
+      arrived();
+    }
+    throw new Error('Redis came to it too late: what the database knew may be old');
   }
 
   /** Hands in at counters that exist. Resolves to false where one does not. */
@@ -88,14 +98,11 @@ export class CounterSeeds {
     period: MonthPeriod,
     subject?: QuotaSubject,
   ): Promise<boolean> {
-    const { account, key } = this.memory.recall(accountId, keyId, period.label, subject);
-    const counters = [
-      { key: accountCounterKey(accountId), written: NOTHING_WRITTEN, known: account },
-      ...(keyId === undefined
-        ? []
-        : [{ key: apiKeyCounterKey(accountId, keyId), written: NOTHING_WRITTEN, known: key }]),
-    ];
-    const answer = await this.run(counters, period, ANY_TIME, this.node, false);
+    const known = this.memory.recall(accountId, keyId, period.label, subject);
+    const arrived = this.memory.sending(accountId);
+    const nothing = { account: NOTHING_WRITTEN, key: NOTHING_WRITTEN };
+    const counters = countersOf(accountId, keyId, known, nothing);
+    const answer = await this.run(counters, period, ANY_TIME, this.node, false).finally(arrived);
     if (answer[0] === MISSING) return false;
     this.seen(subject, period, answer);
     return true;
@@ -136,6 +143,18 @@ export class CounterSeeds {
     const keys = counters.map(({ key }) => key);
     return (await this.calls.run(SEED, keys, args)) as number[];
   }
+}
+
+/** Of an account and, where there is one, of a key. */
+function countersOf(
+  accountId: string,
+  keyId: string | undefined,
+  known: { readonly account: Remembered; readonly key: Remembered },
+  written: WrittenMonth,
+): Counter[] {
+  const account = { key: accountCounterKey(accountId), written: written.account, known: known.account };
+  if (keyId === undefined) return [account];
+  return [account, { key: apiKeyCounterKey(accountId, keyId), written: written.key, known: known.key }];
 }
 
 /** Months and their counts, as scripts take them. */
