@@ -52,6 +52,8 @@ export class UsageFlush {
   private flushing: Promise<void> | undefined;
   private pace = new Pace(0);
   private timer: NodeJS.Timeout | undefined;
+  /** By the clock; whatever was noted before has been written. */
+  private settledMs = 0;
   private othersAreGone: boolean;
   private readonly notices: MonthNotices;
   private readonly rowsWritten = METRICS.usageRows.series();
@@ -113,6 +115,7 @@ export class UsageFlush {
       while (this.recorder.dropIdle(CELLS_AT_ONCE)) await nextTurn();
       this.rounds += 1;
       this.batches = 0;
+      const beganMs = this.clock.now();
       const accounts = new Set([...this.ledger.accounts(), ...this.recorder.accounts()]);
       const total = accounts.size;
       const perStep = spanMs > 0 ? Math.ceil(total / STEPS) : Infinity;
@@ -123,6 +126,8 @@ export class UsageFlush {
       }
       // Says that this process lives, for whoever looks after those that do not. Every other batch says so as well.
       if (this.options.isShared && this.batches === 0) await this.send((this.batch = this.take('', new Set(), 0)));
+      // Under steady use something is noted before all is written, so that what waits is never nothing.
+      this.settledMs = beganMs;
       rounds?.end(round);
       this.ledger.written();
       METRICS.usageFlushes.series('written').inc();
@@ -149,7 +154,7 @@ export class UsageFlush {
 
   /** The changes of an account, and of more until there are so many or the batch is full; those are taken off the list. */
   private take(first: string, more: Set<string>, most: number): PendingBatch {
-    const oldestMs = oldest(this.ledger.oldestMs, this.recorder.oldestMs);
+    const oldestMs = this.waitingSinceMs();
     const usage: UsageChange[] = [];
     const counters: CounterRow[] = [];
     const notices: MonthNotice[] = [];
@@ -175,8 +180,14 @@ export class UsageFlush {
     this.othersAreGone = false;
   }
 
+  /** When the oldest of what waits was noted; 0: nothing waits. */
+  private waitingSinceMs(): number {
+    const notedMs = oldest(this.ledger.oldestMs, this.recorder.oldestMs);
+    return notedMs === 0 ? 0 : Math.max(notedMs, this.settledMs);
+  }
+
   private lagSeconds(): number {
-    const oldestMs = oldest(this.batch?.oldestMs ?? 0, this.ledger.oldestMs, this.recorder.oldestMs);
+    const oldestMs = oldest(this.batch?.oldestMs ?? 0, this.waitingSinceMs());
     return oldestMs === 0 ? 0 : Math.max(0, (this.clock.now() - oldestMs) / 1_000);
   }
 }

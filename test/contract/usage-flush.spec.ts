@@ -9,7 +9,9 @@ import { IN_FLIGHT, SUCCESS, type CountedRequest } from '../../src/limits/model/
 import { UsageFlush } from '../../src/usage/usage-flush.js';
 import { UsageRecorder } from '../../src/usage/usage-recorder.js';
 import { UsageTable } from '../../src/usage/usage-table.js';
+import { metricsText } from '../../src/platform/metrics-text.js';
 import { testDatabase } from '../support/database.js';
+import { seriesOf } from '../support/metrics-text.js';
 import { subjectWith } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import { describeOnDatabases } from '../support/describe-with.js';
@@ -21,11 +23,15 @@ class UnreliableTable extends UsageTable {
   failBefore = 0;
   failAfter = 0;
 
+  /** What happens while a batch is on its way. */
+  meanwhile: () => Promise<void> = async () => undefined;
+
   readonly writtenAtMs: number[] = [];
 
   override async write(...args: Parameters<UsageTable['write']>): Promise<void> {
     this.writtenAtMs.push(performance.now());
     if (this.failBefore-- > 0) throw new Error('not sent');
+    await this.meanwhile();
     await super.write(...args);
     if (this.failAfter-- > 0) throw new Error('answer lost');
   }
@@ -242,6 +248,27 @@ describeOnDatabases('the usage table', (kind) => {
     expect(await counted()).toBe(4_500);
     const { batch } = await database.db.selectFrom('usage_node').select('batch').executeTakeFirstOrThrow();
     expect(batch).toBe(1_000_003);
+  });
+
+  it('says how long the oldest change has waited, also when something is noted before all is written', async () => {
+    const lagSeconds = async () => seriesOf(await metricsText()).get('trailgate_usage_flush_lag_seconds');
+    // Each account fills a batch, and the first one comes back while the second is on its way.
+    const keysOf = (accountId: string) =>
+      Array.from({ length: 1_100 }, (_, key) => subjectWith({}, { accountId, keyId: `key_${accountId}_${key}` }));
+    const accounts = ['acc_1', 'acc_2'].map(keysOf);
+    node.table.meanwhile = () => node.serve(1, accounts[0]?.[0]);
+    for (let round = 0; round < 3; round++) {
+      for (const subject of accounts.flat()) await node.serve(1, subject);
+      clock.advance(60_000);
+      await node.flush.flush();
+    }
+    expect(await lagSeconds()).toBe(0);
+    clock.advance(7_000);
+    expect(await lagSeconds()).toBe(7);
+    node.table.failBefore = 3;
+    await node.flush.flush().catch(() => undefined);
+    clock.advance(3_000);
+    expect(await lagSeconds()).toBe(10);
   });
 
   it('lets a later observation of a shared counter stand, and of the same moment the higher one', async () => {
