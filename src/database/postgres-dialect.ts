@@ -34,6 +34,8 @@ export function postgresDialect(options: PostgresOptions): Dialect {
   });
   // An idle connection that the server closes: the pool drops it by itself, but without a listener the process would end.
   pool.on('error', () => {});
+  // One in use that is ended between two statements of a transaction has no listener of the pool's; the next statement rejects.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return new PostgresDialect({ pool: translatingPool(pool) });
 }
 

@@ -6,6 +6,7 @@ import { DatabaseUnavailable } from '../../src/database/database-errors.js';
 import { answersNow } from '../support/database.js';
 import { describeWithOwnPostgres } from '../support/describe-with.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { sleep } from '../support/processes.js';
 
 describeWithOwnPostgres('PostgreSQL in trouble', () => {
   let server: PostgresServer;
@@ -51,6 +52,18 @@ describeWithOwnPostgres('PostgreSQL in trouble', () => {
       await trx.insertInto('installation').values({ name: 'a', value: 'b' }).execute();
     });
     await expect(attempt).rejects.toThrow(/cannot execute INSERT in a read-only transaction/);
+  });
+
+  it('is an error of the next statement, and of nothing else, where it ends a session between two of a transaction', async () => {
+    const attempt = database.db.transaction().execute(async (trx) => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
+      await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(database.db);
+      // By now it has been told, while nobody asks it anything.
+      await sleep(200);
+      await sql`select 1`.execute(trx);
+    });
+    await expect(attempt).rejects.toThrow(DatabaseUnavailable);
+    expect(await answersNow(database)).toBe(true);
   });
 
   it('leaves nothing of a transaction whose connection froze', async () => {

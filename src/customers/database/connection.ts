@@ -109,6 +109,8 @@ async function openPostgres(url: string, onIdleError: OnIdleError): Promise<Data
     application_name: 'customers',
   });
   pool.on('error', onIdleError);
+  // One in use has no listener of the pool's: without any its error would end the process. The next statement rejects.
+  pool.on('connect', (client) => client.on('error', () => {}));
   const place = withoutPassword(url);
   const tables = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   try {
