@@ -28,6 +28,8 @@ export interface OpenDatabaseOptions {
   /** `postgres://…`; without it SQLite in the data folder. */
   readonly databaseUrl?: string;
   readonly dataDir: string;
+  /** The longest that a caller waits for a statement; another one in tests that are not about it. */
+  readonly callDeadlineMs?: number;
 }
 
 export interface DatabaseHandle {
@@ -43,10 +45,11 @@ export interface DatabaseHandle {
 
 /** Connects, migrates, and hands out the pool. Rejects with `DatabaseOpenError`, whose one line says what to do. */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<DatabaseHandle> {
-  return options.databaseUrl === undefined ? openSqlite(options.dataDir) : openPostgres(options.databaseUrl);
+  const { databaseUrl, dataDir, callDeadlineMs = CALL_DEADLINE_MS } = options;
+  return databaseUrl === undefined ? openSqlite(dataDir, callDeadlineMs) : openPostgres(databaseUrl, callDeadlineMs);
 }
 
-async function openSqlite(dataDir: string): Promise<DatabaseHandle> {
+async function openSqlite(dataDir: string, callDeadlineMs: number): Promise<DatabaseHandle> {
   const file = join(dataDir, SQLITE_FILE);
   try {
     makeDataFolder(dataDir);
@@ -56,10 +59,10 @@ async function openSqlite(dataDir: string): Promise<DatabaseHandle> {
   } catch (error) {
     throw sqliteOpenError(error, file);
   }
-  return handle('sqlite', sqliteDialect({ file, busyTimeoutMs: BUSY_TIMEOUT_MS, deadlineMs: CALL_DEADLINE_MS }));
+  return handle('sqlite', sqliteDialect({ file, busyTimeoutMs: BUSY_TIMEOUT_MS, deadlineMs: callDeadlineMs }));
 }
 
-async function openPostgres(databaseUrl: string): Promise<DatabaseHandle> {
+async function openPostgres(databaseUrl: string, callDeadlineMs: number): Promise<DatabaseHandle> {
   // Only where it is needed: half a megabyte.
   const { postgresDialect } = await import('./postgres-dialect.js');
   try {
@@ -80,7 +83,7 @@ async function openPostgres(databaseUrl: string): Promise<DatabaseHandle> {
     postgresDialect({
       databaseUrl,
       connectTimeoutMs: CONNECT_TIMEOUT_MS,
-      statementTimeoutMs: CALL_DEADLINE_MS,
+      statementTimeoutMs: callDeadlineMs,
       maxConnections: MAX_CONNECTIONS,
     }),
   );

@@ -20,10 +20,13 @@ export async function emptyDatabase(kind: DatabaseHandle['kind']): Promise<TestD
   return { options: { databaseUrl: url, dataDir: '' }, drop };
 }
 
-/** A migrated database; `close` closes and removes it. */
+/** A busy disk is no database that is away. */
+const PATIENT_MS = 60_000;
+
+/** A migrated database, patient with a busy machine; `close` closes and removes it. */
 export async function testDatabase(kind: DatabaseHandle['kind']): Promise<DatabaseHandle> {
   const { options, drop } = await emptyDatabase(kind);
-  const handle = await openDatabase(options);
+  const handle = await openDatabase({ ...options, callDeadlineMs: PATIENT_MS });
   return {
     ...handle,
     close: async () => {
