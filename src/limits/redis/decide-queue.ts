@@ -100,10 +100,11 @@ export class DecideQueue implements Asker {
   }
 
   answered(batch: readonly Group[], answer: Float64Array): void {
+    const isWhole = areDecided(batch, answer);
     // In this order: what was seen before, then what this answer counted, and only then is both handed in.
-    this.recall(batch, answer);
+    if (!isWhole) this.recall(batch, answer);
     if (this.memory.isBusy) this.remember(batch, answer);
-    this.seedMissing(batch, answer);
+    if (!isWhole) this.seedMissing(batch, answer);
     // First, so that Redis works while the requests of this batch go on, which they do before `settle` returns.
     this.ended();
     this.settle(batch, answer);
@@ -223,4 +224,11 @@ function bySlot(batch: readonly Group[]): Group[][] {
     else part.push(group);
   }
   return [...parts.values()];
+}
+
+/** Whether every group was decided: nearly always. */
+function areDecided(batch: readonly Group[], answer: Float64Array): boolean {
+  for (let at = 1 + (batch.length - 1) * DECIDE_ANSWERS; at > 0; at -= DECIDE_ANSWERS)
+    if (answer[at]! < 0) return false;
+  return true;
 }
