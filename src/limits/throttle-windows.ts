@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.js';
 import type { RedisClient } from '../redis/connect.js';
 import { throttleKey } from '../redis/keys.js';
 import { MINUTE_BUCKETS, MINUTE_SECONDS } from './model/policies.js';
-import { Script } from './redis/redis-script.js';
+import { Script } from '../redis/script.js';
 import { THROTTLE_LUA } from './redis/scripts.js';
 import { SlidingWindow } from './process/sliding-window.js';
 

@@ -1,10 +1,11 @@
 /** The board in Redis: one hash of texts, one sorted set of when each was put, by Redis's clock. */
 import { STATEMENT_TIMES_KEY, STATEMENTS_KEY, STATEMENTS_MS } from '../redis/keys.js';
 import { connectRedis, type ConnectionLog, type RedisClient } from '../redis/connect.js';
+import { Script } from '../redis/script.js';
 import { MOST_NODES, STATEMENT_LIFE_MS, type StatementBoard, type WrittenStatement } from './statement-board.js';
 
 /** KEYS: times, texts. ARGV: node, text, how long a text lives (ms), most of them, how long both keys live (ms). */
-const PUT_LUA = `
+const PUT = new Script(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZADD', KEYS[1], now, ARGV[1])
@@ -21,10 +22,10 @@ end
 redis.call('PEXPIRE', KEYS[1], ARGV[5])
 redis.call('PEXPIRE', KEYS[2], ARGV[5])
 return 1
-`;
+`);
 
 /** KEYS as above. ARGV: how long a text lives (ms). Answer: node, age (ms) and text of each. */
-const ALL_LUA = `
+const ALL = new Script(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local said = redis.call('ZRANGEBYSCORE', KEYS[1], now - ARGV[1], '+inf', 'WITHSCORES')
@@ -38,7 +39,7 @@ for at = 1, #said, 2 do
   end
 end
 return answer
-`;
+`);
 
 const KEYS = [STATEMENT_TIMES_KEY, STATEMENTS_KEY] as const;
 
@@ -50,11 +51,11 @@ export class RedisBoard implements StatementBoard {
   }
 
   async put(id: string, text: string): Promise<void> {
-    await this.client.eval(PUT_LUA, KEYS.length, ...KEYS, id, text, STATEMENT_LIFE_MS, MOST_NODES, STATEMENTS_MS);
+    await PUT.run(this.client, KEYS, [id, text, STATEMENT_LIFE_MS, MOST_NODES, STATEMENTS_MS]);
   }
 
   async all(): Promise<WrittenStatement[]> {
-    const answer = (await this.client.eval(ALL_LUA, KEYS.length, ...KEYS, STATEMENT_LIFE_MS)) as (string | number)[];
+    const answer = (await ALL.run(this.client, KEYS, [STATEMENT_LIFE_MS])) as (string | number)[];
     const statements: WrittenStatement[] = [];
     for (let at = 0; at + 2 < answer.length; at += 3) {
       statements.push({ id: String(answer[at]), ageMs: Number(answer[at + 1]), text: String(answer[at + 2]) });

@@ -11,7 +11,7 @@ import {
 import type { MonthPeriod } from '../model/month-period.js';
 import type { RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
-import { Script } from './redis-script.js';
+import { Script } from '../../redis/script.js';
 import { SEED_LUA } from './scripts.js';
 import { SingleFlight } from '../process/single-flight.js';
 import type { MonthStart, QuotaSubject } from '../model/subject.js';

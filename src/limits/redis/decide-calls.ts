@@ -15,7 +15,7 @@ import type { Group } from './gathering.js';
 import { UNDO_LUA } from './outage-scripts.js';
 import { noAnswer, type RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
-import { Script } from './redis-script.js';
+import { Script } from '../../redis/script.js';
 import { DECIDE_ANSWERS, DECIDE_LUA } from './scripts.js';
 
 /** Most groups in one script call: bounds how long Redis is busy with it (about a millisecond). */

@@ -9,7 +9,7 @@ import { ANY_ROOM, type MonthSet } from '../model/counter-store.js';
 import { NO_PERIOD, type MonthCalendar, type MonthPeriod } from '../model/month-period.js';
 import { millisecondsOf } from './read-answer.js';
 import type { RedisCalls } from './redis-calls.js';
-import { Script } from './redis-script.js';
+import { Script } from '../../redis/script.js';
 import { READ_LUA, WINDOW_LUA } from './scripts.js';
 import { observedAt } from '../model/observed-at.js';
 

@@ -4,7 +4,7 @@ import { METRICS } from '../../platform/metrics.js';
 import type { RedisClient } from '../../redis/connect.js';
 import { NODES_KEY, NODES_MS } from '../../redis/keys.js';
 import type { NodePlace } from '../model/node-place.js';
-import { Script } from './redis-script.js';
+import { Script } from '../../redis/script.js';
 
 /** A node that has not been heard of for this long is gone. */
 const NODE_GONE_MS = 10_000;

@@ -2,7 +2,7 @@
 import { METRICS } from '../../platform/metrics.js';
 import type { RedisClient } from '../../redis/connect.js';
 import { sendScript, type WrittenCall } from '../../redis/script-command.js';
-import type { Script } from './redis-script.js';
+import type { Script } from '../../redis/script.js';
 
 /** Told of every call that went out: true when it was answered, else why it was not. */
 export type OnCall = (answered: boolean, cause?: unknown) => void;

@@ -34,7 +34,7 @@ import { REPLAY_LUA } from './outage-scripts.js';
 import { millisecondsOf, NOTHING_USED, readingOf } from './read-answer.js';
 import { RedisCalls, type OnCall } from './redis-calls.js';
 import { RedisClock } from './redis-clock.js';
-import { Script } from './redis-script.js';
+import { Script } from '../../redis/script.js';
 import { GIVE_BACK_LUA, READ_ANSWERS, READ_LUA } from './scripts.js';
 import { SharedNext } from './shared-next.js';
 

@@ -1,7 +1,7 @@
 /** Month counts as they stand in Redis, read beside the request path: to write them down again after a process has died. */
 import type { RedisClient } from '../../redis/connect.js';
 import { accountCounterKey, apiKeyCounterKey } from '../../redis/keys.js';
-import { Script } from './redis-script.js';
+import { Script } from '../../redis/script.js';
 import { YOUTH_MS } from './young-scripts.js';
 
 /** Most counters of one call: bounds how long Redis is busy with it. */

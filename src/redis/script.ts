@@ -1,7 +1,7 @@
 /** A Lua script that is sent by its hash, and whole when the server does not know it (a restart, a failover). */
 import { hash } from 'node:crypto';
-import type { RedisClient } from '../../redis/connect.js';
-import type { ScriptSource } from '../../redis/script-command.js';
+import type { RedisClient } from './connect.js';
+import type { ScriptSource } from './script-command.js';
 
 export class Script implements ScriptSource {
   readonly sha: string;
