@@ -12,6 +12,9 @@ export const LONGEST_WAIT_MS = 60 * 60 * 1_000;
  */
 const LONGEST_OBEYED_SECONDS = 60;
 
+/** The fields of what a library is not to send again on its own. */
+export const DO_NOT_RETRY: readonly string[] = ['X-Should-Retry', 'false'];
+
 /** A wait is longer by up to a quarter of it, at random, and by up to so much where that is less. */
 const LEAST_SPREAD_SECONDS = 3;
 
@@ -22,7 +25,7 @@ const LEAST_SPREAD_SECONDS = 3;
  * @param random from 0 on, below 1.
  */
 export function retryFields(knownMs: number, random = Math.random()): string[] {
-  if (knownMs > LONGEST_WAIT_MS) return ['X-Should-Retry', 'false'];
+  if (knownMs > LONGEST_WAIT_MS) return [...DO_NOT_RETRY];
   const seconds = Math.max(1, Math.ceil(knownMs / 1_000));
   const later = Math.floor(random * Math.max(LEAST_SPREAD_SECONDS, seconds / 4));
   return ['Retry-After', String(Math.min(spread(seconds, later), LONGEST_WAIT_MS / 1_000)), 'X-Should-Retry', 'true'];

@@ -1,13 +1,11 @@
 /** The words of a refused request: which limit, how much of it is used, when to come back. */
 import { Problem } from '../../problems/errors.js';
-import { LONGEST_WAIT_MS } from '../../problems/retry-after.js';
+import { DO_NOT_RETRY, LONGEST_WAIT_MS } from '../../problems/retry-after.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { retryAfterSeconds } from './headers.js';
 import type { MonthPeriod } from './month-period.js';
 import { ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH, policyNames, type QuotaCounts, type QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
-
-const NO_RETRY = ['X-Should-Retry', 'false'];
 
 /** When a month ends, in its account's zone: worked out once, because zones are slow to ask. */
 const ends = new WeakMap<MonthPeriod, string>();
@@ -30,7 +28,7 @@ function usedUpMonth(subject: QuotaSubject, decision: QuotaDecision): Problem {
     // Ids, numbers and times of our own making, here and below.
     isPlain: true,
     violatedPolicies: policyNames(decision.violated),
-    headers: isNear ? ['Retry-After', String(seconds), ...NO_RETRY] : NO_RETRY,
+    headers: isNear ? ['Retry-After', String(seconds), ...DO_NOT_RETRY] : DO_NOT_RETRY,
     ...(isNear ? { retryAfter: seconds } : {}),
     resetsAt: endOf(decision.period, subject.calendar.timeZone),
   });
@@ -41,7 +39,7 @@ function fullMinute(subject: QuotaSubject, decision: QuotaDecision): Problem {
   const detail = wordsOf(subject, decision, retryAfter);
   const violatedPolicies = policyNames(decision.violated);
   if (neverFits(subject, decision)) {
-    return new Problem('rate_limited', { detail, isPlain: true, violatedPolicies, headers: NO_RETRY });
+    return new Problem('rate_limited', { detail, isPlain: true, violatedPolicies, headers: DO_NOT_RETRY });
   }
   const headers = ['Retry-After', String(retryAfter), 'X-Should-Retry', 'true'];
   return new Problem('rate_limited', { detail, isPlain: true, violatedPolicies, headers, retryAfter });

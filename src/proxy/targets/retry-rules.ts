@@ -1,12 +1,12 @@
 /** What may be sent a second time (RFC 9110 section 9.2.2): pure rules, so that they can be read and tested as a table. */
 import { Problem } from '../../problems/errors.js';
+import { DO_NOT_RETRY } from '../../problems/retry-after.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'QUERY']);
 
 /** Statuses that say nothing of whether a backend did what was asked. */
 const UNSURE = new Set([500, 502, 504]);
-const DO_NOT_RETRY = ['X-Should-Retry', 'false'];
 
 /**
  * What a caller is told whose request stood on a connection to a backend. One that would do the same once more, and may have been done,
