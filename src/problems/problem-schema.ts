@@ -2,8 +2,11 @@
 import { ERRORS } from './errors.js';
 
 const LONGEST_CODE = 100;
-/** Of `int32`. */
-const LARGEST_SECONDS = 2_147_483_647;
+/** The largest that the format `int32` holds. */
+export const LARGEST_INT32 = 2_147_483_647;
+
+/** A number of seconds, as in `Retry-After` (RFC 9110 section 10.2.3). */
+export const DELTA_SECONDS = { type: 'integer', format: 'int32', minimum: 0, maximum: LARGEST_INT32 } as const;
 
 const ERROR_CODE = {
   type: 'string',
@@ -54,13 +57,7 @@ const PROBLEM = {
       items: { type: 'string', maxLength: 100 },
       description: 'The limits that are used up, by the names that `RateLimit-Policy` gives them.',
     },
-    retry_after: {
-      type: 'integer',
-      format: 'int32',
-      minimum: 0,
-      maximum: LARGEST_SECONDS,
-      description: 'The seconds of `Retry-After`, where a limit is used up.',
-    },
+    retry_after: { ...DELTA_SECONDS, description: 'The seconds of `Retry-After`, where a limit is used up.' },
     resets_at: {
       type: 'string',
       format: 'date-time',

@@ -1,12 +1,10 @@
 /** Components that every public operation shares: the problem, the limits' headers, the usual refusals, and `/usage`. */
 import { mapObjects, type JsonObject } from '../config/openapi/openapi-traversal.js';
 import { ERRORS, type ErrorCode, problemType } from '../problems/errors.js';
-import { PROBLEM_SCHEMAS } from '../problems/problem-schema.js';
+import { DELTA_SECONDS, PROBLEM_SCHEMAS } from '../problems/problem-schema.js';
 import { LONGEST_WAIT_MS } from '../problems/retry-after.js';
 import type { Components } from './service-components.js';
 
-/** Of `int32`: 68 years. */
-const DELTA_SECONDS = { type: 'integer', format: 'int32', minimum: 0, maximum: 2_147_483_647 };
 const COUNT = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 /** Sums of a report may have been put right downward. */
 const SUM = { ...COUNT, minimum: Number.MIN_SAFE_INTEGER };

@@ -1,8 +1,7 @@
 /** What every operation of the admin API may answer beside what it is asked for: headers, and errors in one form. */
 import { ERRORS, type ErrorCode } from '../../problems/errors.js';
+import { DELTA_SECONDS } from '../../problems/problem-schema.js';
 import type { Json } from './openapi-schemas.js';
-
-const SECONDS = { type: 'integer', format: 'int32', minimum: 0, maximum: 2_147_483_647 };
 
 /** By name; X-RateLimit-* are those of the limit of requests per address. */
 export const HEADERS = {
@@ -21,8 +20,8 @@ export const HEADERS = {
     schema: { type: 'integer', format: 'int32', minimum: 0, maximum: 1_000_000 },
     example: 1198,
   },
-  'X-RateLimit-Reset': { description: 'Seconds until the minute is over.', schema: SECONDS, example: 42 },
-  'Retry-After': { description: 'Seconds to wait before the next try.', schema: SECONDS, example: 2 },
+  'X-RateLimit-Reset': { description: 'Seconds until the minute is over.', schema: DELTA_SECONDS, example: 42 },
+  'Retry-After': { description: 'Seconds to wait before the next try.', schema: DELTA_SECONDS, example: 2 },
   'WWW-Authenticate': {
     description: 'How to sign in, and what was wrong (RFC 6750).',
     schema: { type: 'string', maxLength: 1024 },

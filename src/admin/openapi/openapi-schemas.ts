@@ -1,12 +1,12 @@
 /** Schemas of the admin API's description, made of the zod schemas that check bodies and type responses. */
 import { z } from 'zod';
+import { LARGEST_INT32 } from '../../problems/problem-schema.js';
 
 export type Json = Readonly<Record<string, unknown>>;
 
 /** What zod is asked to write: of what is sent, or of what is answered. */
 export type Direction = 'input' | 'output';
 
-const LARGEST_INT32 = 2_147_483_647;
 /** Their format says it, and a pattern beside it keeps generators of data busy for nothing. */
 const FORMATS_WITHOUT_PATTERN = new Set(['date', 'date-time', 'ipv4']);
 /** Formats of zod that nobody else knows, or draws differently: the pattern says what is taken. */
