@@ -1,5 +1,5 @@
 /** The targets as several nodes see them: one row an address, with what each node says of it. */
-import { mergeRows, type MergedTargetStatus } from '../proxy/targets/target-status.js';
+import { addressKey, mergeRows, type MergedTargetStatus } from '../proxy/targets/target-status.js';
 import type { HeardStatement } from './node-statement.js';
 
 /** TargetOnNode is what one node says of a target. */
@@ -20,18 +20,14 @@ export function targetsOnNodes(statements: readonly HeardStatement[]): NodeTarge
   const views = new Map<string, TargetOnNode[]>();
   for (const { node, ageMs, targets } of statements) {
     for (const status of targets) {
-      const seen = views.get(keyOf(status));
-      if (seen === undefined) views.set(keyOf(status), [{ node, ageMs, status }]);
+      const seen = views.get(addressKey(status));
+      if (seen === undefined) views.set(addressKey(status), [{ node, ageMs, status }]);
       else seen.push({ node, ageMs, status });
     }
   }
   const byName = (a: TargetOnNode, b: TargetOnNode): number => (a.node < b.node ? -1 : 1);
   return mergeRows(statements.map(({ targets }) => targets)).map((row) => ({
     ...row,
-    nodes: (views.get(keyOf(row)) ?? []).toSorted(byName),
+    nodes: (views.get(addressKey(row)) ?? []).toSorted(byName),
   }));
-}
-
-function keyOf({ service, target, address }: MergedTargetStatus): string {
-  return JSON.stringify([service, target, address]);
 }

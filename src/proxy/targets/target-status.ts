@@ -38,11 +38,16 @@ export function mergeTargets(views: readonly (readonly TargetStatus[])[]): Merge
 export function mergeRows(views: readonly (readonly MergedTargetStatus[])[]): MergedTargetStatus[] {
   const merged = new Map<string, MergedTargetStatus>();
   for (const row of views.flat()) {
-    const key = JSON.stringify([row.service, row.target, row.address]);
+    const key = addressKey(row);
     const before = merged.get(key);
     merged.set(key, before === undefined ? row : worseOf(before, row));
   }
   return [...merged.values()];
+}
+
+/** The same text for every view of one address. */
+export function addressKey({ service, target, address }: TargetStatus): string {
+  return JSON.stringify([service, target, address]);
 }
 
 function worseOf(before: MergedTargetStatus, row: MergedTargetStatus): MergedTargetStatus {
