@@ -2,6 +2,7 @@
  * Says every few seconds what this gateway sees, and hears what others say. In the background: whoever asks is told what is known, with
  * its age, and neither a request nor a probe waits for a store.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
 import { boundedStatement, parseStatement, type HeardStatement, type NodeStatement } from './node-statement.js';
 import { STATEMENT_LIFE_MS, type StatementBoard } from './statement-board.js';
@@ -109,8 +110,4 @@ export class NodeStatements {
     this.heard = heard;
     return performance.now() - heardMs;
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,5 @@
 /** What a scrape of this process reads: every metric in Prometheus's text format, Node's own included. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { collectDefaultMetrics, register } from '@prometheus-io/client';
 import { METRICS } from './metrics.js';
 
@@ -31,10 +32,6 @@ export async function metricsText(): Promise<string> {
     await nextTurn();
   }
   return `${ours.join('\n')}\n${await register.metrics()}`;
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';

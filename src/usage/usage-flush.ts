@@ -3,6 +3,7 @@
  * failed, or whose answer was lost, is sent again as it was until it is known to stand there; what changes meanwhile gathers
  * in the next one. Of an account, usage and counts are taken in the same instant, so that they agree also after a crash.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../platform/clock.js';
 import type { WriteWitness } from '../database/database-health.js';
@@ -190,11 +191,6 @@ export class UsageFlush {
     const oldestMs = oldest(this.batch?.oldestMs ?? 0, this.waitingSinceMs());
     return oldestMs === 0 ? 0 : Math.max(0, (this.clock.now() - oldestMs) / 1_000);
   }
-}
-
-/** Lets the event loop do what waits. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** The earliest of instants; 0 is none. */
