@@ -4,12 +4,11 @@ import { dirname, resolve } from 'node:path';
 import type { Clock } from '../../platform/clock.js';
 import { isObject } from '../openapi/openapi-traversal.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
-import { readBytes } from '../source/read-file.js';
 import { valueAt } from './schema-problems.js';
 import type { SourceDocument } from '../source/source-document.js';
 import {
   isCertificate,
-  LARGEST_TLS_FILE_BYTES,
+  readContents,
   TLS_FILES,
   tlsFaults,
   type TlsContents,
@@ -45,18 +44,18 @@ async function readFiles(
   value: unknown,
   place: DocumentPath,
 ): Promise<{ files: TlsContents; problems: ConfigProblem[] }> {
-  const files: { -readonly [File in TlsFile]?: Buffer } = {};
-  const problems: ConfigProblem[] = [];
-  for (const [key, what] of Object.entries(TLS_FILES) as [TlsFile, string][]) {
-    const path = [...place, key];
-    const name = valueAt(value, path);
-    if (typeof name !== 'string' || name === '') continue;
-    const read = await readBytes(resolve(dirname(source.file), name), LARGEST_TLS_FILE_BYTES);
-    if ('bytes' in read) files[key] = read.bytes;
-    else
-      problems.push(source.problem(path, `the ${what} ${name} cannot be read: ${read.fault.message}`, read.fault.hint));
+  const names = new Map<TlsFile, string>();
+  for (const key of Object.keys(TLS_FILES) as TlsFile[]) {
+    const name = valueAt(value, [...place, key]);
+    if (typeof name === 'string' && name !== '') names.set(key, name);
   }
-  return { files, problems };
+  const folder = dirname(source.file);
+  const paths = Object.fromEntries([...names].map(([key, name]) => [key, resolve(folder, name)]));
+  const { contents, unread } = await readContents(paths);
+  const problems = unread.map(({ key, fault: { message, hint } }) =>
+    source.problem([...place, key], `the ${TLS_FILES[key]} ${names.get(key)} cannot be read: ${message}`, hint),
+  );
+  return { files: contents, problems };
 }
 
 /** Clients and backends refuse a certificate whose time is over; a gateway that starts says so, and starts. */

@@ -6,7 +6,7 @@ import { readBytes, type FileFault } from './read-file.js';
 export const TLS_FILES = { ca: 'file of authorities', cert: 'certificate', key: 'private key' } as const;
 export type TlsFile = keyof typeof TLS_FILES;
 /** The authorities of a whole system have a quarter of a megabyte. */
-export const LARGEST_TLS_FILE_BYTES = 4 * 1_024 * 1_024;
+const LARGEST_TLS_FILE_BYTES = 4 * 1_024 * 1_024;
 
 /** Where they are, absolute. */
 export type TlsPaths = { readonly [File in TlsFile]?: string | undefined };
@@ -40,19 +40,32 @@ export function namesOf(paths: TlsPaths): string[] {
   return Object.values(paths).filter((file) => file !== undefined);
 }
 
-/** Reads them. Rejects with `TlsFilesError` where one cannot be read, is none of its kind, or certificate and key do not fit together. */
-export async function readTlsFiles(paths: TlsPaths): Promise<TlsContents> {
+/** What could be read of them, and why the others could not. */
+export async function readContents(
+  paths: TlsPaths,
+): Promise<{ readonly contents: TlsContents; readonly unread: readonly { key: TlsFile; fault: FileFault }[] }> {
   const contents: { -readonly [File in TlsFile]?: Buffer } = {};
-  const faults: TlsFault[] = [];
-  for (const [key, what] of Object.entries(TLS_FILES) as [TlsFile, string][]) {
+  const unread: { key: TlsFile; fault: FileFault }[] = [];
+  for (const key of Object.keys(TLS_FILES) as TlsFile[]) {
     const file = paths[key];
     if (file === undefined) continue;
     const read = await readBytes(file, LARGEST_TLS_FILE_BYTES);
     if ('bytes' in read) contents[key] = read.bytes;
-    else faults.push({ key, message: `the ${what} cannot be read: ${read.fault.message}`, hint: read.fault.hint });
+    else unread.push({ key, fault: read.fault });
   }
-  if (faults.length > 0) throw filesError(paths, faults);
-  return usableTlsFiles(paths, contents);
+  return { contents, unread };
+}
+
+/** Reads them. Rejects with `TlsFilesError` where one cannot be read, is none of its kind, or certificate and key do not fit together. */
+export async function readTlsFiles(paths: TlsPaths): Promise<TlsContents> {
+  const { contents, unread } = await readContents(paths);
+  if (unread.length === 0) return usableTlsFiles(paths, contents);
+  const faults = unread.map(({ key, fault: { message, hint } }) => ({
+    key,
+    message: `the ${TLS_FILES[key]} cannot be read: ${message}`,
+    hint,
+  }));
+  throw filesError(paths, faults);
 }
 
 /** What was read. @throws TlsFilesError as `readTlsFiles` does. */
