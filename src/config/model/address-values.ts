@@ -38,10 +38,13 @@ export const uniqueTargets = z
 /** What a listener binds to. */
 export const host = z.string().refine(isHost, HOST_MESSAGE);
 
+/** What `api.basePath` may be. */
+export const BASE_PATH_PATTERN = /^(\/[a-z0-9][a-z0-9._-]*)+$/;
+
 /** In front of every operation; what lies below `/docs` is the reference's. */
 export const basePath = z
   .string()
-  .regex(/^(\/[a-z0-9][a-z0-9._-]*)+$/, BASE_PATH_MESSAGE)
+  .regex(BASE_PATH_PATTERN, BASE_PATH_MESSAGE)
   .refine(
     (path) => path !== '/docs' && !path.startsWith('/docs/'),
     '/docs belongs to the gateway: its pages are there',

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { didYouMean } from '../model/problem.js';
 import {
   BASE_PATH_MESSAGE,
+  BASE_PATH_PATTERN,
   CREDENTIALS_MESSAGE,
   HOST_MESSAGE,
   ORIGIN_MESSAGE,
@@ -122,7 +123,7 @@ function basePath(text: string): string {
   const parts = text.toLowerCase().split('/').filter(Boolean);
   if (parts.length === 0) return 'it has at least one part, the version: /v1';
   const path = `/${parts.join('/')}`;
-  return /^(\/[a-z0-9][a-z0-9._-]*)+$/.test(path) ? `write ${path}` : 'letters, digits, . _ and -; no parameters';
+  return BASE_PATH_PATTERN.test(path) ? `write ${path}` : 'letters, digits, . _ and -; no parameters';
 }
 
 function duration(text: string, unit: 's' | 'd'): string {
