@@ -5,6 +5,7 @@ import { systemClock } from '../platform/clock.js';
 import type { Config } from '../config/model/schema.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import type { PoolHolder } from './gateway-role.js';
+import { portOf } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
 import { DatabaseBoard } from '../nodes/database-board.js';
 import type { NodeStatement } from '../nodes/node-statement.js';
@@ -61,8 +62,7 @@ export class ProcessView {
 
   /** Tells others what this gateway sees, from now on. @param gatewayUrl where it listens. */
   publish(gatewayUrl: string): void {
-    const { port, protocol } = new URL(gatewayUrl);
-    this.node = `${hostname()}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
+    this.node = `${hostname()}:${portOf(gatewayUrl)}`;
     this.nodes.publish(() => this.statement());
   }
 

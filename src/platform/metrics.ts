@@ -63,6 +63,12 @@ export const CUT_CODES = [
   'ip_not_allowed',
 ] as const satisfies readonly ErrorCode[];
 
+/** Labels of what is told of an account that is named. */
+const OF_ACCOUNT = [
+  ['account_id', 'open'],
+  ['plan', 'config'],
+] as const;
+
 /** Only what was answered has a status. */
 function namesStatusOfAnswer([, , outcome, status]: readonly string[]): boolean {
   return (outcome === 'answered') === (status !== '');
@@ -178,22 +184,13 @@ export const METRICS = {
   topAccountUsed: gauge(
     'trailgate_quota_top_account_used',
     'Used in the current month, of the accounts nearest to their limit and of all others together.',
-    [
-      ['account_id', 'open'],
-      ['plan', 'config'],
-    ],
+    OF_ACCOUNT,
   ),
-  topAccountLimit: gauge('trailgate_quota_top_account_limit', "The same accounts' limits of the month.", [
-    ['account_id', 'open'],
-    ['plan', 'config'],
-  ]),
+  topAccountLimit: gauge('trailgate_quota_top_account_limit', "The same accounts' limits of the month.", OF_ACCOUNT),
   topAccountForecast: gauge(
     'trailgate_quota_top_account_forecast',
     'What the same accounts will have used at the end of their month, should they go on as they have in it so far.',
-    [
-      ['account_id', 'open'],
-      ['plan', 'config'],
-    ],
+    OF_ACCOUNT,
   ),
   topAccountsTime: gauge(
     'trailgate_quota_top_accounts_timestamp_seconds',
