@@ -2,19 +2,15 @@
  * Clients that are generated from our documents compile as strictly as their language knows, and work on the running gateway and admin API:
  * test/generated-clients has a program for each generator, written as an integrator writes it. `npm run clients:generated` runs it alone.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeUnless } from '../support/describe-with.js';
-import { installNpmPackages, installPythonPackages } from '../support/foreign-packages.js';
+import { installNpmPackages, installPythonPackages, runForeign } from '../support/foreign-packages.js';
 import { startReferenceDeployment, type ReferenceDeployment } from '../support/reference-deployment.js';
 
 const FOLDER = 'test/generated-clients';
 const BIN = 'node_modules/.bin';
-const DEADLINE_MS = 200_000;
 const APIS = ['public', 'admin'];
 
 /** What each program does of the API: the same, in the words of its language. */
@@ -51,15 +47,7 @@ async function run(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const child = spawn(command.includes('/') ? resolve(FOLDER, command) : command, args, {
-    cwd: FOLDER,
-    env: { PATH: process.env['PATH'] ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: DEADLINE_MS,
-  });
-  const said = Promise.all([text(child.stdout), text(child.stderr)]);
-  const [code] = (await once(child, 'exit')) as [number | null];
-  const [stdout, stderr] = await said;
+  const { code, stdout, stderr } = await runForeign(FOLDER, command, args, env);
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}:\n${stdout}${stderr}`);
   return stdout;
 }

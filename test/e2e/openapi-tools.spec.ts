@@ -2,14 +2,11 @@
  * What we publish of our APIs stands before the linters that others use, and says what the running gateway does. Rules that do not hold are
  * named with their reason in test/openapi-tools: `spectral.yaml`, `redocly.yaml` and `schemathesis_hooks.py`.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeUnless } from '../support/describe-with.js';
-import { installNpmPackages, installPythonPackages } from '../support/foreign-packages.js';
+import { installNpmPackages, installPythonPackages, runForeign } from '../support/foreign-packages.js';
 import { startReferenceDeployment, type ReferenceDeployment } from '../support/reference-deployment.js';
 
 const FOLDER = 'test/openapi-tools';
@@ -18,7 +15,6 @@ const DOCUMENTS = ['public.json', 'admin.json', 'customers.openapi.yaml'];
 const SEED = process.env['TRAILGATE_TEST_SEED'] ?? '1';
 /** It goes on making requests of a phase until then. */
 const MOST_SECONDS = '30';
-const DEADLINE_MS = 200_000;
 
 let deployment: ReferenceDeployment;
 
@@ -38,15 +34,8 @@ async function run(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number | null; output: string }> {
-  const child = spawn(resolve(FOLDER, command), args, {
-    cwd: FOLDER,
-    env: { PATH: process.env['PATH'] ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: DEADLINE_MS,
-  });
-  const said = Promise.all([text(child.stdout), text(child.stderr)]);
-  const [code] = (await once(child, 'exit')) as [number | null];
-  return { code, output: (await said).join('\n') };
+  const { code, stdout, stderr } = await runForeign(FOLDER, command, args, env);
+  return { code, output: `${stdout}\n${stderr}` };
 }
 
 describeUnless(installNpmPackages(FOLDER))('linters', () => {

@@ -2,12 +2,15 @@
  * Packages that the tests try the product with, and that are no part of it: each set in a folder of its own under `test/`, with its own lock.
  * They are installed there in CI or with `TRAILGATE_TEST_INSTALL=packages`, and again when their versions change.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { installIsWanted } from './servers.js';
 
 const INSTALL_TIMEOUT_MS = 240_000;
+const RUN_TIMEOUT_MS = 200_000;
 /** Where there is no network, that is to be found out soon. */
 const NPM_PATIENCE = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-timeout=30000'];
 const PIP_PATIENCE = ['--retries', '1', '--timeout', '30'];
@@ -57,4 +60,30 @@ function runs(folder: string, command: string, args: readonly string[]): boolean
   const words = error?.message ?? stderr.trim().split('\n').slice(-LINES_OF_FAILURE).join('\n');
   process.stderr.write(`${command} in ${folder} did not work: ${words}\n`);
   return false;
+}
+
+/** How a program of a foreign package ended, and what it said. */
+export interface ForeignRun {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program in a folder: by name, or by a path that is relative to the folder. */
+export async function runForeign(
+  folder: string,
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<ForeignRun> {
+  const child = spawn(command.includes('/') ? resolve(folder, command) : command, args, {
+    cwd: folder,
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: RUN_TIMEOUT_MS,
+  });
+  const said = Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = (await once(child, 'exit')) as [number | null];
+  const [stdout, stderr] = await said;
+  return { code, stdout, stderr };
 }
