@@ -86,15 +86,19 @@ describeWithLimits('without a file descriptor for a backend', () => {
       await sleep(2 * CHECK_INTERVAL_MS);
       // Long enough for the health checks to have their say.
       const answers: Answer[] = [];
+      let cutOff = 0;
       for (let round = 0; round < 12; round++) {
         // Each time anew: what it has closed meanwhile it could open again.
         limitDescriptors(pid, lowestFreeDescriptor(pid));
         const asked = Array.from({ length: CLIENTS }, () => ask(gateway, path, method).catch(() => undefined));
         // A connection that was closed meanwhile cannot be opened anew.
-        answers.push(...(await Promise.all(asked)).filter((answer) => answer !== undefined));
+        const answered = (await Promise.all(asked)).filter((answer) => answer !== undefined);
+        cutOff += CLIENTS - answered.length;
+        answers.push(...answered);
         await sleep(CHECK_INTERVAL_MS);
       }
       limitDescriptors(pid, ENOUGH);
+      expect(cutOff).toBeLessThan(CLIENTS);
       const refused = answers.filter(({ status }) => status !== 200);
       expect(refused.length).toBeGreaterThan(answers.length / 2);
       for (const answer of refused) {
