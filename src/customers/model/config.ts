@@ -1,4 +1,4 @@
-/** The backend's environment, read once at start. Nothing else in this folder reads `process.env`. */
+/** The backend's environment, read once at start. Nothing else of the example backend reads `process.env`. */
 import { z } from 'zod';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
