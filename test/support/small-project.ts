@@ -13,6 +13,7 @@ const SETTINGS = [
   '.oxfmtrc.json',
   '.oxlintrc.json',
   '.gitignore',
+  '.githooks',
   'scripts',
 ];
 

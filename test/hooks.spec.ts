@@ -1,0 +1,63 @@
+/** The hook that `npm run hooks` turns on refuses what `npm run check` would refuse, and says what to do. */
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { makeSmallProject, type SmallProject } from './support/small-project.js';
+
+const GOOD = `/** A constant. */\nexport const ANSWER = 42;\n`;
+const BADLY_FORMATTED = `/** A constant. */\nexport const   ANSWER = 42\n`;
+const WRONG_TYPE = `/** A constant. */\nexport const ANSWER: string = 42;\n`;
+const LINT = `/** A constant. */\nexport const ANSWER: any = 42;\n`;
+
+describe('the pre-commit hook', () => {
+  let project: SmallProject;
+  const git = (...args: readonly string[]) => project.run('git', ...args);
+  const commit = async (text: string) => {
+    project.write({ 'src/answer.ts': text });
+    await git('add', '-A');
+    return git('commit', '-m', 'A change');
+  };
+
+  beforeAll(async () => {
+    project = makeSmallProject({ 'src/main.ts': GOOD });
+    await git('init', '-q');
+    await git('add', '-A');
+    const { code, output } = await git('commit', '-q', '-m', 'What is there');
+    if (code !== 0) throw new Error(output);
+  });
+
+  it('is off until it is turned on: npm ci changes nothing about git', async () => {
+    expect((await git('config', 'core.hooksPath')).output).toBe('');
+    const { code } = await project.run('npm', 'run', '-s', 'hooks');
+    expect([code, (await git('config', 'core.hooksPath')).output.trim()]).toEqual([0, '.githooks']);
+  });
+
+  it.each([
+    ['a badly formatted file', BADLY_FORMATTED, 'Run: npm run fmt'],
+    ['what lint finds', LINT, 'no-explicit-any'],
+    ['a wrong type', WRONG_TYPE, 'src/answer.ts(2,14)'],
+  ])('refuses %s, and says what to do', async (_what, text, words) => {
+    const { code, output } = await commit(text);
+    expect([code, output]).toEqual([1, expect.stringContaining(words)]);
+  });
+
+  it('takes a good file', async () => {
+    const { code, output } = await commit(GOOD);
+    expect([code, output]).toEqual([0, expect.stringContaining('1 file changed')]);
+  });
+
+  it('looks at what is staged, not at what the file has become since', async () => {
+    project.write({ 'src/answer.ts': BADLY_FORMATTED });
+    await git('add', '-A');
+    project.write({ 'src/answer.ts': GOOD.replace('42', '43') });
+    expect((await git('commit', '-m', 'A change')).code).toBe(1);
+  });
+
+  it('lets a file go, and a page of documentation come', async () => {
+    await git('add', '-A');
+    await git('commit', '-q', '-m', 'A change');
+    project.write({ 'docs/page.md': '#  A page\n' });
+    await git('add', '-A');
+    await git('rm', '-q', '--cached', 'src/answer.ts');
+    const { code, output } = await git('commit', '-m', 'A change');
+    expect([code, output]).toEqual([0, expect.stringContaining('2 files changed')]);
+  });
+});
