@@ -1,0 +1,79 @@
+/** CHANGELOG.md has the form of Keep a Changelog 1.1.0, so that people and programs find what they look for. */
+import { describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+
+const GROUPS = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
+/** `[Unreleased]`, or `[1.2.3] - 2026-11-22`. */
+const VERSION = /^\[(?:Unreleased\]|\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?\] - \d{4}-\d\d-\d\d)$/;
+
+interface Version {
+  readonly title: string;
+  readonly groups: readonly { readonly name: string; readonly text: string }[];
+}
+
+function readVersions(text: string): Version[] {
+  const [, ...versions] = text.split(/^## /m);
+  return versions.map((version) => {
+    const [title = '', ...groups] = version.split(/^### /m);
+    return {
+      title: title.trim(),
+      groups: groups.map((group) => {
+        const end = group.indexOf('\n');
+        return { name: group.slice(0, end), text: group.slice(end).trim() };
+      }),
+    };
+  });
+}
+
+/** What is wrong with a changelog; nothing, where it has the form. */
+function faultsOf(text: string): string[] {
+  const versions = readVersions(text);
+  const released = versions.some(({ title }) => /^\[\d/.test(title));
+  return [
+    ...(versions[0]?.title === '[Unreleased]' ? [] : ['the first part is not [Unreleased]']),
+    ...versions.flatMap(({ title, groups }) => {
+      const names = groups.map(({ name }) => name);
+      const inOrder = GROUPS.filter((name) => names.includes(name));
+      return [
+        ...(VERSION.test(title) ? [] : [`"${title}" is no version with its date`]),
+        ...(names.join() === inOrder.join() ? [] : [`${title} has the groups ${names.join(', ')}`]),
+        ...groups.filter(({ text: lines }) => !lines.includes('- ')).map(({ name }) => `${title} ${name} is empty`),
+        // What no version has had cannot have been mended, changed or taken away.
+        ...(released ? [] : names.filter((name) => name !== 'Added').map((name) => `nothing is out yet, and ${name}`)),
+      ];
+    }),
+  ];
+}
+
+describe('CHANGELOG.md', () => {
+  const text = readFileSync('CHANGELOG.md', 'utf8');
+
+  it('has versions with their dates, the six groups in their order, and no fix of what was never released', () => {
+    expect(faultsOf(text)).toEqual([]);
+  });
+
+  it('says what is different from what was only where somebody has had it', () => {
+    const [unreleased] = readVersions(text);
+    const entries = (unreleased?.groups ?? []).flatMap(({ text: lines }) => lines.split(/\n(?=- )/));
+    expect(entries.length).toBeGreaterThan(20);
+    expect(entries.filter((entry) => /\b(?:until now|it used to|no longer|it was (?:a )?\d{3})\b/.test(entry))).toEqual(
+      [],
+    );
+  });
+
+  it.each([
+    ['a group of another name', '## [Unreleased]\n\n### Added\n\n- a\n\n### Bugs\n\n- b\n'],
+    ['groups in another order', '## [Unreleased]\n\n### Fixed\n\n- a\n\n### Added\n\n- b\n'],
+    ['a fix before the first version', '## [Unreleased]\n\n### Added\n\n- a\n\n### Fixed\n\n- b\n'],
+    ['an empty group', '## [Unreleased]\n\n### Added\n\n'],
+    ['a version without a date', '## [Unreleased]\n\n## [1.0.0]\n\n### Added\n\n- a\n'],
+    ['no part for what comes next', '## [1.0.0] - 2026-12-01\n\n### Added\n\n- a\n'],
+  ])('cannot have %s', (_what, wrong) => {
+    expect(faultsOf(`# Changelog\n\n${wrong}`)).not.toEqual([]);
+  });
+
+  it('may have every group once a version is out', () => {
+    const groups = GROUPS.map((name) => `### ${name}\n\n- something\n`).join('\n');
+    expect(faultsOf(`## [Unreleased]\n\n${groups}\n## [1.0.0] - 2026-12-01\n\n### Added\n\n- a\n`)).toEqual([]);
+  });
+});
