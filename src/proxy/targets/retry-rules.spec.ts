@@ -1,42 +1,97 @@
-/** What is sent again, as a table; `test/e2e/retries.spec.ts` has it on real connections. */
-import { expect, it } from '@jest/globals';
-import { mayRetry } from './retry-rules.js';
+/** What is sent again, as a table of every case; `test/e2e/retries.spec.ts` has those on real connections that a client can see. */
+import { describe, expect, it } from '@jest/globals';
+import { UPSTREAM_OUTCOMES } from '../../platform/metrics.js';
+import { Problem } from '../../problems/errors.js';
+import { isRepeatable, mayRetry, toldAfterSending } from './retry-rules.js';
+import type { UpstreamOutcome } from './upstream-errors.js';
 
-it.each([
-  // Never on a connection: whatever it is.
-  ['unreachable', false, false, false, true],
-  ['connect_timeout', false, false, false, true],
-  // Of ours there are ports to other addresses, but file descriptors to none.
-  ['out_of_ports', false, false, false, true],
-  ['out_of_resources', false, true, false, false],
-  ['out_of_resources', false, true, true, true],
-  // On a connection: only what may be repeated.
-  ['reset', true, true, false, true],
-  ['reset', true, false, false, false],
-  ['first_byte_timeout', true, true, false, false],
-] as const)(
-  '%s, opened %s, repeatable %s, tried an ejected target %s: %s',
-  (outcome, opened, repeatable, spare, may) => {
-    expect(mayRetry(outcome, opened, repeatable, spare, false)).toBe(may);
-  },
-);
+/**
+ * `+`: sent again. The four characters of a cell: `-` what may not be repeated, `s` the same while it tried an ejected target that others
+ * stand in for, `r` what may be repeated, `b` both.
+ */
+const TABLE = `
+                    | failed by itself    | ended by us         |
+                    | unopened | opened   | unopened | opened   |
+                    | -srb     | -srb     | -srb     | -srb     |
+answered            | ....     | ....     | ....     | ...+     |
+unreachable         | ++++     | ....     | ....     | ....     |
+connect_timeout     | ++++     | ....     | ....     | ....     |
+first_byte_timeout  | ....     | ....     | ....     | ...+     |
+idle_timeout        | ....     | ....     | ....     | ....     |
+reset               | ++++     | ..++     | ....     | ....     |
+bad_response        | ....     | ..++     | ....     | ....     |
+body_broken_off     | ....     | ....     | ....     | ....     |
+moved               | ....     | ....     | ++++     | ..++     |
+client_gone         | ....     | ....     | ....     | ....     |
+client_too_slow     | ....     | ....     | ....     | ....     |
+access_ended        | ....     | ....     | ....     | ....     |
+request_too_large   | ....     | ....     | ....     | ....     |
+out_of_resources    | .+.+     | ....     | ....     | ....     |
+out_of_ports        | ++++     | ....     | ....     | ....     |
+`;
 
-it.each([
-  ['moved', false, true],
-  ['answered', true, true],
-  ['answered', false, false],
-  ['first_byte_timeout', true, true],
-  ['client_gone', true, false],
-] as const)('ended by us, %s, tried an ejected target %s: %s', (outcome, spare, may) => {
-  expect(mayRetry(outcome, true, true, spare, true)).toBe(may);
-  expect(mayRetry(outcome, true, false, spare, true)).toBe(false);
+/** Outcome and its four cells. */
+const ROWS = TABLE.trim()
+  .split('\n')
+  .slice(3)
+  .map((line) => line.split('|').map((cell) => cell.trim()));
+
+/** What the rule says, in the form of a row. */
+function rowOf(outcome: UpstreamOutcome): string[] {
+  const cells = [];
+  for (const wasEnded of [false, true]) {
+    for (const wasOpened of [false, true]) {
+      let cell = '';
+      for (const repeatable of [false, true]) {
+        for (const isSpare of [false, true]) {
+          cell += mayRetry(outcome, wasOpened, repeatable, isSpare, wasEnded) ? '+' : '.';
+        }
+      }
+      cells.push(cell);
+    }
+  }
+  return [outcome, ...cells, ''];
+}
+
+describe('whether a call is sent again', () => {
+  it('stands in the table for every outcome there is', () => {
+    expect(ROWS.map(([outcome]) => outcome)).toEqual([...UPSTREAM_OUTCOMES]);
+  });
+
+  it.each(ROWS)('after %s, whether opened, repeatable, spared or ended: %s %s %s %s', (outcome, ...cells) => {
+    expect(rowOf(outcome as UpstreamOutcome)).toEqual([outcome, ...cells]);
+  });
 });
 
 it.each([
-  // Nothing of it has left this process, so that a POST may go elsewhere as well.
-  ['moved', true],
-  ['client_gone', false],
-  ['first_byte_timeout', false],
-] as const)('ended by us before it stood on a connection, %s: %s', (outcome, may) => {
-  expect(mayRetry(outcome, false, false, false, true)).toBe(may);
+  ['GET', true],
+  ['HEAD', true],
+  ['OPTIONS', true],
+  ['PUT', true],
+  ['DELETE', true],
+  ['QUERY', true],
+  ['POST', false],
+  ['PATCH', false],
+  ['CONNECT', false],
+  ['get', false],
+  [undefined, false],
+])('%s may be repeated: %s (RFC 9110 section 9.2.2)', (method, may) => {
+  expect(isRepeatable(method)).toBe(may);
+});
+
+describe('a caller whose request may have been done is told not to send it again', () => {
+  const isWarned = (method: string, problem: Problem): boolean =>
+    toldAfterSending(problem, method).options.headers?.includes('X-Should-Retry') === true;
+
+  it.each([
+    ['backend_bad_response', true],
+    ['backend_timeout', true],
+    ['backend_error', true],
+    ['backend_unavailable', false],
+    ['content_too_large', false],
+  ] as const)('%s: after a POST %s, never after a GET', (code, told) => {
+    const problem = new Problem(code, { headers: ['Via', 'test'] });
+    expect([isWarned('POST', problem), isWarned('GET', problem)]).toEqual([told, false]);
+    expect(toldAfterSending(problem, 'POST').options.headers?.slice(0, 2)).toEqual(['Via', 'test']);
+  });
 });
