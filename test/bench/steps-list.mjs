@@ -151,8 +151,8 @@ function fieldSteps(exchange, { subject, record, scopeSet }, decision, { config:
     prefix: basePath,
     httpVersion: message.httpVersion,
   });
-  const answerLines = `X-Request-Id: ${exchange.requestId}\r\n${quotaLines(subject, decision)}`;
-  const request = { message, client: { answerLines }, basePath, ownCors: false };
+  exchange.quotaLines = quotaLines(subject, decision);
+  const request = { message, client: exchange, basePath, ownCors: false };
   // As it arrives: in one text with its body.
   const answer = Buffer.from(`${BACKEND_HEAD}\r\n${BODY}`);
   const { lines } = parseAnswerHead(answer, 0, answer.length, false);

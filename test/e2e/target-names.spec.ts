@@ -82,7 +82,7 @@ beforeEach(async () => {
       fieldLines: '',
       ownCors: false,
       client: {
-        answerLines: '',
+        responseLines: '',
         answer: new NodeAnswer(message, response, 0),
         failedTarget: '',
         failedStatus: 0,

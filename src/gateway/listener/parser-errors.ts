@@ -6,7 +6,6 @@ import { linesOf } from '../../http1/grammar/fields.js';
 import { hasUnknownMethod, type ParserError } from '../../http1/client/unknown-method.js';
 import { dateLine } from '../../http1/client/whole-answer.js';
 import { METRICS } from '../../platform/metrics.js';
-import { withoutLongReset } from '../../limits/model/headers.js';
 import type { Cors } from '../request/cors.js';
 import type { ExchangeResponse } from '../request/exchange.js';
 import { endConnection } from '../request/last-answer.js';
@@ -84,13 +83,13 @@ function answerInTurn(code: ErrorCode, socket: ServerSocket, more: string): void
   const exchange = response?.exchange;
   if (exchange !== undefined) exchange.problemCode = code;
   const id = exchange?.requestId ?? requestId(undefined);
-  const lines = exchange?.answerLines ?? `X-Request-Id: ${id}\r\n${more}`;
+  const lines = exchange?.problemLines ?? `X-Request-Id: ${id}\r\n${more}`;
   const { status } = ERRORS[code];
   const body = JSON.stringify(problemBody(new Problem(code, { detail: DETAILS[code] ?? '' }), id));
   endConnection(
     socket,
     `HTTP/1.1 ${status} ${STATUS_TEXT[status]}\r\nContent-Type: ${PROBLEM_CONTENT_TYPE}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n${dateLine()}Cache-Control: no-store\r\n${withoutLongReset(lines)}` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n${dateLine()}Cache-Control: no-store\r\n${lines}` +
       `Connection: close\r\n\r\n${body}`,
   );
 }

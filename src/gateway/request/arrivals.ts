@@ -44,7 +44,7 @@ export class Arrivals implements ExchangeOwner {
       this.schemeOf(message),
       this,
     );
-    if (exchange.scheme === 'https') exchange.answerLines += this.secureLines;
+    if (exchange.scheme === 'https') exchange.secureLines = this.secureLines;
     watchEnd(exchange, response);
     return exchange;
   }
@@ -54,7 +54,7 @@ export class Arrivals implements ExchangeOwner {
     const address =
       this.trusts === undefined ? (connection.clientAddress ??= this.addressOf(request)) : this.addressOf(request);
     const exchange = new Exchange(request, connection, request.url, address, this.schemeOf(request), this);
-    if (exchange.scheme === 'https') exchange.answerLines += this.secureLines;
+    if (exchange.scheme === 'https') exchange.secureLines = this.secureLines;
     connection.begin(exchange, request);
     return exchange;
   }

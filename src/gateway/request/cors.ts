@@ -45,7 +45,7 @@ export class Cors {
     if (!exchange.url.startsWith(this.routes.basePath)) return false;
     const { headers, method } = exchange.message;
     // The answer to one page must not be handed to another by a cache.
-    if (!this.anyOrigin) exchange.answerLines += 'Vary: Origin\r\n';
+    let lines = this.anyOrigin ? '' : 'Vary: Origin\r\n';
     const isPreflight =
       method === 'OPTIONS' &&
       headers.origin !== undefined &&
@@ -54,9 +54,10 @@ export class Cors {
       headers['transfer-encoding'] === undefined &&
       this.routes.methodsOf(exchange) !== undefined;
     if (this.allows(headers.origin)) {
-      exchange.answerLines += `Access-Control-Allow-Origin: ${this.anyOrigin ? '*' : (headers.origin ?? '')}\r\n`;
-      if (!isPreflight) exchange.answerLines += linesOf(this.answerFields);
+      lines += `Access-Control-Allow-Origin: ${this.anyOrigin ? '*' : (headers.origin ?? '')}\r\n`;
+      if (!isPreflight) lines += linesOf(this.answerFields);
     }
+    exchange.corsLines = lines;
     return isPreflight;
   }
 
@@ -78,7 +79,7 @@ export class Cors {
     const allowed = this.allows(message.headers.origin);
     const methods = ['Access-Control-Allow-Methods', this.routes.methodsOf(exchange) ?? ''];
     response.writeHead(204, [
-      ...fieldsOfLines(exchange.answerLines),
+      ...fieldsOfLines(exchange.responseLines),
       ...(allowed ? [...methods, ...this.preflightFields] : []),
     ]);
     response.end();

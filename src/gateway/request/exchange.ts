@@ -9,6 +9,7 @@ import type { ClientAnswer, ClientMessage } from '../../http1/client/client-answ
 import type { Transaction } from '../../http1/client/plain-connection.js';
 import type { CloseListener, ForwardClient } from '../../proxy/targets/forward-request.js';
 import type { RouteMatch } from '../../proxy/routing/operation-table.js';
+import { withoutLongReset } from '../../limits/model/headers.js';
 import type { QuotaDecision } from '../../limits/model/policies.js';
 import type { QuotaSubject } from '../../limits/model/subject.js';
 import { IN_FLIGHT, type CountedRequest, type UsageCell } from '../../limits/model/usage-cell.js';
@@ -29,36 +30,56 @@ export class Exchange implements ForwardClient, CountedRequest, Transaction {
   readonly startedMs = performance.now();
   /** Where the query begins in `url`; its length where there is none. */
   readonly pathEnd: number;
-  /** Fields of every answer to this request, each line with its CRLF. The steps add to it. */
-  answerLines: string;
 
+  // Fields of every response to this request, each line with its CRLF; `responseLines` joins them in this order.
+  /** Set by arrivals, over HTTPS. */
+  secureLines = '';
+  /** Set by CORS: which pages may read the response. */
+  corsLines = '';
+  /** Set by the route: the dates of an end. */
+  endingLines = '';
+  /** Set by the quota or its report, and once more by a refund: what is left. */
+  quotaLines = '';
+  /** Set by whoever forwards, when that has failed. */
+  proxyStatusLine = '';
+
+  // Set by the route.
   /** What the path leads to, where somebody has looked already. */
   match: RouteMatch | undefined;
   operation: Operation | undefined;
-  key: KnownKey | undefined;
-  subject: QuotaSubject | undefined;
-  decision: QuotaDecision | undefined;
-  /** Where the usage fields begin in `answerLines`. */
-  quotaFieldsAt = 0;
-  /** Why a guard said no, where it did not throw: a 429 comes by the thousand, and throwing is not free. */
-  refusal: Problem | undefined;
-  /** Code of the problem that it was answered with. */
-  problemCode = '';
   /** What of its end was met: then it is counted who still asks. */
   ending: EndingPhase | '' = '';
+
+  // Set by the key.
+  key: KnownKey | undefined;
+  subject: QuotaSubject | undefined;
+
+  // Set by the quota.
+  decision: QuotaDecision | undefined;
+
+  // Set by whichever step refuses, and by whoever writes the problem.
+  /** Why a guard said no, where it did not throw: a 429 comes by the thousand, and throwing is not free. */
+  refusal: Problem | undefined;
+  /** Code of the problem that the client was told. */
+  problemCode = '';
+
+  // Set by whoever forwards; see `ForwardClient`.
+  wasSent = false;
   upstreamMs = -1;
+  isStreamed = false;
+  isUpgraded = false;
+  failedTarget = '';
+  failedStatus = 0;
+  closeListener: CloseListener | undefined;
+  /** Told when nothing can be forwarded. */
+  whenFailed: ((exchange: Exchange, problem: Problem) => void) | undefined;
+
+  // Set by the recorder of usage; see `CountedRequest`.
   usage: UsageCell | undefined;
   usageCost = 0;
   usageOutcome = IN_FLIGHT;
   usageTakenBack = false;
-  wasSent = false;
-  isUpgraded = false;
-  isStreamed = false;
-  failedTarget = '';
-  failedStatus = 0;
-  closeListener: CloseListener | undefined;
-  /** Told when nothing can be forwarded; set by whoever forwards. */
-  whenFailed: ((exchange: Exchange, problem: Problem) => void) | undefined;
+
   private readonly names = randomNames();
 
   constructor(
@@ -75,7 +96,22 @@ export class Exchange implements ForwardClient, CountedRequest, Transaction {
     this.requestId = requestId(typeof offered === 'string' ? offered : undefined, this.names);
     const query = url.indexOf('?');
     this.pathEnd = query === -1 ? url.length : query;
-    this.answerLines = `X-Request-Id: ${this.requestId}\r\n`;
+  }
+
+  /** Field lines that every response to this request carries, as far as they are known: to be asked for when its head is written. */
+  get responseLines(): string {
+    return this.linesWith(this.quotaLines);
+  }
+
+  /** The same for a problem: without the time of a reset that is further away than a client is asked to wait. */
+  get problemLines(): string {
+    return this.linesWith(withoutLongReset(this.quotaLines));
+  }
+
+  /** Segments that are empty cost nothing: what is joined with nothing stays the same string. */
+  private linesWith(quotaLines: string): string {
+    const { secureLines, corsLines, endingLines, proxyStatusLine } = this;
+    return `X-Request-Id: ${this.requestId}\r\n${secureLines}${corsLines}${endingLines}${quotaLines}${proxyStatusLine}`;
   }
 
   onFailed(problem: Problem): void {

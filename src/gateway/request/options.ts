@@ -23,6 +23,6 @@ export function methodsAtLastHop(exchange: Exchange, routes: Routes): string | u
 
 /** 204 with what may be asked for. @param allow methods, as `Allow` lists them. */
 export function answerOptions(exchange: Exchange, allow: string): void {
-  exchange.response.writeHead(204, ['Allow', allow, ...fieldsOfLines(exchange.answerLines)]);
+  exchange.response.writeHead(204, ['Allow', allow, ...fieldsOfLines(exchange.responseLines)]);
   exchange.response.end();
 }

@@ -4,7 +4,6 @@ import type { ClientMessage } from '../../http1/client/client-answer.js';
 import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';
 import { dateLine } from '../../http1/client/whole-answer.js';
 import { problemBytes } from '../../problems/problem-text.js';
-import { withoutLongReset } from '../../limits/model/headers.js';
 import type { Exchange } from './exchange.js';
 import { discardRest } from '../../proxy/calls/discard-body.js';
 import { isHttp2 } from './framing.js';
@@ -24,7 +23,7 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
   const body = problemBytes(problem, exchange.requestId);
   let head =
     `Content-Type: ${PROBLEM_CONTENT_TYPE}\r\nContent-Length: ${body.length}\r\nCache-Control: no-store\r\n` +
-    `${dateLine()}${withoutLongReset(exchange.answerLines)}${linesOf(problem.options.headers ?? [])}`;
+    `${dateLine()}${exchange.problemLines}${linesOf(problem.options.headers ?? [])}`;
   // HTTP/2 has no fields that speak to a connection.
   const upgrade = isHttp2(message) ? undefined : problem.options.upgrade;
   if (upgrade !== undefined) head += `Upgrade: ${upgrade}\r\n`;

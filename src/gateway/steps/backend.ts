@@ -81,7 +81,7 @@ export class Backend {
     const isFree = error instanceof Problem && !isCharged(exchange, error.status);
     if (!exchange.wasSent || isFree) this.giveBack(exchange);
     if (this.proxyStatus.isOn && error instanceof Problem) {
-      exchange.answerLines += `Proxy-Status: ${proxyStatusOf(error, exchange)}\r\n`;
+      exchange.proxyStatusLine = `Proxy-Status: ${proxyStatusOf(error, exchange)}\r\n`;
     }
     this.filter.answer(error, exchange);
   };
@@ -91,8 +91,7 @@ export class Backend {
     if (subject === undefined || decision === undefined) return;
     this.recorder.takeBackWhen(exchange, this.quotas.giveBack(subject, decision));
     // The answer says what is left without the cost.
-    const before = exchange.answerLines.slice(0, exchange.quotaFieldsAt);
-    exchange.answerLines = before + quotaLines(subject, withoutCost(decision));
+    exchange.quotaLines = quotaLines(subject, withoutCost(decision));
   }
 }
 

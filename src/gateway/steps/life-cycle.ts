@@ -30,7 +30,7 @@ export class LifeCycle {
     const ending = this.endings[operation.index];
     if (ending === undefined) return undefined;
     const nowMs = this.clock.now();
-    exchange.answerLines += ending.lines;
+    exchange.endingLines = ending.lines;
     const problem = endProblem(ending, nowMs);
     if (problem !== undefined) exchange.ending = problem.code === 'operation_sunset' ? 'sunset' : 'brownout';
     else if (nowMs >= ending.deprecatedFromMs) exchange.ending = 'deprecated';

@@ -57,7 +57,7 @@ export class QuotaReport {
 
 function append(exchange: Exchange, subject: QuotaSubject, decision: QuotaDecision, own?: OwnPolicy): void {
   const lines = quotaLines(subject, decision);
-  exchange.answerLines += own === undefined ? lines : linesWithOwn(lines, own);
+  exchange.quotaLines = own === undefined ? lines : linesWithOwn(lines, own);
 }
 
 function ignore(): void {

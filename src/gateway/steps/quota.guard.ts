@@ -61,8 +61,7 @@ export class QuotaGuard extends ThrottlerGuard implements CallbackGuard<QuotaDec
   private apply(exchange: Exchange, subject: QuotaSubject, operation: Operation, decision: QuotaDecision): boolean {
     exchange.decision = decision;
     this.recorder.begin(exchange, subject, operation, decision);
-    exchange.quotaFieldsAt = exchange.answerLines.length;
-    exchange.answerLines += quotaLines(subject, decision);
+    exchange.quotaLines = quotaLines(subject, decision);
     const plan = exchange.key?.record.plan ?? '';
     if (decision.admitted) {
       this.admittedBy(plan).inc();

@@ -44,7 +44,7 @@ export class UsageController {
       String(body.length),
       'Cache-Control',
       'private, no-store',
-      ...fieldsOfLines(exchange.answerLines),
+      ...fieldsOfLines(exchange.responseLines),
     ]);
     if (message.method === 'HEAD') response.end();
     else response.end(body);

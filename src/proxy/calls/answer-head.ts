@@ -30,5 +30,5 @@ export function answerHead(
     const names = passableNames(fieldValue(fieldsOfLines(lines), 'trailer') ?? '');
     if (names !== '') head += `Trailer: ${names}\r\n`;
   }
-  return head + client.answerLines;
+  return head + client.responseLines;
 }

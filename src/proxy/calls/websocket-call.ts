@@ -164,7 +164,7 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
     answer.headers = {
       connection: 'Upgrade',
       upgrade: 'websocket',
-      ...grouped(fieldsOfLines(lines + request.client.answerLines)),
+      ...grouped(fieldsOfLines(lines + request.client.responseLines)),
     };
     this.status = 101;
     request.client.isUpgraded = true;

@@ -24,8 +24,8 @@ export interface ForwardRequest {
 export interface ForwardClient {
   /** Another one when the connection becomes Node's: to be asked for each time. */
   readonly answer: ClientAnswer;
-  /** Fields that every answer to this request carries, each line with its CRLF: request id, usage. */
-  readonly answerLines: string;
+  /** Field lines that every response to this request carries, each with its CRLF: request id, limits. */
+  readonly responseLines: string;
   /** When the request came, by `performance.now()`. */
   readonly startedMs: number;
   /** Time that its backend took, all attempts and the wait for a connection together; set before the answer ends. */

@@ -1,0 +1,54 @@
+/** The fields of ours on a response: each step sets its own, and they are joined when the head is written. */
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { ClientAnswer, ClientMessage } from '../../http1/client/client-answer.js';
+import { Exchange } from './exchange.js';
+
+let exchange: Exchange;
+
+beforeEach(() => {
+  const message = { method: 'GET', headers: { 'x-request-id': 'abc' } } as unknown as ClientMessage;
+  const owner = { onEnd: () => undefined, onHandedOver: () => undefined };
+  exchange = new Exchange(message, {} as ClientAnswer, '/api/v1/customers?limit=1', '192.0.2.1', 'https', owner);
+});
+
+const NAME = 'X-Request-Id: abc\r\n';
+
+describe('the field lines of a response', () => {
+  it('are the name of the request alone, as long as no step has added any', () => {
+    expect([exchange.responseLines, exchange.problemLines]).toEqual([NAME, NAME]);
+  });
+
+  it('stand in the same order, in whichever the steps set them', () => {
+    exchange.proxyStatusLine = 'Proxy-Status: trailgate\r\n';
+    exchange.quotaLines = 'RateLimit: "key-minute";r=1;t=9\r\n';
+    exchange.endingLines = 'Deprecation: @1\r\n';
+    exchange.corsLines = 'Vary: Origin\r\n';
+    exchange.secureLines = 'Strict-Transport-Security: max-age=1\r\n';
+    expect(exchange.responseLines.split('\r\n').map((line) => line.replace(/:.*/, ''))).toEqual([
+      'X-Request-Id',
+      'Strict-Transport-Security',
+      'Vary',
+      'Deprecation',
+      'RateLimit',
+      'Proxy-Status',
+      '',
+    ]);
+  });
+
+  it('tell after a refund what is left without the cost, and every other field as before', () => {
+    exchange.corsLines = 'Vary: Origin\r\n';
+    exchange.quotaLines = 'X-RateLimit-Remaining: 1\r\n';
+    exchange.proxyStatusLine = 'Proxy-Status: trailgate\r\n';
+    exchange.quotaLines = 'X-RateLimit-Remaining: 2\r\n';
+    expect(exchange.responseLines).toBe(
+      `${NAME}Vary: Origin\r\nX-RateLimit-Remaining: 2\r\nProxy-Status: trailgate\r\n`,
+    );
+  });
+
+  it('of a problem name no reset that nobody should wait for, and those of any other response do', () => {
+    exchange.quotaLines = 'X-RateLimit-Limit: 5\r\nX-RateLimit-Reset: 2000000\r\n';
+    exchange.proxyStatusLine = 'Proxy-Status: trailgate\r\n';
+    expect(exchange.problemLines).toBe(`${NAME}X-RateLimit-Limit: 5\r\nProxy-Status: trailgate\r\n`);
+    expect(exchange.responseLines).toBe(`${NAME}${exchange.quotaLines}Proxy-Status: trailgate\r\n`);
+  });
+});
