@@ -21,8 +21,8 @@ const { FailedAttempts } = await dist('keys/failed-attempts.js');
 const { linesOf } = await dist('http1/grammar/fields.js');
 const { parseAnswerHead } = await dist('http1/backend/answer-head.js');
 const { parsePlainRequest } = await dist('http1/client/plain-request.js');
-const { answerHead } = await dist('proxy/calls/answer-head.js');
-const { ErrorAnswer } = await dist('proxy/calls/error-answer.js');
+const { responseHead } = await dist('proxy/calls/response-head.js');
+const { ErrorResponse } = await dist('proxy/calls/error-response.js');
 const { backendRequestHeaders } = await dist('proxy/fields/request-headers.js');
 const { quotaLines } = await dist('limits/model/headers.js');
 const { IN_FLIGHT } = await dist('limits/model/usage-cell.js');
@@ -175,7 +175,7 @@ function fieldSteps(exchange, { subject, record, scopeSet }, decision, { config:
     {
       id: 'response-headers',
       what: 'fields for the client',
-      run: () => mustBe(true, answerHead(request, lines, endpoint, false).length > 20),
+      run: () => mustBe(true, responseHead(request, lines, endpoint, false).length > 20),
     },
   ];
 }
@@ -207,7 +207,7 @@ function errorStep() {
     id: 'error',
     what: "a backend's error in our shape (Rails, 422, two fields)",
     run: () => {
-      const answer = new ErrorAnswer(422, ERROR_FIELDS);
+      const answer = new ErrorResponse(422, ERROR_FIELDS);
       answer.add(ERROR_BODY);
       const problem = answer.problem(false);
       mustBe(3, problem.options.errors.length);

@@ -1,6 +1,7 @@
 /**
- * The rest of a request body that nobody wants any more. It is read on for a moment: a client that is still sending sees the
- * answer only when its data is taken, and a connection that is closed on unread data is reset, which can overtake the answer.
+ * The rest of a request body that nobody wants any more. It is read on for a moment: a client that is still sending
+ * sees the response only when its data is taken, and a connection that is closed on unread data is reset, which can
+ * overtake the response.
  */
 import type { IncomingMessage } from 'node:http';
 

@@ -1,6 +1,6 @@
 /**
- * Forwards one request to its service and streams the answer back, with backpressure both ways. Nothing is buffered but
- * errors; what could be read as another request than the one that was let in is refused before it gets there.
+ * Forwards one request to its service and streams the response back, with backpressure both ways. Nothing is buffered
+ * but errors; what could be read as another request than the one that was let in is refused before it gets there.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -13,7 +13,7 @@ import type { ForwardRequest } from '../targets/forward-request.js';
 import { OpenWebSockets } from './open-websockets.js';
 import type { PendingCall } from '../targets/pending-call.js';
 import { targetStates, type TargetStatus } from '../targets/target-status.js';
-import { UpstreamCall } from './upstream-call.js';
+import { HttpCall } from './http-call.js';
 import { WebSocketCall } from './websocket-call.js';
 import { Upstream, type UpstreamOptions } from '../targets/upstream.js';
 
@@ -83,9 +83,9 @@ export class Forwarder {
   }
 
   /**
-   * Sends a request to its service, whose answer goes to the client's connection. What goes wrong before a byte of it is told to
-   * `client.onFailed`: refused body, unreachable or silent backend, a backend's error in our shape. Once the head is out, a failure
-   * aborts the client's connection.
+   * Sends a request to its service, whose response goes to the client's connection. What goes wrong before a byte of
+   * it is told to `client.onFailed`: refused body, unreachable or silent backend, a backend's error in our shape. Once
+   * the head is out, a failure aborts the client's connection.
    * @throws Problem when it cannot even begin.
    */
   forward(request: ForwardRequest): void {
@@ -93,7 +93,7 @@ export class Forwarder {
     const { message } = request;
     refuseUnsafe(message.method ?? '', request.path);
     refuseTooLarge(message, upstream.config.maxBodyBytes);
-    new UpstreamCall(upstream, request, this.deadlines).start();
+    new HttpCall(upstream, request, this.deadlines).start();
   }
 
   /**

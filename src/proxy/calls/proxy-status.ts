@@ -1,6 +1,6 @@
 /**
- * `Proxy-Status` (RFC 9209) on answers that a backend did not give as they are: why, and which target it was. It names addresses and
- * is for whoever sets a gateway up, so it is off unless the configuration turns it on.
+ * `Proxy-Status` (RFC 9209) on responses that a backend did not give as they are: why, and which target it was. It
+ * names addresses and is for whoever sets a gateway up, so it is off unless the configuration turns it on.
  */
 import type { Problem } from '../../problems/errors.js';
 import type { ForwardClient } from '../targets/forward-request.js';
@@ -36,7 +36,7 @@ const BY_PROBLEM: Readonly<Record<string, string>> = {
 };
 
 export class ProxyStatus {
-  /** Whether answers carry the field. */
+  /** Whether responses carry the field. */
   isOn = false;
 
   use(isOn: boolean): void {

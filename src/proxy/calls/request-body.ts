@@ -1,6 +1,6 @@
 /**
- * A client's request body on its way to a backend. Stands between the two, so that a backend that answers early or dies
- * tears down this stream and not the client's connection, and counts what passes.
+ * A client's request body on its way to a backend. Stands between the two, so that a backend that responds early or
+ * dies tears down this stream and not the client's connection, and counts what passes.
  */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';

@@ -11,7 +11,7 @@ import { connectError } from '../../http1/backend/connect-error.js';
 import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';
 import type { Deadlines, Expiring } from '../targets/deadlines.js';
 import type { Endpoint } from '../targets/endpoint.js';
-import { ErrorAnswer } from './error-answer.js';
+import { ErrorResponse } from './error-response.js';
 import type { CloseListener, ForwardRequest } from '../targets/forward-request.js';
 import { OpenWebSocket } from './open-websocket.js';
 import type { OpenWebSockets } from './open-websockets.js';
@@ -178,7 +178,7 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
   /** The backend answers with something else than an upgrade. */
   private onRefusal(answer: IncomingMessage): void {
     this.status = answer.statusCode ?? 0;
-    const error = new ErrorAnswer(this.status, answer.rawHeaders);
+    const error = new ErrorResponse(this.status, answer.rawHeaders);
     const done = (): void => {
       answer.destroy();
       if (this.settled) return;

@@ -1,4 +1,4 @@
-/** The head of an answer as the client gets it: the backend's fields made fit for the public, and ours. */
+/** The head of a response as the client gets it: the backend's fields made fit for the public, and ours. */
 import { fieldsOfLines, fieldValue } from '../../http1/grammar/fields.js';
 import { dateLine } from '../../http1/client/whole-answer.js';
 import type { Endpoint } from '../targets/endpoint.js';
@@ -9,10 +9,10 @@ import { passableNames, takesTrailers } from '../fields/trailers.js';
 /**
  * Its field lines, each with its CRLF.
  * @param lines of the backend, likewise.
- * @param endpoint that answered.
+ * @param endpoint that gave it.
  * @param isStream whether a body of unknown length follows.
  */
-export function answerHead(
+export function responseHead(
   request: ForwardRequest,
   lines: string,
   endpoint: Endpoint | undefined,
@@ -21,7 +21,8 @@ export function answerHead(
   const { message, ownCors, client } = request;
   const passed = passedFields(lines, { ownCors, references: endpoint?.references(request.basePath) });
   let head = passed.lines;
-  // RFC 9111 section 3.5 forbids shared caches to keep answers to requests with a key unless they are told that they may. Not all obey.
+  // RFC 9111 section 3.5 forbids shared caches to keep responses to requests with a key unless they are told that they
+  // may. Not all obey.
   if (!passed.hasCacheControl && (message.method === 'GET' || message.method === 'HEAD')) {
     head += 'Cache-Control: private\r\n';
   }

@@ -1,4 +1,4 @@
-/** An answer of 400 and above while it arrives: read for its meaning, up to a bound, and never passed on as it is. */
+/** A response of 400 and above while it arrives: read for its meaning, up to a bound, never passed on as it is. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorMap } from '../../config/model/schema.js';
 import type { Problem } from '../../problems/errors.js';
@@ -9,7 +9,7 @@ import { errorText } from '../backend-errors/error-encoding.js';
 /** The most of an error body that is read for its meaning. */
 const LARGEST_ERROR_BODY_BYTES = 64 * 1024;
 
-export class ErrorAnswer {
+export class ErrorResponse {
   private readonly chunks: Buffer[] = [];
   private bytes = 0;
 

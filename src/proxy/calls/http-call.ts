@@ -7,14 +7,14 @@ import { Problem } from '../../problems/errors.js';
 import { Framing, type AnswerHead } from '../../http1/backend/answer-head.js';
 import type { Call, Sending } from '../../http1/backend/call.js';
 import { fieldsOfLines } from '../../http1/grammar/fields.js';
-import { answerHead } from './answer-head.js';
+import { responseHead } from './response-head.js';
 import type { Deadlines, Expiring } from '../targets/deadlines.js';
 import type { Endpoint } from '../targets/endpoint.js';
 import { cutResponse, endResponse } from './end-response.js';
-import { ErrorAnswer } from './error-answer.js';
+import { ErrorResponse } from './error-response.js';
 import type { CloseListener, ForwardRequest } from '../targets/forward-request.js';
-import { HeldAnswer, LARGEST_HELD_BYTES } from './held-answer.js';
-import { MOST_INTERIM_ANSWERS, passInterimAnswer } from './interim-answers.js';
+import { HeldResponse, LARGEST_HELD_BYTES } from './held-response.js';
+import { MOST_INTERIM_RESPONSES, passInterimResponse } from './interim-responses.js';
 import type { CutKind, PendingCall } from '../targets/pending-call.js';
 import { expectsContinue, hasBody, peerError, RequestBody } from './request-body.js';
 import { verdictOf } from '../targets/balancer.js';
@@ -28,7 +28,7 @@ import type { Upstream } from '../targets/upstream.js';
 /** How long a target that was ejected may take for its first answer, when another one could give it. */
 const PROBE_TIMEOUT_MS = 2_000;
 
-export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall {
+export class HttpCall implements Call, Expiring, CloseListener, PendingCall {
   readonly method: string;
   readonly bodyBytes: number;
   target = '';
@@ -52,11 +52,11 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
   private answerBegun = false;
   private status = 0;
   /** An answer of which nothing has been written yet. */
-  private held: HeldAnswer | undefined;
-  private errorAnswer: ErrorAnswer | undefined;
+  private held: HeldResponse | undefined;
+  private errorResponse: ErrorResponse | undefined;
   /** The held answer is waited for, however many pieces it comes in. */
   private isPatient = false;
-  private interimAnswers = 0;
+  private interimResponses = 0;
   private settled = false;
   private answerEnded = false;
   private waitingForClient = false;
@@ -176,7 +176,7 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
 
   onInterim({ status, lines }: AnswerHead): void {
     this.answerBegun = true;
-    if (this.interimAnswers++ < MOST_INTERIM_ANSWERS) passInterimAnswer(this.request, status, lines);
+    if (this.interimResponses++ < MOST_INTERIM_RESPONSES) passInterimResponse(this.request, status, lines);
   }
 
   onHead({ status, lines, framing, contentLength }: AnswerHead): void {
@@ -189,11 +189,11 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     this.deadlineIn(this.upstream.config.timeouts.idle);
     if (this.endpoint?.probe === this) this.upstream.probeAnswered(this, this.endpoint, status);
     if (status >= 400) {
-      this.errorAnswer = new ErrorAnswer(status, fieldsOfLines(lines));
+      this.errorResponse = new ErrorResponse(status, fieldsOfLines(lines));
       return;
     }
     const isStream = framing === Framing.Chunked || framing === Framing.Close;
-    this.held = new HeldAnswer(answerHead(this.request, lines, this.endpoint, isStream), isStream);
+    this.held = new HeldResponse(responseHead(this.request, lines, this.endpoint, isStream), isStream);
     // One whose length nobody tells may be here as a whole; see `onPartial`.
     const mayTrail = isStream && takesTrailers(this.request.message);
     if (mayTrail || framing === Framing.Close || contentLength > LARGEST_HELD_BYTES) this.stream();
@@ -201,15 +201,15 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
   }
 
   onWhole(body: Buffer): void {
-    if (this.errorAnswer === undefined) this.held?.add(body);
-    else this.errorAnswer.add(Buffer.from(body));
+    if (this.errorResponse === undefined) this.held?.add(body);
+    else this.errorResponse.add(Buffer.from(body));
   }
 
   onData(piece: Buffer): void {
     // An error waits for its end, and whoever asked with it: it has the time from its head on, however it trickles in.
-    if (this.errorAnswer !== undefined) {
-      this.errorAnswer.add(piece);
-      if (this.errorAnswer.isTooLarge) this.answerWithProblem(this.errorAnswer);
+    if (this.errorResponse !== undefined) {
+      this.errorResponse.add(piece);
+      if (this.errorResponse.isTooLarge) this.respondWithProblem(this.errorResponse);
       return;
     }
     this.deadlineIn(this.upstream.config.timeouts.idle);
@@ -229,8 +229,8 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
 
   onEnd(trailerText: string): void {
     if (this.settled) return;
-    if (this.errorAnswer !== undefined) {
-      this.answerWithProblem(this.errorAnswer);
+    if (this.errorResponse !== undefined) {
+      this.respondWithProblem(this.errorResponse);
       return;
     }
     const { held } = this;
@@ -345,7 +345,7 @@ export class UpstreamCall implements Call, Expiring, CloseListener, PendingCall 
     });
   }
 
-  private answerWithProblem(answer: ErrorAnswer): void {
+  private respondWithProblem(answer: ErrorResponse): void {
     if (this.settled) return;
     const { authenticates, errors } = this.upstream.config;
     const problem = answer.problem(authenticates, errors);

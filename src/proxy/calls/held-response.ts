@@ -1,11 +1,11 @@
-/** An answer that is held back until it is whole, so that head and body leave in one write; for as long as it is small. */
+/** A response that is held back until it is whole, so that head and body leave in one write; as long as it is small. */
 
 /** Larger ones are passed on as they come. */
 export const LARGEST_HELD_BYTES = 16 * 1024;
 
 const EMPTY = Buffer.alloc(0);
 
-export class HeldAnswer {
+export class HeldResponse {
   private readonly pieces: Buffer[] = [];
   private bytes = 0;
 
@@ -26,7 +26,7 @@ export class HeldAnswer {
     this.bytes += piece.length;
   }
 
-  /** What has been held back of the body, for an answer that is not held any more. */
+  /** What has been held back of the body, for a response that is not held any more. */
   takePieces(): readonly Buffer[] {
     return this.pieces.splice(0);
   }
