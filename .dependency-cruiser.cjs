@@ -5,7 +5,7 @@
  */
 const TOP = '^src/(main\\.ts$|(boot|cli|reload|workers)/)';
 const PLANE = '^src/(gateway|reference|admin|mcp|webhooks)/';
-const DOMAIN = '^src/(accounts|keys|limits|usage|proxy|events|nodes|config)/';
+const DOMAIN = '^src/(admission|accounts|keys|limits|usage|proxy|events|nodes|config)/';
 const GROUND = '^src/(database|redis|http1|platform|problems)/';
 const CUSTOMERS = '^src/customers/';
 const SPEC = '\\.spec\\.ts$';

@@ -11,9 +11,10 @@ import { Connections } from '../gateway/listener/connections.js';
 import { Cors } from '../gateway/request/cors.js';
 import type { Draining } from '../gateway/listener/draining.js';
 import { createGatewayApplication } from '../gateway/listener/gateway.application.js';
-import { LifeCycle } from '../gateway/steps/life-cycle.js';
+import { QuotaReport } from '../admission/quota-report.js';
+import { LifeCycle } from '../admission/life-cycle.js';
 import { LiveStreams } from '../gateway/listener/live-streams.js';
-import { Routes } from '../gateway/request/routes.js';
+import { Routes } from '../admission/routes.js';
 import { FailedAttempts } from '../keys/failed-attempts.js';
 import { announce, listenQuietly, refuseTakenPort } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
@@ -110,6 +111,7 @@ async function startGateway(
     authenticator: keys.authenticator,
     failedAttempts,
     quotas: quotas.storage,
+    quotaReport: new QuotaReport(quotas.storage, systemClock),
     recorder: quotas.recorder,
     usage,
     forwarder,

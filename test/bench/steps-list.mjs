@@ -1,6 +1,5 @@
 /** The steps of a plain request, each through the code that the gateway runs. */
 import path from 'node:path';
-import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { BODY } from './backend.mjs';
 import { makeKey, redisQuotas } from './steps-parts.mjs';
 import { refusalSteps } from './steps-refusals.mjs';
@@ -9,14 +8,12 @@ const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', fi
 
 const { systemClock } = await dist('platform/clock.js');
 const { problemBody } = await dist('problems/errors.js');
-const { ApiKeyGuard } = await dist('gateway/steps/api-key.guard.js');
 const { Exchange } = await dist('gateway/request/exchange.js');
 const { framingProblem, originForm } = await dist('gateway/request/framing.js');
-const { LifeCycle } = await dist('gateway/steps/life-cycle.js');
+const { LifeCycle } = await dist('admission/life-cycle.js');
 const { RequestLog } = await dist('gateway/request/request-log.js');
-const { RouteGuard } = await dist('gateway/steps/route.guard.js');
-const { Routes } = await dist('gateway/request/routes.js');
-const { ScopeGuard } = await dist('gateway/steps/scope.guard.js');
+const { Routes } = await dist('admission/routes.js');
+const { openSteps } = await dist('admission/steps.js');
 const { FailedAttempts } = await dist('keys/failed-attempts.js');
 const { linesOf } = await dist('http1/grammar/fields.js');
 const { parseAnswerHead } = await dist('http1/backend/answer-head.js');
@@ -60,23 +57,20 @@ export async function stepsOf(gateway, request, key) {
   const arrived = (from, url = originForm(from), answer = response) => new Exchange(from, answer, url, ADDRESS);
   const begin = (answer = response) => arrived(message, undefined, answer);
   const exchange = begin();
-  const context = new ExecutionContextHost([{ exchange }, undefined, undefined]);
   const { recorder, storage } = domain.quotas;
-  const guards = {
-    route: new RouteGuard(new Routes(config), new LifeCycle(config, () => '', systemClock)),
-    key: new ApiKeyGuard(
-      domain.keys.authenticator,
-      new FailedAttempts(FAILED_ATTEMPTS_PER_MINUTE, systemClock, log.logger),
-      recorder,
-    ),
-    scope: new ScopeGuard(undefined, recorder),
-  };
-  const withParameter = new ExecutionContextHost([
-    { exchange: arrived(message, '/api/v1/customers/cus_0000000000000007') },
-  ]);
+  const steps = openSteps({
+    routes: new Routes(config),
+    lifeCycle: new LifeCycle(config, () => '', systemClock),
+    authenticator: domain.keys.authenticator,
+    failedAttempts: new FailedAttempts(FAILED_ATTEMPTS_PER_MINUTE, systemClock, log.logger),
+    quotas: storage,
+    quotaReport: undefined,
+    recorder,
+  });
+  const withParameter = arrived(message, '/api/v1/customers/cus_0000000000000007');
   // The first one creates the counters.
   const decision = await storage.decide(key.known.subject, 1);
-  const passes = (guard, of = context) => mustBe(true, guard.canActivate(of));
+  const passes = (step, of = exchange) => mustBe(true, step.ask(of, WAITING));
   return [
     { id: 'request-read', what: 'the request is read from its bytes', run: () => mustBe(true, read().keepsAlive) },
     {
@@ -84,15 +78,15 @@ export async function stepsOf(gateway, request, key) {
       what: 'the request is looked at and named',
       run: () => mustBe(undefined, framingProblem(message)) ?? begin(),
     },
-    { id: 'route', what: 'route: a path without parameters', run: () => passes(guards.route) },
-    { id: 'route-parameter', what: 'route: a path with one', run: () => passes(guards.route, withParameter) },
-    { id: 'key', what: 'key: read, checksum, SHA-256, found in memory', run: () => passes(guards.key) },
-    { id: 'scope', what: 'scope', run: () => passes(guards.scope) },
+    { id: 'route', what: 'route: a path without parameters', run: () => passes(steps.route) },
+    { id: 'route-parameter', what: 'route: a path with one', run: () => passes(steps.route, withParameter) },
+    { id: 'key', what: 'key: read, checksum, SHA-256, found in memory', run: () => passes(steps.key) },
+    { id: 'scope', what: 'scope', run: () => passes(steps.scope) },
     ...(await decisionSteps(gateway, key.known.subject)),
     ...fieldSteps(exchange, key.known, decision, gateway),
     ...endSteps(begin(request.finished), key.known, decision, config, log, recorder),
     errorStep(),
-    ...(await refusalSteps(guards, arrived, message, key.known, decision)),
+    ...(await refusalSteps(steps, arrived, message, key.known, decision)),
   ];
 }
 

@@ -1,6 +1,5 @@
-/** Steps of a request that is refused: from its guard to the body that says why. Whoever is refused must not be the dearer caller. */
+/** Steps of a request that is refused: from its step to the body that says why. Whoever is refused must not be the dearer caller. */
 import path from 'node:path';
-import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { newSecret } from './keys.mjs';
 
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
@@ -8,24 +7,25 @@ const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', fi
 const { scopeProblem } = await dist('keys/scope-problem.js');
 const { problemBytes } = await dist('problems/problem-text.js');
 const { KEY_MINUTE } = await dist('limits/model/policies.js');
+const { Promised } = await dist('platform/waiting.js');
 const { quotaProblem } = await dist('limits/model/refusal.js');
 
 const REQUEST_ID = 'req_0123456789abcdef01234567';
 const WAIT_MS = 12_345;
 
 /**
- * @param guards {route, key}
+ * @param steps {route, key}
  * @param begin makes the exchange of a message, for a path
  * @param known the key that is refused where it is not the key that is wrong
  * @param decision one that admits
  */
-export async function refusalSteps(guards, begin, message, { subject }, decision) {
+export async function refusalSteps(steps, begin, message, { subject }, decision) {
   const refused = { ...decision, admitted: false, violated: KEY_MINUTE, retryAtMs: decision.nowMs + WAIT_MS };
   const needed = ['invoices:read'];
   const unknown = newSecret();
-  const noKey = guarded(guards.key, begin(withKey(message, undefined)), 'missing_api_key');
-  const unknownKey = guarded(guards.key, begin(withKey(message, unknown)), 'invalid_api_key');
-  const noRoute = guarded(guards.route, begin(message, '/api/v1/nothing'), 'route_not_found');
+  const noKey = asked(steps.key, begin(withKey(message, undefined)), 'missing_api_key');
+  const unknownKey = asked(steps.key, begin(withKey(message, unknown)), 'invalid_api_key');
+  const noRoute = asked(steps.route, begin(message, '/api/v1/nothing'), 'route_not_found');
   // The first one asks the database.
   await unknownKey.first;
   return [
@@ -41,15 +41,15 @@ function bodyOf(problem) {
   return problemBytes(problem, REQUEST_ID);
 }
 
-/** What a guard refuses, as a step, and its first answer, which may be a promise. */
-function guarded(guard, exchange, code) {
-  const context = new ExecutionContextHost([{ exchange }, undefined, undefined]);
+/** What a step of the request path refuses, as one of the benchmark, and its first verdict, which may come later. */
+function asked(step, exchange, code) {
+  const promised = new Promised();
   const run = () => {
     exchange.refusal = undefined;
-    if (guard.canActivate(context) !== false || exchange.refusal.code !== code) throw new Error(`not ${code}`);
+    if (step.ask(exchange, promised) !== false || exchange.refusal.code !== code) throw new Error(`not ${code}`);
     return bodyOf(exchange.refusal);
   };
-  return { first: guard.canActivate(context), run };
+  return { first: step.ask(exchange, promised) ?? promised.promise, run };
 }
 
 /** The message with another key. */

@@ -1,8 +1,8 @@
 /**
- * The way of nearly every request: from its connection, or from Node's server, straight to the guards and the handler of
- * `GatewayController` (`guard-chain.ts`). Nest's router would call the same ones with eight async functions, and Fastify's
- * would look the operation up in a table that has one entry. What is not for the API, or framed in an unusual way, goes through both of
- * them and comes to the same guards.
+ * The way of nearly every request: from its connection, or from Node's server, straight to the steps
+ * (`src/admission/steps.ts`). Nest's router would ask the same ones with eight async functions, and Fastify's would look the
+ * operation up in a table that has one entry. What is not for the API, or framed in an unusual way, goes through both of them and comes to
+ * the same steps.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { ClientMessage } from '../../http1/client/client-answer.js';
@@ -10,6 +10,7 @@ import { plainConnectionOf, type PlainConnection } from '../../http1/client/plai
 import type { PlainRequestHandler } from '../../http1/client/plain-listener.js';
 import type { PlainRequest } from '../../http1/client/plain-request.js';
 import { forwardsLeft } from '../../proxy/fields/max-forwards.js';
+import type { StepWalk } from '../../admission/step-walk.js';
 import type { RouteMatch } from '../../proxy/routing/operation-table.js';
 import type { Arrivals } from '../request/arrivals.js';
 import { KEEP_ALIVE_TIMEOUT_MS } from '../request/connection-timeouts.js';
@@ -17,13 +18,12 @@ import type { Cors } from '../request/cors.js';
 import type { Draining } from './draining.js';
 import type { Exchange } from '../request/exchange.js';
 import { framingProblem } from '../request/framing.js';
-import type { GuardChain } from '../steps/guard-chain.js';
 import { isClosing } from '../request/last-answer.js';
 import { isKnownMethod } from '../../platform/methods.js';
-import { hasFitQuery } from '../request/query.js';
+import { hasFitQuery } from '../../admission/query.js';
 import { mustWait } from './queued-answers.js';
 import { LONGEST_URL } from './request-hooks.js';
-import type { Routes } from '../request/routes.js';
+import type { Routes } from '../../admission/routes.js';
 
 /** What it needs of the rest. */
 export interface FastPathParts {
@@ -31,7 +31,7 @@ export interface FastPathParts {
   readonly cors: Cors;
   readonly draining: Draining;
   readonly arrivals: Arrivals;
-  readonly chain: GuardChain;
+  readonly walk: StepWalk<Exchange>;
 }
 
 export class FastPath implements PlainRequestHandler {
@@ -90,16 +90,16 @@ export class FastPath implements PlainRequestHandler {
   private match(message: ClientMessage, url: string): RouteMatch | undefined {
     if (url.length > LONGEST_URL) return undefined;
     const query = url.indexOf('?');
-    const match = this.parts.routes.match({ message, path: query === -1 ? url : url.slice(0, query) });
+    const match = this.parts.routes.match(message.method, query === -1 ? url : url.slice(0, query));
     // An operation has no other methods than such as everybody knows.
     if (match.kind === 'not_ours' || (match.kind !== 'operation' && !isKnownMethod(message.method))) return undefined;
     return framingProblem(message) === undefined ? match : undefined;
   }
 
   private run(exchange: Exchange, match: RouteMatch): void {
-    const { cors, chain } = this.parts;
+    const { cors, walk } = this.parts;
     exchange.match = match;
     if (cors.enabled) cors.apply(exchange);
-    chain.begin(exchange);
+    walk.begin(exchange);
   }
 }

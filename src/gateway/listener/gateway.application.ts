@@ -19,7 +19,10 @@ import { EndedCallers } from '../request/ended-callers.js';
 import { ErrorFilter } from '../request/error.filter.js';
 import type { GatewayRequest } from '../request/exchange.js';
 import { FastPath } from './fast-path.js';
-import { GuardChain } from '../steps/guard-chain.js';
+import { inOrder, openSteps } from '../../admission/steps.js';
+import { StepWalk } from '../../admission/step-walk.js';
+import { Backend } from '../steps/backend.js';
+import type { Exchange } from '../request/exchange.js';
 import { GatewayModule, type GatewayDependencies } from './gateway.module.js';
 import { ALPN_PROTOCOLS, speakHttp2 } from './http2.js';
 import { Http2Sessions } from './http2-sessions.js';
@@ -72,6 +75,8 @@ export async function createGatewayApplication(
   const secureLines = linesOf(secureField);
   const arrivals = new Arrivals(requestLog, trustedProxies, secureField);
   const filter = new ErrorFilter(deps.routes, log.logger, arrivals);
+  const steps = openSteps(deps);
+  const backend = new Backend({ ...deps, filter });
   const upgrades = new Upgrades(deps.routes);
   const parser = { ...PARSER, shouldUpgradeCallback: (message: IncomingMessage) => upgrades.accepts(message) };
   const options = serverOptions(parser, filter, arrivals, deps.cors, secureLines);
@@ -84,7 +89,7 @@ export async function createGatewayApplication(
   passBodiesThrough(fastify);
   installRequestHooks(fastify, { ...deps, arrivals, filter });
   const application = await NestFactory.create<NestFastifyApplication>(
-    GatewayModule.forRoot(deps, filter, more),
+    GatewayModule.forRoot(deps, { steps, backend }, more),
     adapter,
     {
       bodyParser: false,
@@ -95,8 +100,11 @@ export async function createGatewayApplication(
   application.useGlobalFilters(filter);
   const server = application.getHttpServer() as Server;
   const { routes, cors, draining } = deps;
-  const chain = new GuardChain(application, filter);
-  const fastPath = new FastPath({ routes, cors, draining, arrivals, chain });
+  const walk = new StepWalk<Exchange>(inOrder(steps), {
+    admitted: (exchange) => backend.answer(exchange),
+    refused: (reason, exchange) => filter.answer(reason, exchange),
+  });
+  const fastPath = new FastPath({ routes, cors, draining, arrivals, walk });
   fastPath.install(server);
   delayContinue(server);
   refuseConnect(server, deps.cors, secureLines);

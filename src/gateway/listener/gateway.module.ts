@@ -3,22 +3,23 @@ import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { RouterModule } from '@nestjs/core';
 import { ThrottlerModule } from '@nestjs/throttler';
 import type { Config } from '../../config/model/schema.js';
-import { Authenticator } from '../../keys/authenticator.js';
-import { FailedAttempts } from '../../keys/failed-attempts.js';
-import { Forwarder } from '../../proxy/calls/forwarder.js';
-import { ProxyStatus } from '../../proxy/calls/proxy-status.js';
+import type { Authenticator } from '../../keys/authenticator.js';
+import type { FailedAttempts } from '../../keys/failed-attempts.js';
+import type { Forwarder } from '../../proxy/calls/forwarder.js';
+import type { ProxyStatus } from '../../proxy/calls/proxy-status.js';
 import { QuotaStorage } from '../../limits/quota-storage.js';
-import { UsageRecorder } from '../../usage/usage-recorder.js';
+import type { UsageRecorder } from '../../usage/usage-recorder.js';
 import { UsageReader } from '../../limits/usage.js';
 import { Backend } from '../steps/backend.js';
 import type { Connections } from './connections.js';
-import { Cors } from '../request/cors.js';
+import type { Cors } from '../request/cors.js';
+import { STEPS_TOKEN } from '../steps/ask-step.js';
+import type { Steps } from '../../admission/steps.js';
 import type { Draining } from './draining.js';
-import { ErrorFilter } from '../request/error.filter.js';
 import { GatewayController } from '../steps/gateway.controller.js';
-import { LifeCycle } from '../steps/life-cycle.js';
-import { QuotaReport } from '../steps/quota-report.js';
-import { Routes } from '../request/routes.js';
+import type { LifeCycle } from '../../admission/life-cycle.js';
+import { QuotaReport } from '../../admission/quota-report.js';
+import type { Routes } from '../../admission/routes.js';
 import { UsageController } from '../steps/usage.controller.js';
 
 /** What the gateway stands on. */
@@ -30,12 +31,19 @@ export interface GatewayDependencies {
   readonly authenticator: Authenticator;
   readonly failedAttempts: FailedAttempts;
   readonly quotas: QuotaStorage;
+  readonly quotaReport: QuotaReport;
   readonly recorder: UsageRecorder;
   readonly usage: UsageReader;
   readonly forwarder: Forwarder;
   readonly proxyStatus: ProxyStatus;
   readonly draining: Draining;
   readonly connections: Connections;
+}
+
+/** GatewayParts are what is put together of them, for the fast path and Nest's router alike. */
+export interface GatewayParts {
+  readonly steps: Steps;
+  readonly backend: Backend;
 }
 
 @Module({})
@@ -47,11 +55,11 @@ class UsageModule {}
 @Module({})
 export class GatewayModule {
   /** @param more modules of other planes that answer on the same listener. */
-  static forRoot(deps: GatewayDependencies, filter: ErrorFilter, more: readonly DynamicModule[]): DynamicModule {
+  static forRoot(deps: GatewayDependencies, parts: GatewayParts, more: readonly DynamicModule[]): DynamicModule {
     return {
       module: GatewayModule,
       imports: [
-        domainModule(deps, filter),
+        domainModule(deps, parts),
         // The guard takes its windows from the plans; the list that the library asks for stays empty.
         ThrottlerModule.forRoot({ throttlers: [], storage: deps.quotas }),
         UsageModule,
@@ -59,25 +67,17 @@ export class GatewayModule {
         ...more,
       ],
       controllers: [GatewayController],
-      providers: [Backend],
     };
   }
 }
 
-function domainModule(deps: GatewayDependencies, filter: ErrorFilter): DynamicModule {
+function domainModule(deps: GatewayDependencies, { steps, backend }: GatewayParts): DynamicModule {
   const providers: Provider[] = [
-    { provide: Routes, useValue: deps.routes },
-    { provide: Cors, useValue: deps.cors },
-    { provide: LifeCycle, useValue: deps.lifeCycle },
-    { provide: Authenticator, useValue: deps.authenticator },
-    { provide: FailedAttempts, useValue: deps.failedAttempts },
+    { provide: STEPS_TOKEN, useValue: steps },
+    { provide: Backend, useValue: backend },
     { provide: QuotaStorage, useValue: deps.quotas },
-    { provide: UsageRecorder, useValue: deps.recorder },
+    { provide: QuotaReport, useValue: deps.quotaReport },
     { provide: UsageReader, useValue: deps.usage },
-    { provide: Forwarder, useValue: deps.forwarder },
-    { provide: ProxyStatus, useValue: deps.proxyStatus },
-    { provide: ErrorFilter, useValue: filter },
-    QuotaReport,
   ];
   return { module: DomainModule, global: true, providers, exports: providers };
 }

@@ -11,8 +11,8 @@ import { framingProblem, isHttp2 } from '../request/framing.js';
 import { answerLast, isClosing } from '../request/last-answer.js';
 import { methodProblem } from '../../platform/methods.js';
 import { answerOptions, forwardsProblem, methodsAtLastHop } from '../request/options.js';
-import { queryProblem } from '../request/query.js';
-import type { Routes } from '../request/routes.js';
+import { queryProblem } from '../../admission/query.js';
+import type { Routes } from '../../admission/routes.js';
 
 /** Longest path and query. Node's own limit is on the whole head and answers with a less helpful 431. */
 export const LONGEST_URL = 8_192;

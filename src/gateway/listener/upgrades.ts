@@ -6,7 +6,7 @@ import { ServerResponse, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { hasBody } from '../../proxy/calls/request-body.js';
 import { endConnection } from '../request/last-answer.js';
-import { Routes } from '../request/routes.js';
+import { Routes } from '../../admission/routes.js';
 import { noteUpgradeHead } from '../request/upgrade-heads.js';
 
 /** A connection as Node's server has it: with the answer whose turn it is. */
@@ -24,7 +24,7 @@ export class Upgrades {
     // Answers to requests before it are still to come: Node would let go of the connection that they need.
     if (((message.socket as ServerSocket)._httpMessage ?? null) !== null) return false;
     const query = url.indexOf('?');
-    const match = this.routes.match({ message, path: query === -1 ? url : url.slice(0, query) });
+    const match = this.routes.match(method, query === -1 ? url : url.slice(0, query));
     return match.kind === 'operation' && match.operation.isWebSocket === true;
   }
 

@@ -5,7 +5,7 @@
 import type { CorsConfig } from '../../config/model/listener-schema.js';
 import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';
 import type { Exchange } from './exchange.js';
-import type { Routes } from './routes.js';
+import type { Routes } from '../../admission/routes.js';
 
 export class Cors {
   enabled = false;

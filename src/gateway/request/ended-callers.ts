@@ -2,19 +2,14 @@
  * Whose request met the end of an operation, or a rehearsal of it: these are refused before their key is looked at. Looked for when the
  * response has been sent, so that no response depends on it in content or time.
  */
-import type { ClientMessage } from '../../http1/client/client-answer.js';
-import { PlainRequest } from '../../http1/client/plain-request.js';
 import type { Authenticator } from '../../keys/authenticator.js';
 import { bearerSecret } from '../../keys/bearer.js';
 import type { FailedAttempts } from '../../keys/failed-attempts.js';
 import type { KnownKey } from '../../keys/known-key.js';
 import type { Exchange } from './exchange.js';
-import { isUnknownProxy } from './unknown-proxy.js';
 
 /** Requests whose keys are looked up at the same time; beyond, one is counted without an account. */
 const MOST_LOOKUPS = 100;
-
-const NO_HEADERS: readonly string[] = [];
 
 export class EndedCallers {
   private lookups = 0;
@@ -25,25 +20,24 @@ export class EndedCallers {
   ) {}
 
   /** The key of a request that was refused before it was asked for; undefined where there is none that may be used. Never rejects. */
-  find({ message, url, clientAddress }: Exchange): KnownKey | undefined | Promise<KnownKey | undefined> {
+  find(exchange: Exchange): KnownKey | undefined | Promise<KnownKey | undefined> {
+    const { clientAddress } = exchange;
     if (this.lookups >= MOST_LOOKUPS || this.failedAttempts.refusal(clientAddress) !== undefined) return undefined;
-    const rawHeaders = message instanceof PlainRequest ? NO_HEADERS : message.rawHeaders;
-    const secret = bearerSecret(message.headers.authorization, rawHeaders, url);
+    const secret = bearerSecret(exchange.authorization, exchange.rawHeaders, exchange.url);
     if (typeof secret !== 'string') return undefined;
     const found = this.authenticator.recognise(secret, clientAddress);
-    return found instanceof Promise ? this.wait(found, message, clientAddress) : keyOf(found);
+    return found instanceof Promise ? this.wait(found, exchange) : keyOf(found);
   }
 
   private async wait(
     found: Promise<KnownKey | 'unknown' | 'unusable'>,
-    message: ClientMessage,
-    address: string,
+    exchange: Exchange,
   ): Promise<KnownKey | undefined> {
     this.lookups += 1;
     try {
       const key = await found;
       // Whoever makes keys up has the database asked here too.
-      if (key === 'unknown') this.failedAttempts.note(address, isUnknownProxy(message, address));
+      if (key === 'unknown') this.failedAttempts.note(exchange.clientAddress, exchange.isFromUnknownProxy);
       return keyOf(key);
     } catch {
       return undefined;

@@ -10,7 +10,7 @@ import { framingProblem, isHttp2 } from './framing.js';
 import { answerLast } from './last-answer.js';
 import { methodProblem } from '../../platform/methods.js';
 import { answerOptions } from './options.js';
-import type { Routes } from './routes.js';
+import type { Routes } from '../../admission/routes.js';
 import { writeProblem } from './write-problem.js';
 
 /** Codes for the statuses that Fastify and Nest answer with by themselves. */
@@ -94,10 +94,10 @@ export class ErrorFilter implements ExceptionFilter {
     const status = error instanceof HttpException ? error.getStatus() : statusOf(error);
     if (status === 404 || status === 405) {
       // A method that the server has no route for: the path decides between 404 and 405.
-      const match = this.routes.match(exchange);
+      const match = this.routes.match(exchange.method, exchange.path);
       return match.kind === 'operation' ? new Problem('route_not_found') : routeProblem(match, exchange.path);
     }
-    const match = status === 400 ? this.routes.match(exchange) : undefined;
+    const match = status === 400 ? this.routes.match(exchange.method, exchange.path) : undefined;
     // What Fastify's router does not even look up.
     if (match?.kind === 'invalid_path') return routeProblem(match, exchange.path);
     const code = status === undefined ? undefined : FRAMEWORK_CODES[status];

@@ -1,22 +1,24 @@
 /** What the steps of the request path know of one request and hand on to each other. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AdmissionRequest, EndingPhase } from '../../admission/admission-request.js';
+import { isUnknownProxy } from '../../admission/unknown-proxy.js';
 import type { Operation } from '../../config/model/schema.js';
 import type { KnownKey } from '../../keys/known-key.js';
 import type { Problem } from '../../problems/errors.js';
-import type { ENDING_PHASES } from '../../platform/metrics.js';
 import type { ClientAnswer, ClientMessage } from '../../http1/client/client-answer.js';
+import { PlainRequest } from '../../http1/client/plain-request.js';
 import type { Transaction } from '../../http1/client/plain-connection.js';
 import type { CloseListener, ForwardClient } from '../../proxy/targets/forward-request.js';
 import type { RouteMatch } from '../../proxy/routing/operation-table.js';
 import { withoutLongReset } from '../../limits/model/headers.js';
 import type { QuotaDecision } from '../../limits/model/policies.js';
 import type { QuotaSubject } from '../../limits/model/subject.js';
-import { IN_FLIGHT, type CountedRequest, type UsageCell } from '../../limits/model/usage-cell.js';
+import { IN_FLIGHT, type UsageCell } from '../../limits/model/usage-cell.js';
 import { randomNames, requestId, traceparent } from './request-ids.js';
 
-/** How far the end of what was asked for has come; a value of a metric. */
-export type EndingPhase = (typeof ENDING_PHASES)[number];
+/** A request that has been read by hand has no two headers of a name that matters. */
+const NONE_TWICE: readonly string[] = [];
 
 /** Who is told how an exchange goes on. */
 export interface ExchangeOwner {
@@ -25,7 +27,7 @@ export interface ExchangeOwner {
   onHandedOver(exchange: Exchange, message: IncomingMessage, response: ServerResponse): void;
 }
 
-export class Exchange implements ForwardClient, CountedRequest, Transaction {
+export class Exchange implements ForwardClient, AdmissionRequest, Transaction {
   readonly requestId: string;
   readonly startedMs = performance.now();
   /** Where the query begins in `url`; its length where there is none. */
@@ -135,6 +137,23 @@ export class Exchange implements ForwardClient, CountedRequest, Transaction {
 
   onHandedOver(message: IncomingMessage, response: ServerResponse): void {
     this.owner.onHandedOver(this, message, response);
+  }
+
+  get method(): string | undefined {
+    return this.message.method;
+  }
+
+  get authorization(): string | undefined {
+    return this.message.headers.authorization;
+  }
+
+  get rawHeaders(): readonly string[] {
+    const { message } = this;
+    return message instanceof PlainRequest ? NONE_TWICE : message.rawHeaders;
+  }
+
+  get isFromUnknownProxy(): boolean {
+    return isUnknownProxy(this.message, this.clientAddress);
   }
 
   /** The path without the query. */

@@ -4,7 +4,7 @@ import type { ClientMessage } from '../../http1/client/client-answer.js';
 import { fieldsOfLines } from '../../http1/grammar/fields.js';
 import { forwardsLeft } from '../../proxy/fields/max-forwards.js';
 import type { Exchange } from './exchange.js';
-import type { Routes } from './routes.js';
+import type { Routes } from '../../admission/routes.js';
 
 /** What is wrong with how far an OPTIONS may go. */
 export function forwardsProblem(message: ClientMessage): Problem | undefined {
@@ -17,7 +17,8 @@ export function forwardsProblem(message: ClientMessage): Problem | undefined {
  * where nothing would be forwarded anyway.
  */
 export function methodsAtLastHop(exchange: Exchange, routes: Routes): string | undefined {
-  if (forwardsLeft(exchange.message) !== 0 || routes.match(exchange).kind !== 'operation') return undefined;
+  if (forwardsLeft(exchange.message) !== 0 || routes.match(exchange.method, exchange.path).kind !== 'operation')
+    return undefined;
   return routes.methodsOf(exchange);
 }
 

@@ -1,33 +1,51 @@
 /** The last step: the operation's service is asked, and a request that it could not serve is given back. */
-import { Injectable } from '@nestjs/common';
 import { Problem } from '../../problems/errors.js';
 import type { ClientMessage } from '../../http1/client/client-answer.js';
 import { linesOfMessage } from '../../http1/client/plain-request.js';
-import { Forwarder } from '../../proxy/calls/forwarder.js';
+import type { Forwarder } from '../../proxy/calls/forwarder.js';
 import { forwardsLeft, withOneForwardLess } from '../../proxy/fields/max-forwards.js';
-import { ProxyStatus, proxyStatusOf } from '../../proxy/calls/proxy-status.js';
+import { proxyStatusOf, type ProxyStatus } from '../../proxy/calls/proxy-status.js';
 import { backendRequestHeaders } from '../../proxy/fields/request-headers.js';
 import { withoutCost } from '../../limits/model/decision.js';
 import { quotaLines } from '../../limits/model/headers.js';
-import { QuotaStorage } from '../../limits/quota-storage.js';
-import { UsageRecorder } from '../../usage/usage-recorder.js';
-import { Cors } from '../request/cors.js';
-import { ErrorFilter } from '../request/error.filter.js';
+import type { QuotaStorage } from '../../limits/quota-storage.js';
+import type { UsageRecorder } from '../../usage/usage-recorder.js';
+import type { Cors } from '../request/cors.js';
+import type { ErrorFilter } from '../request/error.filter.js';
 import type { Exchange } from '../request/exchange.js';
-import { Routes } from '../request/routes.js';
+import type { Routes } from '../../admission/routes.js';
 import { upgradeHead } from '../request/upgrade-heads.js';
 
-@Injectable()
+/** BackendParts are what the last step stands on. */
+export interface BackendParts {
+  readonly forwarder: Forwarder;
+  readonly routes: Routes;
+  readonly quotas: QuotaStorage;
+  readonly recorder: UsageRecorder;
+  readonly cors: Cors;
+  readonly proxyStatus: ProxyStatus;
+  readonly filter: ErrorFilter;
+}
+
+/** Backend forwards what every step has let pass. */
 export class Backend {
-  constructor(
-    private readonly forwarder: Forwarder,
-    private readonly routes: Routes,
-    private readonly quotas: QuotaStorage,
-    private readonly recorder: UsageRecorder,
-    private readonly cors: Cors,
-    private readonly proxyStatus: ProxyStatus,
-    private readonly filter: ErrorFilter,
-  ) {}
+  private readonly forwarder: Forwarder;
+  private readonly routes: Routes;
+  private readonly quotas: QuotaStorage;
+  private readonly recorder: UsageRecorder;
+  private readonly cors: Cors;
+  private readonly proxyStatus: ProxyStatus;
+  private readonly filter: ErrorFilter;
+
+  constructor(parts: BackendParts) {
+    this.forwarder = parts.forwarder;
+    this.routes = parts.routes;
+    this.quotas = parts.quotas;
+    this.recorder = parts.recorder;
+    this.cors = parts.cors;
+    this.proxyStatus = parts.proxyStatus;
+    this.filter = parts.filter;
+  }
 
   /**
    * Streams the backend's answer to the client, or answers with what went wrong; does nothing for a client that has gone meanwhile,

@@ -1,6 +1,6 @@
 /**
- * READ FIRST: the request path, top to bottom. Before it, `fast-path.ts` or `request-hooks.ts` names the request; when a step refuses,
- * `error.filter.ts` writes the one error shape; at the end `request-log.ts` counts it and writes its one log line.
+ * The request path as Nest's router knows it, for what comes through that: another HTTP version, unusual framing, whatever is not below
+ * the base path. The guards ask the steps of `src/admission/steps.ts`, in the order that stands there; read that first.
  */
 import { All, Controller, Req, Res, UseGuards } from '@nestjs/common';
 import { ApiKeyGuard } from './api-key.guard.js';
@@ -10,14 +10,8 @@ import { QuotaGuard } from './quota.guard.js';
 import { RouteGuard } from './route.guard.js';
 import { ScopeGuard } from './scope.guard.js';
 
-/** Guards run in this order; the first refusal ends the request, and a refused request has cost nothing. */
 @Controller()
-@UseGuards(
-  RouteGuard, //  400 404 405 410 which operation is asked for
-  ApiKeyGuard, // 400 401 403 429 503 who is calling
-  ScopeGuard, //  403             what the key may do
-  QuotaGuard, //  429 503         whether there is room, in every window at once
-)
+@UseGuards(RouteGuard, ApiKeyGuard, ScopeGuard, QuotaGuard)
 export class GatewayController {
   constructor(private readonly backend: Backend) {}
 

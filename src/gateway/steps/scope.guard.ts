@@ -1,29 +1,13 @@
-/** Step 3 of 4: what the key may do. Refuses with 403 and names the scopes that are missing. */
-import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { scopeProblem } from '../../keys/scope-problem.js';
-import { UsageRecorder } from '../../usage/usage-recorder.js';
-import type { GatewayRequest } from '../request/exchange.js';
-import { QuotaReport } from './quota-report.js';
+/** The scope step of `steps.ts`, for requests that come through Nest's router. */
+import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import type { Steps } from '../../admission/steps.js';
+import { askStep, STEPS_TOKEN } from './ask-step.js';
 
 @Injectable()
 export class ScopeGuard implements CanActivate {
-  constructor(
-    private readonly report: QuotaReport,
-    private readonly recorder: UsageRecorder,
-  ) {}
+  constructor(@Inject(STEPS_TOKEN) private readonly steps: Steps) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const { exchange } = context.getArgByIndex<GatewayRequest>(0);
-    const { key, operation } = exchange;
-    // Deny by default: without a key or an operation this guard has been put in the wrong place.
-    if (key === undefined || operation === undefined) return false;
-    if (key.scopeSet.allows(operation)) return true;
-    if (exchange.subject !== undefined) this.recorder.denied(exchange.subject, operation);
-    exchange.refusal = scopeProblem(key.scopeSet.scopes, operation.scopes);
-    return this.report.repeatTo(exchange)?.then(no) ?? false;
+    return askStep(this.steps.scope, context);
   }
-}
-
-function no(): false {
-  return false;
 }

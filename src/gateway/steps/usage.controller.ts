@@ -14,7 +14,7 @@ import { UsageReader, type UsageReport } from '../../limits/usage.js';
 import { retryFields } from '../../problems/retry-after.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import type { Exchange, GatewayReply, GatewayRequest } from '../request/exchange.js';
-import { QuotaReport } from './quota-report.js';
+import { QuotaReport } from '../../admission/quota-report.js';
 
 /** Queries with `group_by` of one key: a limit of its own, whatever the plan says. */
 const SUMS_PER_MINUTE = 60;

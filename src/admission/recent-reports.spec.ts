@@ -1,8 +1,8 @@
 /** Whoever is refused again and again is told of its quota without asking the counters each time; never less than it has used here. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { subjectWith } from '../../../test/support/quotas.js';
-import type { QuotaCounts, QuotaDecision } from '../../limits/model/policies.js';
-import type { QuotaSubject } from '../../limits/model/subject.js';
+import { subjectWith } from '../../test/support/quotas.js';
+import type { QuotaCounts, QuotaDecision } from '../limits/model/policies.js';
+import type { QuotaSubject } from '../limits/model/subject.js';
 import { RecentReports } from './recent-reports.js';
 
 const NONE: QuotaCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };

@@ -1,5 +1,5 @@
 /** The query of a request target: what may stand there as it is. */
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../problems/errors.js';
 
 /**
  * What is not in the grammar of RFC 3986 section 3.4. Brackets are not in it either: `filter[name]=` is what very many clients send, and

@@ -1,7 +1,7 @@
 /** Whether a request comes through a load balancer that nobody has told us of. */
-import type { ClientMessage } from '../../http1/client/client-answer.js';
-import { plainAddress } from '../../keys/address-list.js';
-import { isPrivateAddress } from '../../keys/client-network.js';
+import type { ClientMessage } from '../http1/client/client-answer.js';
+import { plainAddress } from '../keys/address-list.js';
+import { isPrivateAddress } from '../keys/client-network.js';
 
 /**
  * Whether the address is that of a proxy among ours which `trustedProxies` does not name: it says for whom it speaks, and is not

@@ -1,9 +1,9 @@
 /** What a version and its operations tell their callers about their end, and the end itself; see `ending.ts`. */
-import type { Clock } from '../../platform/clock.js';
-import type { Config, Operation } from '../../config/model/schema.js';
-import type { Problem } from '../../problems/errors.js';
-import { endingOf, endProblem, type Ending } from '../../proxy/routing/ending.js';
-import type { Exchange } from '../request/exchange.js';
+import type { Clock } from '../platform/clock.js';
+import type { Config, Operation } from '../config/model/schema.js';
+import type { Problem } from '../problems/errors.js';
+import { endingOf, endProblem, type Ending } from '../proxy/routing/ending.js';
+import type { AdmissionRequest } from './admission-request.js';
 
 export class LifeCycle {
   /** By the operation's index; nothing for those without dates, which pay one look into this array. */
@@ -26,14 +26,14 @@ export class LifeCycle {
   }
 
   /** Adds the fields to the answer. @returns what the request is refused with, see `endProblem`; it carries the fields. */
-  apply(exchange: Exchange, operation: Operation): Problem | undefined {
+  apply(request: Pick<AdmissionRequest, 'endingLines' | 'ending'>, operation: Operation): Problem | undefined {
     const ending = this.endings[operation.index];
     if (ending === undefined) return undefined;
     const nowMs = this.clock.now();
-    exchange.endingLines = ending.lines;
+    request.endingLines = ending.lines;
     const problem = endProblem(ending, nowMs);
-    if (problem !== undefined) exchange.ending = problem.code === 'operation_sunset' ? 'sunset' : 'brownout';
-    else if (nowMs >= ending.deprecatedFromMs) exchange.ending = 'deprecated';
+    if (problem !== undefined) request.ending = problem.code === 'operation_sunset' ? 'sunset' : 'brownout';
+    else if (nowMs >= ending.deprecatedFromMs) request.ending = 'deprecated';
     return problem;
   }
 }

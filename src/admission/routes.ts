@@ -1,9 +1,7 @@
 /** The operations of the running configuration, by the path under which the outside asks for them. */
-import type { Config } from '../../config/model/schema.js';
-import type { ClientMessage } from '../../http1/client/client-answer.js';
-import { BUILT_IN_PATHS, REFERENCE_ROOT } from '../../proxy/routing/built-in-paths.js';
-import { NOT_OURS, OperationTable, type RouteMatch } from '../../proxy/routing/operation-table.js';
-import type { Exchange } from './exchange.js';
+import type { Config } from '../config/model/schema.js';
+import { BUILT_IN_PATHS, REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
+import { NOT_OURS, OperationTable, type RouteMatch } from '../proxy/routing/operation-table.js';
 
 export class Routes {
   private table: OperationTable;
@@ -26,22 +24,22 @@ export class Routes {
     return () => void (this.table = table);
   }
 
-  match({ path, message }: { readonly path: string; readonly message: Pick<ClientMessage, 'method'> }): RouteMatch {
+  /** What a path leads to. @param path with the base path, as received, without the query. */
+  match(method: string | undefined, path: string): RouteMatch {
     if (!path.startsWith(this.prefix)) return NOT_OURS;
-    const match = this.table.match(message.method ?? '', path.slice(this.basePath.length));
+    const match = this.table.match(method ?? '', path.slice(this.basePath.length));
     return this.hasPagesBelow && match.kind === 'not_found' ? NOT_OURS : match;
   }
 
   /** The methods of a path, as `Allow` lists them; undefined where nothing is there. */
-  methodsOf(exchange: Exchange): string | undefined {
-    const { path } = exchange;
+  methodsOf({ path }: { readonly path: string }): string | undefined {
     if (!path.startsWith(this.prefix)) return undefined;
     const match = this.table.match('', path.slice(this.basePath.length));
     return match.kind === 'method_not_allowed' ? match.allow : undefined;
   }
 
   /** Path and query below the base path: what a backend is asked for. */
-  backendPath(exchange: Exchange): string {
-    return exchange.url.slice(this.basePath.length);
+  backendPath({ url }: { readonly url: string }): string {
+    return url.slice(this.basePath.length);
   }
 }

@@ -1,12 +1,12 @@
 /** What is certain not to be there is refused at once; whatever Nest's router may know, or read in another way, is left to it. */
 import { describe, expect, it } from '@jest/globals';
-import type { Config, Operation } from '../../config/model/schema.js';
+import type { Config, Operation } from '../config/model/schema.js';
 import { Routes } from './routes.js';
 
 function kindOf(path: string, { basePath = '/api/v1', method = 'GET' } = {}): string {
   const operation = { id: 'listCustomers', index: 0, method: 'GET', template: '/customers', scopes: [] };
   const config = { file: { api: { basePath } }, operations: [operation as unknown as Operation] };
-  return new Routes(config as unknown as Config).match({ path, message: { method } }).kind;
+  return new Routes(config as unknown as Config).match(method, path).kind;
 }
 
 describe('a path', () => {

@@ -1,0 +1,64 @@
+/**
+ * Step 2 of 4: who is calling. Refuses with 429 an address that has sent too many wrong keys, before it looks at the key; then
+ * with 401, 403 for the address or a suspended account, 503 when nobody can tell.
+ */
+import { DeniedKey, type Authenticator } from '../keys/authenticator.js';
+import { bearerSecret } from '../keys/bearer.js';
+import { isFailedAttempt, type FailedAttempts } from '../keys/failed-attempts.js';
+import type { KnownKey } from '../keys/known-key.js';
+import { nowOrTold, type Waiting } from '../platform/waiting.js';
+import { Problem } from '../problems/errors.js';
+import type { UsageRecorder } from '../usage/usage-recorder.js';
+import type { AdmissionRequest } from './admission-request.js';
+import type { Step } from './step.js';
+
+/** KeyParts are what the step stands on. */
+interface KeyParts {
+  readonly authenticator: Authenticator;
+  readonly failedAttempts: FailedAttempts;
+  readonly recorder: UsageRecorder;
+}
+
+/** KeyStep finds the key of a request. It says later where the database has to be asked for it. */
+export class KeyStep implements Step<KnownKey | Problem> {
+  private readonly authenticator: Authenticator;
+  private readonly failedAttempts: FailedAttempts;
+  private readonly recorder: UsageRecorder;
+
+  constructor({ authenticator, failedAttempts, recorder }: KeyParts) {
+    this.authenticator = authenticator;
+    this.failedAttempts = failedAttempts;
+    this.recorder = recorder;
+  }
+
+  ask(request: AdmissionRequest, waiting: Waiting<KnownKey | Problem>): boolean | undefined {
+    const { clientAddress } = request;
+    const throttled = this.failedAttempts.refusal(clientAddress);
+    if (throttled !== undefined) {
+      request.refusal = throttled;
+      return false;
+    }
+    const secret = bearerSecret(request.authorization, request.rawHeaders, request.url);
+    if (typeof secret !== 'string') return this.refuse(request, secret);
+    const verdict = nowOrTold(this.authenticator.authenticate(secret, clientAddress), waiting);
+    return verdict === undefined ? undefined : this.conclude(request, verdict);
+  }
+
+  conclude(request: AdmissionRequest, verdict: KnownKey | Problem): boolean {
+    if (verdict instanceof Problem) return this.refuse(request, verdict);
+    request.key = verdict;
+    request.subject = verdict.subject;
+    return true;
+  }
+
+  private refuse(request: AdmissionRequest, problem: Problem): false {
+    const { clientAddress, operation } = request;
+    request.refusal = problem;
+    if (isFailedAttempt(problem.code)) this.failedAttempts.note(clientAddress, request.isFromUnknownProxy);
+    // A refusal of a known key stands in its usage.
+    else if (problem instanceof DeniedKey && problem.key.subject !== undefined && operation !== undefined) {
+      this.recorder.denied(problem.key.subject, operation);
+    }
+    return false;
+  }
+}

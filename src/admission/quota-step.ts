@@ -1,0 +1,94 @@
+/**
+ * Step 4 of 4: whether there is room. Every window of key and account in one decision, which counts when it admits and
+ * counts nothing when it refuses. Refuses with 429, or 503 where a plan says closed and the counters are away.
+ */
+import type { Operation } from '../config/model/schema.js';
+import { quotaLines } from '../limits/model/headers.js';
+import { policyNames, type QuotaDecision } from '../limits/model/policies.js';
+import { quotaProblem } from '../limits/model/refusal.js';
+import type { QuotaSubject } from '../limits/model/subject.js';
+import type { QuotaStorage } from '../limits/quota-storage.js';
+import { METRICS, type ValueSeries } from '../platform/metrics.js';
+import type { Waiting } from '../platform/waiting.js';
+import { Problem } from '../problems/errors.js';
+import type { UsageRecorder } from '../usage/usage-recorder.js';
+import type { AdmissionRequest } from './admission-request.js';
+import type { Step } from './step.js';
+
+/** QuotaParts are what the step stands on. */
+interface QuotaParts {
+  readonly quotas: QuotaStorage;
+  readonly recorder: UsageRecorder;
+}
+
+/** QuotaStep asks the counters. It says later where they are in Redis. */
+export class QuotaStep implements Step<QuotaDecision> {
+  private readonly quotas: QuotaStorage;
+  private readonly recorder: UsageRecorder;
+  private readonly admitted = new Map<string, ValueSeries>();
+  /** By plan, and by the bits of `violated`. */
+  private readonly refused = new Map<string, (readonly ValueSeries[] | undefined)[]>();
+
+  constructor({ quotas, recorder }: QuotaParts) {
+    this.quotas = quotas;
+    this.recorder = recorder;
+  }
+
+  ask(request: AdmissionRequest, waiting: Waiting<QuotaDecision>): boolean | undefined {
+    const { subject, operation } = request;
+    if (operation === undefined) return false;
+    if (subject === undefined) throw unknownPlan(request);
+    const decision = this.quotas.decideFor(waiting, subject, operation.cost);
+    return decision === undefined ? undefined : this.apply(request, subject, operation, decision);
+  }
+
+  conclude(request: AdmissionRequest, decision: QuotaDecision): boolean {
+    const { subject, operation } = request;
+    if (operation === undefined || subject === undefined) return false;
+    return this.apply(request, subject, operation, decision);
+  }
+
+  private apply(
+    request: AdmissionRequest,
+    subject: QuotaSubject,
+    operation: Operation,
+    decision: QuotaDecision,
+  ): boolean {
+    request.decision = decision;
+    this.recorder.begin(request, subject, operation, decision);
+    request.quotaLines = quotaLines(subject, decision);
+    const plan = request.key?.record.plan ?? '';
+    if (decision.admitted) {
+      this.admittedBy(plan).inc();
+      return true;
+    }
+    for (const series of this.refusedBy(plan, decision.violated)) series.inc();
+    request.refusal = quotaProblem(subject, decision);
+    return false;
+  }
+
+  /** One series for each policy that refuses. */
+  private refusedBy(plan: string, violated: number): readonly ValueSeries[] {
+    let byPolicies = this.refused.get(plan);
+    if (byPolicies === undefined) this.refused.set(plan, (byPolicies = []));
+    return (byPolicies[violated] ??= policyNames(violated).map((policy) =>
+      METRICS.quotaDecisions.series(plan, 'refused', policy),
+    ));
+  }
+
+  private admittedBy(plan: string): ValueSeries {
+    let series = this.admitted.get(plan);
+    if (series === undefined) {
+      series = METRICS.quotaDecisions.series(plan, 'admitted', '');
+      this.admitted.set(plan, series);
+    }
+    return series;
+  }
+}
+
+function unknownPlan({ key }: AdmissionRequest): Problem {
+  return new Problem('quota_unavailable', {
+    detail: 'The limits of this account are not configured. This is a fault on our side.',
+    cause: `account ${key?.record.accountId} has plan ${key?.record.plan}, which gateway.yaml does not have`,
+  });
+}

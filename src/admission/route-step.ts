@@ -1,0 +1,35 @@
+/**
+ * Step 1 of 4: which operation is asked for. Refuses with 404, 405 + `Allow`, 400 for a path that can be read in two ways, 410
+ * after a sunset and in a brown-out.
+ */
+import { routeProblem } from '../proxy/routing/route-problem.js';
+import type { AdmissionRequest } from './admission-request.js';
+import type { LifeCycle } from './life-cycle.js';
+import type { Routes } from './routes.js';
+import type { Step } from './step.js';
+
+/** RouteStep finds the operation of a request. It always says at once. */
+export class RouteStep implements Step {
+  private readonly routes: Routes;
+  private readonly lifeCycle: LifeCycle;
+
+  constructor({ routes, lifeCycle }: { readonly routes: Routes; readonly lifeCycle: LifeCycle }) {
+    this.routes = routes;
+    this.lifeCycle = lifeCycle;
+  }
+
+  ask(request: AdmissionRequest): boolean {
+    const match = request.match ?? this.routes.match(request.method, request.path);
+    if (match.kind === 'operation') {
+      request.operation = match.operation;
+      request.refusal = this.lifeCycle.apply(request, match.operation);
+    } else {
+      request.refusal = routeProblem(match, request.path);
+    }
+    return request.refusal === undefined;
+  }
+
+  conclude(): false {
+    return false;
+  }
+}

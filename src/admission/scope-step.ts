@@ -1,0 +1,43 @@
+/** Step 3 of 4: what the key may do. Refuses with 403 and names the scopes that are missing. */
+import { scopeProblem } from '../keys/scope-problem.js';
+import { nowOrTold, type Waiting } from '../platform/waiting.js';
+import type { UsageRecorder } from '../usage/usage-recorder.js';
+import type { AdmissionRequest } from './admission-request.js';
+import type { QuotaReport } from './quota-report.js';
+import type { Step } from './step.js';
+
+/** ScopeParts are what the step stands on. */
+interface ScopeParts {
+  readonly quotaReport: QuotaReport;
+  readonly recorder: UsageRecorder;
+}
+
+/** ScopeStep compares scopes. It says later where the quota that a refusal tells of has to be asked for. */
+export class ScopeStep implements Step<false> {
+  private readonly report: QuotaReport;
+  private readonly recorder: UsageRecorder;
+
+  constructor({ quotaReport, recorder }: ScopeParts) {
+    this.report = quotaReport;
+    this.recorder = recorder;
+  }
+
+  ask(request: AdmissionRequest, waiting: Waiting<false>): boolean | undefined {
+    const { key, operation } = request;
+    // Deny by default: without a key or an operation this step has been put in the wrong place.
+    if (key === undefined || operation === undefined) return false;
+    if (key.scopeSet.allows(operation)) return true;
+    if (request.subject !== undefined) this.recorder.denied(request.subject, operation);
+    request.refusal = scopeProblem(key.scopeSet.scopes, operation.scopes);
+    const told = this.report.repeatTo(request);
+    return told === undefined ? false : nowOrTold(told.then(no), waiting);
+  }
+
+  conclude(): false {
+    return false;
+  }
+}
+
+function no(): false {
+  return false;
+}

@@ -1,0 +1,126 @@
+/** The steps are asked in their order, each once; what says later is waited for without a promise. */
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { Waiting } from '../platform/waiting.js';
+import { Problem } from '../problems/errors.js';
+import type { AdmissionRequest } from './admission-request.js';
+import type { Step } from './step.js';
+import { StepWalk } from './step-walk.js';
+
+/** A step that says what the test says; undefined: later, and it lets pass whom it is told 1 for. */
+class Stub implements Step<number> {
+  readonly asked: AdmissionRequest[] = [];
+  verdict: boolean | Error | undefined = true;
+  waiting: Waiting<number> | undefined;
+
+  constructor(
+    private readonly name: string,
+    private readonly order: string[],
+  ) {}
+
+  ask(request: AdmissionRequest, waiting: Waiting<number>): boolean | undefined {
+    this.order.push(this.name);
+    this.asked.push(request);
+    this.waiting = waiting;
+    if (this.verdict instanceof Error) throw this.verdict;
+    return this.verdict;
+  }
+
+  conclude(request: AdmissionRequest, late: number): boolean {
+    if (late < 0 || request !== this.asked[0]) throw new Error('nothing to conclude');
+    return late === 1;
+  }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('a walk through the steps', () => {
+  let order: string[];
+  let steps: { route: Stub; key: Stub; scope: Stub; quota: Stub };
+  let admitted: AdmissionRequest[];
+  let refused: unknown[];
+  let fault: Error | undefined;
+  let request: AdmissionRequest;
+  beforeEach(() => {
+    order = [];
+    const stub = (name: string) => new Stub(name, order);
+    steps = { route: stub('route'), key: stub('key'), scope: stub('scope'), quota: stub('quota') };
+    admitted = [];
+    refused = [];
+    fault = undefined;
+    request = { refusal: undefined } as AdmissionRequest;
+  });
+
+  const begin = (): void =>
+    new StepWalk(Object.values(steps), {
+      admitted: (passed) => {
+        admitted.push(passed);
+        if (fault !== undefined) throw fault;
+      },
+      refused: (reason) => void refused.push(reason),
+    }).begin(request);
+
+  it('asks them in their order, once, and admits the request at once', () => {
+    begin();
+    expect(order).toEqual(['route', 'key', 'scope', 'quota']);
+    expect([admitted, refused]).toEqual([[request], []]);
+  });
+
+  it('ends with the one that says no', () => {
+    steps.key.verdict = false;
+    begin();
+    expect([order, admitted]).toEqual([['route', 'key'], []]);
+    expect(refused.map((reason) => (reason as Problem).status)).toEqual([500]);
+  });
+
+  it('refuses with what the step says', () => {
+    request.refusal = new Problem('insufficient_scope');
+    steps.scope.verdict = false;
+    begin();
+    expect(refused).toEqual([request.refusal]);
+  });
+
+  it('ends with the one that throws', () => {
+    const error = new Error('a fault');
+    steps.scope.verdict = error;
+    begin();
+    expect([refused, admitted]).toEqual([[error], []]);
+  });
+
+  it('refuses with a fault of whoever serves what is admitted', () => {
+    fault = new Error('a fault behind the steps');
+    begin();
+    expect([refused, admitted]).toEqual([[fault], [request]]);
+  });
+
+  describe('with a step that says later', () => {
+    beforeEach(() => {
+      steps.key.verdict = undefined;
+      begin();
+    });
+
+    it('waits', async () => {
+      await turn();
+      expect([order, admitted, refused]).toEqual([['route', 'key'], [], []]);
+    });
+
+    it('goes on with what the step concludes, before the callback returns', () => {
+      steps.key.waiting?.answered(1);
+      expect([order, admitted, refused]).toEqual([['route', 'key', 'scope', 'quota'], [request], []]);
+    });
+
+    it.each([
+      ['it concludes a no', (waiting?: Waiting<number>) => waiting?.answered(0), Problem],
+      ['it cannot conclude', (waiting?: Waiting<number>) => waiting?.answered(-1), Error],
+      ['there is nothing to conclude from', (waiting?: Waiting<number>) => waiting?.failed(new Error('none')), Error],
+    ])('refuses once where %s', (_what, tell, type) => {
+      tell(steps.key.waiting);
+      expect([refused, admitted]).toEqual([[expect.any(type)], []]);
+    });
+
+    it('refuses with a fault behind the steps: whoever calls back learns nothing of it', () => {
+      fault = new Error('a fault behind the steps');
+      expect(() => steps.key.waiting?.answered(1)).not.toThrow();
+      expect([refused, admitted]).toEqual([[fault], [request]]);
+    });
+  });
+});

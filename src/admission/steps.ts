@@ -1,0 +1,64 @@
+/**
+ * READ FIRST: the request path, top to bottom. What runs is this list.
+ *
+ * Before it, `gateway/listener/fast-path.ts` or `request-hooks.ts` gives the request its name and refuses what is framed badly
+ * (400 414 431 501). `step-walk.ts` leads the request through the steps; the first refusal ends it, and a refused request has cost nothing.
+ * Behind the last one `gateway/steps/backend.ts` forwards it: 413, 502, 503, 504 and whatever the backend says. Whatever refuses or
+ * fails, `gateway/request/error.filter.ts` writes the one error shape; at the end `request-log.ts` counts the request and writes its one
+ * log line. Requests that come through Nest's router (`gateway.controller.ts`) are asked the same steps by guards of the same names.
+ */
+import type { Authenticator } from '../keys/authenticator.js';
+import type { FailedAttempts } from '../keys/failed-attempts.js';
+import type { QuotaStorage } from '../limits/quota-storage.js';
+import type { UsageRecorder } from '../usage/usage-recorder.js';
+import { KeyStep } from './key-step.js';
+import type { LifeCycle } from './life-cycle.js';
+import type { QuotaReport } from './quota-report.js';
+import { QuotaStep } from './quota-step.js';
+import { RouteStep } from './route-step.js';
+import type { Routes } from './routes.js';
+import { ScopeStep } from './scope-step.js';
+import type { Step } from './step.js';
+
+/** StepParts are what the steps stand on. */
+export interface StepParts {
+  readonly routes: Routes;
+  readonly lifeCycle: LifeCycle;
+  readonly authenticator: Authenticator;
+  readonly failedAttempts: FailedAttempts;
+  readonly quotas: QuotaStorage;
+  readonly quotaReport: QuotaReport;
+  readonly recorder: UsageRecorder;
+}
+
+interface Row {
+  readonly name: 'route' | 'key' | 'scope' | 'quota';
+  /** Every status that the step refuses with. */
+  readonly refusesWith: readonly number[];
+  readonly open: (parts: StepParts) => Step;
+}
+
+/** STEPS is what every request is asked, in this order. */
+export const STEPS: readonly Row[] = [
+  // Which operation is asked for, and whether it has ended.
+  { name: 'route', refusesWith: [400, 404, 405, 410], open: (parts) => new RouteStep(parts) },
+  // Who is calling, from where.
+  { name: 'key', refusesWith: [400, 401, 403, 429, 503], open: (parts) => new KeyStep(parts) },
+  // What the key may do.
+  { name: 'scope', refusesWith: [403], open: (parts) => new ScopeStep(parts) },
+  // Whether there is room, in every window at once.
+  { name: 'quota', refusesWith: [429, 503], open: (parts) => new QuotaStep(parts) },
+];
+
+/** Steps are the steps by their names. */
+export type Steps = Readonly<Record<Row['name'], Step>>;
+
+/** Opens every step on its parts. */
+export function openSteps(parts: StepParts): Steps {
+  return Object.fromEntries(STEPS.map(({ name, open }) => [name, open(parts)])) as Steps;
+}
+
+/** The steps in their order. */
+export function inOrder(steps: Steps): readonly Step[] {
+  return STEPS.map(({ name }) => steps[name]);
+}
