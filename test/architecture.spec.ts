@@ -73,6 +73,23 @@ function findFolderCycle(edges: ReadonlyMap<string, ReadonlySet<string>>): strin
   return null;
 }
 
+/**
+ * Names that a function of a file speaks of above the line that declares them: a closure over what is not there yet. So each part is
+ * constructed with what is there already, and no two of them can hold each other.
+ */
+function namedTooEarly(code: string): string[] {
+  const [, ...functions] = code.split(/^(?=(?:export )?(?:async )?function )/m);
+  return functions.flatMap((text) => {
+    const [body = ''] = text.split(/^}$/m);
+    const declared = body.matchAll(/^ {2,}(?:const|let) (?:\{([^}]*)\}|(\w+))/gm);
+    return [...declared].flatMap(({ index, 1: several, 2: one }) => {
+      const before = body.slice(body.indexOf('{\n'), index).replaceAll(/'[^'\n]*'/g, "''");
+      const names = one === undefined ? (several?.match(/\w+(?=,| *$| =)/g) ?? []) : [one];
+      return names.filter((name) => new RegExp(`(?<![.\\w])${name}\\b(?!:)`).test(before));
+    });
+  });
+}
+
 describe('the source', () => {
   let graph: Cruise;
   beforeAll(() => {
@@ -138,6 +155,14 @@ describe('the source', () => {
 
   it('imports nothing from the inside of Nest, but for the names under which it keeps what decorators say', () => {
     expect(linesWith(/from '@nestjs\/[^/']+\/[^']+'/, /^src\/admin\/openapi\/openapi-document\.ts$/)).toEqual([]);
+  });
+
+  it('puts parts together in the order of their needs, so that no two hold each other', () => {
+    const assembling = programFiles.filter((file) => /\/open-[^/]*\.ts$/.test(file));
+    expect(assembling).toContain('src/limits/open-quotas.ts');
+    expect(assembling.flatMap((file) => namedTooEarly(codeOf(file)).map((name) => `${file}: ${name}`))).toEqual([]);
+    const early = 'function open() {\n  const sink = new Sink(() => store.now);\n  const store = new Store(sink);\n}\n';
+    expect(namedTooEarly(`\n${early}`)).toEqual(['store']);
   });
 
   it('has no default export', () => {

@@ -10,15 +10,18 @@ import { connectRedis, REDIS_DEADLINE_MS, redisReady } from '../redis/connect.js
 import { warnOfRisks } from '../redis/risks.js';
 import { Breaker } from './breaker.js';
 import { CounterMemory } from './model/counter-memory.js';
+import { Degradation } from './degradation.js';
 import { EmptiedStore } from './emptied-store.js';
 import { FlushRounds } from './model/flush-rounds.js';
 import { MonthLedger } from '../usage/month-ledger.js';
 import { LocalShare } from './local-share.js';
+import { LimiterSink } from './limiter-sink.js';
 import { NodeCount } from './redis/node-count.js';
 import { ProcessCounters } from './process/process-counters.js';
 import { QuotaStorage } from './quota-storage.js';
 import { RedisCounters } from './redis/redis-counters.js';
-import { StoreLoss } from './store-loss.js';
+import { Recovery } from './recovery.js';
+import { ShadowLimits } from './shadow-limits.js';
 import { asksForWrite, StoreWatch } from './store-watch.js';
 import { UsageFlush } from '../usage/usage-flush.js';
 import { UsageRecorder } from '../usage/usage-recorder.js';
@@ -51,16 +54,18 @@ export interface QuotaParts {
 
 /** Counters in this process. */
 export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts): Quotas {
-  const ledger: MonthLedger = new MonthLedger(db, clock, (subject) => counters.monthUsed(subject));
+  const ledger = new MonthLedger(db, clock);
   const rounds = new FlushRounds();
-  const counters = new ProcessCounters(clock, ledger, 'store', rounds);
+  const shadows = new ShadowLimits(clock, false);
+  const sink = new LimiterSink(ledger, shadows, clock);
+  const counters = new ProcessCounters(clock, ledger, 'store', rounds, sink);
   METRICS.quotaStoreUp.series('process').set(1);
   METRICS.quotaStoreLostTime.series().set(0);
   const windows = new ProcessThrottleWindows(clock);
-  const storage = new QuotaStorage(counters, undefined, ledger, windows, clock, log);
+  const storage = new QuotaStorage(counters, shadows, ledger, windows, clock, log);
   const recorder = new UsageRecorder(clock);
   const isShared = false;
-  const options = { isShared, rounds, ...told };
+  const options = { isShared, exact: counters, rounds, ...told };
   const flush = new UsageFlush(new UsageTable(db, kind, isShared), ledger, recorder, clock, log, options);
   const forgetting = setInterval(() => counters.forgetIdle(), FORGET_INTERVAL_MS);
   forgetting.unref();
@@ -92,30 +97,21 @@ export async function openRedisQuotas(
   const client = connectRedis(redisUrl, 'counters', log);
   const ledger = new MonthLedger(db, clock);
   const memory = new CounterMemory(ledger);
-  ledger.holdsBack = (accountId) => memory.holdsBack(accountId);
   const nodes = new NodeCount(client, servesRequests);
-  const alone = new ProcessCounters(clock, ledger, 'local');
+  const own = new ProcessCounters(clock, ledger, 'local');
   const local = new LocalShare(
-    alone,
+    own,
     ledger,
     () => nodes.place,
     clock,
     (accountId) => ledger.lastOf(accountId),
   );
-  const counters: RedisCounters = new RedisCounters(
-    client,
-    clock,
-    ledger,
-    (answered, cause) => loss.storeAnswered(answered, cause),
-    {
-      made: (subject, decision) => storage.made(subject, decision),
-      failed: (subject, cost, error) => storage.failed(subject, cost, error),
-    },
-    REDIS_DEADLINE_MS,
-    memory,
-  );
+  const degradation = new Degradation(new Breaker(clock), local, clock, log);
+  const shadows = new ShadowLimits(clock, true);
+  const sink = new LimiterSink(ledger, shadows, clock, degradation);
+  const counters = new RedisCounters(client, clock, ledger, sink, REDIS_DEADLINE_MS, memory);
+  const recovery = new Recovery(counters, degradation, ledger, () => asksForWrite(client));
   const emptied = new EmptiedStore(nodes, counters, ledger, memory, log);
-  const loss = new StoreLoss(counters, new Breaker(clock), local, ledger, () => asksForWrite(client), clock, log);
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
     await counters.synchronise();
@@ -126,13 +122,14 @@ export async function openRedisQuotas(
     throw error;
   }
   const windows = new RedisThrottleWindows(client, clock);
-  const storage: QuotaStorage = new QuotaStorage(counters, loss, ledger, windows, clock, log);
+  const loss = { degradation, recovery };
+  const storage = new QuotaStorage(counters, shadows, ledger, windows, clock, log, loss);
   const recorder = new UsageRecorder(clock);
   const isShared = true;
   const table = new UsageTable(db, kind, isShared, () => counters.aheadMs);
-  const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared, ...told });
+  const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared, memory, ...told });
   METRICS.quotaStoreUp.series('redis').set(1);
-  const watch = new StoreWatch(loss, async () => {
+  const watch = new StoreWatch(degradation, recovery, async () => {
     void emptied.look();
     await asksForWrite(client);
   });
@@ -146,7 +143,6 @@ export async function openRedisQuotas(
       watch.stop();
       try {
         await emptied.look();
-        ledger.holdsBack = undefined;
         await flush.stop();
       } finally {
         await nodes.leave();

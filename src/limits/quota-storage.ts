@@ -9,14 +9,14 @@ import type { Logger } from '../platform/log.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import { nowOrTold, Promised, type Waiting } from '../platform/waiting.js';
 import type { CounterReading, CounterStore, GivenBack, MinuteRoom, MonthSet } from './model/counter-store.js';
-import { knownRefusal, rememberRefusal } from './model/known-refusal.js';
+import type { Degradation } from './degradation.js';
+import { knownRefusal } from './model/known-refusal.js';
 import type { MonthLedger } from '../usage/month-ledger.js';
 import type { MonthCalendar } from './model/month-period.js';
 import type { QuotaCounts, QuotaDecision } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
-import { ShadowLimits } from './shadow-limits.js';
-import type { Settling } from './redis/gathering.js';
-import type { StoreLoss } from './store-loss.js';
+import type { Recovery } from './recovery.js';
+import type { ShadowLimits } from './shadow-limits.js';
 import type { ThrottleWindows } from './throttle-windows.js';
 
 /** How many requests had their cost refunded, and how much that came to. */
@@ -42,21 +42,31 @@ export interface KnownReading extends CounterReading {
   readonly isApproximate: boolean;
 }
 
-export class QuotaStorage implements ThrottlerStorage, Settling {
-  private readonly shadows: ShadowLimits;
+/** What is done while counters are away that can be lost, and what brings them back. */
+export interface StoreLoss {
+  readonly degradation: Degradation;
+  readonly recovery: Recovery;
+}
+
+export class QuotaStorage implements ThrottlerStorage {
+  private readonly degradation: Degradation | undefined;
+  private readonly recovery: Recovery | undefined;
   private readonly refunded = new RefundSeries('done');
   private readonly notRefunded = new RefundSeries('failed');
 
   constructor(
+    /** They report what they decide to the sink. */
     private readonly counters: CounterStore,
-    /** Undefined where the counters are in this process and cannot be lost. */
-    private readonly loss: StoreLoss | undefined,
+    private readonly shadows: ShadowLimits,
     private readonly ledger: MonthLedger,
     private readonly throttles: ThrottleWindows,
     private readonly clock: Clock,
     private readonly log: Logger,
+    /** Not where the counters are in this process and cannot be lost. */
+    loss?: StoreLoss,
   ) {
-    this.shadows = new ShadowLimits(counters, clock, loss !== undefined);
+    this.degradation = loss?.degradation;
+    this.recovery = loss?.recovery;
   }
 
   /**
@@ -73,25 +83,22 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
    * @returns the decision where it is known at once; undefined: `waiting` is told it, or what `decide` throws.
    */
   decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined {
-    // Counters that can be lost call `made` and `failed` themselves.
-    if (this.loss !== undefined) {
-      return knownRefusal(subject, cost, this.clock.now()) ?? this.loss.decideFor(waiting, subject, cost);
-    }
-    const decision = this.counters.decide(subject, cost);
-    if (!(decision instanceof Promise)) return this.made(subject, decision);
-    const settled = decision.then(
-      (made) => this.made(subject, made),
-      (error: unknown) => this.failed(subject, cost, error),
-    );
-    return nowOrTold(settled, waiting);
+    const { degradation } = this;
+    if (degradation === undefined) return this.counters.decideFor(waiting, subject, cost);
+    const known = knownRefusal(subject, cost, this.clock.now());
+    if (known !== undefined) return known;
+    if (degradation.isOver) return this.counters.decideFor(waiting, subject, cost);
+    // Whether it is back; no request waits for that.
+    void this.recovery?.probe();
+    return nowOrTold(degradation.decide(subject, cost), waiting);
   }
 
   /** Gives the cost of an admitted decision back. Resolves to how much of it the month gave back; never rejects. */
   async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<number> {
     if (!decision.admitted || decision.cost === 0 || decision.source === 'open') return 0;
     subject.refusal = undefined;
-    if (subject.shadow !== undefined) void this.shadows.giveBack(subject.shadow, decision);
-    const noted = this.loss?.giveBack(subject, decision);
+    if (subject.shadow !== undefined) void this.shadows.giveBack(this.counters, subject.shadow, decision);
+    const noted = this.recovery?.giveBack(subject, decision);
     if (noted !== undefined) {
       this.refunded.count(noted);
       return noted;
@@ -154,15 +161,15 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
     calendar: MonthCalendar,
     subject?: QuotaSubject,
   ): Promise<KnownReading> {
-    const { loss } = this;
-    if (loss === undefined || loss.isOver) {
+    const { degradation } = this;
+    if (degradation === undefined || degradation.isOver) {
       try {
         return { ...(await this.counters.read(accountId, keyId, calendar)), isApproximate: false };
       } catch (error) {
-        if (loss === undefined) throw error;
+        if (degradation === undefined) throw error;
       }
     }
-    return { ...(await loss.read(accountId, keyId, calendar, subject)), isApproximate: true };
+    return { ...(await degradation.read(accountId, keyId, calendar, subject)), isApproximate: true };
   }
 
   /** Reads counts as they stand. Rejects while the counters are away. */
@@ -188,12 +195,12 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
 
   /** Whether the counters answer. */
   get storeUp(): boolean {
-    return this.loss === undefined || this.loss.isOver;
+    return this.degradation === undefined || this.degradation.isOver;
   }
 
   /** When the counters were lost, ms; undefined while they answer. */
   get lostSinceMs(): number | undefined {
-    return this.loss?.sinceMs;
+    return this.degradation?.sinceMs;
   }
 
   /** `ThrottlerStorage`: one window of any length; times in seconds. */
@@ -212,30 +219,5 @@ export class QuotaStorage implements ThrottlerStorage, Settling {
       isBlocked: !window.admitted,
       timeToBlockExpire: window.admitted ? 0 : waitSeconds,
     };
-  }
-
-  /** In the place of a decision that failed. @throws Problem `quota_unavailable` where nothing takes its place. */
-  failed(subject: QuotaSubject, cost: number, cause: unknown): QuotaDecision | Promise<QuotaDecision> {
-    if (subject.isShadow) throw cause;
-    if (this.loss === undefined) throw new Problem('quota_unavailable', { cause });
-    return this.loss.decide(subject, cost, cause);
-  }
-
-  /** Notes a decision for the database, and for the time when the store is lost. */
-  made(subject: QuotaSubject, decision: QuotaDecision): QuotaDecision {
-    if (subject.isShadow) return decision;
-    // For the time when the store is lost; counters that cannot be are asked themselves.
-    if (this.loss !== undefined) {
-      if (subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
-      subject.see(decision.used, decision.nowMs, decision.period.label);
-    }
-    if (decision.admitted) {
-      this.ledger.note(subject, decision);
-      if (subject.shadow !== undefined) this.shadows.judge(subject.shadow, decision);
-    } else {
-      rememberRefusal(subject, decision, this.clock.now());
-      this.ledger.noteRefusal(subject, decision);
-    }
-    return decision;
   }
 }

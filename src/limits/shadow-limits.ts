@@ -5,6 +5,7 @@
 import type { Clock } from '../platform/clock.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import type { CounterStore } from './model/counter-store.js';
+import type { Decider } from './model/decision-sink.js';
 import { knownRefusal, rememberRefusal } from './model/known-refusal.js';
 import { policyNames, type QuotaDecision } from './model/policies.js';
 import type { ShadowSubject } from './model/subject.js';
@@ -13,14 +14,16 @@ export class ShadowLimits {
   private readonly admitted = new Map<string, ValueSeries>();
 
   constructor(
-    private readonly counters: CounterStore,
     private readonly clock: Clock,
     /** Whether asking the counters is dear enough to remember refusals. */
     private readonly remembers: boolean,
   ) {}
 
-  /** Judges what the live limits have admitted. Never throws; while the store is lost there is nothing to judge. */
-  judge(shadow: ShadowSubject, live: QuotaDecision): void {
+  /**
+   * Judges what the live limits have admitted. Never throws; while the store is lost there is nothing to judge.
+   * @param counters those that admitted it.
+   */
+  judge(counters: Decider, shadow: ShadowSubject, live: QuotaDecision): void {
     const { cost, period, used } = live;
     if (cost === 0) return;
     const known = this.remembers ? knownRefusal(shadow, cost, this.clock.now()) : undefined;
@@ -30,7 +33,7 @@ export class ShadowLimits {
       return;
     }
     shadow.startsFrom = { period, account: used.accountMonth - cost, key: used.keyMonth - cost };
-    const decision = this.counters.decide(shadow, cost);
+    const decision = counters.decide(shadow, cost);
     live.shadow =
       decision instanceof Promise
         ? decision.then(
@@ -41,12 +44,12 @@ export class ShadowLimits {
   }
 
   /** What is given back of a live decision is given back of its shadow; what that would have refused stays refused. */
-  async giveBack(shadow: ShadowSubject, live: QuotaDecision): Promise<void> {
+  async giveBack(counters: Pick<CounterStore, 'giveBack'>, shadow: ShadowSubject, live: QuotaDecision): Promise<void> {
     const decision = await live.shadow;
     if (decision?.admitted !== true) return;
     shadow.refusal = undefined;
     try {
-      await this.counters.giveBack(shadow, decision);
+      await counters.giveBack(shadow, decision);
       // A refusal that was under way meanwhile knows nothing of it.
       shadow.refusal = undefined;
     } catch {

@@ -15,9 +15,9 @@ describe('the watch over Redis', () => {
         get isOver() {
           return isOver;
         },
-        probe: async () => {},
-        storeAnswered: (answered, cause) => void (answered || lost.push(cause)),
+        called: (isAnswered, cause) => void (isAnswered || lost.push(cause)),
       },
+      { probe: async () => {} },
       async () => {
         if (!answers) throw new Error('no response');
       },

@@ -4,7 +4,8 @@
  */
 import type { RedisClient } from '../redis/connect.js';
 import { PROBE_KEY, PROBE_MS } from '../redis/keys.js';
-import type { StoreLoss } from './store-loss.js';
+import type { Degradation } from './degradation.js';
+import type { Recovery } from './recovery.js';
 
 const INTERVAL_MS = 1_000;
 /** So many questions in a row without a response. One may be this process's own fault: it stood still, and its timers fired first. */
@@ -15,7 +16,8 @@ export class StoreWatch {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly loss: Pick<StoreLoss, 'isOver' | 'probe' | 'storeAnswered'>,
+    private readonly degradation: Pick<Degradation, 'isOver' | 'called'>,
+    private readonly recovery: Pick<Recovery, 'probe'>,
     /** Rejects where it does not count. */
     private readonly ask: () => Promise<void>,
   ) {}
@@ -32,8 +34,8 @@ export class StoreWatch {
   /** One question. Never rejects. */
   async look(): Promise<void> {
     // A lost one is asked whether it is back, as often as its breaker allows.
-    void this.loss.probe();
-    if (!this.loss.isOver) return;
+    void this.recovery.probe();
+    if (!this.degradation.isOver) return;
     try {
       await this.ask();
       this.failures = 0;
@@ -41,7 +43,7 @@ export class StoreWatch {
       this.failures += 1;
       if (this.failures < FAILURES) return;
       this.failures = 0;
-      if (this.loss.isOver) this.loss.storeAnswered(false, error);
+      if (this.degradation.isOver) this.degradation.called(false, error);
     }
   }
 }

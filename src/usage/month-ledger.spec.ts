@@ -23,20 +23,23 @@ class Node {
   readonly flush: UsageFlush;
   readonly counters: ProcessCounters;
 
-  constructor(database: DatabaseHandle, clock: TestClock, exact = true) {
-    const counts = (subject: QuotaSubject) => this.counters.monthUsed(subject);
-    this.ledger = exact ? new MonthLedger(database.db, clock, counts) : new MonthLedger(database.db, clock);
-    const table = new UsageTable(database.db, database.kind, !exact);
-    const options = { isShared: !exact };
-    this.flush = new UsageFlush(table, this.ledger, new UsageRecorder(clock), clock, LOG, options);
+  constructor(
+    database: DatabaseHandle,
+    clock: TestClock,
+    private readonly exact = true,
+  ) {
+    this.ledger = new MonthLedger(database.db, clock);
     this.counters = new ProcessCounters(clock, this.ledger);
+    const table = new UsageTable(database.db, database.kind, !exact);
+    const options = exact ? { isShared: false, exact: this.counters } : { isShared: true };
+    this.flush = new UsageFlush(table, this.ledger, new UsageRecorder(clock), clock, LOG, options);
   }
 
   /** Counts requests as the storage does it. */
   async count(subject: QuotaSubject, requests: number): Promise<void> {
     for (let request = 0; request < requests; request++) {
       const decision = await this.counters.decide(subject, 1);
-      if (subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
+      if (!this.exact && subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
       subject.see(decision.used, decision.nowMs, decision.period.label);
       if (decision.admitted) this.ledger.note(subject, decision);
     }

@@ -19,8 +19,11 @@ import { ACCOUNT_MONTH, KEY_MONTH, type QuotaDecision } from '../limits/model/po
 import type { QuotaSubject } from '../limits/model/subject.js';
 import type { CounterRow } from './usage-table.js';
 
-/** Month counts of this process's own counters, the last ones of a month that has ended among them; empty where there are none. */
-export type ExactCounts = (subject: QuotaSubject) => readonly ExactCount[];
+/** Counters in this process: they say how many there are, where of shared ones the last that was seen has to do. */
+export interface ExactCounts {
+  /** Month counts of a subject, the last ones of a month that has ended among them; empty where there are none. */
+  monthUsed(subject: QuotaSubject): readonly ExactCount[];
+}
 
 /** What waits of one account. One is made for every account between two flushes: most have a subject or few, of one month. */
 class WaitingAccount {
@@ -69,8 +72,6 @@ export class MonthLedger implements MonthSource {
   oldestMs = 0;
   /** Keys whose counts wait, each with its account's. */
   length = 0;
-  /** Whether the counts of an account are to stay here for now; undefined: none are. */
-  holdsBack: ((accountId: string) => boolean) | undefined = undefined;
   /** What was handed out lately, the latest first: others may have read the database before it stood there. */
   private handedOut: Map<string, WaitingAccount>[] = [new Map(), new Map(), new Map()];
   private wasWritten = false;
@@ -80,8 +81,6 @@ export class MonthLedger implements MonthSource {
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly clock: Clock,
-    /** Where the counters live in this process; without it, the last that was seen of shared ones has to do. */
-    private readonly exact?: ExactCounts,
   ) {}
 
   async usedInMonth(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<WrittenMonth> {
@@ -135,7 +134,7 @@ export class MonthLedger implements MonthSource {
 
   /** Keeps the last counts of a month before what is seen of the next one takes their place. */
   monthEnded(subject: QuotaSubject): void {
-    if (subject.dirtyMonth === 0 || this.exact !== undefined) return;
+    if (subject.dirtyMonth === 0) return;
     const account = this.waiting.get(subject.accountId);
     if (account !== undefined) (account.ended ??= []).push(...lastSeen(subject));
   }
@@ -181,12 +180,13 @@ export class MonthLedger implements MonthSource {
   /**
    * Hands out the counts of an account with the notices that they make due, and forgets them: what is counted from here on is noted
    * again.
+   * @param exact where the counters live in this process.
    */
-  take(accountId: string, counters: CounterRow[], notices: MonthNotice[]): void {
+  take(accountId: string, counters: CounterRow[], notices: MonthNotice[], exact?: ExactCounts): void {
     const account = this.waiting.get(accountId);
-    if (account === undefined || this.holdsBack?.(accountId) === true) return;
+    if (account === undefined) return;
     this.waiting.delete(accountId);
-    if (this.exact === undefined) this.remember(accountId, account);
+    if (exact === undefined) this.remember(accountId, account);
     this.length -= account.subjects.length;
     if (this.waiting.size === 0) this.oldestMs = 0;
     const rows = new LatestRows();
@@ -194,7 +194,7 @@ export class MonthLedger implements MonthSource {
     for (const subject of account.subjects) {
       const period = account.periodOf(subject);
       subject.dirtyMonth = 0;
-      const counts = this.countsOf(subject, period);
+      const counts = this.countsOf(subject, period, exact);
       for (const row of counts) rows.put(row);
       notices.push(...this.noticesOf(subject, period, counts));
     }
@@ -217,10 +217,10 @@ export class MonthLedger implements MonthSource {
     return noticesDue(subject, period, { account, key });
   }
 
-  private countsOf(subject: QuotaSubject, period: MonthPeriod): CounterRow[] {
+  private countsOf(subject: QuotaSubject, period: MonthPeriod, exact: ExactCounts | undefined): CounterRow[] {
     const { accountId, keyId } = subject;
-    if (this.exact === undefined) return subject.lastSeenMonth === period.label ? lastSeen(subject) : [];
-    return this.exact(subject).map(({ of, month, used, observedAtMs }) => {
+    if (exact === undefined) return subject.lastSeenMonth === period.label ? lastSeen(subject) : [];
+    return exact.monthUsed(subject).map(({ of, month, used, observedAtMs }) => {
       const row = { accountId, keyId: of === 'key' ? keyId : '', month, used };
       return { ...row, observedAtMs: Math.max(observedAtMs, this.latestSetMs) };
     });

@@ -11,7 +11,7 @@ import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 import { Pace } from '../platform/pace.js';
 import type { FlushRounds } from '../limits/model/flush-rounds.js';
-import type { MonthLedger } from './month-ledger.js';
+import type { ExactCounts, MonthLedger } from './month-ledger.js';
 import { MonthNotices, type MonthNotice } from './month-notices.js';
 import type { UsageChange, UsageRecorder } from './usage-recorder.js';
 import { ROUND, type CounterRow, type UsageBatch, type UsageTable } from './usage-table.js';
@@ -38,6 +38,10 @@ interface PendingBatch extends UsageBatch {
 export interface FlushOptions {
   /** Whether other processes count in the same place. Where none does, those that wrote before have ended. */
   readonly isShared: boolean;
+  /** The counters, where they live in this process. */
+  readonly exact?: ExactCounts;
+  /** Says whose counts are to wait for now, because they may lack something; when it stops, all are written. */
+  readonly memory?: { holdsBack(accountId: string): boolean };
   /** Kept for whoever must know what has been written. */
   readonly rounds?: FlushRounds;
   /** Told what the database did with each batch. */
@@ -56,6 +60,7 @@ export class UsageFlush {
   /** By the clock; whatever was noted before has been written. */
   private settledMs = 0;
   private othersAreGone: boolean;
+  private isStopping = false;
   private readonly notices: MonthNotices;
   private readonly rowsWritten = METRICS.usageRows.series();
 
@@ -85,6 +90,7 @@ export class UsageFlush {
   /** Stops flushing, and writes what is left. Rejects when that fails. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
+    this.isStopping = true;
     this.pace.hurry();
     await this.recorder.settled();
     await this.flushing?.catch(() => undefined);
@@ -159,19 +165,24 @@ export class UsageFlush {
     const usage: UsageChange[] = [];
     const counters: CounterRow[] = [];
     const notices: MonthNotice[] = [];
-    this.recorder.take(first, usage);
-    this.ledger.take(first, counters, notices);
+    this.takeAccount(first, usage, counters, notices);
     let taken = 1;
     for (const account of more) {
       const rows = usage.length + counters.length;
       if (rows >= FULL_BATCH_ROWS || (taken >= most && rows >= SMALL_BATCH_ROWS)) break;
       taken += 1;
       more.delete(account);
-      this.recorder.take(account, usage);
-      this.ledger.take(account, counters, notices);
+      this.takeAccount(account, usage, counters, notices);
     }
     this.batches += 1;
     return { number: this.rounds * ROUND + this.batches, usage, counters, notices, added: new Set(), oldestMs };
+  }
+
+  private takeAccount(account: string, usage: UsageChange[], counters: CounterRow[], notices: MonthNotice[]): void {
+    const { exact, memory } = this.options;
+    this.recorder.take(account, usage);
+    if (!this.isStopping && memory?.holdsBack(account) === true) return;
+    this.ledger.take(account, counters, notices, exact);
   }
 
   /** Counters in this process: whoever else has requests in flight in the table was killed. Once. */

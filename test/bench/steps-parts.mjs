@@ -19,9 +19,12 @@ const { openLog } = await dist('platform/log.js');
 const { openDomain } = await dist('boot/open-domain.js');
 const { Breaker } = await dist('limits/breaker.js');
 const { MonthLedger } = await dist('usage/month-ledger.js');
+const { Degradation } = await dist('limits/degradation.js');
+const { LimiterSink } = await dist('limits/limiter-sink.js');
 const { QuotaStorage } = await dist('limits/quota-storage.js');
+const { Recovery } = await dist('limits/recovery.js');
 const { RedisCounters } = await dist('limits/redis/redis-counters.js');
-const { StoreLoss } = await dist('limits/store-loss.js');
+const { ShadowLimits } = await dist('limits/shadow-limits.js');
 const { Shutdown } = await dist('boot/shutdown.js');
 
 const CONTEXT = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_benchmark' };
@@ -67,14 +70,13 @@ export async function makeKey({ accounts, keyStore, keys }) {
 /** Quotas as with Redis, but for the network: every call is answered at once, all of it admitted. */
 export function redisQuotas({ database }, { logger }) {
   const ledger = new MonthLedger(database.db, systemClock);
-  const counters = new RedisCounters(answeringClient(), systemClock, ledger, () => {}, {
-    made: (subject, decision) => storage.made(subject, decision),
-    failed: (subject, cost, error) => storage.failed(subject, cost, error),
-  });
   const unused = undefined;
-  const loss = new StoreLoss(counters, new Breaker(systemClock), unused, ledger, unused, systemClock, logger);
-  const storage = new QuotaStorage(counters, loss, ledger, unused, systemClock, logger);
-  return storage;
+  const degradation = new Degradation(new Breaker(systemClock), unused, systemClock, logger);
+  const shadows = new ShadowLimits(systemClock, true);
+  const sink = new LimiterSink(ledger, shadows, systemClock, degradation);
+  const counters = new RedisCounters(answeringClient(), systemClock, ledger, sink);
+  const recovery = new Recovery(counters, degradation, ledger, unused);
+  return new QuotaStorage(counters, shadows, ledger, unused, systemClock, logger, { degradation, recovery });
 }
 
 /** Answers as `DECIDE_LUA` does, as soon as the caller lets go: the time, and for each group what was counted before. */

@@ -209,7 +209,7 @@ describeWithRedis("a node's clock that is set a month ahead", () => {
   beforeEach(async () => {
     redis = await timedRedisCounters(redisClock, months);
     clock.advance(START_MS - clock.now());
-    node = new RedisCounters(timedClient(redis.client, redisClock), clock, months, () => {});
+    node = new RedisCounters(timedClient(redis.client, redisClock), clock, months);
   });
   afterEach(() => redis.close());
   const used = async () => (await redis.counters.read('acc_1', 'key_1', UTC_MONTHS)).used;
@@ -230,7 +230,7 @@ describeWithRedis("a node's clock that is set a month ahead", () => {
 
   it('hands in at a counter that does not know the month without making it begin at nothing', async () => {
     const ahead = { now: () => START_MS + MONTH_MS };
-    await new RedisCounters(timedClient(redis.client, ahead), ahead, months, () => {}).decide(subject, 3);
+    await new RedisCounters(timedClient(redis.client, ahead), ahead, months).decide(subject, 3);
     months.used = { account: 7, key: 6 };
     await node.read('acc_2', undefined, UTC_MONTHS);
     subject.see({ ...NOTHING_USED, accountMonth: 7, keyMonth: 6 }, START_MS, monthPeriodAt(START_MS).label);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/limits/model/month-period.js';
 import { OutageLog, type OutageEntry } from '../../src/limits/model/outage-log.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
-import { PLAIN_SETTLING } from '../../src/limits/redis/gathering.js';
+import { PASSING_SINK } from '../../src/limits/model/decision-sink.js';
 import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
@@ -91,8 +91,7 @@ describeWithRedis('requests of an outage', () => {
       timedClient(node.client, { now: () => nowMs }),
       ahead,
       months,
-      () => {},
-      PLAIN_SETTLING,
+      PASSING_SINK,
       PATIENT_DEADLINE_MS,
     );
     await skewed.decide(subject, 2);

@@ -107,7 +107,7 @@ describeWithOwnRedis('a Redis that stands still', () => {
   });
 
   it('does not do later what its caller has given up', async () => {
-    const counters = new RedisCounters(client, systemClock, new FixedMonths(), () => {});
+    const counters = new RedisCounters(client, systemClock, new FixedMonths());
     const subject = subjectWith({});
     for (let request = 0; request < 5; request++) await counters.decide(subject, 1);
     const calls: (string | undefined)[] = [];

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { systemClock } from '../../src/platform/clock.js';
 import { monthPeriodAt } from '../../src/limits/model/month-period.js';
-import { PLAIN_SETTLING } from '../../src/limits/redis/gathering.js';
+import { PASSING_SINK } from '../../src/limits/model/decision-sink.js';
 import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
 import { admittedOf, times } from '../support/counter-stores.js';
 import { describeWithOwnRedis, describeWithRedis } from '../support/describe-with.js';
@@ -23,7 +23,7 @@ describeWithRedis('counters in Redis, by its own time', () => {
   });
   afterEach(() => client.disconnect());
   const node = (clock = systemClock as { now(): number }) =>
-    new RedisCounters(client, clock, months, () => {}, PLAIN_SETTLING, PATIENT_DEADLINE_MS);
+    new RedisCounters(client, clock, months, PASSING_SINK, PATIENT_DEADLINE_MS);
 
   it('admit exactly the limit through several nodes at once', async () => {
     const nodes = times(4, () => node());
@@ -111,14 +111,7 @@ describeWithOwnRedis('counters in a Redis that is watched', () => {
   });
 
   it('let go of the second that leaves the minute without reading the others', async () => {
-    const store = new RedisCounters(
-      client,
-      systemClock,
-      new FixedMonths(),
-      () => {},
-      PLAIN_SETTLING,
-      PATIENT_DEADLINE_MS,
-    );
+    const store = new RedisCounters(client, systemClock, new FixedMonths(), PASSING_SINK, PATIENT_DEADLINE_MS);
     const subject = subjectWith({}, { accountId: 'acc_busy', keyId: 'key_busy' });
     const names = [subject.accountCounterKey, subject.keyCounterKey];
     await store.decide(subject, 1);

@@ -15,7 +15,10 @@ import { NodeCount } from '../../src/limits/redis/node-count.js';
 import type { QuotaDecision } from '../../src/limits/model/policies.js';
 import { QuotaStorage } from '../../src/limits/quota-storage.js';
 import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
-import type { StoreLoss } from '../../src/limits/store-loss.js';
+import { LimiterSink } from '../../src/limits/limiter-sink.js';
+import { Recovery } from '../../src/limits/recovery.js';
+import { ShadowLimits } from '../../src/limits/shadow-limits.js';
+import type { Degradation } from '../../src/limits/degradation.js';
 import type { QuotaSubject } from '../../src/limits/model/subject.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
 import { UsageFlush } from '../../src/usage/usage-flush.js';
@@ -44,26 +47,27 @@ class Node {
   constructor(client: Redis, database: Database) {
     this.ledger = new MonthLedger(database.db, systemClock);
     const memory = new CounterMemory(this.ledger);
-    this.ledger.holdsBack = (accountId) => memory.holdsBack(accountId);
-    const settling = {
-      made: (subject: QuotaSubject, decision: QuotaDecision) => this.storage.made(subject, decision),
-      failed: (_subject: QuotaSubject, _cost: number, error: unknown) => {
-        throw error;
-      },
-    };
-    const patient = PATIENT_DEADLINE_MS;
-    this.counters = new RedisCounters(client, systemClock, this.ledger, () => {}, settling, patient, memory);
-    const loss = {
+    // Nothing takes the place of a decision that failed.
+    const degradation = {
       isOver: true,
       giveBack: () => undefined,
-      decideFor: this.counters.decideFor.bind(this.counters),
-    } as unknown as StoreLoss;
+      called: () => {},
+      decide: (_subject: QuotaSubject, _cost: number, cause: unknown) => {
+        throw cause;
+      },
+    } as unknown as Degradation;
+    const shadows = new ShadowLimits(systemClock, true);
+    const sink = new LimiterSink(this.ledger, shadows, systemClock, degradation);
+    this.counters = new RedisCounters(client, systemClock, this.ledger, sink, PATIENT_DEADLINE_MS, memory);
+    const recovery = new Recovery(this.counters, degradation, this.ledger, () => client.ping());
+    const loss = { degradation, recovery };
     const windows = new ProcessThrottleWindows(systemClock);
-    this.storage = new QuotaStorage(this.counters, loss, this.ledger, windows, systemClock, LOG);
+    this.storage = new QuotaStorage(this.counters, shadows, this.ledger, windows, systemClock, LOG, loss);
     this.emptied = new EmptiedStore(new NodeCount(client, true), this.counters, this.ledger, memory, LOG);
     const table = new UsageTable(database.db, database.kind, true, () => this.counters.aheadMs);
     this.usage = new UsageFlush(table, this.ledger, new UsageRecorder(systemClock), systemClock, LOG, {
       isShared: true,
+      memory,
     });
   }
 

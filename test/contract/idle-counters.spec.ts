@@ -9,6 +9,8 @@ import { MonthLedger } from '../../src/usage/month-ledger.js';
 import type { QuotaDecision } from '../../src/limits/model/policies.js';
 import type { QuotaSubject } from '../../src/limits/model/subject.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
+import { LimiterSink } from '../../src/limits/limiter-sink.js';
+import { ShadowLimits } from '../../src/limits/shadow-limits.js';
 import { QuotaStorage } from '../../src/limits/quota-storage.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
 import { UsageFlush } from '../../src/usage/usage-flush.js';
@@ -31,12 +33,13 @@ class Process {
 
   constructor(database: DatabaseHandle, clock: TestClock) {
     const rounds = new FlushRounds();
-    const ledger: MonthLedger = new MonthLedger(database.db, clock, (subject) => this.counters.monthUsed(subject));
-    this.counters = new ProcessCounters(clock, ledger, 'store', rounds);
+    const ledger = new MonthLedger(database.db, clock);
+    const shadows = new ShadowLimits(clock, false);
+    this.counters = new ProcessCounters(clock, ledger, 'store', rounds, new LimiterSink(ledger, shadows, clock));
     const throttles = new ProcessThrottleWindows(clock);
-    this.storage = new QuotaStorage(this.counters, undefined, ledger, throttles, clock, LOG);
+    this.storage = new QuotaStorage(this.counters, shadows, ledger, throttles, clock, LOG);
     const table = new UsageTable(database.db, database.kind, false);
-    const options = { isShared: false, rounds };
+    const options = { isShared: false, exact: this.counters, rounds };
     this.flush = new UsageFlush(table, ledger, new UsageRecorder(clock), clock, LOG, options);
   }
 

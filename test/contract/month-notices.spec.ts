@@ -8,6 +8,8 @@ import { METRICS } from '../../src/platform/metrics.js';
 import { MonthLedger } from '../../src/usage/month-ledger.js';
 import type { QuotaSubject } from '../../src/limits/model/subject.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
+import { LimiterSink } from '../../src/limits/limiter-sink.js';
+import { ShadowLimits } from '../../src/limits/shadow-limits.js';
 import { QuotaStorage } from '../../src/limits/quota-storage.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
 import { UsageFlush } from '../../src/usage/usage-flush.js';
@@ -28,12 +30,17 @@ class Node {
   private readonly storage: QuotaStorage;
 
   constructor(database: DatabaseHandle, clock: TestClock) {
-    const ledger = new MonthLedger(database.db, clock, (subject) => counters.monthUsed(subject));
-    const counters: ProcessCounters = new ProcessCounters(clock, ledger);
+    const ledger = new MonthLedger(database.db, clock);
+    const shadows = new ShadowLimits(clock, false);
+    const sink = new LimiterSink(ledger, shadows, clock);
+    const counters = new ProcessCounters(clock, ledger, 'store', undefined, sink);
     const throttles = new ProcessThrottleWindows(clock);
-    this.storage = new QuotaStorage(counters, undefined, ledger, throttles, clock, LOG);
+    this.storage = new QuotaStorage(counters, shadows, ledger, throttles, clock, LOG);
     const table = new UsageTable(database.db, database.kind, false);
-    this.flush = new UsageFlush(table, ledger, new UsageRecorder(clock), clock, LOG, { isShared: false });
+    this.flush = new UsageFlush(table, ledger, new UsageRecorder(clock), clock, LOG, {
+      isShared: false,
+      exact: counters,
+    });
   }
 
   async use(subject: QuotaSubject, requests: number): Promise<void> {

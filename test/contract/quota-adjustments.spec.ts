@@ -18,12 +18,14 @@ import { MonthLedger } from '../../src/usage/month-ledger.js';
 import { monthPeriodAt } from '../../src/limits/model/month-period.js';
 import type { QuotaSubject } from '../../src/limits/model/subject.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
-import { QuotaStorage } from '../../src/limits/quota-storage.js';
-import type { Settling } from '../../src/limits/redis/gathering.js';
+import { LimiterSink } from '../../src/limits/limiter-sink.js';
+import { QuotaStorage, type StoreLoss } from '../../src/limits/quota-storage.js';
+import { Recovery } from '../../src/limits/recovery.js';
+import { ShadowLimits } from '../../src/limits/shadow-limits.js';
 import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
-import { StoreLoss } from '../../src/limits/store-loss.js';
+import { Degradation } from '../../src/limits/degradation.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
-import { UsageFlush } from '../../src/usage/usage-flush.js';
+import { UsageFlush, type FlushOptions } from '../../src/usage/usage-flush.js';
 import { UsageRecorder } from '../../src/usage/usage-recorder.js';
 import { UsageTable } from '../../src/usage/usage-table.js';
 import { testDatabase } from '../support/database.js';
@@ -49,12 +51,12 @@ interface Node {
 
 /** One node in this process. */
 function processNodes(database: DatabaseHandle): { nodes: Node[]; close: () => void } {
-  const ledger: MonthLedger = new MonthLedger(database.db, systemClock, (subject) => counters.monthUsed(subject));
-  const counters = new ProcessCounters(systemClock, ledger);
-  return {
-    nodes: [{ storage: storageOf(counters, undefined, ledger), ledger, flush: flushOf(database, ledger, false) }],
-    close: () => {},
-  };
+  const ledger = new MonthLedger(database.db, systemClock);
+  const shadows = new ShadowLimits(systemClock, false);
+  const sink = new LimiterSink(ledger, shadows, systemClock);
+  const counters = new ProcessCounters(systemClock, ledger, 'store', undefined, sink);
+  const flush = flushOf(database, ledger, { isShared: false, exact: counters });
+  return { nodes: [{ storage: storageOf(counters, shadows, ledger), ledger, flush }], close: () => {} };
 }
 
 /** Two nodes on one Redis. */
@@ -64,40 +66,27 @@ async function redisNodes(database: DatabaseHandle): Promise<{ nodes: Node[]; cl
     const ledger = new MonthLedger(database.db, systemClock);
     const alone = { count: 1, rank: 0 };
     const local = new LocalShare(new ProcessCounters(systemClock, ledger, 'local'), ledger, () => alone, systemClock);
-    const settling: Settling = {
-      made: (subject, decision) => storage.made(subject, decision),
-      failed: (subject, cost, error) => loss.decide(subject, cost, error),
-    };
-    const counters: RedisCounters = new RedisCounters(
-      client,
-      systemClock,
-      ledger,
-      () => {},
-      settling,
-      PATIENT_DEADLINE_MS,
-    );
-    const loss = new StoreLoss(
-      counters,
-      new Breaker(systemClock),
-      local,
-      ledger,
-      () => client.ping(),
-      systemClock,
-      LOG,
-    );
-    const storage: QuotaStorage = storageOf(counters, loss, ledger);
-    return { storage, ledger, flush: flushOf(database, ledger, true) };
+    const degradation = new Degradation(new Breaker(systemClock), local, systemClock, LOG);
+    const shadows = new ShadowLimits(systemClock, true);
+    const sink = new LimiterSink(ledger, shadows, systemClock, degradation);
+    // A slow machine is not the subject: nothing that fails here loses the store.
+    sink.called = () => {};
+    const counters = new RedisCounters(client, systemClock, ledger, sink, PATIENT_DEADLINE_MS);
+    const recovery = new Recovery(counters, degradation, ledger, () => client.ping());
+    const storage = storageOf(counters, shadows, ledger, { degradation, recovery });
+    return { storage, ledger, flush: flushOf(database, ledger, { isShared: true }) };
   });
   return { nodes, close: () => client.disconnect() };
 }
 
-function flushOf(database: DatabaseHandle, ledger: MonthLedger, isShared: boolean): UsageFlush {
-  const table = new UsageTable(database.db, database.kind, isShared);
-  return new UsageFlush(table, ledger, new UsageRecorder(systemClock), systemClock, LOG, { isShared });
+function flushOf(database: DatabaseHandle, ledger: MonthLedger, options: FlushOptions): UsageFlush {
+  const table = new UsageTable(database.db, database.kind, options.isShared);
+  return new UsageFlush(table, ledger, new UsageRecorder(systemClock), systemClock, LOG, options);
 }
 
-function storageOf(counters: CounterStore, loss: StoreLoss | undefined, ledger: MonthLedger): QuotaStorage {
-  return new QuotaStorage(counters, loss, ledger, new ProcessThrottleWindows(systemClock), systemClock, LOG);
+function storageOf(counters: CounterStore, shadows: ShadowLimits, ledger: MonthLedger, loss?: StoreLoss): QuotaStorage {
+  const windows = new ProcessThrottleWindows(systemClock);
+  return new QuotaStorage(counters, shadows, ledger, windows, systemClock, LOG, loss);
 }
 
 function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof processNodes): void {

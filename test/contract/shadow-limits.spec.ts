@@ -71,7 +71,10 @@ async function play(under: StoreUnderTest, shadows: ShadowLimits, drawn: History
       const [given] = givable.splice(each.which % Math.max(1, givable.length), 1);
       if (given === undefined) continue;
       const { subject, candidate } = subjects[given.of]!;
-      await Promise.all([under.store.giveBack(subject, given.decision), shadows.giveBack(candidate, given.decision)]);
+      await Promise.all([
+        under.store.giveBack(subject, given.decision),
+        shadows.giveBack(under.store, candidate, given.decision),
+      ]);
       for (const [of, entry] of given.entries) if (entry !== undefined) of.giveBack(entry);
     } else {
       const { subject, candidate } = subjects[each.key]!;
@@ -79,7 +82,7 @@ async function play(under: StoreUnderTest, shadows: ShadowLimits, drawn: History
         const { entry } = live.decide(subject.keyId, subject.limits, each.cost, under.clock.now());
         deepStrictEqual(decision.admitted, entry !== undefined);
         if (!decision.admitted) continue;
-        shadows.judge(candidate, decision);
+        shadows.judge(under.store, candidate, decision);
         const foretold = model.decide(subject.keyId, candidate.limits, each.cost, under.clock.now());
         givable.push({
           of: each.key,
@@ -102,7 +105,7 @@ describeCounterStores((current) => {
   let shadows: ShadowLimits;
   beforeEach(() => {
     under = current();
-    shadows = new ShadowLimits(under.store, under.clock, false);
+    shadows = new ShadowLimits(under.clock, false);
   });
 
   /** A live decision, and what its shadow made of it. */
@@ -111,7 +114,7 @@ describeCounterStores((current) => {
     cost = 1,
   ): Promise<{ live: boolean; shadow: boolean; violated: string }> {
     const live = await under.decide(subject, cost);
-    if (live.admitted) shadows.judge(subject.shadow!, live);
+    if (live.admitted) shadows.judge(under.store, subject.shadow!, live);
     const shadow = await live.shadow;
     return {
       live: live.admitted,
@@ -170,7 +173,7 @@ describeCounterStores((current) => {
     under.months.used = { account: 90, key: 90 };
     const { subject } = shadowed({ accountMonth: 1_000 }, { accountMonth: 93 });
     const decisions = await under.decideAll(subject, 10);
-    for (const decision of decisions) shadows.judge(subject.shadow!, decision);
+    for (const decision of decisions) shadows.judge(under.store, subject.shadow!, decision);
     const made = await Promise.all(decisions.map(({ shadow }) => shadow));
     expect(made.filter((decision) => decision?.admitted)).toHaveLength(3);
   });
@@ -186,11 +189,11 @@ describeCounterStores((current) => {
   });
 
   it('repeats a known refusal without asking the store, and forgets it when something is given back', async () => {
-    const remembering = new ShadowLimits(under.store, under.clock, true);
+    const remembering = new ShadowLimits(under.clock, true);
     const { subject } = shadowed({}, { keyMinute: 1 });
     const judgeWith = async (): Promise<QuotaDecision> => {
       const live = await under.decide(subject);
-      remembering.judge(subject.shadow!, live);
+      remembering.judge(under.store, subject.shadow!, live);
       await live.shadow;
       return live;
     };
@@ -199,22 +202,19 @@ describeCounterStores((current) => {
     const refusedBefore = METRICS.quotaShadowDecisions.series('tried', 'refused', 'key-minute').value;
     expect((await judgeWith()).shadow).toMatchObject({ admitted: false }); // known, at once
     expect(METRICS.quotaShadowDecisions.series('tried', 'refused', 'key-minute').value).toBe(refusedBefore + 1);
-    await remembering.giveBack(subject.shadow!, first);
+    await remembering.giveBack(under.store, subject.shadow!, first);
     expect(await (await judgeWith()).shadow).toMatchObject({ admitted: true });
   });
 
   it('costs a request nothing when its store fails', async () => {
     const { subject } = shadowed({}, { keyMinute: 1 });
     const live = await under.decide(subject);
-    const failing = new ShadowLimits(
-      { ...under.store, decide: () => Promise.reject(new Error('away')) } as typeof under.store,
-      under.clock,
-      true,
-    );
+    const away = { ...under.store, decide: () => Promise.reject(new Error('away')) } as typeof under.store;
+    const failing = new ShadowLimits(under.clock, true);
     const before = METRICS.quotaShadowDecisions.series('tried', 'failed', '').value;
-    failing.judge(subject.shadow!, live);
+    failing.judge(away, subject.shadow!, live);
     expect(await live.shadow).toBeUndefined();
-    await failing.giveBack(subject.shadow!, live);
+    await failing.giveBack(away, subject.shadow!, live);
     expect(METRICS.quotaShadowDecisions.series('tried', 'failed', '').value).toBe(before + 1);
   });
 });
@@ -223,9 +223,10 @@ it('counters in the process: a shadow month that nobody else knows outlives the 
   const clock = new TestClock(START_MS);
   const rounds = new FlushRounds();
   const counters = new ProcessCounters(clock, new FixedMonths(), 'store', rounds);
-  const shadows = new ShadowLimits(counters, clock, false);
+  const shadows = new ShadowLimits(clock, false);
   const { subject } = shadowed({}, { keyMinute: 1 });
-  for (let request = 0; request < 5; request++) shadows.judge(subject.shadow!, await counters.decide(subject, 1));
+  for (let request = 0; request < 5; request++)
+    shadows.judge(counters, subject.shadow!, await counters.decide(subject, 1));
   const live = { keyMinute: 0, accountMinute: 0, accountMonth: 5, keyMonth: 5 };
   const shadowMonth = async () => (await counters.readShadow('acc_1', 'key_1', UTC_MONTHS, live)).used.keyMonth;
   rounds.end(rounds.begin());

@@ -3,13 +3,15 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { systemClock } from '../../src/platform/clock.js';
 import { Breaker } from '../../src/limits/breaker.js';
+import { Degradation } from '../../src/limits/degradation.js';
+import { LimiterSink } from '../../src/limits/limiter-sink.js';
 import { LocalShare } from '../../src/limits/local-share.js';
 import { MonthLedger } from '../../src/usage/month-ledger.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
 import { QuotaStorage } from '../../src/limits/quota-storage.js';
-import type { Settling } from '../../src/limits/redis/gathering.js';
+import { Recovery } from '../../src/limits/recovery.js';
 import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
-import { StoreLoss } from '../../src/limits/store-loss.js';
+import { ShadowLimits } from '../../src/limits/shadow-limits.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithRedis } from '../support/describe-with.js';
@@ -23,17 +25,12 @@ describeWithRedis('requests that were admitted without the store', () => {
   let database: Awaited<ReturnType<typeof testDatabase>>;
   let months: FixedMonths;
   let storage: QuotaStorage;
-  let loss: StoreLoss;
+  let degradation: Degradation;
+  let recovery: Recovery;
   beforeEach(async () => {
     client = await emptyRedis();
     database = await testDatabase('sqlite');
     months = new FixedMonths();
-    const settling: Settling = {
-      made: (subject, decision) => storage.made(subject, decision),
-      failed: (subject, cost, error) => storage.failed(subject, cost, error),
-    };
-    const onCall = (answered: boolean): void => loss.storeAnswered(answered);
-    const counters = new RedisCounters(client, systemClock, months, onCall, settling, PATIENT_DEADLINE_MS);
     const local = new LocalShare(
       new ProcessCounters(systemClock, months, 'local'),
       months,
@@ -42,8 +39,12 @@ describeWithRedis('requests that were admitted without the store', () => {
     );
     const ledger = new MonthLedger(database.db, systemClock);
     const windows = new ProcessThrottleWindows(systemClock);
-    loss = new StoreLoss(counters, new Breaker(systemClock), local, ledger, () => client.ping(), systemClock, log);
-    storage = new QuotaStorage(counters, loss, ledger, windows, systemClock, log);
+    degradation = new Degradation(new Breaker(systemClock), local, systemClock, log);
+    const shadows = new ShadowLimits(systemClock, true);
+    const sink = new LimiterSink(ledger, shadows, systemClock, degradation);
+    const counters = new RedisCounters(client, systemClock, months, sink, PATIENT_DEADLINE_MS);
+    recovery = new Recovery(counters, degradation, ledger, () => client.ping());
+    storage = new QuotaStorage(counters, shadows, ledger, windows, systemClock, log, { degradation, recovery });
   });
   afterEach(async () => {
     client.disconnect();
@@ -57,13 +58,13 @@ describeWithRedis('requests that were admitted without the store', () => {
     expect((await storage.decide(known, 1)).source).toBe('store');
     months.failure = new Error('no database');
     expect((await storage.decide(fresh, 3)).source).toBe('local');
-    await loss.probe();
+    await recovery.probe();
     expect(storage.storeUp).toBe(true);
     expect((await storage.decide(known, 1)).source).toBe('store');
 
     months.failure = undefined;
     await eventually('the new account is counted in the store', async () => {
-      await loss.probe();
+      await recovery.probe();
       return (await usedOf('acc_fresh')) === 3;
     });
     expect(await usedOf('acc_known')).toBe(2);
@@ -72,10 +73,10 @@ describeWithRedis('requests that were admitted without the store', () => {
   it('are counted when a probe finds it, before the store decides again', async () => {
     const subject = subjectWith({ accountMonth: 10 }, { accountId: 'acc_1', keyId: 'key_1' });
     expect((await storage.decide(subject, 2)).source).toBe('store');
-    loss.storeAnswered(false);
+    degradation.called(false);
     for (let request = 0; request < 5; request++) expect((await storage.decide(subject, 1)).source).toBe('local');
     await eventually('the store is up', async () => {
-      await loss.probe();
+      await recovery.probe();
       return storage.storeUp;
     });
     const decision = await storage.decide(subject, 1);
@@ -85,11 +86,11 @@ describeWithRedis('requests that were admitted without the store', () => {
   it('and given back afterwards are given back where they were counted', async () => {
     const subject = subjectWith({ accountMonth: 10 }, { accountId: 'acc_1', keyId: 'key_1' });
     await storage.decide(subject, 1);
-    loss.storeAnswered(false);
+    degradation.called(false);
     const [kept, returned] = [await storage.decide(subject, 1), await storage.decide(subject, 1)];
     expect([kept.source, returned.source]).toEqual(['local', 'local']);
     await eventually('the store is up', async () => {
-      await loss.probe();
+      await recovery.probe();
       return storage.storeUp;
     });
     expect(await usedOf('acc_1')).toBe(3);
@@ -101,11 +102,11 @@ describeWithRedis('requests that were admitted without the store', () => {
     const subject = subjectWith({ accountMonth: 10 });
     await storage.decide(subject, 1);
     const { lastSeenAtMs } = subject;
-    loss.storeAnswered(false);
+    degradation.called(false);
     await storage.decide(subject, 1);
     const set = await storage.setMonthUsed('acc_1', undefined, UTC_MONTHS, 5);
     await eventually('the store is back', async () => {
-      await loss.probe();
+      await recovery.probe();
       return storage.storeUp;
     });
     expect(subject.lastSeen?.accountMonth).toBe(6);

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { systemClock } from '../../src/platform/clock.js';
-import { PLAIN_SETTLING, type Settling } from '../../src/limits/redis/gathering.js';
+import { PASSING_SINK, type DecisionSink } from '../../src/limits/model/decision-sink.js';
 import type { QuotaDecision } from '../../src/limits/model/policies.js';
 import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
 import type { QuotaSubject } from '../../src/limits/model/subject.js';
@@ -38,15 +38,15 @@ class Request implements Waiting<QuotaDecision> {
 
 describeWithRedis('a request that waits for its decision', () => {
   let client: Awaited<ReturnType<typeof emptyRedis>>;
-  let settling: { -readonly [Name in keyof Settling]: Settling[Name] };
+  let sink: { -readonly [Name in keyof DecisionSink]: DecisionSink[Name] };
   let counters: RedisCounters;
   let subject: QuotaSubject;
   let other: QuotaSubject;
   let sent: number;
   beforeEach(async () => {
     client = await emptyRedis();
-    settling = { ...PLAIN_SETTLING };
-    counters = new RedisCounters(client, systemClock, new FixedMonths(), () => {}, settling, PATIENT_DEADLINE_MS);
+    sink = { ...PASSING_SINK };
+    counters = new RedisCounters(client, systemClock, new FixedMonths(), sink, PATIENT_DEADLINE_MS);
     [subject, other] = times(2, (index) => subjectWith({}, { accountId: `acc_${index}`, keyId: `key_${index}` })) as [
       QuotaSubject,
       QuotaSubject,
@@ -136,11 +136,11 @@ describeWithRedis('a request that waits for its decision', () => {
 
   it('is the only one refused where its decision cannot be noted', async () => {
     const fault = new Error('not noted');
-    settling.made = (_subject, decision) => {
+    sink.decided = (_subject, decision) => {
       if (decision.used.keyMinute === 3) throw fault;
       return decision;
     };
-    const failed = jest.spyOn(settling, 'failed');
+    const failed = jest.spyOn(sink, 'failed');
     const requests = times(3, () => ask(new Request()));
     await allTold(requests);
     expect(requests.map(({ told, used }) => (told[0] === fault ? fault : used))).toEqual([2, fault, 4]);
@@ -153,7 +153,7 @@ describeWithRedis('a request that waits for its decision', () => {
     ['a decision that comes later', async (instead: QuotaDecision) => instead],
   ])('is told %s in the place of one that failed, once, and may ask again', async (_what, insteadOf) => {
     const instead = await counters.decide(subject, 1);
-    settling.failed = () => insteadOf(instead);
+    sink.failed = () => insteadOf(instead);
     await loseRedis();
     const again: Request[] = [];
     const requests = [
@@ -170,7 +170,7 @@ describeWithRedis('a request that waits for its decision', () => {
     const thrown: (() => void)[] = [];
     jest.spyOn(globalThis, 'queueMicrotask').mockImplementation((callback) => void thrown.push(callback));
     const instead = await counters.decide(subject, 1);
-    settling.failed = () => instead;
+    sink.failed = () => instead;
     await loseRedis();
     const throwing = () => {
       throw new Error('a fault of its own');
@@ -185,7 +185,7 @@ describeWithRedis('a request that waits for its decision', () => {
     const thrown: (() => void)[] = [];
     jest.spyOn(globalThis, 'queueMicrotask').mockImplementation((callback) => void thrown.push(callback));
     const refusal = new Error('closed');
-    settling.failed = () => {
+    sink.failed = () => {
       throw refusal;
     };
     await loseRedis();

@@ -46,12 +46,13 @@ class Node {
   private readonly counters: ProcessCounters;
 
   constructor(database: DatabaseHandle, clock: TestClock, isShared = false) {
-    this.ledger = new MonthLedger(database.db, clock, (subject) => this.counters.monthUsed(subject));
+    this.ledger = new MonthLedger(database.db, clock);
     this.counters = new ProcessCounters(clock, this.ledger);
     this.recorder = new UsageRecorder(clock);
     this.table = new UnreliableTable(database.db, database.kind, isShared);
     const log = pino({ level: 'silent' });
-    this.flush = new UsageFlush(this.table, this.ledger, this.recorder, clock, log, { isShared });
+    const options = { isShared, exact: this.counters };
+    this.flush = new UsageFlush(this.table, this.ledger, this.recorder, clock, log, options);
   }
 
   async begin(subject = subjectWith({})): Promise<CountedRequest> {

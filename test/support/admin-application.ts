@@ -12,6 +12,8 @@ import { metricsText } from '../../src/platform/metrics-text.js';
 import type { NodeTarget } from '../../src/nodes/node-targets.js';
 import { MonthLedger } from '../../src/usage/month-ledger.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
+import { LimiterSink } from '../../src/limits/limiter-sink.js';
+import { ShadowLimits } from '../../src/limits/shadow-limits.js';
 import { QuotaStorage } from '../../src/limits/quota-storage.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
 import { UsageReader } from '../../src/limits/usage.js';
@@ -45,10 +47,12 @@ export async function startAdmin(
   const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(line) });
   const stores = storesOn(database);
   const { clock } = stores;
-  const ledger = new MonthLedger(database.db, clock, () => []);
-  const counters = new ProcessCounters(clock, ledger);
+  const ledger = new MonthLedger(database.db, clock);
+  const shadows = new ShadowLimits(clock, false);
+  const sink = new LimiterSink(ledger, shadows, clock);
+  const counters = new ProcessCounters(clock, ledger, 'store', undefined, sink);
   const throttles = new ProcessThrottleWindows(clock);
-  const storage = new QuotaStorage(counters, undefined, ledger, throttles, clock, logger);
+  const storage = new QuotaStorage(counters, shadows, ledger, throttles, clock, logger);
   const api = {
     operatorToken: ADMIN_TOKEN,
     accounts: stores.accounts,

@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../src/platform/clock.js';
 import type { MonthSource } from '../../src/limits/model/counter-store.js';
-import { PLAIN_SETTLING } from '../../src/limits/redis/gathering.js';
+import { PASSING_SINK } from '../../src/limits/model/decision-sink.js';
 import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
 import { connectRedis, redisReady, type RedisClient } from '../../src/redis/connect.js';
 import { plainText, sendScript, type ScriptCommand } from '../../src/redis/script-command.js';
@@ -71,7 +71,7 @@ export async function timedRedisCounters(clock: Clock, months: MonthSource): Pro
 }
 
 function patientCounters(client: RedisClient, clock: Clock, months: MonthSource): RedisCounters {
-  return new RedisCounters(timedClient(client, clock), clock, months, () => {}, PLAIN_SETTLING, PATIENT_DEADLINE_MS);
+  return new RedisCounters(timedClient(client, clock), clock, months, PASSING_SINK, PATIENT_DEADLINE_MS);
 }
 
 /** Counters in a Cluster of the test's own, emptied, by `clock`. */

@@ -1,5 +1,6 @@
 /** What a place for live counters must do. The process and Redis implement it; one contract suite tests both. */
 import type { Waiting } from '../../platform/waiting.js';
+import type { Decider } from './decision-sink.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import type { OutageEntry } from './outage-log.js';
 import type { QuotaCounts, QuotaDecision } from './policies.js';
@@ -53,12 +54,15 @@ export interface MonthSet {
   readonly observedAtMs: number;
 }
 
-export interface CounterStore {
+export interface CounterStore extends Decider {
   /**
    * Judges one request against every window of its key and account in one atomic step: all admit and all count, or
    * one refuses and none counts. Rejects when the counters cannot be reached; a refusal is an answer, not a rejection.
+   * Every decision, and every failure of one, is reported to the sink of the store; what that says is what the request gets.
    */
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision>;
+  /** The same for every request, without a promise: undefined where it is not known at once, then `waiting` is told it. */
+  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined;
   /** Takes back an admitted decision, from every window that still holds it. Call it at most once per decision. */
   giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack>;
   /**
@@ -85,8 +89,6 @@ export interface CounterStore {
 
 /** Counters that can be lost, and what brings them up to date when they are back. */
 export interface LosableStore extends CounterStore {
-  /** As `decide`, without a promise. */
-  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): void;
   /** Their clock minus this node's, milliseconds. */
   readonly aheadMs: number;
   /** Whether there are calls of which nobody knows whether they counted. */

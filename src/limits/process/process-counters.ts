@@ -1,5 +1,6 @@
 /** Live counters inside this process: one machine, nothing to install. Also what a node counts on with while Redis is away. */
 import type { Clock } from '../../platform/clock.js';
+import { nowOrTold, type Waiting } from '../../platform/waiting.js';
 import {
   accountCounterKey,
   apiKeyCounterKey,
@@ -20,6 +21,7 @@ import {
 } from '../model/counter-store.js';
 import { Counter } from './counter.js';
 import { decisionFor } from '../model/decision.js';
+import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
 import type { FlushRounds } from '../model/flush-rounds.js';
 import { IdleSweep } from './idle-sweep.js';
 import type { MonthCalendar, MonthPeriod } from '../model/month-period.js';
@@ -53,6 +55,7 @@ export class ProcessCounters implements CounterStore {
     private readonly reportAs: 'store' | 'local' = 'store',
     /** How far the counts have been written; without it no counter is ever forgotten. */
     private readonly flushes?: FlushRounds,
+    private readonly sink: DecisionSink = PASSING_SINK,
   ) {}
 
   /** Accounts and keys that have a counter here. */
@@ -86,7 +89,11 @@ export class ProcessCounters implements CounterStore {
     const key = this.keys.get(subject.keyCounterKey);
     if (account?.knows(period) !== true || key?.knows(period) !== true)
       return this.seedAndDecide(subject, cost, period);
-    return this.judge(subject, cost, account, key, nowMs, period);
+    return this.sink.decided(subject, this.judge(subject, cost, account, key, nowMs, period), this);
+  }
+
+  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined {
+    return nowOrTold(this.decide(subject, cost), waiting);
   }
 
   async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack> {
@@ -300,7 +307,10 @@ export class ProcessCounters implements CounterStore {
       ]);
       return this.decide(subject, cost);
     }
-    return this.seed(subject.accountId, subject.keyId, period).then(() => this.decide(subject, cost));
+    return this.seed(subject.accountId, subject.keyId, period).then(
+      () => this.decide(subject, cost),
+      (error: unknown) => this.sink.failed(subject, cost, error),
+    );
   }
 
   /** Creates the missing counters from the database, and takes a missing month from there. Whoever comes second leaves them as they are. */

@@ -8,6 +8,7 @@ import {
   type WrittenCount,
   type WrittenMonth,
 } from '../model/counter-store.js';
+import type { Group } from './gathering.js';
 import type { MonthPeriod } from '../model/month-period.js';
 import type { RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
@@ -45,6 +46,15 @@ export class CounterSeeds {
     /** The name by which Redis knows who has handed in. */
     private readonly node: string,
   ) {}
+
+  /** Creates the counters that decisions wait for; where they are there, hands in at them what this node knows. */
+  async seedFor({ subject, startsFrom, period }: Group, areThere: boolean): Promise<void> {
+    const { accountId, keyId, accountCounterKey: account, keyCounterKey: key } = subject;
+    if (startsFrom !== undefined) return this.createShadow([account, key], startsFrom);
+    // What is missing after all, because Redis was emptied meanwhile, is found with the next attempt.
+    if (areThere) await this.handIn(accountId, keyId, period, subject);
+    else await this.create(accountId, keyId, period, subject);
+  }
 
   /** Hands in what this node knows, and creates the counters that do not exist. Rejects when the database or Redis does not answer. */
   async bring(
@@ -92,7 +102,7 @@ export class CounterSeeds {
   }
 
   /** Hands in at counters that exist. Resolves to false where one does not. */
-  async handIn(
+  private async handIn(
     accountId: string,
     keyId: string | undefined,
     period: MonthPeriod,
@@ -109,7 +119,7 @@ export class CounterSeeds {
   }
 
   /** Creates shadow counters, which nobody hands in at: account's and key's. */
-  async createShadow(keys: readonly [string, string], { period, account, key }: MonthStart): Promise<void> {
+  private async createShadow(keys: readonly [string, string], { period, account, key }: MonthStart): Promise<void> {
     const counters = [account, key].map((used, index) => ({
       key: keys[index]!,
       written: { used, later: [] },

@@ -5,7 +5,6 @@
  * A call that nobody got an answer to may have run, or may run yet. It carries the last instant at which it may run, and leaves
  * a marker of what it counted: nothing else is sent until that has been taken back, because its requests were decided elsewhere.
  */
-import { randomBytes } from 'node:crypto';
 import { BATCH_MARKER_MS, batchMarkerKey, SLOT_MARKER_MS, slotMarkerKey, slotTag } from '../../redis/keys.js';
 import { bulkText, plainText, type WrittenCall } from '../../redis/script-command.js';
 import { slotOfTag } from '../../redis/slots.js';
@@ -92,9 +91,7 @@ class DecideCall implements WrittenCall, Unanswered, TimedCall {
 
 export class DecideCalls {
   private unanswered: Unanswered[] = [];
-  /** This node, in its markers and where it hands in. */
-  readonly nodeId = randomBytes(9).toString('base64url');
-  private readonly marker = batchMarkerKey(this.nodeId);
+  private readonly marker: string;
   private markerRenewedMs = -Infinity;
   private sent = 0;
   private readonly deadline: CallDeadline<DecideCall>;
@@ -106,7 +103,10 @@ export class DecideCalls {
     private readonly redisClock: RedisClock,
     private readonly asker: Asker,
     private readonly isCluster: boolean,
+    /** This node, in its markers. */
+    private readonly nodeId: string,
   ) {
+    this.marker = batchMarkerKey(nodeId);
     const { deadlineMs } = calls;
     this.deadline = new CallDeadline(deadlineMs, (call) => this.lost(call, noAnswer(deadlineMs)));
   }

@@ -4,11 +4,13 @@
  */
 import { slotTag } from '../../redis/keys.js';
 import { slotOfTag } from '../../redis/slots.js';
-import type { Waiting } from '../../platform/waiting.js';
+import { Promised, type Waiting } from '../../platform/waiting.js';
 import type { CounterMemory } from '../model/counter-memory.js';
 import { DecideCalls, LARGEST_BATCH, type Asker } from './decide-calls.js';
 import { verdictAt } from './decide-text.js';
-import { Group, type Settling } from './gathering.js';
+import type { CounterSeeds } from './counter-seeds.js';
+import { Group } from './gathering.js';
+import type { Decider, DecisionSink } from '../model/decision-sink.js';
 import type { QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import type { RedisCalls } from './redis-calls.js';
@@ -20,7 +22,7 @@ const SEED_ATTEMPTS = 4;
 /** In the place of the first number about a group: a counter is young, and this node has to hand in first. Else below zero: one is missing. */
 const UNHEARD = -2;
 
-export class DecideQueue implements Asker {
+export class DecideQueue implements Asker, Decider {
   private pending: Group[] = [];
   /** Accounts whose counters are being created, with how many groups wait for that; and what waits behind those. */
   private readonly seeding = new Map<string, number>();
@@ -38,14 +40,21 @@ export class DecideQueue implements Asker {
   constructor(
     calls: RedisCalls,
     redisClock: RedisClock,
-    /** Creates the counters of a group from the database; where they are there, hands in at them what this node knows. */
-    private readonly seed: (group: Group, areThere: boolean) => Promise<void>,
-    private readonly settling: Settling,
+    private readonly seeds: Pick<CounterSeeds, 'seedFor'>,
+    private readonly sink: DecisionSink,
     /** In a Cluster a call concerns one slot: what has gathered goes out as one call for each, side by side. */
     private readonly isCluster: boolean,
     private readonly memory: CounterMemory,
+    /** The name by which Redis knows this node. */
+    nodeId: string,
   ) {
-    this.calls = new DecideCalls(calls, redisClock, this, isCluster);
+    this.calls = new DecideCalls(calls, redisClock, this, isCluster, nodeId);
+  }
+
+  decide(subject: QuotaSubject, cost: number): Promise<QuotaDecision> {
+    const promised = new Promised<QuotaDecision>();
+    this.decideFor(promised, subject, cost);
+    return promised.promise;
   }
 
   decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): void {
@@ -70,11 +79,6 @@ export class DecideQueue implements Asker {
   /** Whether there are calls of which nobody knows whether they counted. */
   get isUnsure(): boolean {
     return this.calls.isUnsure;
-  }
-
-  /** As `DecideCalls.nodeId`. */
-  get nodeId(): string {
-    return this.calls.nodeId;
   }
 
   /** As `DecideCalls.learnTime`. */
@@ -122,7 +126,7 @@ export class DecideQueue implements Asker {
 
   /** Whoever gathered meanwhile would wait for the same deadline again. */
   private failAll(batch: readonly Group[], error: unknown): void {
-    for (const group of [...batch, ...this.takeAll()]) group.fail(error, this.settling);
+    for (const group of [...batch, ...this.takeAll()]) group.fail(error, this.sink);
   }
 
   /** Puts a group aside whose account is being seeded, for as long as that takes. */
@@ -164,7 +168,7 @@ export class DecideQueue implements Asker {
     const nowMs = answer[0]! / 1_000;
     let at = 1;
     for (const group of batch) {
-      if (answer[at]! >= 0) group.resolve(verdictAt(answer, at, nowMs, group.period), this.settling);
+      if (answer[at]! >= 0) group.resolve(verdictAt(answer, at, nowMs, group.period), this.sink, this);
       at += DECIDE_ANSWERS;
     }
   }
@@ -199,11 +203,11 @@ export class DecideQueue implements Asker {
     this.seeding.set(accountId, (this.seeding.get(accountId) ?? 0) + 1);
     try {
       if (group.seeded >= SEED_ATTEMPTS) throw new Error('counters vanish right after they are created');
-      await this.seed(group, areThere);
+      await this.seeds.seedFor(group, areThere);
       group.seeded += 1;
       this.held.push(group);
     } catch (error) {
-      group.fail(error, this.settling);
+      group.fail(error, this.sink);
     }
     const others = (this.seeding.get(accountId) ?? 1) - 1;
     if (others > 0) this.seeding.set(accountId, others);

@@ -1,24 +1,10 @@
 /** Requests that gather while a call to the store is under way, and get their decisions from the next one. */
 import { decisionFor, type GroupVerdict } from '../model/decision.js';
+import type { Decider, DecisionSink } from '../model/decision-sink.js';
 import { NO_PERIOD } from '../model/month-period.js';
 import type { QuotaDecision } from '../model/policies.js';
 import type { MonthStart, QuotaSubject } from '../model/subject.js';
 import { nowOrTold, tell, tellFailed, type Waiting } from '../../platform/waiting.js';
-
-/** What becomes of decisions before their requests get them. */
-export interface Settling {
-  /** What it throws refuses that request alone: the store has counted it, and the others are none the worse. */
-  made(subject: QuotaSubject, decision: QuotaDecision): QuotaDecision;
-  /** In the place of a decision that failed. Throws what the request is to be refused with. */
-  failed(subject: QuotaSubject, cost: number, error: unknown): QuotaDecision | Promise<QuotaDecision>;
-}
-
-export const PLAIN_SETTLING: Settling = {
-  made: (_subject, decision) => decision,
-  failed: (_subject, _cost, error) => {
-    throw error;
-  },
-};
 
 let groups = 0;
 
@@ -51,16 +37,16 @@ export class Group {
   }
 
   /** Each of them goes on with its decision before this returns. */
-  resolve(verdict: GroupVerdict, settling: Settling): void {
-    for (let position = 0; position < this.size; position++) this.resolveOne(position, verdict, settling);
+  resolve(verdict: GroupVerdict, sink: DecisionSink, by: Decider): void {
+    for (let position = 0; position < this.size; position++) this.resolveOne(position, verdict, sink, by);
   }
 
-  private resolveOne(position: number, verdict: GroupVerdict, settling: Settling): void {
+  private resolveOne(position: number, verdict: GroupVerdict, sink: DecisionSink, by: Decider): void {
     const { subject, cost } = this;
     const waiting = this.waitingAt(position);
     let decision: QuotaDecision;
     try {
-      decision = settling.made(subject, decisionFor(subject, cost, verdict, position));
+      decision = sink.decided(subject, decisionFor(subject, cost, verdict, position), by);
     } catch (error) {
       tellFailed(waiting, error);
       return;
@@ -69,15 +55,15 @@ export class Group {
   }
 
   /** Each of them gets what takes the place of a decision; where nothing does, the error. */
-  fail(error: unknown, settling: Settling): void {
-    for (let position = 0; position < this.size; position++) this.failOne(position, error, settling);
+  fail(error: unknown, sink: DecisionSink): void {
+    for (let position = 0; position < this.size; position++) this.failOne(position, error, sink);
   }
 
-  private failOne(position: number, error: unknown, settling: Settling): void {
+  private failOne(position: number, error: unknown, sink: DecisionSink): void {
     const waiting = this.waitingAt(position);
     let decision: QuotaDecision | undefined;
     try {
-      decision = nowOrTold(settling.failed(this.subject, this.cost, error), waiting);
+      decision = nowOrTold(sink.failed(this.subject, this.cost, error), waiting);
     } catch (refusal) {
       tellFailed(waiting, refusal);
       return;

@@ -3,16 +3,15 @@ import { METRICS } from '../../platform/metrics.js';
 import type { RedisClient } from '../../redis/connect.js';
 import { sendScript, type WrittenCall } from '../../redis/script-command.js';
 import type { Script } from '../../redis/script.js';
-
-/** Told of every call that went out: true when it was answered, else why it was not. */
-export type OnCall = (answered: boolean, cause?: unknown) => void;
+import type { DecisionSink } from '../model/decision-sink.js';
 
 export class RedisCalls {
   private readonly duration = METRICS.quotaStoreCallDuration.series();
 
   constructor(
     private readonly client: RedisClient,
-    private readonly onCall: OnCall,
+    /** Told of every call that went out. */
+    private readonly sink: Pick<DecisionSink, 'called'>,
     readonly deadlineMs: number,
   ) {}
 
@@ -42,7 +41,7 @@ export class RedisCalls {
   /** A call was answered, or why it was not. By `performance.now()`. */
   ended(startedMs: number, endedMs: number, answered: boolean, cause?: unknown): void {
     this.duration.observe((endedMs - startedMs) / 1_000);
-    this.onCall(answered, cause);
+    this.sink.called(answered, cause);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Live counters in Redis, shared by every node. */
+import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../platform/clock.js';
 import { REDIS_DEADLINE_MS, type RedisClient } from '../../redis/connect.js';
 import {
@@ -10,7 +11,7 @@ import {
   shadowAccountCounterKey,
   shadowApiKeyCounterKey,
 } from '../../redis/keys.js';
-import { Promised, type Waiting } from '../../platform/waiting.js';
+import type { Waiting } from '../../platform/waiting.js';
 import {
   ANY_ROOM,
   type CounterReading,
@@ -24,7 +25,7 @@ import {
 import { CounterMemory } from '../model/counter-memory.js';
 import { CounterSeeds } from './counter-seeds.js';
 import { DecideQueue } from './decide-queue.js';
-import { PLAIN_SETTLING, type Group, type Settling } from './gathering.js';
+import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
 import type { MonthCalendar, MonthPeriod } from '../model/month-period.js';
 import { setInRedis } from './month-set.js';
 import type { OutageEntry } from '../model/outage-log.js';
@@ -32,7 +33,7 @@ import type { QuotaCounts, QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import { REPLAY_LUA } from './outage-scripts.js';
 import { millisecondsOf, NOTHING_USED, readingOf } from './read-answer.js';
-import { RedisCalls, type OnCall } from './redis-calls.js';
+import { RedisCalls } from './redis-calls.js';
 import { RedisClock } from './redis-clock.js';
 import { Script } from '../../redis/script.js';
 import { GIVE_BACK_LUA, READ_ANSWERS, READ_LUA } from './scripts.js';
@@ -55,29 +56,23 @@ export class RedisCounters implements LosableStore {
   private readonly calls: RedisCalls;
   private readonly decisions: DecideQueue;
   private readonly seeds: CounterSeeds;
+  /** This node, in its markers and where it hands in. */
+  private readonly nodeId = randomBytes(9).toString('base64url');
 
   constructor(
     client: RedisClient,
     clock: Clock,
     source: MonthSource,
-    onCall: OnCall,
-    /** What is done with every decision, and in the place of one that failed; here, because nobody has to wait between it and them. */
-    settling: Settling = PLAIN_SETTLING,
+    sink: DecisionSink = PASSING_SINK,
     /** How long a call may take; a reading may take longer. */
     private readonly deadlineMs = REDIS_DEADLINE_MS,
     private readonly memory = new CounterMemory(),
   ) {
-    this.calls = new RedisCalls(client, onCall, deadlineMs);
+    this.calls = new RedisCalls(client, sink, deadlineMs);
     this.redisClock = new RedisClock(clock);
-    this.decisions = new DecideQueue(
-      this.calls,
-      this.redisClock,
-      (group, areThere) => this.seedFor(group, areThere),
-      settling,
-      client.isCluster,
-      memory,
-    );
-    this.seeds = new CounterSeeds(this.calls, this.redisClock, source, memory, this.decisions.nodeId);
+    this.seeds = new CounterSeeds(this.calls, this.redisClock, source, memory, this.nodeId);
+    const { isCluster } = client;
+    this.decisions = new DecideQueue(this.calls, this.redisClock, this.seeds, sink, isCluster, memory, this.nodeId);
   }
 
   /** Learns Redis's clock before the first decision, so that a month does not begin by ours. Rejects as a decision does. */
@@ -86,12 +81,10 @@ export class RedisCounters implements LosableStore {
   }
 
   decide(subject: QuotaSubject, cost: number): Promise<QuotaDecision> {
-    const promised = new Promised<QuotaDecision>();
-    this.decideFor(promised, subject, cost);
-    return promised.promise;
+    return this.decisions.decide(subject, cost);
   }
 
-  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): void {
+  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): undefined {
     this.decisions.decideFor(waiting, subject, cost);
   }
 
@@ -123,7 +116,7 @@ export class RedisCounters implements LosableStore {
     const month = [today.label, today.following, today.endMs + COUNTER_GRACE_MS];
     // A month that has ended, or that this node knows nothing of, is not brought back to be given something.
     const isSeen = subject.lastSeenMonth === label && today.label === label && !subject.isShadow;
-    const node = isSeen ? this.decisions.nodeId : '';
+    const node = isSeen ? this.nodeId : '';
     const giveBack = async (as: string): Promise<number[]> =>
       (await this.calls.run(
         GIVE_BACK,
@@ -150,7 +143,7 @@ export class RedisCounters implements LosableStore {
     const { label, following, endMs } = period;
     const { accountId, keyId } = subject;
     const month = [label, following, endMs + COUNTER_GRACE_MS];
-    const args = [REPLAY_MARKER_MS, admittedIn.label, used, ...month, this.decisions.nodeId, ...buckets];
+    const args = [REPLAY_MARKER_MS, admittedIn.label, used, ...month, this.nodeId, ...buckets];
     for (let attempt = 0; attempt < SEED_ATTEMPTS; attempt++) {
       const answer = (await this.calls.run(REPLAY, keys, args)) as number[];
       const [done = -1, accountMonth = 0, keyMonth = 0, nowUs = 0] = answer;
@@ -225,14 +218,6 @@ export class RedisCounters implements LosableStore {
     const answer = await read(asked);
     const period = calendar.at(millisecondsOf(answer));
     return { answer: period.label === asked.label ? answer : await read(period), period };
-  }
-
-  private async seedFor({ subject, startsFrom, period }: Group, areThere: boolean): Promise<void> {
-    const { accountId, keyId, accountCounterKey: account, keyCounterKey: key } = subject;
-    if (startsFrom !== undefined) return this.seeds.createShadow([account, key], startsFrom);
-    // What is missing after all, because Redis was emptied meanwhile, is found with the next attempt.
-    if (areThere) await this.seeds.handIn(accountId, keyId, period, subject);
-    else await this.seeds.create(accountId, keyId, period, subject);
   }
 
   /**
