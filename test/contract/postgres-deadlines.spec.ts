@@ -5,6 +5,7 @@ import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js
 import { DatabaseUnavailable } from '../../src/database/database-errors.js';
 import { answersNow } from '../support/database.js';
 import { describeWithOwnPostgres } from '../support/describe-with.js';
+import { quietMsSince } from '../support/machine-time.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { sleep } from '../support/processes.js';
 
@@ -29,7 +30,7 @@ describeWithOwnPostgres('PostgreSQL in trouble', () => {
   it('cancels a statement after two seconds and goes on', async () => {
     const start = performance.now();
     await expect(sql`select pg_sleep(20)`.execute(database.db)).rejects.toThrow(DatabaseUnavailable);
-    expect(performance.now() - start).toBeLessThan(3_500);
+    expect(quietMsSince(start)).toBeLessThan(3_500);
     expect(await answersNow(database)).toBe(true);
   });
 
@@ -39,7 +40,7 @@ describeWithOwnPostgres('PostgreSQL in trouble', () => {
     try {
       const start = performance.now();
       await expect(sql`select 1`.execute(database.db)).rejects.toThrow(DatabaseUnavailable);
-      expect(performance.now() - start).toBeLessThan(4_000);
+      expect(quietMsSince(start)).toBeLessThan(4_000);
       expect(await backendPid()).not.toBe(frozen);
     } finally {
       process.kill(frozen, 'SIGCONT');
@@ -77,7 +78,7 @@ describeWithOwnPostgres('PostgreSQL in trouble', () => {
     });
     const start = performance.now();
     await expect(attempt).rejects.toThrow(DatabaseUnavailable);
-    expect(performance.now() - start).toBeLessThan(4_000);
+    expect(quietMsSince(start)).toBeLessThan(4_000);
     process.kill(frozen, 'SIGCONT');
     expect((await sql`select * from note`.execute(database.db)).rows).toEqual([]);
   });

@@ -10,6 +10,7 @@ import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-app
 import { answersNow, emptyDatabase, testDatabase, type TestDatabase } from '../support/database.js';
 import { describeWithOwnPostgres } from '../support/describe-with.js';
 import { send, sendRaw } from '../support/http.js';
+import { quietMsSince } from '../support/machine-time.js';
 import { eventually } from '../support/processes.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 
@@ -270,7 +271,7 @@ describe('the admin API without its database', () => {
       ] as const) {
         const start = performance.now();
         const answer = await running.admin.request(method, path, body);
-        expect(performance.now() - start).toBeLessThan(5_000);
+        expect(quietMsSince(start)).toBeLessThan(5_000);
         expect(answer.json()).toMatchObject({ status: 503, code: 'database_unavailable' });
         expect(answer.headers['retry-after']).toMatch(/^\d+$/);
         expect(answer.text).not.toMatch(/127\.0\.0\.1|ECONN/);

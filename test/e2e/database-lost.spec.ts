@@ -5,6 +5,7 @@ import type { Account, ApiKeyWithSecret } from '../support/admin.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnPostgres } from '../support/describe-with.js';
 import { send } from '../support/http.js';
+import { quietMsSince } from '../support/machine-time.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { expectProblem } from '../support/problem.js';
@@ -67,7 +68,7 @@ describeWithOwnPostgres('while the database is away', () => {
     const answer = await gateway.admin.request('DELETE', `/api-keys/${known.id}`);
     expectProblem(answer, 'database_unavailable');
     expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    expect(quietMsSince(startedMs)).toBeLessThan(5_000);
     expectProblem(await gateway.admin.request('POST', '/accounts', { name: 'a', plan: 'pro' }), 'database_unavailable');
     expectProblem(await gateway.admin.request('GET', `/api-keys/${known.id}`), 'database_unavailable');
   });

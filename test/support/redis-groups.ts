@@ -6,6 +6,8 @@ import { eventually, freePort, temporaryFolder } from './processes.js';
 import { startRedis, type RedisServer } from './redis.js';
 
 const DOWN_AFTER_MS = 500;
+/** A busy machine can stop all of them for seconds: that is no reason to take each other for dead. */
+const CLUSTER_NODE_TIMEOUT_MS = '15000';
 
 export interface SentinelGroup {
   readonly url: string;
@@ -62,7 +64,7 @@ export async function startCluster(): Promise<ClusterGroup> {
     '--cluster-enabled',
     'yes',
     '--cluster-node-timeout',
-    '1000',
+    CLUSTER_NODE_TIMEOUT_MS,
     '--cluster-require-full-coverage',
     'no',
   ];

@@ -1,5 +1,5 @@
 /** A real Redis whose scripts take their time from a clock of the test. */
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import type { Clock } from '../../src/platform/clock.js';
 import type { MonthSource } from '../../src/limits/model/counter-store.js';
 import { PASSING_SINK } from '../../src/limits/model/decision-sink.js';
@@ -81,8 +81,9 @@ export async function timedClusterCounters(
   months: MonthSource,
 ): Promise<Pick<TimedCounters, 'counters' | 'close'>> {
   await cluster.empty();
-  const client = connectRedis(cluster.url, 'test', { warn: () => {} });
-  await redisReady(client, 5_000);
+  const client = connectRedis(cluster.url, 'test', { warn: () => {} }) as Cluster;
+  await redisReady(client, PATIENT_DEADLINE_MS);
+  for (const node of client.nodes()) node.options.commandTimeout = PATIENT_DEADLINE_MS;
   return { counters: patientCounters(client, clock, months), close: () => client.disconnect() };
 }
 
