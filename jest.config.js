@@ -2,10 +2,12 @@
 export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/test/**/*.spec.ts', '<rootDir>/src/**/*.spec.ts'],
-  // @nestjs/common must be evaluated before @nestjs/throttler (CommonJS) requires it
   setupFiles: ['<rootDir>/test/setup.ts'],
   extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+    '^@nestjs/throttler$': '<rootDir>/test/support/throttler.mjs',
+  },
   modulePathIgnorePatterns: [
     '<rootDir>/dist',
     '<rootDir>/test/bench/peers',

@@ -169,6 +169,14 @@ describe('the source', () => {
     expect(linesWith(/^export default\b/, /^$/)).toEqual([]);
   });
 
+  it('has tests beside it that need no server and no build: `npm run test:unit` starts and builds nothing', () => {
+    const wantServers = files.filter(
+      (file) =>
+        file.endsWith('.spec.ts') && /describeWith\w*(Redis|Postgres)|support\/program\.js|'dist\//.test(textOf(file)),
+    );
+    expect(wantServers).toEqual([]);
+  });
+
   it('is what these rules look at', () => {
     expect(files).toContain('src/problems/errors.ts');
     expect(existsSync('.dependency-cruiser.cjs')).toBe(true);

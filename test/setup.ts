@@ -1,3 +1,2 @@
+/** What `src/main.ts` loads before anything else: decorators read it. */
 import 'reflect-metadata';
-import '@nestjs/common';
-import '@nestjs/core';

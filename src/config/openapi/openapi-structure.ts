@@ -1,4 +1,5 @@
 /** Holds an OpenAPI document to the standard's own JSON Schema. */
+import type { Validator } from '@seriousme/openapi-schema-validator';
 import type { JsonObject } from './openapi-traversal.js';
 import { isObject } from './openapi-traversal.js';
 import { pointerPath } from './openapi-references.js';
@@ -29,11 +30,22 @@ export async function structureProblems(value: JsonObject, source: SourceDocumen
     .map((error) => problemOf(error, source));
 }
 
-async function errorsOf(value: JsonObject, allErrors: boolean): Promise<readonly SchemaError[]> {
-  // Loaded only here: compiling the standard's schema takes a while, and most commands read no document.
+/** By whether they find all errors. What they have compiled serves the next document; a full collection takes it. */
+const validators = new Map<boolean, WeakRef<Validator>>();
+
+/** A validator that may have compiled the standard's schema already, which takes longer than looking at most documents. */
+async function validatorFor(allErrors: boolean): Promise<Validator> {
+  // Loaded only here: most commands read no document.
   const { Validator } = await import('@seriousme/openapi-schema-validator');
+  let validator = validators.get(allErrors)?.deref();
+  if (validator === undefined) validators.set(allErrors, new WeakRef((validator = new Validator({ allErrors }))));
+  return validator;
+}
+
+async function errorsOf(value: JsonObject, allErrors: boolean): Promise<readonly SchemaError[]> {
+  const validator = await validatorFor(allErrors);
   try {
-    const { errors } = await new Validator({ allErrors }).validate(structuredClone(value));
+    const { errors } = await validator.validate(structuredClone(value));
     // A text instead of a list is about references, which we report ourselves with their lines.
     return Array.isArray(errors) ? (errors as SchemaError[]) : [];
   } catch (error) {

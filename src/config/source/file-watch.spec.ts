@@ -5,6 +5,10 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { eventually, temporaryFolder } from '../../../test/support/processes.js';
 import { FileWatch } from './file-watch.js';
 
+const CHECK_INTERVAL_MS = 100;
+/** Longer than files must stand still, and than several looks. */
+const LONG_MS = 800;
+
 let folder: string;
 let file: string;
 let changes: number;
@@ -14,7 +18,7 @@ beforeEach(() => {
   folder = temporaryFolder('watch');
   file = join(folder, 'a.yaml');
   changes = 0;
-  watch = new FileWatch(() => void changes++);
+  watch = new FileWatch(() => void changes++, CHECK_INTERVAL_MS);
 });
 afterEach(() => {
   watch.stop();
@@ -38,14 +42,14 @@ it('a file that was written while whoever follows it now read it is read again, 
   writeFileSync(file, 'a');
   watch.follow([file], beginMs);
   await eventually('it is read again', () => changes === 1);
-  await sleep(2_500);
+  await sleep(LONG_MS);
   expect(changes).toBe(1);
 });
 
 it('a file that is as it was read, or missing as it was, is left alone', async () => {
   writeFileSync(file, 'a');
   watch.follow([file, join(folder, 'missing.yaml')], Date.now() + 60_000);
-  await sleep(2_500);
+  await sleep(LONG_MS);
   expect(changes).toBe(0);
 });
 
@@ -55,11 +59,11 @@ it('nothing is said of files that nobody follows any more', async () => {
   await sleep(100);
   watch.follow([join(folder, 'b.yaml')]);
   writeFileSync(file, 'aa');
-  await sleep(2_000);
+  await sleep(LONG_MS);
   writeFileSync(join(folder, 'b.yaml'), 'b');
   await eventually('the other one is noticed', () => changes === 1);
   watch.stop();
   writeFileSync(join(folder, 'b.yaml'), 'bb');
-  await sleep(2_000);
+  await sleep(LONG_MS);
   expect(changes).toBe(1);
 });

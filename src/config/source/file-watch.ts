@@ -22,8 +22,14 @@ export class FileWatch {
   private timer: NodeJS.Timeout | undefined;
   private isLooking = false;
 
-  /** @param onChange called once for changes that come together. */
-  constructor(private readonly onChange: () => void) {}
+  /**
+   * @param onChange called once for changes that come together.
+   * @param checkIntervalMs between two looks at the files.
+   */
+  constructor(
+    private readonly onChange: () => void,
+    private readonly checkIntervalMs = CHECK_INTERVAL_MS,
+  ) {}
 
   /**
    * Watches these files, and no longer others. A file need not exist.
@@ -35,7 +41,7 @@ export class FileWatch {
     const added = files.filter((name) => !this.known.has(name));
     for (const name of added) this.known.set(name, UNSEEN);
     void this.learn(added, readSinceMs);
-    this.timer ??= setInterval(() => void this.look(), CHECK_INTERVAL_MS).unref();
+    this.timer ??= setInterval(() => void this.look(), this.checkIntervalMs).unref();
   }
 
   stop(): void {

@@ -1,11 +1,15 @@
 /** Throttles of any length: in this process, in Redis, and in this process while Redis is away. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { describeWithOwnRedis, describeWithRedis } from '../../test/support/describe-with.js';
-import { sharedRedisUrl, startRedis } from '../../test/support/redis.js';
-import { TestClock } from '../../test/support/stores.js';
-import { systemClock } from '../platform/clock.js';
-import { connectRedis, redisReady, type RedisClient } from '../redis/connect.js';
-import { ProcessThrottleWindows, RedisThrottleWindows, type ThrottleWindows } from './throttle-windows.js';
+import { describeWithOwnRedis, describeWithRedis } from '../support/describe-with.js';
+import { sharedRedisUrl, startRedis } from '../support/redis.js';
+import { TestClock } from '../support/stores.js';
+import { systemClock } from '../../src/platform/clock.js';
+import { connectRedis, redisReady, type RedisClient } from '../../src/redis/connect.js';
+import {
+  ProcessThrottleWindows,
+  RedisThrottleWindows,
+  type ThrottleWindows,
+} from '../../src/limits/throttle-windows.js';
 
 const SILENT = { warn: () => {} };
 

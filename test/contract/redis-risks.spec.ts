@@ -1,9 +1,9 @@
 /** A Redis that could lose counters is warned of at start. */
 import { afterEach, expect, it } from '@jest/globals';
-import { describeWithOwnRedis } from '../../test/support/describe-with.js';
-import { startRedis, type RedisServer } from '../../test/support/redis.js';
-import { connectRedis, redisReady } from './connect.js';
-import { warnOfRisks } from './risks.js';
+import { describeWithOwnRedis } from '../support/describe-with.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+import { connectRedis, redisReady } from '../../src/redis/connect.js';
+import { warnOfRisks } from '../../src/redis/risks.js';
 
 describeWithOwnRedis('a Redis', () => {
   let server: RedisServer;

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { systemClock } from '../platform/clock.js';
-import { connectRedis, connectSubscriber, type RedisClient } from '../redis/connect.js';
-import { INVALIDATION_CHANNEL } from '../redis/keys.js';
-import { describeWithOwnRedis } from '../../test/support/describe-with.js';
-import { eventually } from '../../test/support/processes.js';
-import { startRedis, type RedisServer } from '../../test/support/redis.js';
-import type { Invalidation } from './api-key.js';
-import { RedisBus } from './redis-bus.js';
+import { systemClock } from '../../src/platform/clock.js';
+import { connectRedis, connectSubscriber, type RedisClient } from '../../src/redis/connect.js';
+import { INVALIDATION_CHANNEL } from '../../src/redis/keys.js';
+import { describeWithOwnRedis } from '../support/describe-with.js';
+import { eventually } from '../support/processes.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+import type { Invalidation } from '../../src/keys/api-key.js';
+import { RedisBus } from '../../src/keys/redis-bus.js';
 
 const log = pino({ level: 'silent' });
 const REVOKED: Invalidation = { type: 'api_key', accountId: 'acc_1', keyId: 'key_1' };

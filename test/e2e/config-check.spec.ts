@@ -2,19 +2,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { CHECK, childrenOf } from '../../test/support/child-processes.js';
-import { largeOpenapi } from '../../test/support/large-openapi.js';
-import { eventually, temporaryFolder } from '../../test/support/processes.js';
-import { writeConfig } from '../../test/support/program-config.js';
-import { formatProblems } from '../config/check.js';
-import { readEnvironment } from '../config/model/environment.js';
-import { fixedSettings } from '../config/fixed-settings.js';
-import { loadConfig } from '../config/load.js';
-import { withoutDocuments } from '../config/running-config.js';
-import type { LoadedConfig } from '../config/model/loaded-config.js';
-import { describeApi } from '../reference/describe-api.js';
-import type { CheckRequest } from './check-messages.js';
-import { ConfigCheck, type CheckBounds } from './config-check.js';
+import { CHECK, childrenOf } from '../support/child-processes.js';
+import { largeOpenapi } from '../support/large-openapi.js';
+import { eventually, temporaryFolder } from '../support/processes.js';
+import { writeConfig } from '../support/program-config.js';
+import { formatProblems } from '../../src/config/check.js';
+import { readEnvironment } from '../../src/config/model/environment.js';
+import { fixedSettings } from '../../src/config/fixed-settings.js';
+import { loadConfig } from '../../src/config/load.js';
+import { withoutDocuments } from '../../src/config/running-config.js';
+import type { LoadedConfig } from '../../src/config/model/loaded-config.js';
+import { describeApi } from '../../src/reference/describe-api.js';
+import type { CheckRequest } from '../../src/reload/check-messages.js';
+import { ConfigCheck, type CheckBounds } from '../../src/reload/config-check.js';
 
 const BOUNDS: CheckBounds = {
   file: resolve('dist/reload/check-process.js'),

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely, sql } from 'kysely';
-import { DatabaseUnavailable } from './database-errors.js';
-import { SqliteClient } from './sqlite-client.js';
-import { sqliteDialect } from './sqlite-dialect.js';
+import { DatabaseUnavailable } from '../../src/database/database-errors.js';
+import { SqliteClient } from '../../src/database/sqlite-client.js';
+import { sqliteDialect } from '../../src/database/sqlite-dialect.js';
 
 interface Counters {
   counter: { id: number; value: number };
