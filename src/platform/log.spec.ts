@@ -1,8 +1,7 @@
-/** Log lines leave whole, in their order and in few writes, whoever wrote them and however the process ends. */
+/** Log lines leave whole, in their order and in few writes, whoever wrote them. */
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { spawnSync } from 'node:child_process';
 import fs, { closeSync, openSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { temporaryFolder } from '../../test/support/processes.js';
 import { openLog } from './log.js';
 import { METRICS } from './metrics.js';
@@ -69,32 +68,4 @@ describe('the log', () => {
     expect(linesOf().length + dropped.value - before).toBe(40_000);
     expect(dropped.value - before).toBeGreaterThan(20_000);
   });
-});
-
-it('loses nothing where the process ends at once', () => {
-  const program = `import { openLog } from ${JSON.stringify(resolve('dist/platform/log.js'))};
-    const log = openLog('info'); log.write('one\\n'); setImmediate(() => { log.write('two\\n'); process.exit(3); });`;
-  const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
-  expect([stdout, status]).toEqual(['one\ntwo\n', 3]);
-});
-
-it('counts the lines that nobody can ever read: a pipe without a name has no second reader', () => {
-  const program = `import { openLog } from ${JSON.stringify(resolve('dist/platform/log.js'))};
-    import { METRICS } from ${JSON.stringify(resolve('dist/platform/metrics.js'))};
-    const log = openLog('info');
-    let lines = 0;
-    const timer = setInterval(() => log.write('line ' + ++lines + '\\n'), 5);
-    setTimeout(() => clearInterval(timer), 1_500);
-    setTimeout(() => {
-      console.error(JSON.stringify({ lines, dropped: METRICS.logLinesDropped.series().value, lost: log.lost }));
-      process.exit(3);
-    }, 2_000);`;
-  const command = `"${process.execPath}" --input-type=module -e "$0" | { read -r first; echo "$first"; }`;
-  const { stdout, stderr } = spawnSync('sh', ['-c', command, program], { encoding: 'utf8' });
-  expect(stdout).toBe('line 1\n');
-  expect(stderr).toMatch(/^trailgate: nobody reads the log any more \(EPIPE\)/m);
-  const said = JSON.parse(stderr.split('\n').find((line) => line.startsWith('{')) ?? '{}') as Record<string, number>;
-  expect(said).toMatchObject({ lost: { cause: 'EPIPE', isForGood: true } });
-  // What the pipe had taken before its reader went is gone with it: nobody can count that.
-  expect(said['dropped']).toBeGreaterThan(said['lines']! / 2);
 });
