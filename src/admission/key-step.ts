@@ -3,13 +3,14 @@
  * with 401, 403 for the address or a suspended account, 503 when nobody can tell.
  */
 import { DeniedKey, type Authenticator } from '../keys/authenticator.js';
-import { bearerSecret } from '../keys/bearer.js';
+import { bearerSecret, keyInUrl } from '../keys/bearer.js';
 import { isFailedAttempt, type FailedAttempts } from '../keys/failed-attempts.js';
 import type { KnownKey } from '../keys/known-key.js';
 import { nowOrTold, type Waiting } from '../platform/waiting.js';
 import { Problem } from '../problems/errors.js';
 import type { UsageRecorder } from '../usage/usage-recorder.js';
 import type { AdmissionRequest } from './admission-request.js';
+import type { PreviewedRequest } from './previewed-request.js';
 import type { Step } from './step.js';
 
 /** KeyParts are what the step stands on. */
@@ -49,6 +50,12 @@ export class KeyStep implements Step<KnownKey | Problem> {
     request.key = verdict;
     request.subject = verdict.subject;
     return true;
+  }
+
+  preview({ key, url, clientAddress, builtIn }: PreviewedRequest): Problem | undefined {
+    if (builtIn === 'public') return undefined;
+    const throttled = clientAddress === undefined ? undefined : this.failedAttempts.foretell(clientAddress);
+    return throttled ?? keyInUrl(url) ?? this.authenticator.foretell(key, clientAddress);
   }
 
   private refuse(request: AdmissionRequest, problem: Problem): false {

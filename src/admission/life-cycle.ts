@@ -25,6 +25,12 @@ export class LifeCycle {
     this.endings = endings;
   }
 
+  /** What a request for the operation is refused with now. */
+  endOf(operation: Operation): Problem | undefined {
+    const ending = this.endings[operation.index];
+    return ending === undefined ? undefined : endProblem(ending, this.clock.now());
+  }
+
   /** Adds the fields to the answer. @returns what the request is refused with, see `endProblem`; it carries the fields. */
   apply(request: Pick<AdmissionRequest, 'endingLines' | 'ending'>, operation: Operation): Problem | undefined {
     const ending = this.endings[operation.index];

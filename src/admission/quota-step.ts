@@ -3,6 +3,7 @@
  * counts nothing when it refuses. Refuses with 429, or 503 where a plan says closed and the counters are away.
  */
 import type { Operation } from '../config/model/schema.js';
+import type { ApiKeyRecord } from '../keys/api-key.js';
 import { quotaLines } from '../limits/model/headers.js';
 import { policyNames, type QuotaDecision } from '../limits/model/policies.js';
 import { quotaProblem } from '../limits/model/refusal.js';
@@ -13,6 +14,7 @@ import type { Waiting } from '../platform/waiting.js';
 import { Problem } from '../problems/errors.js';
 import type { UsageRecorder } from '../usage/usage-recorder.js';
 import type { AdmissionRequest } from './admission-request.js';
+import type { PreviewedRequest } from './previewed-request.js';
 import type { Step } from './step.js';
 
 /** QuotaParts are what the step stands on. */
@@ -37,7 +39,7 @@ export class QuotaStep implements Step<QuotaDecision> {
   ask(request: AdmissionRequest, waiting: Waiting<QuotaDecision>): boolean | undefined {
     const { subject, operation } = request;
     if (operation === undefined) return false;
-    if (subject === undefined) throw unknownPlan(request);
+    if (subject === undefined) throw unknownPlan(request.key?.record);
     const decision = this.quotas.decideFor(waiting, subject, operation.cost);
     return decision === undefined ? undefined : this.apply(request, subject, operation, decision);
   }
@@ -46,6 +48,21 @@ export class QuotaStep implements Step<QuotaDecision> {
     const { subject, operation } = request;
     if (operation === undefined || subject === undefined) return false;
     return this.apply(request, subject, operation, decision);
+  }
+
+  async preview(request: PreviewedRequest): Promise<Problem | undefined> {
+    const { operation, key } = request;
+    const { subject } = key;
+    if (subject === undefined) return operation === undefined ? undefined : unknownPlan(key.record);
+    try {
+      const { decision, live, shadow } = await this.quotas.preview(subject, operation?.cost ?? 0);
+      request.live = live;
+      request.shadow = shadow;
+      return operation === undefined || decision.admitted ? undefined : quotaProblem(subject, decision);
+    } catch (error) {
+      if (operation === undefined) return undefined;
+      return error instanceof Problem ? error : new Problem('quota_unavailable', { cause: error });
+    }
   }
 
   private apply(
@@ -86,9 +103,9 @@ export class QuotaStep implements Step<QuotaDecision> {
   }
 }
 
-function unknownPlan({ key }: AdmissionRequest): Problem {
+function unknownPlan(record: Pick<ApiKeyRecord, 'accountId' | 'plan'> | undefined): Problem {
   return new Problem('quota_unavailable', {
     detail: 'The limits of this account are not configured. This is a fault on our side.',
-    cause: `account ${key?.record.accountId} has plan ${key?.record.plan}, which gateway.yaml does not have`,
+    cause: `account ${record?.accountId} has plan ${record?.plan}, which gateway.yaml does not have`,
   });
 }

@@ -2,9 +2,13 @@
  * Step 1 of 4: which operation is asked for. Refuses with 404, 405 + `Allow`, 400 for a path that can be read in two ways, 410
  * after a sunset and in a brown-out.
  */
+import { isReferencePage } from '../proxy/routing/built-in-paths.js';
+import type { RouteMatch } from '../proxy/routing/operation-table.js';
+import type { Problem } from '../problems/errors.js';
 import { routeProblem } from '../proxy/routing/route-problem.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { LifeCycle } from './life-cycle.js';
+import type { BuiltIn, PreviewedRequest } from './previewed-request.js';
 import type { Routes } from './routes.js';
 import type { Step } from './step.js';
 
@@ -32,4 +36,22 @@ export class RouteStep implements Step {
   conclude(): false {
     return false;
   }
+
+  preview(request: PreviewedRequest): Problem | undefined {
+    if (request.operation === undefined) {
+      const match = this.routes.match(request.method, request.path);
+      request.builtIn = builtInAt(match, request);
+      if (request.builtIn !== undefined) return undefined;
+      if (match.kind !== 'operation') return routeProblem(match, request.path);
+      request.operation = match.operation;
+    }
+    return this.lifeCycle.endOf(request.operation);
+  }
+}
+
+/** What the gateway itself has at a path: the caller's usage, which needs a key, or a page for everyone. */
+function builtInAt(match: RouteMatch, { method, path }: PreviewedRequest): BuiltIn | undefined {
+  if (match.kind !== 'not_ours') return undefined;
+  if (match.builtIn !== undefined) return match.builtIn === '/usage' ? 'keyed' : 'public';
+  return (method === 'GET' || method === 'HEAD') && isReferencePage(path) ? 'public' : undefined;
 }

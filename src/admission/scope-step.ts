@@ -1,9 +1,11 @@
 /** Step 3 of 4: what the key may do. Refuses with 403 and names the scopes that are missing. */
 import { scopeProblem } from '../keys/scope-problem.js';
+import type { Problem } from '../problems/errors.js';
 import { nowOrTold, type Waiting } from '../platform/waiting.js';
 import type { UsageRecorder } from '../usage/usage-recorder.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { QuotaReport } from './quota-report.js';
+import type { PreviewedRequest } from './previewed-request.js';
 import type { Step } from './step.js';
 
 /** ScopeParts are what the step stands on. */
@@ -35,6 +37,11 @@ export class ScopeStep implements Step<false> {
 
   conclude(): false {
     return false;
+  }
+
+  preview({ key: { scopeSet }, operation }: PreviewedRequest): Problem | undefined {
+    if (operation === undefined || scopeSet.allows(operation)) return undefined;
+    return scopeProblem(scopeSet.scopes, operation.scopes);
   }
 }
 

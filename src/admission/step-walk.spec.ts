@@ -29,6 +29,10 @@ class Stub implements Step<number> {
     if (late < 0 || request !== this.asked[0]) throw new Error('nothing to conclude');
     return late === 1;
   }
+
+  preview(): undefined {
+    return undefined;
+  }
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,5 @@
 /** The gateway role: the public listener in this process, or in as many workers as were asked for; and its end without a lost request. */
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { systemClock } from '../platform/clock.js';
-import { publicUrlOf } from '../config/load.js';
 import type { ApiDescription } from '../config/api-description.js';
 import type { Config } from '../config/model/schema.js';
 import { setErrorsUrl } from '../problems/errors.js';
@@ -11,13 +9,10 @@ import { Connections } from '../gateway/listener/connections.js';
 import { Cors } from '../gateway/request/cors.js';
 import type { Draining } from '../gateway/listener/draining.js';
 import { createGatewayApplication } from '../gateway/listener/gateway.application.js';
-import { QuotaReport } from '../admission/quota-report.js';
-import { LifeCycle } from '../admission/life-cycle.js';
 import { LiveStreams } from '../gateway/listener/live-streams.js';
-import { Routes } from '../admission/routes.js';
-import { FailedAttempts } from '../keys/failed-attempts.js';
 import { announce, listenQuietly, refuseTakenPort } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
+import type { Admission } from './open-admission.js';
 import type { Domain } from './open-domain.js';
 import type { Forwarder } from '../proxy/calls/forwarder.js';
 import { ProxyStatus } from '../proxy/calls/proxy-status.js';
@@ -47,15 +42,16 @@ export interface PoolHolder {
 /** In this process, or in as many workers as were asked for. */
 export async function startGatewayRole(
   domain: Domain,
+  admission: Admission,
   description: ApiDescription | undefined,
   { workers, workerArgs, isWorker }: Processes,
   holder: PoolHolder,
   log: Log,
   shutdown: Shutdown,
 ): Promise<string> {
-  if (isWorker) return startGateway(domain, description, true, log, shutdown);
+  if (isWorker) return startGateway(domain, admission, description, true, log, shutdown);
   if (workers === 1) {
-    const url = await startGateway(domain, description, false, log, shutdown);
+    const url = await startGateway(domain, admission, description, false, log, shutdown);
     announce('gateway', url, log);
     return url;
   }
@@ -84,6 +80,7 @@ export async function startGatewayRole(
 
 async function startGateway(
   { config, keys, quotas, usage, forwarder }: Domain,
+  { publicUrl, ...admission }: Admission,
   description: ApiDescription | undefined,
   isWorker: boolean,
   log: Log,
@@ -92,45 +89,31 @@ async function startGateway(
   if (forwarder === undefined || description === undefined)
     throw new Error('a process without backends cannot be a gateway');
   const { file } = config.current;
-  let boundPort = file.gateway.port;
-  const publicUrl = (): string => publicUrlOf(config.current.file, boundPort);
-  const routes = new Routes(config.current);
+  const { routes } = admission;
   const cors = new Cors(file.gateway.cors, routes);
-  const lifeCycle = new LifeCycle(config.current, publicUrl, systemClock);
-  const failedAttempts = new FailedAttempts(file.gateway.failedAuthentication.perMinute, systemClock, log.logger);
   const proxyStatus = new ProxyStatus();
   proxyStatus.use(file.gateway.proxyStatus);
   const planSeries = new PlanSeries(file.plans);
   showRefusals(quotas.recorder.refusals, () => config.current.file.metrics.topAccounts);
-  const documents = referenceDocuments(config.current, description, { publicUrl });
+  const documents = referenceDocuments(config.current, description, { publicUrl: () => publicUrl.get() });
   const deps = {
     config: config.current,
-    routes,
+    ...admission,
     cors,
-    lifeCycle,
-    authenticator: keys.authenticator,
-    failedAttempts,
-    quotas: quotas.storage,
-    quotaReport: new QuotaReport(quotas.storage, systemClock),
-    recorder: quotas.recorder,
     usage,
     forwarder,
     proxyStatus,
     draining: { hasBegun: false },
     connections: await openConnections(config.current, log),
   };
-  config.onChange(async ({ config: changed, description: described }) => {
-    const useRoutes = await routes.prepare(changed);
+  config.onChange(({ config: changed, description: described }) => {
     return () => {
-      useRoutes();
       cors.use(changed.file.gateway.cors);
-      lifeCycle.use(changed);
       proxyStatus.use(changed.file.gateway.proxyStatus);
-      failedAttempts.use(changed.file.gateway.failedAuthentication.perMinute);
       if (described !== undefined) documents.use(changed, described);
       planSeries.use(changed.file.plans);
       deps.connections.use(changed.file.gateway, changed.file.services);
-      setErrorsUrl(`${publicUrl()}/docs/errors/`);
+      setErrorsUrl(`${publicUrl.get()}/docs/errors/`);
     };
   });
   const gateway = await createGatewayApplication(deps, log, [ReferenceModule.of(documents, routes.basePath)]);
@@ -151,8 +134,8 @@ async function startGateway(
   // Elsewhere node:cluster hands the connections out.
   const shared = isWorker && process.platform === 'linux';
   const { url, port } = await listenQuietly(gateway, 'gateway', file.gateway, scheme, shared);
-  boundPort = port;
-  setErrorsUrl(`${publicUrl()}/docs/errors/`);
+  publicUrl.boundPort = port;
+  setErrorsUrl(`${publicUrl.get()}/docs/errors/`);
   return url;
 }
 

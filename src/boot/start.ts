@@ -2,6 +2,7 @@
 import { createAdminApplication } from '../admin/admin.application.js';
 import type { AdminApiDependencies } from '../admin/request/admin-dependencies.js';
 import { Explainer } from '../admin/explain/explainer.js';
+import { inOrder } from '../admission/steps.js';
 import { operatorToken } from '../admin/request/operator-token.js';
 import { systemClock } from '../platform/clock.js';
 import { RunningConfig, withoutDocuments } from '../config/running-config.js';
@@ -20,6 +21,7 @@ import type { Log } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 import { metricsText } from '../platform/metrics-text.js';
 import { NodeStatements } from '../nodes/node-statements.js';
+import { openAdmission, type Admission } from './open-admission.js';
 import { openDomain, type Domain, type Stores } from './open-domain.js';
 import { openNodes, ProcessView } from './process-view.js';
 import { TopAccounts } from '../usage/top-accounts.js';
@@ -92,6 +94,7 @@ async function open(
   const description = forwards ? describeApi(config) : undefined;
   const reload = new Reload(running, forwards, log.logger);
   const domain = await openDomain(running, roles, forwards, log, shutdown, beforeBackends);
+  const admission = openAdmission(domain, log);
   const { dataDir, adminToken } = config.environment;
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
   if (roles.includes('worker')) startWorker(domain, log, shutdown);
@@ -100,9 +103,11 @@ async function open(
   const nodes = processes.isWorker ? new NodeStatements(undefined) : openNodes(config, domain.database, log);
   shutdown.add('leave the others', () => nodes.stop());
   const view = new ProcessView(domain, pool, nodes, isGateway, log, shutdown);
-  const adminUrl = processes.isWorker ? undefined : await startAdmin(domain, token, pool, view, log, shutdown);
+  const adminUrl = processes.isWorker
+    ? undefined
+    : await startAdmin(domain, admission, token, pool, view, log, shutdown);
   const gatewayUrl = isGateway
-    ? await startGatewayRole(domain, description, processes, pool, log, shutdown)
+    ? await startGatewayRole(domain, admission, description, processes, pool, log, shutdown)
     : undefined;
   pool.hasStarted = true;
   if (gatewayUrl !== undefined) view.publish(gatewayUrl);
@@ -168,16 +173,27 @@ function startWorker({ config, database, quotas, keyStore, events }: Domain, log
 /** Without the admin role the listener has health and metrics alone; every process has those. */
 async function startAdmin(
   domain: Domain,
+  admission: Admission,
   token: string | undefined,
   pool: PoolHolder,
   view: ProcessView,
   log: Log,
   shutdown: Shutdown,
 ): Promise<string> {
-  const { config, database, databaseHealth, quotas, catalogue, accounts, keyStore, quotaAdjustments, events, usage } =
-    domain;
-  const explainer = new Explainer(config.current, quotas.storage, systemClock);
-  config.onChange(({ config: changed }) => explainer.prepare(changed));
+  const {
+    config,
+    database,
+    databaseHealth,
+    quotas,
+    keys,
+    catalogue,
+    accounts,
+    keyStore,
+    quotaAdjustments,
+    events,
+    usage,
+  } = domain;
+  const explainer = new Explainer(inOrder(admission.steps), keys.build, () => config.current);
   const api: AdminApiDependencies | null =
     token === undefined
       ? null

@@ -95,6 +95,14 @@ export class ApiKeyCache {
     return this.load(hash);
   }
 
+  /**
+   * The key of a record as requests would find it, with what this process knows of its counts. It is not kept, and this is no use of it.
+   */
+  build(record: ApiKeyRecord): KnownKey {
+    const previous = this.known.ofAccount(record.accountId).find((known) => known.record.keyId === record.keyId);
+    return this.factory.build(record, this.clock.now(), previous);
+  }
+
   /** What is in memory, with the limits of now: a grant ends with its month, also while the database is away; plans change. */
   private current(hash: string): KnownKey | undefined {
     const key = this.known.use(hash);

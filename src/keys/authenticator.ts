@@ -83,6 +83,11 @@ export class Authenticator {
     return unusable(key, address, this.clock.now()) ?? (mayNot ? scopeProblem(scopes, needed) : undefined);
   }
 
+  /** Why a known key would be refused now; undefined: it would be let in. Is no use of the key. @param address undefined: from anywhere. */
+  foretell(key: KnownKey, address: string | undefined): Problem | undefined {
+    return unusable(key, address, this.clock.now());
+  }
+
   private judge(key: KnownKey | undefined, address: string): KnownKey | Problem {
     if (key === undefined) return UNKNOWN_KEY;
     const now = this.clock.now();
@@ -97,7 +102,7 @@ export class Authenticator {
  * Why a key may not be used now, from here.
  * @param address undefined: from anywhere.
  */
-export function unusable(key: KnownKey, address: string | undefined, nowMs: number): Problem | undefined {
+function unusable(key: KnownKey, address: string | undefined, nowMs: number): Problem | undefined {
   const { record } = key;
   if (record.keyStatus === 'revoked') return REVOKED_KEY;
   if (record.expiresAt !== null && nowMs >= record.expiresAt) return record.rotatedOut ? ROTATED_KEY : EXPIRED_KEY;

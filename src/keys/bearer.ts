@@ -54,6 +54,11 @@ export function bearerSecret(
   return isWellFormedSecret(secret) ? secret : MALFORMED_KEY;
 }
 
+/** Why a request that sends its key as it should is refused all the same: a secret stands in its URL too. */
+export function keyInUrl(url: string): Problem | undefined {
+  return holdsSecret(url) ? KEY_IN_URL : undefined;
+}
+
 /** A 401 with the challenge that RFC 6750 asks for: without an error code when there were no credentials at all. */
 export function refusedKey(code: ErrorCode, detail: string): FixedProblem {
   const header = code === 'missing_api_key' ? REALM : challenge('invalid_token', detail);

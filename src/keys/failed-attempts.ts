@@ -30,6 +30,10 @@ function refusalFor(seconds: number): FixedProblem {
   }));
 }
 
+function refusalUntil(endMs: number, now: number): FixedProblem {
+  return refusalFor(Math.ceil((endMs - now) / 1_000) + Math.floor(Math.random() * JITTER_SECONDS));
+}
+
 interface Window {
   failures: number;
   /** The limit at which it was told that the address is throttled; 0: it was not. */
@@ -66,12 +70,24 @@ export class FailedAttempts {
     const now = this.clock.now();
     if (now >= this.earliestEndMs) this.forgetUntil(now);
     const network = clientNetwork(address);
-    const window = this.windows.get(network);
-    if (window === undefined || window.failures < this.perMinute || isOver(window, now)) return undefined;
+    const window = this.fullWindow(network, now);
+    if (window === undefined) return undefined;
     // Not told yet: the limit was lowered to what the address had already failed.
     this.tell(network, window);
-    const seconds = Math.ceil((window.endMs - now) / 1_000) + Math.floor(Math.random() * JITTER_SECONDS);
-    return refusalFor(seconds);
+    return refusalUntil(window.endMs, now);
+  }
+
+  /** The same for a request that is not made: nobody is told of the address because of it. */
+  foretell(address: string): Problem | undefined {
+    const now = this.clock.now();
+    const window = this.fullWindow(clientNetwork(address), now);
+    return window === undefined ? undefined : refusalUntil(window.endMs, now);
+  }
+
+  /** The window of a network that has no attempt left. */
+  private fullWindow(network: string, now: number): Window | undefined {
+    const window = this.windows.get(network);
+    return window === undefined || window.failures < this.perMinute || isOver(window, now) ? undefined : window;
   }
 
   /**

@@ -6,11 +6,11 @@ import type { DatabaseHandle } from '../database/connect.js';
 import type { Tables } from '../database/schema.js';
 import type { Logger } from '../platform/log.js';
 import { connectRedis, connectSubscriber } from '../redis/connect.js';
-import type { InvalidationBus } from './api-key.js';
+import type { ApiKeyRecord, InvalidationBus } from './api-key.js';
 import { ApiKeyCache } from './api-key-cache.js';
 import { DatabaseKeyLookup } from './api-key-lookup.js';
 import { Authenticator } from './authenticator.js';
-import { KnownKeyFactory } from './known-key.js';
+import { KnownKeyFactory, type KnownKey } from './known-key.js';
 import { LastUsed } from './last-used.js';
 import { ProcessBus } from './process-bus.js';
 import { RedisBus } from './redis-bus.js';
@@ -19,6 +19,8 @@ import { ScopeSets } from './scopes.js';
 export interface Keys {
   readonly authenticator: Authenticator;
   readonly bus: InvalidationBus;
+  /** The key of a record as requests would find it; see `ApiKeyCache.build`. */
+  build(record: ApiKeyRecord): KnownKey;
   /** Goes by these plans from now on. */
   use(plans: GatewayFile['plans']): void;
   /** Writes the times of use that wait, and closes connections. Never rejects. */
@@ -47,6 +49,7 @@ export function openKeys({ db, kind, clock, log, plans, redisUrl, alone }: KeyPa
   return {
     authenticator: new Authenticator(cache, lastUsed, clock),
     bus,
+    build: (record) => cache.build(record),
     use: (changed) => factory.use(changed),
     stop: async () => {
       await lastUsed.stop();

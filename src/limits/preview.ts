@@ -1,8 +1,7 @@
 /** What the limits would answer to one more request, without counting it. */
-import type { CounterReading, MinuteRoom } from './model/counter-store.js';
+import type { CounterReading, CounterStore, MinuteRoom } from './model/counter-store.js';
 import { violatedBy, ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from './model/policies.js';
 import type { QuotaDecision, QuotaLimits } from './model/policies.js';
-import type { QuotaStorage } from './quota-storage.js';
 import type { QuotaSubject } from './model/subject.js';
 
 /** Limits, the counts before the request, and what would become of it. */
@@ -13,17 +12,24 @@ export interface Preview {
   readonly decision: QuotaDecision;
 }
 
+/** PreviewedLimits are what a request would be told of its limits; `live` is undefined where nobody knows the counts. */
+export interface PreviewedLimits {
+  readonly decision: QuotaDecision;
+  readonly live: Preview | undefined;
+  readonly shadow: Preview | undefined;
+}
+
 /** Asks the live limits of a subject, and its shadow limits where there are any. Rejects while the counters are away. */
 export async function preview(
-  quotas: Pick<QuotaStorage, 'read' | 'readShadow'>,
+  counters: Pick<CounterStore, 'read' | 'readShadow'>,
   subject: QuotaSubject,
   cost: number,
 ): Promise<{ readonly live: Preview; readonly shadow?: Preview }> {
   const { accountId, keyId, calendar, shadow } = subject;
-  const reading = await quotas.read(accountId, keyId, calendar, roomUnder(subject.limits, cost));
+  const reading = await counters.read(accountId, keyId, calendar, roomUnder(subject.limits, cost));
   const live = previewOf(subject.limits, reading, cost);
   if (shadow === undefined) return { live };
-  const ofShadow = await quotas.readShadow(accountId, keyId, calendar, reading.used, roomUnder(shadow.limits, cost));
+  const ofShadow = await counters.readShadow(accountId, keyId, calendar, reading.used, roomUnder(shadow.limits, cost));
   return { live, shadow: previewOf(shadow.limits, ofShadow, cost) };
 }
 

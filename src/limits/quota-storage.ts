@@ -15,6 +15,7 @@ import type { MonthLedger } from '../usage/month-ledger.js';
 import type { MonthCalendar } from './model/month-period.js';
 import type { QuotaCounts, QuotaDecision } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
+import { preview, type PreviewedLimits } from './preview.js';
 import type { Recovery } from './recovery.js';
 import type { ShadowLimits } from './shadow-limits.js';
 import type { ThrottleWindows } from './throttle-windows.js';
@@ -91,6 +92,19 @@ export class QuotaStorage implements ThrottlerStorage {
     // Whether it is back; no request waits for that.
     void this.recovery?.probe();
     return nowOrTold(degradation.decide(subject, cost), waiting);
+  }
+
+  /**
+   * Previews what `decide` would say; counts nothing.
+   * @throws Problem `quota_unavailable` where `decide` would throw it.
+   */
+  async preview(subject: QuotaSubject, cost: number): Promise<PreviewedLimits> {
+    try {
+      const { live, shadow } = await preview(this.counters, subject, cost);
+      return { decision: live.decision, live, shadow };
+    } catch (cause) {
+      throw new Problem('quota_unavailable', { cause });
+    }
   }
 
   /** Gives the cost of an admitted decision back. Resolves to how much of it the month gave back; never rejects. */

@@ -5,6 +5,8 @@ import { pino } from 'pino';
 import { createAdminApplication } from '../../src/admin/admin.application.js';
 import type { AdminDependencies, Readiness } from '../../src/admin/request/admin-dependencies.js';
 import { Explainer } from '../../src/admin/explain/explainer.js';
+import { inOrder } from '../../src/admission/steps.js';
+import type { Config } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { EventOutbox } from '../../src/events/outbox.js';
 import { QuotaAdjustmentStore } from '../../src/accounts/quota-adjustments.js';
@@ -18,6 +20,7 @@ import { QuotaStorage } from '../../src/limits/quota-storage.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
 import { UsageReader } from '../../src/limits/usage.js';
 import { UsageRows } from '../../src/usage/usage-rows.js';
+import { admissionOn } from './admission.js';
 import { AdminClient } from './admin.js';
 import { storesOn, TEST_CONFIG } from './stores.js';
 
@@ -53,6 +56,11 @@ export async function startAdmin(
   const counters = new ProcessCounters(clock, ledger, 'store', undefined, sink);
   const throttles = new ProcessThrottleWindows(clock);
   const storage = new QuotaStorage(counters, shadows, ledger, throttles, clock, logger);
+  const { steps, known } = admissionOn(TEST_CONFIG as unknown as Config, database, storage, {
+    clock,
+    bus: stores.bus,
+    log: logger,
+  });
   const api = {
     operatorToken: ADMIN_TOKEN,
     accounts: stores.accounts,
@@ -61,7 +69,7 @@ export async function startAdmin(
     auditLog: stores.auditLog,
     events: new EventOutbox(database.db, clock),
     catalogue: stores.catalogue,
-    explainer: new Explainer(TEST_CONFIG, storage, clock),
+    explainer: new Explainer(inOrder(steps), known, () => TEST_CONFIG),
     usageReader: new UsageReader(TEST_CONFIG.file.plans, storage, new UsageRows(database.db), clock),
     throttlerStorage: storage,
   };

@@ -27,7 +27,7 @@ const plan = (minute: number) => ({
 /** Two plans, three operations with scopes. */
 export const TEST_CONFIG = {
   file: {
-    api: { basePath: '/api/v1', sunset: null },
+    api: { basePath: '/api/v1', deprecation: null, sunset: null, brownouts: [] },
     plans: { starter: plan(60), pro: plan(600) },
   } as unknown as Config['file'],
   operations: [

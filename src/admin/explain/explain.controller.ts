@@ -22,7 +22,7 @@ const explainSchema = z
       .max(8_192)
       .regex(/^\/[^\u0000-\u001f\u007f-\u009f]*$/, 'must begin with /, and have no control characters')
       .optional()
-      .meta({ description: 'As the outside asks for it, with the base path; a query is ignored.' }),
+      .meta({ description: 'As the outside asks for it, with the base path; of a query only the form is looked at.' }),
     client_address: z
       .union([z.ipv4().max(15), z.ipv6().max(39)], 'must be an address')
       .optional()
@@ -53,7 +53,7 @@ export class ExplainController {
     id: 'explain',
     summary: 'Say which limits apply to a key and a request, and what it would be answered now; counts nothing',
     response: explanationSchema,
-    problems: ['resource_not_found', 'quota_unavailable'],
+    problems: ['resource_not_found'],
   })
   async explain(@Body({ schema: explainSchema }) body: Explain): Promise<ExplanationResource> {
     const key = await this.keys.get(body.api_key_id);

@@ -1,24 +1,18 @@
 /**
- * What a key would be answered, and by which limits: the steps of the request path in their order, asked without counting anything. The
- * key is built and judged by the same code as there.
+ * What a key would be told, and by which limits: the steps of the request path, previewed. The key is built and judged by the same code as
+ * there.
  */
-import type { Clock } from '../../platform/clock.js';
-import type { Config, Operation } from '../../config/model/schema.js';
-import { Problem } from '../../problems/errors.js';
 import type { Account } from '../../accounts/accounts.js';
-import type { ApiKeyRecord } from '../../keys/api-key.js';
 import type { ApiKey } from '../../accounts/api-key-rows.js';
-import { unusable } from '../../keys/authenticator.js';
-import { KnownKeyFactory, type KnownKey } from '../../keys/known-key.js';
-import { scopeProblem } from '../../keys/scope-problem.js';
-import { ScopeSets } from '../../keys/scopes.js';
-import { BUILT_IN_PATHS } from '../../proxy/routing/built-in-paths.js';
-import { endingOf, endProblem } from '../../proxy/routing/ending.js';
-import { OperationTable } from '../../proxy/routing/operation-table.js';
-import { routeProblem } from '../../proxy/routing/route-problem.js';
-import { preview, type Preview } from '../../limits/preview.js';
-import type { QuotaStorage } from '../../limits/quota-storage.js';
-import { quotaProblem } from '../../limits/model/refusal.js';
+import { previewSteps } from '../../admission/preview.js';
+import { PreviewedRequest } from '../../admission/previewed-request.js';
+import type { Step } from '../../admission/step.js';
+import type { Config, Operation } from '../../config/model/schema.js';
+import { plainAddress } from '../../keys/address-list.js';
+import type { ApiKeyRecord } from '../../keys/api-key.js';
+import type { KnownKey } from '../../keys/known-key.js';
+import type { Preview } from '../../limits/preview.js';
+import { Problem } from '../../problems/errors.js';
 
 /** What is asked for: an operation by its id, or a request as it would come in. */
 export interface Asked {
@@ -34,119 +28,50 @@ export interface Explanation {
   readonly record: ApiKeyRecord;
   /** Undefined where the request finds none. */
   readonly operation: Operation | undefined;
-  /** Undefined where the account's plan is not in the configuration. */
+  /** Undefined where the account's plan is not in the configuration, and where nobody knows the counts. */
   readonly live: Preview | undefined;
   readonly shadow: Preview | undefined;
   /** The refusal; undefined where the backend, or the gateway itself, would answer. */
   readonly problem: Problem | undefined;
 }
 
-interface Found {
-  readonly operation?: Operation;
-  /** What the gateway answers itself costs nothing; `public` needs no key either. */
-  readonly builtIn?: 'keyed' | 'public';
-  readonly problem?: Problem;
-}
-
+/** Explainer previews requests of keys. */
 export class Explainer {
-  private table: OperationTable;
-  private factory: KnownKeyFactory;
-
+  /**
+   * @param steps of the request path, in their order.
+   * @param known the key of a record as requests would find it.
+   */
   constructor(
-    private config: Pick<Config, 'file' | 'operations'>,
-    private readonly quotas: Pick<QuotaStorage, 'read' | 'readShadow'>,
-    private readonly clock: Clock,
-  ) {
-    this.table = new OperationTable(config.operations);
-    this.factory = new KnownKeyFactory(config.file.plans, new ScopeSets());
-  }
-
-  /** Makes a configuration ready; it is explained by from the call of what it resolves with on. */
-  async prepare(config: Pick<Config, 'file' | 'operations'>): Promise<() => void> {
-    const table = await OperationTable.inTurns(config.operations);
-    return () => {
-      this.config = config;
-      this.table = table;
-      this.factory = new KnownKeyFactory(config.file.plans, new ScopeSets());
-    };
-  }
+    private readonly steps: readonly Step[],
+    private readonly known: (record: ApiKeyRecord) => KnownKey,
+    private readonly config: () => Pick<Config, 'file' | 'operations'>,
+  ) {}
 
   get basePath(): string {
-    return this.config.file.api.basePath;
+    return this.config().file.api.basePath;
   }
 
-  /**
-   * @throws Problem `validation_failed` where an operation is named that does not exist; `quota_unavailable` while the counters cannot
-   *   be asked.
-   */
+  /** @throws Problem `validation_failed` where an operation is named that does not exist. */
   async explain(key: ApiKey, account: Account, asked: Asked): Promise<Explanation> {
     const record = recordOf(key, account);
-    const nowMs = this.clock.now();
-    const known = this.factory.build(record, nowMs, undefined);
-    const found = this.find(asked, nowMs);
-    const cost = found.operation?.cost ?? 0;
-    const { live, shadow } = await this.counts(known, cost);
-    const problem =
-      found.builtIn === 'public'
-        ? undefined
-        : (found.problem ??
-          unusable(known, asked.clientAddress, nowMs) ??
-          refusedScope(known, found.operation) ??
-          refusedQuota(known, found, live));
-    return { known, record, operation: found.operation, live, shadow, problem };
+    const known = this.known(record);
+    const address = asked.clientAddress === undefined ? undefined : plainAddress(asked.clientAddress);
+    const request = new PreviewedRequest(this.askedFor(asked), known, address);
+    const problem = await previewSteps(this.steps, request);
+    const { operation, live, shadow } = request;
+    return { known, record, operation, live, shadow, problem };
   }
 
-  private find({ operation: id, method = 'GET', path = '' }: Asked, nowMs: number): Found {
-    const operation = id === undefined ? undefined : this.config.operations.find((each) => each.id === id);
-    if (id !== undefined && operation === undefined) throw unknownOperation();
-    if (operation !== undefined) return this.living(operation, nowMs);
-    const { basePath } = this;
-    const [whole = ''] = path.split('?');
-    const below = whole.startsWith(`${basePath}/`) ? whole.slice(basePath.length) : '';
-    if (below === '') return { problem: routeProblem({ kind: 'not_found' }, whole) };
-    const builtIn = BUILT_IN_PATHS.get(below);
-    if (builtIn !== undefined) {
-      if (builtIn.includes(method === 'HEAD' ? 'GET' : method))
-        return { builtIn: below === '/usage' ? 'keyed' : 'public' };
-      return { problem: routeProblem({ kind: 'method_not_allowed', allow: 'GET, HEAD' }, whole) };
-    }
-    const match = this.table.match(method, below);
-    return match.kind === 'operation' ? this.living(match.operation, nowMs) : { problem: routeProblem(match, whole) };
+  private askedFor({
+    operation: id,
+    method = 'GET',
+    path: url = '',
+  }: Asked): Operation | { method: string; url: string } {
+    if (id === undefined) return { method, url };
+    const operation = this.config().operations.find((each) => each.id === id);
+    if (operation === undefined) throw unknownOperation();
+    return operation;
   }
-
-  private living(operation: Operation, nowMs: number): Found {
-    const ending = endingOf(operation, this.config.file.api, () => '');
-    const problem = ending === undefined ? undefined : endProblem(ending, nowMs);
-    return problem === undefined ? { operation } : { operation, problem };
-  }
-
-  private async counts({ subject }: KnownKey, cost: number): Promise<{ live?: Preview; shadow?: Preview }> {
-    if (subject === undefined) return {};
-    try {
-      return await preview(this.quotas, subject, cost);
-    } catch (error) {
-      throw new Problem('quota_unavailable', {
-        detail: 'The counters cannot be asked at the moment; until they can, plans decide by onRedisLoss.',
-        headers: ['Retry-After', '1'],
-        cause: error,
-      });
-    }
-  }
-}
-
-function refusedScope({ scopeSet }: KnownKey, operation: Operation | undefined): Problem | undefined {
-  if (operation === undefined || scopeSet.allows(operation)) return undefined;
-  return scopeProblem(scopeSet.scopes, operation.scopes);
-}
-
-function refusedQuota({ subject }: KnownKey, found: Found, live: Preview | undefined): Problem | undefined {
-  if (found.builtIn !== undefined) return undefined;
-  if (subject === undefined || live === undefined) {
-    return new Problem('quota_unavailable', {
-      detail: 'The limits of this account are not configured: gateway.yaml does not have its plan.',
-    });
-  }
-  return live.decision.admitted ? undefined : quotaProblem(subject, live.decision);
 }
 
 function unknownOperation(): Problem {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { grantedIn, type LimitChanges } from '../../limits/model/effective-limits.js';
 import { limitedWindows, remaining } from '../../limits/model/headers.js';
-import { ACCOUNT_MONTH, KEY_MONTH, POLICY_NAMES, policyNames } from '../../limits/model/policies.js';
+import { ACCOUNT_MONTH, KEY_MONTH, POLICY_NAMES } from '../../limits/model/policies.js';
 import type { Preview } from '../../limits/preview.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { countField, idField, policyField as policy, timeField } from '../openapi/fields.js';
@@ -90,19 +90,18 @@ export function explanationResource(explanation: Explanation, basePath: string):
   };
 }
 
-function answerOf({ problem, live }: Explanation): ExplanationResource['answer'] {
+function answerOf({ problem }: Explanation): ExplanationResource['answer'] {
   if (problem === undefined) {
     return { admitted: true, status: null, code: null, detail: null, violated_policies: [], retry_after_seconds: null };
   }
-  const isQuota = problem.code === 'rate_limited' || problem.code === 'quota_exceeded';
-  const decision = isQuota ? live?.decision : undefined;
+  const { detail = null, violatedPolicies = [], retryAfter = null } = problem.options;
   return {
     admitted: false,
     status: problem.status,
     code: problem.code,
-    detail: problem.options.detail ?? null,
-    violated_policies: decision === undefined ? [] : [...policyNames(decision.violated)],
-    retry_after_seconds: (decision === undefined ? undefined : problem.options.retryAfter) ?? null,
+    detail,
+    violated_policies: [...violatedPolicies] as LimitResource['policy'][],
+    retry_after_seconds: retryAfter,
   };
 }
 

@@ -22,7 +22,7 @@ import { isClosing } from '../request/last-answer.js';
 import { isKnownMethod } from '../../platform/methods.js';
 import { hasFitQuery } from '../../admission/query.js';
 import { mustWait } from './queued-answers.js';
-import { LONGEST_URL } from './request-hooks.js';
+import { LONGEST_URL } from '../../admission/request-line.js';
 import type { Routes } from '../../admission/routes.js';
 
 /** What it needs of the rest. */

@@ -19,7 +19,7 @@ import { EndedCallers } from '../request/ended-callers.js';
 import { ErrorFilter } from '../request/error.filter.js';
 import type { GatewayRequest } from '../request/exchange.js';
 import { FastPath } from './fast-path.js';
-import { inOrder, openSteps } from '../../admission/steps.js';
+import { inOrder } from '../../admission/steps.js';
 import { StepWalk } from '../../admission/step-walk.js';
 import { Backend } from '../steps/backend.js';
 import type { Exchange } from '../request/exchange.js';
@@ -75,7 +75,7 @@ export async function createGatewayApplication(
   const secureLines = linesOf(secureField);
   const arrivals = new Arrivals(requestLog, trustedProxies, secureField);
   const filter = new ErrorFilter(deps.routes, log.logger, arrivals);
-  const steps = openSteps(deps);
+  const { steps } = deps;
   const backend = new Backend({ ...deps, filter });
   const upgrades = new Upgrades(deps.routes);
   const parser = { ...PARSER, shouldUpgradeCallback: (message: IncomingMessage) => upgrades.accepts(message) };

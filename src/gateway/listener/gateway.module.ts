@@ -17,7 +17,6 @@ import { STEPS_TOKEN } from '../steps/ask-step.js';
 import type { Steps } from '../../admission/steps.js';
 import type { Draining } from './draining.js';
 import { GatewayController } from '../steps/gateway.controller.js';
-import type { LifeCycle } from '../../admission/life-cycle.js';
 import { QuotaReport } from '../../admission/quota-report.js';
 import type { Routes } from '../../admission/routes.js';
 import { UsageController } from '../steps/usage.controller.js';
@@ -26,8 +25,8 @@ import { UsageController } from '../steps/usage.controller.js';
 export interface GatewayDependencies {
   readonly config: Config;
   readonly routes: Routes;
+  readonly steps: Steps;
   readonly cors: Cors;
-  readonly lifeCycle: LifeCycle;
   readonly authenticator: Authenticator;
   readonly failedAttempts: FailedAttempts;
   readonly quotas: QuotaStorage;

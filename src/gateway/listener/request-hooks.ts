@@ -1,7 +1,7 @@
 /** Before the first guard: the request gets its name and its limits are looked at; after the last byte it is recorded. */
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import { Problem } from '../../problems/errors.js';
+import type { Problem } from '../../problems/errors.js';
 import type { Arrivals } from '../request/arrivals.js';
 import type { Cors } from '../request/cors.js';
 import type { Draining } from './draining.js';
@@ -9,13 +9,9 @@ import type { ErrorFilter } from '../request/error.filter.js';
 import type { Exchange, GatewayRequest } from '../request/exchange.js';
 import { framingProblem, isHttp2 } from '../request/framing.js';
 import { answerLast, isClosing } from '../request/last-answer.js';
-import { methodProblem } from '../../platform/methods.js';
 import { answerOptions, forwardsProblem, methodsAtLastHop } from '../request/options.js';
-import { queryProblem } from '../../admission/query.js';
+import { requestLineProblem } from '../../admission/request-line.js';
 import type { Routes } from '../../admission/routes.js';
-
-/** Longest path and query. Node's own limit is on the whole head and answers with a less helpful 431. */
-export const LONGEST_URL = 8_192;
 
 /** What the hooks need of the rest. */
 export interface RequestHookParts {
@@ -84,13 +80,5 @@ function endWithLastAnswer(response: ServerResponse & { maxRequestsOnConnectionR
 
 /** What is wrong with a request that is framed well. */
 function requestProblem({ message, url }: Exchange): Problem | undefined {
-  return methodProblem(message.method) ?? urlProblem(url) ?? forwardsProblem(message);
-}
-
-function urlProblem(url: string): Problem | undefined {
-  if (url.length > LONGEST_URL) {
-    return new Problem('uri_too_long', { detail: `A URL may have ${LONGEST_URL} characters.` });
-  }
-  if (!url.startsWith('/')) return new Problem('bad_request', { detail: 'The request target is not a path.' });
-  return queryProblem(url);
+  return requestLineProblem(message.method, url) ?? forwardsProblem(message);
 }

@@ -25,6 +25,7 @@ function writing(asked: string[], late?: boolean): Steps {
       return undefined;
     },
     conclude: (_request, said) => said === true,
+    preview: () => undefined,
   });
   return Object.fromEntries(STEPS.map(({ name }) => [name, step(name)])) as unknown as Steps;
 }

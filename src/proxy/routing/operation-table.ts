@@ -10,8 +10,11 @@ import { pathSegments } from './path.js';
 export type RouteMatch =
   | { readonly kind: 'operation'; readonly operation: Operation }
   | { readonly kind: 'not_found' }
-  /** Somebody else on the same listener may have it: what the gateway answers by itself, and all that is not below the base path. */
-  | { readonly kind: 'not_ours' }
+  /**
+   * Somebody else on the same listener may have it: what the gateway answers by itself (`builtIn`, its path below the base path), and all
+   * that is not below the base path.
+   */
+  | { readonly kind: 'not_ours'; readonly builtIn?: string }
   | { readonly kind: 'invalid_path' }
   /** The path exists; `allow` lists its methods, sorted, as the `Allow` field wants them. */
   | { readonly kind: 'method_not_allowed'; readonly allow: string };
@@ -40,7 +43,9 @@ export class OperationTable {
 
   /** @param builtIn methods by template of paths that the gateway answers itself, such as `/usage`. */
   constructor(operations: readonly Operation[], builtIn: ReadonlyMap<string, readonly string[]> = new Map()) {
-    for (const [template, methods] of builtIn) for (const method of methods) this.insert(method, template, NOT_OURS);
+    for (const [template, methods] of builtIn) {
+      for (const method of methods) this.insert(method, template, { kind: 'not_ours', builtIn: template });
+    }
     for (const operation of operations) this.insertOperation(operation);
   }
 

@@ -1,0 +1,57 @@
+/** The steps of the request path, opened once: for whoever serves requests in this process, and for whoever explains them. */
+import { LifeCycle } from '../admission/life-cycle.js';
+import { QuotaReport } from '../admission/quota-report.js';
+import { Routes } from '../admission/routes.js';
+import { openSteps, type StepParts, type Steps } from '../admission/steps.js';
+import { publicUrlOf } from '../config/load.js';
+import type { RunningConfig } from '../config/running-config.js';
+import { FailedAttempts } from '../keys/failed-attempts.js';
+import { systemClock } from '../platform/clock.js';
+import type { Log } from '../platform/log.js';
+import type { Domain } from './open-domain.js';
+
+/** PublicUrl is the origin of the API, which is not known before a port is bound where the configuration leaves it open. */
+export class PublicUrl {
+  boundPort: number;
+
+  constructor(private readonly config: RunningConfig) {
+    this.boundPort = config.current.file.gateway.port;
+  }
+
+  get(): string {
+    return publicUrlOf(this.config.current.file, this.boundPort);
+  }
+}
+
+/** Admission is the steps and what they stand on. */
+export interface Admission extends StepParts {
+  readonly steps: Steps;
+  readonly publicUrl: PublicUrl;
+}
+
+/** Opens the steps; they follow the configuration. */
+export function openAdmission({ config, keys, quotas }: Domain, log: Log): Admission {
+  const { file } = config.current;
+  const publicUrl = new PublicUrl(config);
+  const routes = new Routes(config.current);
+  const lifeCycle = new LifeCycle(config.current, () => publicUrl.get(), systemClock);
+  const failedAttempts = new FailedAttempts(file.gateway.failedAuthentication.perMinute, systemClock, log.logger);
+  config.onChange(async ({ config: changed }) => {
+    const useRoutes = await routes.prepare(changed);
+    return () => {
+      useRoutes();
+      lifeCycle.use(changed);
+      failedAttempts.use(changed.file.gateway.failedAuthentication.perMinute);
+    };
+  });
+  const parts: StepParts = {
+    routes,
+    lifeCycle,
+    authenticator: keys.authenticator,
+    failedAttempts,
+    quotas: quotas.storage,
+    quotaReport: new QuotaReport(quotas.storage, systemClock),
+    recorder: quotas.recorder,
+  };
+  return { ...parts, steps: openSteps(parts), publicUrl };
+}

@@ -1,0 +1,50 @@
+/** The steps of the request path on a database, with a clock that tests turn. */
+import type { Logger } from 'pino';
+import { LifeCycle } from '../../src/admission/life-cycle.js';
+import { QuotaReport } from '../../src/admission/quota-report.js';
+import { Routes } from '../../src/admission/routes.js';
+import { openSteps, type StepParts, type Steps } from '../../src/admission/steps.js';
+import type { Config } from '../../src/config/model/schema.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { ApiKeyRecord, InvalidationBus } from '../../src/keys/api-key.js';
+import { ApiKeyCache } from '../../src/keys/api-key-cache.js';
+import { DatabaseKeyLookup } from '../../src/keys/api-key-lookup.js';
+import { Authenticator } from '../../src/keys/authenticator.js';
+import { FailedAttempts } from '../../src/keys/failed-attempts.js';
+import { KnownKeyFactory, type KnownKey } from '../../src/keys/known-key.js';
+import { LastUsed } from '../../src/keys/last-used.js';
+import { ScopeSets } from '../../src/keys/scopes.js';
+import type { QuotaStorage } from '../../src/limits/quota-storage.js';
+import type { Clock } from '../../src/platform/clock.js';
+import { UsageRecorder } from '../../src/usage/usage-recorder.js';
+
+const FAILED_ATTEMPTS_PER_MINUTE = 20;
+
+/** What the steps of a test stand on. */
+export interface AdmissionUnderTest {
+  readonly parts: StepParts;
+  readonly steps: Steps;
+  /** The key of a record as requests would find it. */
+  readonly known: (record: ApiKeyRecord) => KnownKey;
+}
+
+/** Opens the steps by a configuration. */
+export function admissionOn(
+  config: Config,
+  database: DatabaseHandle,
+  quotas: QuotaStorage,
+  { clock, bus, log }: { readonly clock: Clock; readonly bus: InvalidationBus; readonly log: Logger },
+): AdmissionUnderTest {
+  const lookup = new DatabaseKeyLookup(database.db, database.kind);
+  const cache = new ApiKeyCache(lookup, new KnownKeyFactory(config.file.plans, new ScopeSets()), bus, clock);
+  const parts: StepParts = {
+    routes: new Routes(config),
+    lifeCycle: new LifeCycle(config, () => 'http://localhost:8080', clock),
+    authenticator: new Authenticator(cache, new LastUsed(lookup, log), clock),
+    failedAttempts: new FailedAttempts(FAILED_ATTEMPTS_PER_MINUTE, clock, log),
+    quotas,
+    quotaReport: new QuotaReport(quotas, clock),
+    recorder: new UsageRecorder(clock),
+  };
+  return { parts, steps: openSteps(parts), known: (record) => cache.build(record) };
+}
