@@ -19,7 +19,7 @@ const TOP = 2;
 const WORKERS = 2;
 const BACKEND_MS = 400;
 /** The worker role reads them every fifteen seconds. */
-const READ_TIMEOUT_MS = 60_000;
+const READ_TIMEOUT_MS = 120_000;
 const NOBODY = 'http://127.0.0.1:9';
 
 const blocks = Array.from(PAGE.matchAll(/^```promql\n([\s\S]*?)^```/gm), ([, block = '']) => block);
