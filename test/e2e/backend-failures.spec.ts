@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { startRawBackend, type RawBackend } from '../support/backend.js';
+import { quietMsSince } from '../support/machine-time.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually, freePort } from '../support/processes.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
@@ -75,9 +76,10 @@ const json = (status: number, value: unknown, more = ''): void => {
   answers(`HTTP/1.1 ${status} X\r\nContent-Type: application/json\r\nContent-Length: ${body.length}${more}`, body);
 };
 
-async function timed<T>(work: Promise<T>): Promise<[T, number]> {
+async function timed<T>(work: Promise<T>): Promise<[T, number, number]> {
   const startedMs = performance.now();
-  return [await work, performance.now() - startedMs];
+  const result = await work;
+  return [result, performance.now() - startedMs, quietMsSince(startedMs)];
 }
 
 describe('no answer at all', () => {
@@ -89,18 +91,18 @@ describe('no answer at all', () => {
   });
 
   it('a backend that never accepts the connection: in the time for connecting', async () => {
-    const [refused, durationMs] = await timed(gateway.send('/unroutable'));
+    const [refused, , quietMs] = await timed(gateway.send('/unroutable'));
     expect([502, 504]).toContain(refused.status);
     expectProblem(refused, refused.status === 504 ? 'backend_timeout' : 'backend_unreachable');
-    expect(durationMs).toBeLessThan(CONNECT_MS + FIRST_BYTE_MS + SLACK_MS);
+    expect(quietMs).toBeLessThan(CONNECT_MS + FIRST_BYTE_MS + SLACK_MS);
   });
 
   it('a backend that hangs: 504 backend_timeout in the time for the first byte', async () => {
     answer = () => {};
-    const [refused, durationMs] = await timed(gateway.send('/open'));
+    const [refused, durationMs, quietMs] = await timed(gateway.send('/open'));
     expectProblem(refused, 'backend_timeout');
     expect(durationMs).toBeGreaterThanOrEqual(FIRST_BYTE_MS - 1);
-    expect(durationMs).toBeLessThan(FIRST_BYTE_MS + SLACK_MS);
+    expect(quietMs).toBeLessThan(FIRST_BYTE_MS + SLACK_MS);
   });
 
   it('the time for the first byte begins when the request has been sent, not while it is', async () => {
@@ -206,13 +208,13 @@ describe('an answer that breaks off aborts the connection of the client, which n
     ['reset, without a length', 'HTTP/1.1 200 OK', half, (socket) => setTimeout(() => socket.resetAndDestroy(), 50)],
   ])('%s', async (_what, head, body, then) => {
     answers(head, body, then);
-    const [text, durationMs] = await timed(
+    const [text, , quietMs] = await timed(
       gateway.raw(`GET /api/v1/open HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\n\r\n`, 5_000),
     );
     expect(text).toMatch(/^HTTP\/1\.1 200 /);
     expect(text.length).toBeLessThan(25_000);
     expect(text.endsWith('0\r\n\r\n')).toBe(false);
-    expect(durationMs).toBeLessThan(IDLE_MS + SLACK_MS);
+    expect(quietMs).toBeLessThan(IDLE_MS + SLACK_MS);
     await expect(gateway.send('/open')).rejects.toThrow(/aborted|ECONNRESET|socket hang up/);
   });
 

@@ -1,6 +1,7 @@
 /** Connections to a backend are bounded, and so are those who wait for one, how long they wait, and what one account may hold. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
+import { quietMsSince } from '../support/machine-time.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
@@ -46,9 +47,10 @@ async function used(): Promise<number> {
   return windows[0]?.used ?? NaN;
 }
 
-async function timed<T>(work: Promise<T>): Promise<[T, number]> {
+async function timed<T>(work: Promise<T>): Promise<[T, number, number]> {
   const startedMs = performance.now();
-  return [await work, performance.now() - startedMs];
+  const result = await work;
+  return [result, performance.now() - startedMs, quietMsSince(startedMs)];
 }
 
 const requestLines = () => gateway.trailgate.logs().filter(({ event }) => event === 'request');
@@ -90,10 +92,10 @@ describe('one account', () => {
     const before = await used();
     const uploads = slowUploads(6);
     await eventually('its share is taken', () => gateway.backend.requests.length === 4);
-    const [refused, durationMs] = await timed(gateway.send('/open'));
+    const [refused, , quietMs] = await timed(gateway.send('/open'));
     expectProblem(refused, 'too_many_concurrent_requests');
     expect(refused.headers['retry-after']).toMatch(/^[1-3]$/);
-    expect(durationMs).toBeLessThan(FIRST_BYTE_MS);
+    expect(quietMs).toBeLessThan(FIRST_BYTE_MS);
     // Those that wait first, or they would be sent when the others make room.
     uploads.end(4);
     await eventually('nobody waits', () => uploadsOver() === 22);
@@ -106,10 +108,10 @@ describe('one account', () => {
   it('waits for its own requests no longer than for an answer', async () => {
     const uploads = slowUploads(4);
     await eventually('its share is taken', () => gateway.backend.requests.length === 4);
-    const [refused, durationMs] = await timed(gateway.send('/open'));
+    const [refused, durationMs, quietMs] = await timed(gateway.send('/open'));
     expectProblem(refused, 'too_many_concurrent_requests');
     expect(durationMs).toBeGreaterThanOrEqual(FIRST_BYTE_MS);
-    expect(durationMs).toBeLessThan(FIRST_BYTE_MS + 2_000);
+    expect(quietMs).toBeLessThan(FIRST_BYTE_MS + 2_000);
     expect(gateway.backend.requests.every(({ method }) => method === 'PUT')).toBe(true);
     uploads.end();
   });
@@ -155,11 +157,11 @@ describe('a service whose connections are all in use', () => {
       const { text } = await send(`${full.trailgate.adminUrl}/metrics`);
       return text.includes('trailgate_upstream_waiting_requests{service="backend"} 2');
     });
-    const [refused, durationMs] = await timed(full.send('/open?4'));
+    const [refused, , quietMs] = await timed(full.send('/open?4'));
     expectProblem(refused, 'backend_unavailable');
     expect(refused.headers['retry-after']).toMatch(/^[1-3]$/);
     expect(refused.json().detail).toContain('has no room at the moment');
-    expect(durationMs).toBeLessThan(FIRST_BYTE_MS / 2);
+    expect(quietMs).toBeLessThan(FIRST_BYTE_MS / 2);
     for (let index = 0; index < 3; index++) {
       await eventually('the next one is sent', () => answers.length === index + 1);
       answers[index]?.end('ok');
@@ -177,10 +179,10 @@ describe('a service whose connections are all in use', () => {
       request.on('close', () => response.end());
     });
     const { request } = await full.exchange('/open?holder');
-    const [refused, durationMs] = await timed(full.send('/open?waiting'));
+    const [refused, durationMs, quietMs] = await timed(full.send('/open?waiting'));
     expectProblem(refused, 'backend_unavailable');
     expect(durationMs).toBeGreaterThanOrEqual(FIRST_BYTE_MS);
-    expect(durationMs).toBeLessThan(FIRST_BYTE_MS + 2_000);
+    expect(quietMs).toBeLessThan(FIRST_BYTE_MS + 2_000);
     request.destroy();
     expect(full.backend.requests.map(({ url }) => url)).toEqual(['/open?holder']);
   });
