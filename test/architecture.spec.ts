@@ -149,6 +149,15 @@ describe('the source', () => {
     expect(linesWith(/\bprocess\.env\b/, /^src\/(config\/|main\.ts$|customers\/model\/config\.ts$)/)).toEqual([]);
   });
 
+  it('touches what Node keeps to itself in one file only, which a test holds to the pinned Node', () => {
+    const internals = 'src/platform/node-internals.ts';
+    const names = new Set(codeOf(internals).match(/\b(?:_\w+|httpAllowHalfOpen|maxRequestsOnConnectionReached)\b/g));
+    expect(names).toContain('_handle');
+    const touching = new RegExp(`\\b(?:${[...names].join('|')})\\b|\\._[a-z]|\\['_`);
+    const touched = linesWith(touching, /^src\/(platform\/node-internals\.ts$|customers\/)/);
+    expect(touched).toEqual([]);
+  });
+
   it('takes the time from the clock only, but for the time of a log line', () => {
     expect(linesWith(/\bDate\.now\(|\bnew Date\(\)/, /^src\/(platform\/(clock|log)\.ts$|customers\/)/)).toEqual([]);
   });

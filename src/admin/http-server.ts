@@ -8,6 +8,7 @@ import { newId } from '../database/ids.js';
 import { Problem, PROBLEM_CONTENT_TYPE, problemBody, type ErrorCode } from '../problems/errors.js';
 import type { Logger } from '../platform/log.js';
 import { methodProblem, UNKNOWN_METHOD_DETAIL } from '../platform/methods.js';
+import { responseUnderWay } from '../platform/node-internals.js';
 import { noRoute, problemOf, sendProblem, type AllowedMethods } from './problem.filter.js';
 import { RefusedBody } from './validation.pipe.js';
 
@@ -111,13 +112,9 @@ export function ignoreExpectations(server: Server): void {
 }
 
 /** Answers what Node's parser refuses in the one shape, as far as the socket still takes an answer. */
-function answerParserError(
-  error: ParserError,
-  socket: Socket & { _httpMessage?: ServerResponse | null },
-  clock: Clock,
-): void {
+function answerParserError(error: ParserError, socket: Socket, clock: Clock): void {
   // Bytes of ours would end up inside an answer that has begun. Node's own default looks here as well.
-  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent === true) {
+  if (error.code === 'ECONNRESET' || !socket.writable || responseUnderWay(socket)?.headersSent === true) {
     socket.destroy();
     return;
   }

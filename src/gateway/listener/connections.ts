@@ -14,6 +14,7 @@ import { clientNetwork } from '../../keys/client-network.js';
 import { METRICS } from '../../platform/metrics.js';
 import { SHORTAGES } from '../../platform/shortages.js';
 import { HEAD_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from '../request/connection-timeouts.js';
+import { descriptorOf, isReadByParser, queuedBytes, responseUnderWay } from '../../platform/node-internals.js';
 
 const SWEEP_INTERVAL_MS = 2_000;
 /** A connection of less has a request on the way. */
@@ -25,14 +26,9 @@ const END_CHECK_INTERVAL_MS = 10;
 const IDLE_SWEEPS = Symbol('idleSweeps');
 const READ_BEFORE = Symbol('readBefore');
 
-/** A connection as Node has it: what has been handed to the system and not been taken is known to its handle alone. */
+/** A connection with our notes. */
 type SystemSocket = Socket & {
-  readonly _handle?: { readonly writeQueueSize?: number; readonly fd?: number } | null;
-  /** The answer whose turn it is. */
-  readonly _httpMessage?: object | null;
   readonly alpnProtocol?: string | false | null;
-  /** Null once it is a WebSocket. */
-  readonly parser?: object | null;
   [IDLE_SWEEPS]?: number;
   [READ_BEFORE]?: number;
 };
@@ -88,7 +84,7 @@ export class Connections {
     const count = METRICS.connections.series();
     const countDown = (): void => count.inc(-1);
     server.on('connection', (socket: SystemSocket) => {
-      if (this.descriptors.isReserved(socket._handle?.fd ?? -1)) {
+      if (this.descriptors.isReserved(descriptorOf(socket))) {
         SHORTAGES.note('file_descriptors', 'accept');
         cut(socket, 'file_descriptors');
       }
@@ -163,7 +159,7 @@ export class Connections {
         continue;
       }
       const written = socket.bytesWritten - waiting;
-      const queued = socket._handle?.writeQueueSize ?? 0;
+      const queued = queuedBytes(socket);
       const progress = this.progress.get(socket);
       if (progress === undefined || written !== progress.written || queued !== progress.queued) {
         this.progress.set(socket, { written, queued, sinceMs: now });
@@ -188,7 +184,7 @@ export class Connections {
   private endIdle(socket: SystemSocket): void {
     const { bytesRead } = socket;
     const plain = plainConnectionOf(socket);
-    const isHttp = plain?.isIdle === true || (socket.parser ?? null) !== null;
+    const isHttp = plain?.isIdle === true || isReadByParser(socket);
     if (!isHttp || hasRequest(socket) || socket.alpnProtocol === 'h2' || bytesRead !== socket[READ_BEFORE]) {
       socket[READ_BEFORE] = bytesRead;
       socket[IDLE_SWEEPS] = 0;
@@ -228,7 +224,7 @@ class NetworkCounts {
 
 /** Whether a request is under way on a connection. */
 function hasRequest(socket: SystemSocket): boolean {
-  return (socket._httpMessage ?? null) !== null || plainConnectionOf(socket)?.hasRequest === true;
+  return responseUnderWay(socket) !== null || plainConnectionOf(socket)?.hasRequest === true;
 }
 
 function after(ms: number): Promise<void> {

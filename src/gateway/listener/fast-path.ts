@@ -24,6 +24,7 @@ import { hasFitQuery } from '../../admission/query.js';
 import { mustWait } from './queued-answers.js';
 import { LONGEST_URL } from '../../admission/request-line.js';
 import type { Routes } from '../../admission/routes.js';
+import { isLastAllowed } from '../../platform/node-internals.js';
 
 /** What it needs of the rest. */
 export interface FastPathParts {
@@ -67,14 +68,11 @@ export class FastPath implements PlainRequestHandler {
   };
 
   /** Likewise a request that Node has read. */
-  private take(
-    message: IncomingMessage,
-    response: ServerResponse & { maxRequestsOnConnectionReached?: boolean },
-  ): boolean {
+  private take(message: IncomingMessage, response: ServerResponse): boolean {
     const { cors, draining, arrivals } = this.parts;
     const { url = '', httpVersion } = message;
     if (httpVersion !== '1.1' || isClosing(message.socket)) return false;
-    if (response.maxRequestsOnConnectionReached === true) return false;
+    if (isLastAllowed(response)) return false;
     // What may be answered before the first step.
     if (message.method === 'OPTIONS' && (cors.enabled || forwardsLeft(message) !== undefined)) return false;
     // What is read by hand has no other.

@@ -1,5 +1,4 @@
 /** What Node's parser refuses, before there is a request or in the middle of its body: the same shape, written to the socket by hand. */
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { ERRORS, Problem, problemBody, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../../problems/errors.js';
 import { linesOf } from '../../http1/grammar/fields.js';
@@ -11,6 +10,7 @@ import type { ExchangeResponse } from '../request/exchange.js';
 import { endConnection } from '../request/last-answer.js';
 import { UNKNOWN_METHOD_DETAIL } from '../../platform/methods.js';
 import { requestId } from '../request/request-ids.js';
+import { responseUnderWay, type NodeResponse } from '../../platform/node-internals.js';
 
 const HEAD_TOO_LARGE = 'HPE_HEADER_OVERFLOW';
 const STATUS_TEXT: Readonly<Record<number, string>> = {
@@ -28,9 +28,6 @@ const DETAILS: Partial<Record<ErrorCode, string>> = {
   content_too_large: 'The chunk extensions of the request body are too large.',
   not_implemented: UNKNOWN_METHOD_DETAIL,
 };
-
-/** A connection as Node's server has it: with the answer whose turn it is. Node's own default looks there as well. */
-type ServerSocket = Socket & { _httpMessage?: (ExchangeResponse & { req: IncomingMessage }) | null };
 
 const ORIGIN = /\r\nOrigin:[ \t]*([^\s,]+)[ \t]*\r\n/i;
 
@@ -67,8 +64,9 @@ function originOf({ code, rawPacket }: ParserError): string | undefined {
 }
 
 /** @param more field lines, each with its end. */
-function answerInTurn(code: ErrorCode, socket: ServerSocket, more: string): void {
-  const response = socket._httpMessage;
+function answerInTurn(code: ErrorCode, socket: Socket, more: string): void {
+  // Node's own default looks there as well.
+  const response = responseUnderWay(socket) as (ExchangeResponse & NodeResponse) | null;
   if (response?.req.complete === true) {
     // Its close is told when the next answer in the line has its turn.
     response.once('close', () => answerInTurn(code, socket, more));

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { responseUnderWay } from '../../platform/node-internals.js';
 
 /** RFC 9110 section 9.2.1. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
@@ -30,9 +31,6 @@ class Queue {
 
 const queues = new WeakMap<Socket, Queue>();
 
-/** Node's own note of the answer that a connection sends. */
-type ServerSocket = Socket & { _httpMessage?: ServerResponse | null };
-
 /**
  * Whether a request has to wait until the answers before it are done, which its response tells by `socket`: only such with safe methods
  * may be served side by side (RFC 9112 section 9.3.2), because what one of the others changes must be there for those behind it. One that
@@ -41,8 +39,8 @@ type ServerSocket = Socket & { _httpMessage?: ServerResponse | null };
 export function mustWait(message: IncomingMessage, response: ServerResponse): boolean {
   if (response.socket !== null || message.httpVersionMajor !== 1) return false;
   const queue = queueOf(message.socket);
-  const underWay = (message.socket as ServerSocket)._httpMessage;
-  const mayPass = isSafe(response) && queue.isSafe && (underWay === null || underWay === undefined || isSafe(underWay));
+  const underWay = responseUnderWay(message.socket);
+  const mayPass = isSafe(response) && queue.isSafe && (underWay === null || isSafe(underWay));
   queue.add(response);
   return !mayPass;
 }

@@ -12,6 +12,7 @@ import { answerLast, isClosing } from '../request/last-answer.js';
 import { answerOptions, forwardsProblem, methodsAtLastHop } from '../request/options.js';
 import { requestLineProblem } from '../../admission/request-line.js';
 import type { Routes } from '../../admission/routes.js';
+import { forgetLastAllowed, isLastAllowed } from '../../platform/node-internals.js';
 
 /** What the hooks need of the rest. */
 export interface RequestHookParts {
@@ -72,9 +73,9 @@ export function installRequestHooks(
  * The last request that `gateway.limits.requestsPerConnection` lets a connection have. Node says `Connection: close` and goes on,
  * answering 503 to whatever comes behind it; here the connection ends.
  */
-function endWithLastAnswer(response: ServerResponse & { maxRequestsOnConnectionReached?: boolean }): void {
-  if (response.maxRequestsOnConnectionReached !== true) return;
-  response.maxRequestsOnConnectionReached = false;
+function endWithLastAnswer(response: ServerResponse): void {
+  if (!isLastAllowed(response)) return;
+  forgetLastAllowed(response);
   response.shouldKeepAlive = false;
 }
 

@@ -8,9 +8,7 @@ import { hasBody } from '../../proxy/calls/request-body.js';
 import { endConnection } from '../request/last-answer.js';
 import { Routes } from '../../admission/routes.js';
 import { noteUpgradeHead } from '../request/upgrade-heads.js';
-
-/** A connection as Node's server has it: with the answer whose turn it is. */
-type ServerSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
+import { responseUnderWay } from '../../platform/node-internals.js';
 
 export class Upgrades {
   constructor(private readonly routes: Routes) {}
@@ -22,7 +20,7 @@ export class Upgrades {
     // A handshake has no body: what a backend took for one would be the first frames of the WebSocket.
     if (hasBody(message)) return false;
     // Answers to requests before it are still to come: Node would let go of the connection that they need.
-    if (((message.socket as ServerSocket)._httpMessage ?? null) !== null) return false;
+    if (responseUnderWay(message.socket) !== null) return false;
     const query = url.indexOf('?');
     const match = this.routes.match(method, query === -1 ? url : url.slice(0, query));
     return match.kind === 'operation' && match.operation.isWebSocket === true;

@@ -3,8 +3,9 @@
  * wait for its response; or it has gone. TCP tells the two apart when something is written, and not before: one that has gone answers
  * with a reset. What can be written before there is a response is how every response begins.
  */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { isReadByParser, keepHalfClosed, queuedBytes, responseUnderWay } from '../../platform/node-internals.js';
 
 const BEGINNING = 'HTTP/1.1 ';
 /** Before the second byte of it, which finds out: the reset that the first has met is noticed by whoever writes next. */
@@ -14,18 +15,9 @@ const PAUSES_MS = [FIRST_PAUSE_MS, 400, 1_500, 3_000, 5_000, 10_000, 20_000, 20_
 /** A response that has begun is cut when nothing of it has been written, and nothing has waited to be, for so long. */
 const SILENCE_MS = 1_000;
 
-/** A connection as Node's server has it. */
-type ServerSocket = Socket & {
-  /** The response whose turn it is. */
-  readonly _httpMessage?: (ServerResponse & { readonly req: IncomingMessage }) | null;
-  /** Null once it is a WebSocket. */
-  readonly parser?: object | null;
-  readonly _handle?: { readonly writeQueueSize?: number } | null;
-};
-
 /** Makes Node's server answer clients that close their side; those that go are for `awaitResponse` to notice. */
 export function serveHalfClosed(server: Server): void {
-  (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
+  keepHalfClosed(server);
 }
 
 /** Expects that the client of a connection may close its side, where Node's server has it from the start. */
@@ -42,9 +34,9 @@ function onClientEnd(this: Socket): void {
  * Called when the client of a connection that Node reads has closed its side: its request goes on for as long as it is there to take the
  * response. Does nothing where no request is under way or one has not come whole: Node ends the connection, or says what is wrong.
  */
-export function awaitResponse(socket: ServerSocket): void {
-  const response = socket._httpMessage;
-  if ((socket.parser ?? null) === null || response?.req.complete !== true) return;
+export function awaitResponse(socket: Socket): void {
+  const response = responseUnderWay(socket);
+  if (!isReadByParser(socket) || response?.req.complete !== true) return;
   if (response.headersSent) cutWhenSilent(socket, response);
   else announceResponse(socket);
   // Of the requests that it has sent one behind the other the next has its turn.
@@ -75,11 +67,11 @@ export function announceResponse(socket: Socket): void {
 }
 
 /** Nothing can be written into a response but what it says: one that goes on tells by itself whether the client is there. */
-function cutWhenSilent(socket: ServerSocket, response: ServerResponse): void {
+function cutWhenSilent(socket: Socket, response: ServerResponse): void {
   let before = socket.bytesWritten;
   const timer = setInterval(() => {
     const { bytesWritten } = socket;
-    const waits = socket.writableLength > 0 || (socket._handle?.writeQueueSize ?? 0) > 0;
+    const waits = socket.writableLength > 0 || queuedBytes(socket) > 0;
     if (!waits && bytesWritten === before) socket.destroy();
     before = bytesWritten;
   }, SILENCE_MS);

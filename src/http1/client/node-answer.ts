@@ -1,21 +1,17 @@
-/**
- * An answer that Node's server has the connection of. A small whole one goes past its `writeHead`: this is where what Node keeps to
- * itself is set (`_header`, `_contentLength`, `_last`, `_keepAliveTimeout`).
- */
+/** A response that Node's server has the connection of. A small whole one goes past its `writeHead`. */
 import type { ServerResponse } from 'node:http';
+import {
+  closeBehind,
+  isLastAllowed,
+  keepAliveTimeoutOf,
+  mostRequestsOf,
+  setHead,
+  setKeepAliveTimeout,
+} from '../../platform/node-internals.js';
 import type { ClientAnswer, ClientMessage } from './client-answer.js';
 import { CLOSE_LINE, keepAliveLines, wholeHead } from './whole-answer.js';
 
-/** What Node's own `writeHead` sets, and goes by. */
-interface HeadState {
-  _header: string | null;
-  _contentLength: number | null;
-  _last: boolean;
-  _keepAliveTimeout: number;
-  readonly _maxRequestsPerSocket: number;
-  readonly maxRequestsOnConnectionReached?: boolean;
-}
-
+/** A response on a connection that Node reads. */
 export class NodeAnswer implements ClientAnswer {
   /** @param keepAliveTimeoutMs for the `Keep-Alive` field. */
   constructor(
@@ -23,7 +19,7 @@ export class NodeAnswer implements ClientAnswer {
     readonly response: ServerResponse,
     keepAliveTimeoutMs: number,
   ) {
-    (response as ServerResponse & HeadState)._keepAliveTimeout = keepAliveTimeoutMs;
+    setKeepAliveTimeout(response, keepAliveTimeoutMs);
   }
 
   get isGone(): boolean {
@@ -41,10 +37,8 @@ export class NodeAnswer implements ClientAnswer {
 
   writeWhole(status: number, lines: string, body: string | Buffer): void {
     const { response } = this;
-    const state = response as ServerResponse & HeadState;
     response.statusCode = status;
-    state._header = wholeHead(status, lines, connectionLines(state));
-    state._contentLength = body.length;
+    setHead(response, wholeHead(status, lines, connectionLines(response)), body.length);
     // As a Latin-1 string, byte for byte, the body joins the head in one buffer; as a Buffer the two would leave by writev.
     response.end(typeof body === 'string' ? body : body.toString('latin1'), 'latin1');
   }
@@ -58,10 +52,10 @@ export class NodeAnswer implements ClientAnswer {
   }
 }
 
-function connectionLines(state: ServerResponse & HeadState): string {
-  if (state.shouldKeepAlive && state.maxRequestsOnConnectionReached !== true) {
-    return keepAliveLines(state._keepAliveTimeout, state._maxRequestsPerSocket);
+function connectionLines(response: ServerResponse): string {
+  if (response.shouldKeepAlive && !isLastAllowed(response)) {
+    return keepAliveLines(keepAliveTimeoutOf(response), mostRequestsOf(response));
   }
-  state._last = true;
+  closeBehind(response);
   return CLOSE_LINE;
 }

@@ -1,9 +1,10 @@
 /**
  * Gives the connections of a server to `plain-connection.ts` first. Node's server counts them, and gets each that turns
- * out not to be plain. This is where what Node keeps to itself of a socket is set: `_handle`, `_server`.
+ * out not to be plain.
  */
 import type { Server } from 'node:http';
-import { Socket, type OnReadOpts, type Server as NetServer, type SocketConstructorOpts } from 'node:net';
+import type { OnReadOpts, Socket } from 'node:net';
+import { reopenWith } from '../../platform/node-internals.js';
 import { plainConnectionOf, PlainConnection, type PlainRequestServer } from './plain-connection.js';
 import { keepAliveLines } from './whole-answer.js';
 
@@ -18,13 +19,6 @@ const ONREAD: OnReadOpts = {
     return plainConnectionOf(this)?.onRead(bytes, sharedBuffer) ?? true;
   } as OnReadOpts['callback'],
 };
-
-/** A socket as Node's server makes it. */
-interface AcceptedSocket extends Socket {
-  _handle: unknown;
-  _server: NetServer | null;
-  server: NetServer | null;
-}
 
 /** What is done with plain requests; see `PlainRequestServer`. */
 export interface PlainRequestHandler extends Pick<PlainRequestServer, 'serve'> {
@@ -58,7 +52,7 @@ export function readPlainRequests(server: Server, { keepAliveTimeoutMs, serve }:
     onFailure: (error, socket) => void server.emit('clientError', error, socket),
   };
   server.removeAllListeners('connection');
-  server.on('connection', (accepted: AcceptedSocket) => {
+  server.on('connection', (accepted: Socket) => {
     // What somebody before us has read and put back: the bytes behind the header of a load balancer.
     const unread = accepted.readableLength === 0 ? null : (accepted.read() as Buffer | null);
     const socket = readByHand(accepted);
@@ -75,13 +69,8 @@ function toldOf(socket: Socket): PropertyDescriptorMap {
 }
 
 /** A socket in the place of the one that was accepted, which reads without making a buffer, and an event, of every piece. */
-function readByHand(accepted: AcceptedSocket): Socket {
-  const { _handle: handle, server } = accepted;
-  const options = { handle, allowHalfOpen: true, onread: ONREAD };
-  accepted._handle = null;
-  const socket = new Socket(options as unknown as SocketConstructorOpts) as AcceptedSocket;
-  socket.server = server;
-  socket._server = server;
+function readByHand(accepted: Socket): Socket {
+  const socket = reopenWith(accepted, ONREAD);
   // Its client's address, where a load balancer has told it (`proxied-connections.ts`).
   if (Object.hasOwn(accepted, 'remoteAddress')) Object.defineProperties(socket, toldOf(accepted));
   return socket;
