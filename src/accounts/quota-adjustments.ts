@@ -11,7 +11,7 @@ import { Problem } from '../problems/errors.js';
 import { effectiveLimits, grantedIn, NO_GRANT, type MonthGrant } from '../limits/model/effective-limits.js';
 import { calendarOf, type MonthCalendar, type MonthPeriod } from '../limits/model/month-period.js';
 import { writeMonthSet } from '../limits/redis/month-set.js';
-import type { QuotaStorage } from '../limits/quota-storage.js';
+import type { Limiter } from '../limits/limiter.js';
 import { addAdjustment } from '../usage/usage-adjustment.js';
 import { lockAccount, type StoreDependencies } from './accounts.js';
 import { parseLimits } from '../keys/api-key-columns.js';
@@ -37,7 +37,7 @@ export interface QuotaAdjustment {
 }
 
 export interface AdjustmentDependencies extends StoreDependencies {
-  readonly counters: Pick<QuotaStorage, 'read' | 'setMonthUsed'>;
+  readonly counters: Pick<Limiter, 'read' | 'setMonthUsed'>;
   /** Whether this process can reach the counters that decide: not where they live in another process. */
   readonly hasCounters: boolean;
 }

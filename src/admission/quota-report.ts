@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.js';
 import { linesWithOwn, quotaLines, type OwnPolicy } from '../limits/model/headers.js';
 import type { QuotaDecision } from '../limits/model/policies.js';
 import type { QuotaSubject } from '../limits/model/subject.js';
-import type { QuotaStorage } from '../limits/quota-storage.js';
+import type { Limiter } from '../limits/limiter.js';
 import type { AdmissionRequest } from './admission-request.js';
 import { RecentReports } from './recent-reports.js';
 
@@ -15,7 +15,7 @@ export class QuotaReport {
   private readonly recent: RecentReports;
 
   constructor(
-    private readonly storage: QuotaStorage,
+    private readonly storage: Limiter,
     clock: Clock,
   ) {
     this.recent = new RecentReports(clock);

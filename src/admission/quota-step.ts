@@ -8,7 +8,7 @@ import { quotaLines } from '../limits/model/headers.js';
 import { policyNames, type QuotaDecision } from '../limits/model/policies.js';
 import { quotaProblem } from '../limits/model/refusal.js';
 import type { QuotaSubject } from '../limits/model/subject.js';
-import type { QuotaStorage } from '../limits/quota-storage.js';
+import type { Limiter } from '../limits/limiter.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import type { Waiting } from '../platform/waiting.js';
 import { Problem } from '../problems/errors.js';
@@ -19,13 +19,13 @@ import type { Step } from './step.js';
 
 /** QuotaParts are what the step stands on. */
 interface QuotaParts {
-  readonly quotas: QuotaStorage;
+  readonly quotas: Limiter;
   readonly recorder: UsageRecorder;
 }
 
 /** QuotaStep asks the counters. It says later where they are in Redis. */
 export class QuotaStep implements Step<QuotaDecision> {
-  private readonly quotas: QuotaStorage;
+  private readonly quotas: Limiter;
   private readonly recorder: UsageRecorder;
   private readonly admitted = new Map<string, ValueSeries>();
   /** By plan, and by the bits of `violated`. */

@@ -9,7 +9,7 @@
  */
 import type { Authenticator } from '../keys/authenticator.js';
 import type { FailedAttempts } from '../keys/failed-attempts.js';
-import type { QuotaStorage } from '../limits/quota-storage.js';
+import type { Limiter } from '../limits/limiter.js';
 import type { UsageRecorder } from '../usage/usage-recorder.js';
 import { KeyStep } from './key-step.js';
 import type { LifeCycle } from './life-cycle.js';
@@ -26,7 +26,7 @@ export interface StepParts {
   readonly lifeCycle: LifeCycle;
   readonly authenticator: Authenticator;
   readonly failedAttempts: FailedAttempts;
-  readonly quotas: QuotaStorage;
+  readonly quotas: Limiter;
   readonly quotaReport: QuotaReport;
   readonly recorder: UsageRecorder;
 }

@@ -49,8 +49,8 @@ export function openAdmission({ config, keys, quotas }: Domain, log: Log): Admis
     lifeCycle,
     authenticator: keys.authenticator,
     failedAttempts,
-    quotas: quotas.storage,
-    quotaReport: new QuotaReport(quotas.storage, systemClock),
+    quotas: quotas.limiter,
+    quotaReport: new QuotaReport(quotas.limiter, systemClock),
     recorder: quotas.recorder,
   };
   return { ...parts, steps: openSteps(parts), publicUrl };

@@ -77,7 +77,7 @@ export async function openDomain(
   const catalogue = new Catalogue(() => running.current);
   const storeDeps = { database, clock: systemClock, bus: keys.bus, catalogue };
   const accounts = new AccountStore(storeDeps);
-  const usage = new UsageReader(file.plans, quotas.storage, new UsageRows(database.db), systemClock);
+  const usage = new UsageReader(file.plans, quotas.limiter, new UsageRows(database.db), systemClock);
   await beforeBackends({ database, accounts });
   const forwarder = forwards ? openForwarder(config, log, shutdown) : undefined;
   running.onChange(async ({ config: next }) => {
@@ -102,7 +102,7 @@ export async function openDomain(
     keyStore: new ApiKeyStore(storeDeps),
     quotaAdjustments: new QuotaAdjustmentStore({
       ...storeDeps,
-      counters: quotas.storage,
+      counters: quotas.limiter,
       // Without Redis they are where the requests are.
       hasCounters: environment.redisUrl !== undefined || roles.includes('gateway'),
     }),

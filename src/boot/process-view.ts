@@ -37,7 +37,7 @@ export class ProcessView {
     const { forwarder, quotas } = this.domain;
     return {
       targets: forwarder?.targets(systemClock.now()) ?? [],
-      quotaStoreLostSinceMs: quotas.storage.lostSinceMs ?? null,
+      quotaStoreLostSinceMs: quotas.limiter.lostSinceMs ?? null,
       logLoss: this.log.lost ?? null,
     };
   }

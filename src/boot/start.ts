@@ -207,7 +207,7 @@ async function startAdmin(
           catalogue,
           explainer,
           usageReader: usage,
-          throttlerStorage: quotas.storage,
+          throttlerStorage: quotas.limiter,
         };
   const admin = await createAdminApplication({
     api,

@@ -18,7 +18,7 @@ import { LocalShare } from './local-share.js';
 import { LimiterSink } from './limiter-sink.js';
 import { NodeCount } from './redis/node-count.js';
 import { ProcessCounters } from './process/process-counters.js';
-import { QuotaStorage } from './quota-storage.js';
+import { Limiter } from './limiter.js';
 import { RedisCounters } from './redis/redis-counters.js';
 import { Recovery } from './recovery.js';
 import { ShadowLimits } from './shadow-limits.js';
@@ -33,7 +33,7 @@ const REDIS_START_TIMEOUT_MS = 5_000;
 const FORGET_INTERVAL_MS = 1_000;
 
 export interface Quotas {
-  readonly storage: QuotaStorage;
+  readonly limiter: Limiter;
   readonly recorder: UsageRecorder;
   /** For the worker role. Undefined where a process that dies takes its counters with it. */
   readonly sweep: UsageSweep | undefined;
@@ -62,7 +62,7 @@ export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts)
   METRICS.quotaStoreUp.series('process').set(1);
   METRICS.quotaStoreLostTime.series().set(0);
   const windows = new ProcessThrottleWindows(clock);
-  const storage = new QuotaStorage(counters, shadows, ledger, windows, clock, log);
+  const limiter = new Limiter(counters, shadows, ledger, windows, clock, log);
   const recorder = new UsageRecorder(clock);
   const isShared = false;
   const options = { isShared, exact: counters, rounds, ...told };
@@ -74,7 +74,7 @@ export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts)
     METRICS.quotaCounters.series('key').set(counters.size.keys);
   };
   return {
-    storage,
+    limiter,
     recorder,
     sweep: undefined,
     start: (intervalMs) => flush.start(intervalMs),
@@ -122,8 +122,8 @@ export async function openRedisQuotas(
     throw error;
   }
   const windows = new RedisThrottleWindows(client, clock);
-  const loss = { degradation, recovery };
-  const storage = new QuotaStorage(counters, shadows, ledger, windows, clock, log, loss);
+  const fallback = { degradation, recovery };
+  const limiter = new Limiter(counters, shadows, ledger, windows, clock, log, fallback);
   const recorder = new UsageRecorder(clock);
   const isShared = true;
   const table = new UsageTable(db, kind, isShared, () => counters.aheadMs);
@@ -135,7 +135,7 @@ export async function openRedisQuotas(
   });
   watch.start();
   return {
-    storage,
+    limiter,
     recorder,
     sweep: new UsageSweep(table, client, flush.node, clock, log),
     start: (intervalMs) => flush.start(intervalMs),

@@ -6,7 +6,7 @@ import { formatWithOffset } from '../platform/rfc3339.js';
 import { limitedWindows, remaining } from './model/headers.js';
 import { effectiveLimits, type LimitChanges } from './model/effective-limits.js';
 import { calendarOf } from './model/month-period.js';
-import type { QuotaStorage } from './quota-storage.js';
+import type { Limiter } from './limiter.js';
 import type { QuotaSubject } from './model/subject.js';
 import { dateOf, usageQuery, type UsageParameters, type UsageQuery } from '../usage/usage-query.js';
 import type { UsageRow, UsageRows } from '../usage/usage-rows.js';
@@ -54,7 +54,7 @@ export interface UsageRowsReport extends UsageReport {
 export class UsageReader {
   constructor(
     private plans: GatewayFile['plans'],
-    private readonly storage: QuotaStorage,
+    private readonly limiter: Limiter,
     readonly rows: UsageRows,
     private readonly clock: Clock,
   ) {}
@@ -102,7 +102,7 @@ export class UsageReader {
   private async read(subject: UsageSubject, counted: QuotaSubject | undefined): Promise<UsageReport> {
     const plan = Object.hasOwn(this.plans, subject.plan) ? this.plans[subject.plan] : undefined;
     const calendar = calendarOf(subject.timeZone, subject.billingDay);
-    const reading = await this.storage.readOrKnow(subject.accountId, subject.keyId, calendar, counted);
+    const reading = await this.limiter.readOrKnow(subject.accountId, subject.keyId, calendar, counted);
     const { used, period } = reading;
     const windows =
       plan === undefined ? [] : limitedWindows(effectiveLimits(plan, subject.limitChanges, period.label), used);

@@ -35,7 +35,7 @@ class Node {
     this.flush = new UsageFlush(table, this.ledger, new UsageRecorder(clock), clock, LOG, options);
   }
 
-  /** Counts requests as the storage does it. */
+  /** Counts requests as the limiter does it. */
   async count(subject: QuotaSubject, requests: number): Promise<void> {
     for (let request = 0; request < requests; request++) {
       const decision = await this.counters.decide(subject, 1);

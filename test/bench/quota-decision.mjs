@@ -1,6 +1,6 @@
 /**
  * `npm run bench:quotas`: what one quota decision costs, in this process and in Redis, in time, calls and memory, with few and with
- * very many keys. Measures dist/ through the same door as the gateway (`QuotaStorage.decide`) and prints one table.
+ * very many keys. Measures dist/ through the same door as the gateway (`Limiter.decide`) and prints one table.
  */
 import { parseArgs } from 'node:util';
 import { commit, machineFacts } from './machine.mjs';

@@ -62,10 +62,10 @@ export function subjectsOf(accounts, keysEach = 1) {
 }
 
 /** One decision; a refusal would be a mistake of the benchmark. */
-export async function admit(storage, subject) {
+export async function admit(limiter, subject) {
   for (let attempt = 1; ; attempt++) {
     try {
-      const decision = await storage.decide(subject, 1);
+      const decision = await limiter.decide(subject, 1);
       if (decision.admitted && decision.source === 'store') return;
     } catch (error) {
       if (error.code !== 'quota_unavailable' || attempt === ATTEMPTS) throw error;
@@ -77,9 +77,9 @@ export async function admit(storage, subject) {
   }
 }
 
-export async function admitAll(storage, subjects, atOnce = 512) {
+export async function admitAll(limiter, subjects, atOnce = 512) {
   for (let at = 0; at < subjects.length; at += atOnce) {
-    await Promise.all(subjects.slice(at, at + atOnce).map((subject) => admit(storage, subject)));
+    await Promise.all(subjects.slice(at, at + atOnce).map((subject) => admit(limiter, subject)));
   }
 }
 

@@ -23,14 +23,14 @@ export async function measureProcess(keys) {
     const subjects = subjectsOf(count);
     flatten(subjects);
     const before = usedBytes();
-    await admitAll(quotas.storage, subjects);
+    await admitAll(quotas.limiter, subjects);
     // The counts that wait for the database are not the counters' memory.
     await quotas.stop();
     bytes = (usedBytes() - before) / count;
     const name = `${count.toLocaleString('en')} ${count === 1 ? 'key' : 'keys, each of its own account'}`;
     rows.push({
       what: `decision in the process, ${name}`,
-      figure: `${nanoseconds(quotas.storage, subjects)} ns`,
+      figure: `${nanoseconds(quotas.limiter, subjects)} ns`,
       aim: '< 1,000 ns',
     });
     await quotas.stop();
@@ -45,14 +45,14 @@ export async function measureProcess(keys) {
 }
 
 /** Median CPU time of a decision, over the keys in no order: what else the machine does is not in it. */
-function nanoseconds(storage, subjects) {
+function nanoseconds(limiter, subjects) {
   const order = shuffled(subjects);
   const rounds = [];
   let at = 0;
   for (let round = 0; round < ROUNDS; round++) {
     const before = process.threadCpuUsage();
     for (let decision = 0; decision < DECISIONS_PER_ROUND; decision++) {
-      const verdict = storage.decideFor(NOBODY, order[at], 1);
+      const verdict = limiter.decideFor(NOBODY, order[at], 1);
       if (verdict?.admitted !== true) throw new Error('a decision in the process was no decision at once');
       at = at + 1 === order.length ? 0 : at + 1;
     }

@@ -29,22 +29,22 @@ export async function measureRedis(manyAccounts) {
   const redis = await startRedis('quotas');
   const { database, parts } = await openParts(temporaryFolder());
   const quotas = await openRedisQuotas(parts, redis.url);
-  const { storage } = quotas;
+  const { limiter } = quotas;
   const { client } = redis;
   const rows = [];
   console.error('in Redis: time and calls');
   const few = subjectsOf(FEW_ACCOUNTS);
-  await admitAll(storage, few);
-  rows.push(...(await scriptTimes(client, storage, few)), ...(await callsPerDecision(client, storage, few)));
-  const alone = await oneByOne(client, storage, few);
+  await admitAll(limiter, few);
+  rows.push(...(await scriptTimes(client, limiter, few)), ...(await callsPerDecision(client, limiter, few)));
+  const alone = await oneByOne(client, limiter, few);
   console.error('in Redis: memory');
-  rows.push(...(await memory(client, storage)));
+  rows.push(...(await memory(client, limiter)));
   console.error(`in Redis: ${manyAccounts} accounts`);
   const crowd = await fill(client, manyAccounts);
   // The sample is decided on once before it is measured: its ring and month are then what they are in use.
   const sample = shuffled(sampleOf(manyAccounts));
-  await admitAll(storage, sample);
-  const among = await oneByOne(client, storage, sample);
+  await admitAll(limiter, sample);
+  const among = await oneByOne(client, limiter, sample);
   for (const [count, figures] of [
     [FEW_ACCOUNTS, alone],
     [manyAccounts, among],
@@ -64,13 +64,13 @@ export async function measureRedis(manyAccounts) {
 }
 
 /** Script time of a decision by how many share the call, every one of another account. */
-async function scriptTimes(client, storage, subjects) {
-  const single = median(await rounds(() => timeOf(client, () => inTurn(storage, subjects))));
+async function scriptTimes(client, limiter, subjects) {
+  const single = median(await rounds(() => timeOf(client, () => inTurn(limiter, subjects))));
   const rows = [{ what: 'script time of a decision, alone', figure: `${single.toFixed(1)} µs` }];
   for (const size of BATCHES) {
     const batches = Math.floor(subjects.length / (size + 1));
     const total = await rounds(async () => {
-      const perCall = await timeOf(client, () => inBatches(storage, subjects, size));
+      const perCall = await timeOf(client, () => inBatches(limiter, subjects, size));
       // Of every two calls one was the single decision that the batch gathered behind.
       return (perCall * 2 * batches - single * batches) / (batches * size);
     });
@@ -85,14 +85,14 @@ async function rounds(measure) {
   return figures;
 }
 
-async function inTurn(storage, subjects) {
-  for (const subject of subjects) await admit(storage, subject);
+async function inTurn(limiter, subjects) {
+  for (const subject of subjects) await admit(limiter, subject);
 }
 
 /** The first decision leaves at once; those behind it gather for the next call. */
-async function inBatches(storage, subjects, size) {
+async function inBatches(limiter, subjects, size) {
   for (let at = 0; at + size < subjects.length; at += size + 1) {
-    await Promise.all(subjects.slice(at, at + size + 1).map((subject) => admit(storage, subject)));
+    await Promise.all(subjects.slice(at, at + size + 1).map((subject) => admit(limiter, subject)));
   }
 }
 
@@ -115,12 +115,12 @@ async function scriptStatistics(client) {
   return { calls: Number(calls), microseconds: Number(microseconds) };
 }
 
-async function callsPerDecision(client, storage, subjects) {
-  const idle = await scriptsDuring(client, () => inTurn(storage, subjects));
+async function callsPerDecision(client, limiter, subjects) {
+  const idle = await scriptsDuring(client, () => inTurn(limiter, subjects));
   let decisions = 0;
   const until = performance.now() + CONCURRENT_MS;
   const caller = async (subject) => {
-    for (; performance.now() < until; decisions++) await admit(storage, subject);
+    for (; performance.now() < until; decisions++) await admit(limiter, subject);
   };
   const busy = await scriptsDuring(client, () => Promise.all(subjects.slice(0, 64).map(caller)));
   return [
@@ -138,10 +138,10 @@ async function callsPerDecision(client, storage, subjects) {
 }
 
 /** Bytes of an account's counter and that of one key: just used, and used in every second of the last minute. */
-async function memory(client, storage) {
+async function memory(client, limiter) {
   await client.flushall();
   const before = await usedMemory(client);
-  await admitAll(storage, subjectsOf(MEMORY_ACCOUNTS, KEYS_EACH));
+  await admitAll(limiter, subjectsOf(MEMORY_ACCOUNTS, KEYS_EACH));
   const counters = MEMORY_ACCOUNTS * (1 + KEYS_EACH);
   const fresh = await usedMemory(client);
   // Nodes keep a few keys of their own beside them.
@@ -193,13 +193,13 @@ function sampleOf(accounts) {
   return Array.from({ length: SAMPLE }, (_, index) => subjectOf(index * step));
 }
 
-async function oneByOne(client, storage, subjects) {
+async function oneByOne(client, limiter, subjects) {
   const roundTrips = [];
   const scripts = await rounds(() =>
     timeOf(client, async () => {
       for (const subject of subjects) {
         const startedMs = performance.now();
-        await admit(storage, subject);
+        await admit(limiter, subject);
         roundTrips.push((performance.now() - startedMs) * 1_000);
       }
     }),

@@ -57,19 +57,19 @@ export async function stepsOf(gateway, request, key) {
   const arrived = (from, url = originForm(from), answer = response) => new Exchange(from, answer, url, ADDRESS);
   const begin = (answer = response) => arrived(message, undefined, answer);
   const exchange = begin();
-  const { recorder, storage } = domain.quotas;
+  const { recorder, limiter } = domain.quotas;
   const steps = openSteps({
     routes: new Routes(config),
     lifeCycle: new LifeCycle(config, () => '', systemClock),
     authenticator: domain.keys.authenticator,
     failedAttempts: new FailedAttempts(FAILED_ATTEMPTS_PER_MINUTE, systemClock, log.logger),
-    quotas: storage,
+    quotas: limiter,
     quotaReport: undefined,
     recorder,
   });
   const withParameter = arrived(message, '/api/v1/customers/cus_0000000000000007');
   // The first one creates the counters.
-  const decision = await storage.decide(key.known.subject, 1);
+  const decision = await limiter.decide(key.known.subject, 1);
   const passes = (step, of = exchange) => mustBe(true, step.ask(of, WAITING));
   return [
     { id: 'request-read', what: 'the request is read from its bytes', run: () => mustBe(true, read().keepsAlive) },
@@ -96,7 +96,7 @@ function bytesOf({ method, url, rawHeaders }) {
 }
 
 async function decisionSteps({ domain, log }, subject) {
-  const { storage } = domain.quotas;
+  const { limiter } = domain.quotas;
   const forRedis = redisQuotas(domain, log);
   const others = [];
   for (let made = 0; made < AT_ONCE; made++) others.push((await makeKey(domain)).known.subject);
@@ -105,7 +105,7 @@ async function decisionSteps({ domain, log }, subject) {
     {
       id: 'decision',
       what: 'decision in the process',
-      run: () => mustBe(true, storage.decideFor(WAITING, subject, 1).admitted),
+      run: () => mustBe(true, limiter.decideFor(WAITING, subject, 1).admitted),
     },
     {
       id: 'redis-alone',

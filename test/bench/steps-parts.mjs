@@ -21,7 +21,7 @@ const { Breaker } = await dist('limits/breaker.js');
 const { MonthLedger } = await dist('usage/month-ledger.js');
 const { Degradation } = await dist('limits/degradation.js');
 const { LimiterSink } = await dist('limits/limiter-sink.js');
-const { QuotaStorage } = await dist('limits/quota-storage.js');
+const { Limiter } = await dist('limits/limiter.js');
 const { Recovery } = await dist('limits/recovery.js');
 const { RedisCounters } = await dist('limits/redis/redis-counters.js');
 const { ShadowLimits } = await dist('limits/shadow-limits.js');
@@ -76,7 +76,7 @@ export function redisQuotas({ database }, { logger }) {
   const sink = new LimiterSink(ledger, shadows, systemClock, degradation);
   const counters = new RedisCounters(answeringClient(), systemClock, ledger, sink);
   const recovery = new Recovery(counters, degradation, ledger, unused);
-  return new QuotaStorage(counters, shadows, ledger, unused, systemClock, logger, { degradation, recovery });
+  return new Limiter(counters, shadows, ledger, unused, systemClock, logger, { degradation, recovery });
 }
 
 /** Answers as `DECIDE_LUA` does, as soon as the caller lets go: the time, and for each group what was counted before. */

@@ -13,7 +13,7 @@ import { EmptiedStore } from '../../src/limits/emptied-store.js';
 import { MonthLedger } from '../../src/usage/month-ledger.js';
 import { NodeCount } from '../../src/limits/redis/node-count.js';
 import type { QuotaDecision } from '../../src/limits/model/policies.js';
-import { QuotaStorage } from '../../src/limits/quota-storage.js';
+import { Limiter } from '../../src/limits/limiter.js';
 import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
 import { LimiterSink } from '../../src/limits/limiter-sink.js';
 import { Recovery } from '../../src/limits/recovery.js';
@@ -42,7 +42,7 @@ class Node {
   readonly ledger: MonthLedger;
   private readonly emptied: EmptiedStore;
   private readonly usage: UsageFlush;
-  readonly storage: QuotaStorage;
+  readonly limiter: Limiter;
 
   constructor(client: Redis, database: Database) {
     this.ledger = new MonthLedger(database.db, systemClock);
@@ -60,9 +60,9 @@ class Node {
     const sink = new LimiterSink(this.ledger, shadows, systemClock, degradation);
     this.counters = new RedisCounters(client, systemClock, this.ledger, sink, PATIENT_DEADLINE_MS, memory);
     const recovery = new Recovery(this.counters, degradation, this.ledger, () => client.ping());
-    const loss = { degradation, recovery };
+    const fallback = { degradation, recovery };
     const windows = new ProcessThrottleWindows(systemClock);
-    this.storage = new QuotaStorage(this.counters, shadows, this.ledger, windows, systemClock, LOG, loss);
+    this.limiter = new Limiter(this.counters, shadows, this.ledger, windows, systemClock, LOG, fallback);
     this.emptied = new EmptiedStore(new NodeCount(client, true), this.counters, this.ledger, memory, LOG);
     const table = new UsageTable(database.db, database.kind, true, () => this.counters.aheadMs);
     this.usage = new UsageFlush(table, this.ledger, new UsageRecorder(systemClock), systemClock, LOG, {
@@ -140,7 +140,7 @@ class History {
   private async ask({ node: index, key, cost }: { node: number; key: number; cost: number }): Promise<void> {
     const of = this.nodes[index]!;
     const subject = this.subjects[index]![key]!;
-    const decision = await of.storage.decide(subject, cost);
+    const decision = await of.limiter.decide(subject, cost);
     this.used[key]! += cost;
     this.admitted.push({ node: of, subject, decision });
   }
@@ -148,7 +148,7 @@ class History {
   private async giveBack(which: number): Promise<void> {
     const [made] = this.admitted.splice(which % Math.max(1, this.admitted.length), 1);
     if (made === undefined) return;
-    await made.node.storage.giveBack(made.subject, made.decision);
+    await made.node.limiter.giveBack(made.subject, made.decision);
     this.used[made.subject.keyId === this.keyId(0) ? 0 : 1]! -= made.decision.cost;
   }
 
@@ -186,10 +186,10 @@ describeWithBoth('nodes on a Redis that is emptied', () => {
     for (const each of [one!, two!]) await each.look();
     const accountId = `acc_${++accounts}`;
     const [first, second] = ['a', 'b'].map((key) => subjectWith({}, { accountId, keyId: `${accountId}_${key}` }));
-    for (let request = 0; request < 5; request++) await one!.storage.decide(first!, 1);
+    for (let request = 0; request < 5; request++) await one!.limiter.decide(first!, 1);
     await one!.look();
     await one!.flush();
-    const { used } = await two!.storage.decide(second!, 1);
+    const { used } = await two!.limiter.decide(second!, 1);
     deepStrictEqual([used.accountMonth, used.keyMonth], [6, 1]);
   });
 

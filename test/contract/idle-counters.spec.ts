@@ -11,7 +11,7 @@ import type { QuotaSubject } from '../../src/limits/model/subject.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
 import { LimiterSink } from '../../src/limits/limiter-sink.js';
 import { ShadowLimits } from '../../src/limits/shadow-limits.js';
-import { QuotaStorage } from '../../src/limits/quota-storage.js';
+import { Limiter } from '../../src/limits/limiter.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
 import { UsageFlush } from '../../src/usage/usage-flush.js';
 import { UsageRecorder } from '../../src/usage/usage-recorder.js';
@@ -29,7 +29,7 @@ const MINUTE_MS = 60_000;
 class Process {
   readonly counters: ProcessCounters;
   readonly flush: UsageFlush;
-  private readonly storage: QuotaStorage;
+  private readonly limiter: Limiter;
 
   constructor(database: DatabaseHandle, clock: TestClock) {
     const rounds = new FlushRounds();
@@ -37,19 +37,19 @@ class Process {
     const shadows = new ShadowLimits(clock, false);
     this.counters = new ProcessCounters(clock, ledger, 'store', rounds, new LimiterSink(ledger, shadows, clock));
     const throttles = new ProcessThrottleWindows(clock);
-    this.storage = new QuotaStorage(this.counters, shadows, ledger, throttles, clock, LOG);
+    this.limiter = new Limiter(this.counters, shadows, ledger, throttles, clock, LOG);
     const table = new UsageTable(database.db, database.kind, false);
     const options = { isShared: false, exact: this.counters, rounds };
     this.flush = new UsageFlush(table, ledger, new UsageRecorder(clock), clock, LOG, options);
   }
 
   async decide(subject: QuotaSubject, cost = 1): Promise<QuotaDecision> {
-    return this.storage.decide(subject, cost);
+    return this.limiter.decide(subject, cost);
   }
 
   /** Resolves when it is given back. */
   async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<void> {
-    this.storage.giveBack(subject, decision);
+    this.limiter.giveBack(subject, decision);
     await this.counters.read(subject.accountId, subject.keyId, subject.calendar);
     await new Promise((resolve) => setImmediate(resolve));
   }

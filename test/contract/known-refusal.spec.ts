@@ -43,7 +43,7 @@ describeWithOwnRedis('a used-up window', () => {
       0,
     );
   }
-  const decide = (subject: ReturnType<typeof subjectWith>, cost = 1) => quotas.storage.decide(subject, cost);
+  const decide = (subject: ReturnType<typeof subjectWith>, cost = 1) => quotas.limiter.decide(subject, cost);
 
   it('refuses a thousand requests without asking Redis, and each hears how long is left', async () => {
     const subject = subjectWith({ keyMinute: 3 });
@@ -89,7 +89,7 @@ describeWithOwnRedis('a used-up window', () => {
     expect((await decide(subject, 4)).admitted).toBe(false);
     expect((await decide(subject, 1)).admitted).toBe(true);
     expect((await decide(subject, 4)).admitted).toBe(false);
-    quotas.storage.giveBack(subject, admitted);
+    quotas.limiter.giveBack(subject, admitted);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect((await decide(subject, 4)).admitted).toBe(true);
   });

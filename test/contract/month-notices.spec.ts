@@ -10,7 +10,7 @@ import type { QuotaSubject } from '../../src/limits/model/subject.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
 import { LimiterSink } from '../../src/limits/limiter-sink.js';
 import { ShadowLimits } from '../../src/limits/shadow-limits.js';
-import { QuotaStorage } from '../../src/limits/quota-storage.js';
+import { Limiter } from '../../src/limits/limiter.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
 import { UsageFlush } from '../../src/usage/usage-flush.js';
 import { UsageRecorder } from '../../src/usage/usage-recorder.js';
@@ -27,7 +27,7 @@ const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
 /** A process with counters of its own. */
 class Node {
   readonly flush: UsageFlush;
-  private readonly storage: QuotaStorage;
+  private readonly limiter: Limiter;
 
   constructor(database: DatabaseHandle, clock: TestClock) {
     const ledger = new MonthLedger(database.db, clock);
@@ -35,7 +35,7 @@ class Node {
     const sink = new LimiterSink(ledger, shadows, clock);
     const counters = new ProcessCounters(clock, ledger, 'store', undefined, sink);
     const throttles = new ProcessThrottleWindows(clock);
-    this.storage = new QuotaStorage(counters, shadows, ledger, throttles, clock, LOG);
+    this.limiter = new Limiter(counters, shadows, ledger, throttles, clock, LOG);
     const table = new UsageTable(database.db, database.kind, false);
     this.flush = new UsageFlush(table, ledger, new UsageRecorder(clock), clock, LOG, {
       isShared: false,
@@ -44,7 +44,7 @@ class Node {
   }
 
   async use(subject: QuotaSubject, requests: number): Promise<void> {
-    for (let request = 0; request < requests; request++) await this.storage.decide(subject, 1);
+    for (let request = 0; request < requests; request++) await this.limiter.decide(subject, 1);
   }
 
   async useAndFlush(subject: QuotaSubject, requests: number): Promise<void> {

@@ -35,10 +35,10 @@ describeWithOwnRedis('three nodes without their Redis', () => {
 
   it('admit together exactly what was left of a month, and no more once it is back', async () => {
     const subjects = nodes.map(() => subjectWith({ accountMonth: 100 }));
-    const decide = async (node: number) => nodes[node]!.storage.decide(subjects[node]!, 1);
+    const decide = async (node: number) => nodes[node]!.limiter.decide(subjects[node]!, 1);
     for (let request = 0; request < 40; request++) expect((await decide(request % NODES)).admitted).toBe(true);
     // Each knows where the account stands.
-    for (let node = 0; node < NODES; node++) await nodes[node]!.storage.decide(subjects[node]!, 0);
+    for (let node = 0; node < NODES; node++) await nodes[node]!.limiter.decide(subjects[node]!, 0);
     await redis.kill9();
     const admitted = [0, 0, 0];
     for (let request = 0; request < 50 * NODES; request++) {
@@ -46,8 +46,8 @@ describeWithOwnRedis('three nodes without their Redis', () => {
     }
     expect(admitted).toEqual([20, 20, 20]);
     await redis.restart();
-    await eventually('all share again', async () => nodes.slice(0, NODES).every(({ storage }) => storage.storeUp));
-    expect((await nodes[0]!.storage.read('acc_1', undefined, UTC_MONTHS)).used.accountMonth).toBe(100);
+    await eventually('all share again', async () => nodes.slice(0, NODES).every(({ limiter }) => limiter.storeUp));
+    expect((await nodes[0]!.limiter.read('acc_1', undefined, UTC_MONTHS)).used.accountMonth).toBe(100);
     for (let node = 0; node < NODES; node++) expect((await decide(node)).admitted).toBe(false);
   });
 });

@@ -2,7 +2,7 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { it } from '@jest/globals';
 import fc from 'fast-check';
-import type { QuotaStorage } from '../../src/limits/quota-storage.js';
+import type { Limiter } from '../../src/limits/limiter.js';
 import { preview } from '../../src/limits/preview.js';
 import { describeCounterStores, type StoreUnderTest } from '../support/counter-stores.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
@@ -28,7 +28,7 @@ let account = 0;
 
 async function play(under: StoreUnderTest, { limits, steps }: History): Promise<void> {
   const accountId = `acc_${++account}`;
-  const quotas = under.store as unknown as Pick<QuotaStorage, 'read' | 'readShadow'>;
+  const quotas = under.store as unknown as Pick<Limiter, 'read' | 'readShadow'>;
   for (const { key, cost, waitMs } of steps) {
     const subject = subjectWith(limits, { accountId, keyId: `${accountId}_${key}` });
     under.clock.advance(waitMs);

@@ -19,7 +19,7 @@ import { monthPeriodAt } from '../../src/limits/model/month-period.js';
 import type { QuotaSubject } from '../../src/limits/model/subject.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
 import { LimiterSink } from '../../src/limits/limiter-sink.js';
-import { QuotaStorage, type StoreLoss } from '../../src/limits/quota-storage.js';
+import { Limiter, type Fallback } from '../../src/limits/limiter.js';
 import { Recovery } from '../../src/limits/recovery.js';
 import { ShadowLimits } from '../../src/limits/shadow-limits.js';
 import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
@@ -44,7 +44,7 @@ const catalogue = new Catalogue(() => ({ ...TEST_CONFIG, file: { plans } as neve
 
 /** A node: its view of the counters, and the ledger that writes what it saw. */
 interface Node {
-  readonly storage: QuotaStorage;
+  readonly limiter: Limiter;
   readonly ledger: MonthLedger;
   readonly flush: UsageFlush;
 }
@@ -56,7 +56,7 @@ function processNodes(database: DatabaseHandle): { nodes: Node[]; close: () => v
   const sink = new LimiterSink(ledger, shadows, systemClock);
   const counters = new ProcessCounters(systemClock, ledger, 'store', undefined, sink);
   const flush = flushOf(database, ledger, { isShared: false, exact: counters });
-  return { nodes: [{ storage: storageOf(counters, shadows, ledger), ledger, flush }], close: () => {} };
+  return { nodes: [{ limiter: storageOf(counters, shadows, ledger), ledger, flush }], close: () => {} };
 }
 
 /** Two nodes on one Redis. */
@@ -73,8 +73,8 @@ async function redisNodes(database: DatabaseHandle): Promise<{ nodes: Node[]; cl
     sink.called = () => {};
     const counters = new RedisCounters(client, systemClock, ledger, sink, PATIENT_DEADLINE_MS);
     const recovery = new Recovery(counters, degradation, ledger, () => client.ping());
-    const storage = storageOf(counters, shadows, ledger, { degradation, recovery });
-    return { storage, ledger, flush: flushOf(database, ledger, { isShared: true }) };
+    const limiter = storageOf(counters, shadows, ledger, { degradation, recovery });
+    return { limiter, ledger, flush: flushOf(database, ledger, { isShared: true }) };
   });
   return { nodes, close: () => client.disconnect() };
 }
@@ -84,9 +84,9 @@ function flushOf(database: DatabaseHandle, ledger: MonthLedger, options: FlushOp
   return new UsageFlush(table, ledger, new UsageRecorder(systemClock), systemClock, LOG, options);
 }
 
-function storageOf(counters: CounterStore, shadows: ShadowLimits, ledger: MonthLedger, loss?: StoreLoss): QuotaStorage {
+function storageOf(counters: CounterStore, shadows: ShadowLimits, ledger: MonthLedger, fallback?: Fallback): Limiter {
   const windows = new ProcessThrottleWindows(systemClock);
-  return new QuotaStorage(counters, shadows, ledger, windows, systemClock, LOG, loss);
+  return new Limiter(counters, shadows, ledger, windows, systemClock, LOG, fallback);
 }
 
 function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof processNodes): void {
@@ -111,7 +111,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     const deps = { database, clock: systemClock, bus, catalogue };
     accounts = new AccountStore(deps);
     keys = new ApiKeyStore(deps);
-    adjustments = new QuotaAdjustmentStore({ ...deps, counters: nodes.at(-1)!.storage, hasCounters: true });
+    adjustments = new QuotaAdjustmentStore({ ...deps, counters: nodes.at(-1)!.limiter, hasCounters: true });
     accountId = (await accounts.create(createAccountSchema.parse({ name: 'a', plan: 'monthly' }), OPERATOR)).id;
     const made = await keys.create(accountId, createApiKeySchema.parse({ name: 'k', scopes: ['*'] }), OPERATOR);
     keyId = made.key.id;
@@ -121,7 +121,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
 
   const adjust = (input: Partial<CreateQuotaAdjustment>, of = accountId) =>
     adjustments.create(of, { window: 'month', type: 'grant', reason: 'because', ...input }, OPERATOR);
-  const used = async () => (await nodes[0]!.storage.read(accountId, keyId, UTC_MONTHS)).used;
+  const used = async () => (await nodes[0]!.limiter.read(accountId, keyId, UTC_MONTHS)).used;
   const flushAll = async () => {
     for (const { flush } of nodes) await flush.flush();
   };
@@ -134,7 +134,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     return Object.fromEntries(rows.map((row) => [row.api_key_id === '' ? 'account' : 'key', row.used]));
   };
   const count = async (requests: number, node = 0, subject = secretSubject()) => {
-    for (let request = 0; request < requests; request++) await nodes[node % nodes.length]!.storage.decide(subject, 1);
+    for (let request = 0; request < requests; request++) await nodes[node % nodes.length]!.limiter.decide(subject, 1);
   };
   const problem = (code: string, pointer?: string) =>
     expect.objectContaining({
@@ -220,7 +220,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     const seen: number[] = [];
     const load = subjects.map(async (subject, node) => {
       while (isRunning) {
-        const decided = await Promise.all(Array.from({ length: 20 }, () => nodes[node]!.storage.decide(subject, 1)));
+        const decided = await Promise.all(Array.from({ length: 20 }, () => nodes[node]!.limiter.decide(subject, 1)));
         for (const decision of decided) seen.push(decision.used.accountMonth);
         await new Promise((resolve) => setImmediate(resolve));
       }
@@ -301,7 +301,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     const told = bus.published.length;
     for (const [counters, hasCounters] of [
       [away, true],
-      [nodes[0]!.storage, false],
+      [nodes[0]!.limiter, false],
     ] as const) {
       const store = new QuotaAdjustmentStore({ ...deps, counters, hasCounters });
       const input = { window: 'month', type: 'set', amount: 9, reason: 'r' } as const;

@@ -36,23 +36,23 @@ describeWithOwnRedis('a Redis without memory', () => {
     'is lost once, says why, and is back when it has some (%s)',
     async (onStoreLoss) => {
       const subject = subjectWith({ accountMonth: 10_000 }, { onStoreLoss });
-      const decide = async () => quotas.storage.decide(subject, 1);
+      const decide = async () => quotas.limiter.decide(subject, 1);
       await decide();
       await operator.config('SET', 'maxmemory', '1');
       for (let request = 0; request < 100; request++) {
         expect((await decide()).admitted).toBe(true);
         await sleep(10);
       }
-      expect(quotas.storage.storeUp).toBe(false);
+      expect(quotas.limiter.storeUp).toBe(false);
       expect(told('quota_store_lost')).toHaveLength(1);
       expect(told('quota_store_lost')[0]!.cause).toMatch(/OOM/);
       await operator.config('SET', 'maxmemory', '0');
       await eventually(
         'Redis decides again',
-        async () => (await decide()).source === 'store' && quotas.storage.storeUp,
+        async () => (await decide()).source === 'store' && quotas.limiter.storeUp,
       );
       expect(told('quota_store_back')).toHaveLength(1);
-      const { used } = await quotas.storage.read('acc_1', undefined, UTC_MONTHS);
+      const { used } = await quotas.limiter.read('acc_1', undefined, UTC_MONTHS);
       expect(used.accountMonth).toBeGreaterThanOrEqual(onStoreLoss === 'local' ? 102 : 2);
     },
   );

@@ -8,7 +8,7 @@ import { LimiterSink } from '../../src/limits/limiter-sink.js';
 import { LocalShare } from '../../src/limits/local-share.js';
 import { MonthLedger } from '../../src/usage/month-ledger.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
-import { QuotaStorage } from '../../src/limits/quota-storage.js';
+import { Limiter } from '../../src/limits/limiter.js';
 import { Recovery } from '../../src/limits/recovery.js';
 import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
 import { ShadowLimits } from '../../src/limits/shadow-limits.js';
@@ -24,7 +24,7 @@ describeWithRedis('requests that were admitted without the store', () => {
   let client: Awaited<ReturnType<typeof emptyRedis>>;
   let database: Awaited<ReturnType<typeof testDatabase>>;
   let months: FixedMonths;
-  let storage: QuotaStorage;
+  let limiter: Limiter;
   let degradation: Degradation;
   let recovery: Recovery;
   beforeEach(async () => {
@@ -44,23 +44,23 @@ describeWithRedis('requests that were admitted without the store', () => {
     const sink = new LimiterSink(ledger, shadows, systemClock, degradation);
     const counters = new RedisCounters(client, systemClock, months, sink, PATIENT_DEADLINE_MS);
     recovery = new Recovery(counters, degradation, ledger, () => client.ping());
-    storage = new QuotaStorage(counters, shadows, ledger, windows, systemClock, log, { degradation, recovery });
+    limiter = new Limiter(counters, shadows, ledger, windows, systemClock, log, { degradation, recovery });
   });
   afterEach(async () => {
     client.disconnect();
     await database.close();
   });
-  const usedOf = async (accountId: string) => (await storage.read(accountId, undefined, UTC_MONTHS)).used.accountMonth;
+  const usedOf = async (accountId: string) => (await limiter.read(accountId, undefined, UTC_MONTHS)).used.accountMonth;
 
   it('because the database could not say where a new account stands keep nobody else from the store', async () => {
     const known = subjectWith({ accountMonth: 100 }, { accountId: 'acc_known', keyId: 'key_known' });
     const fresh = subjectWith({ accountMonth: 100 }, { accountId: 'acc_fresh', keyId: 'key_fresh' });
-    expect((await storage.decide(known, 1)).source).toBe('store');
+    expect((await limiter.decide(known, 1)).source).toBe('store');
     months.failure = new Error('no database');
-    expect((await storage.decide(fresh, 3)).source).toBe('local');
+    expect((await limiter.decide(fresh, 3)).source).toBe('local');
     await recovery.probe();
-    expect(storage.storeUp).toBe(true);
-    expect((await storage.decide(known, 1)).source).toBe('store');
+    expect(limiter.storeUp).toBe(true);
+    expect((await limiter.decide(known, 1)).source).toBe('store');
 
     months.failure = undefined;
     await eventually('the new account is counted in the store', async () => {
@@ -72,42 +72,42 @@ describeWithRedis('requests that were admitted without the store', () => {
 
   it('are counted when a probe finds it, before the store decides again', async () => {
     const subject = subjectWith({ accountMonth: 10 }, { accountId: 'acc_1', keyId: 'key_1' });
-    expect((await storage.decide(subject, 2)).source).toBe('store');
+    expect((await limiter.decide(subject, 2)).source).toBe('store');
     degradation.called(false);
-    for (let request = 0; request < 5; request++) expect((await storage.decide(subject, 1)).source).toBe('local');
+    for (let request = 0; request < 5; request++) expect((await limiter.decide(subject, 1)).source).toBe('local');
     await eventually('the store is up', async () => {
       await recovery.probe();
-      return storage.storeUp;
+      return limiter.storeUp;
     });
-    const decision = await storage.decide(subject, 1);
+    const decision = await limiter.decide(subject, 1);
     expect([decision.source, decision.used.accountMonth, decision.used.accountMinute]).toEqual(['store', 8, 8]);
   });
 
   it('and given back afterwards are given back where they were counted', async () => {
     const subject = subjectWith({ accountMonth: 10 }, { accountId: 'acc_1', keyId: 'key_1' });
-    await storage.decide(subject, 1);
+    await limiter.decide(subject, 1);
     degradation.called(false);
-    const [kept, returned] = [await storage.decide(subject, 1), await storage.decide(subject, 1)];
+    const [kept, returned] = [await limiter.decide(subject, 1), await limiter.decide(subject, 1)];
     expect([kept.source, returned.source]).toEqual(['local', 'local']);
     await eventually('the store is up', async () => {
       await recovery.probe();
-      return storage.storeUp;
+      return limiter.storeUp;
     });
     expect(await usedOf('acc_1')).toBe(3);
-    storage.giveBack(subject, returned);
+    limiter.giveBack(subject, returned);
     await eventually('it is given back', async () => (await usedOf('acc_1')) === 2);
   });
 
   it('are seen when they are counted, so that no set of the count meanwhile passes for newer', async () => {
     const subject = subjectWith({ accountMonth: 10 });
-    await storage.decide(subject, 1);
+    await limiter.decide(subject, 1);
     const { lastSeenAtMs } = subject;
     degradation.called(false);
-    await storage.decide(subject, 1);
-    const set = await storage.setMonthUsed('acc_1', undefined, UTC_MONTHS, 5);
+    await limiter.decide(subject, 1);
+    const set = await limiter.setMonthUsed('acc_1', undefined, UTC_MONTHS, 5);
     await eventually('the store is back', async () => {
       await recovery.probe();
-      return storage.storeUp;
+      return limiter.storeUp;
     });
     expect(subject.lastSeen?.accountMonth).toBe(6);
     expect(subject.lastSeenAtMs).toBeGreaterThan(lastSeenAtMs);

@@ -47,7 +47,7 @@ describeWithOwnRedis('a call that got no answer', () => {
     await database.close();
   });
 
-  const decide = async (cost = 1): Promise<QuotaDecision> => quotas.storage.decide(subject, cost);
+  const decide = async (cost = 1): Promise<QuotaDecision> => quotas.limiter.decide(subject, cost);
   /** The first leaves alone, the others gather behind it. */
   const decideMany = async (count: number): Promise<QuotaDecision[]> => {
     const first = decide();
@@ -55,10 +55,10 @@ describeWithOwnRedis('a call that got no answer', () => {
     return Promise.all([first, ...Array.from({ length: count - 1 }, () => decide())]);
   };
   const stored = async () => Number((await direct.hget(subject.accountCounterKey, 'u')) ?? 0);
-  const isBack = () => eventually('Redis is back', async () => quotas.storage.storeUp);
+  const isBack = () => eventually('Redis is back', async () => quotas.limiter.storeUp);
   /** Month and minute of account and key. */
   const used = async (): Promise<number[]> => {
-    const reading = await quotas.storage.read(subject.accountId, subject.keyId, UTC_MONTHS);
+    const reading = await quotas.limiter.read(subject.accountId, subject.keyId, UTC_MONTHS);
     return Object.values(reading.used);
   };
   const expectUsed = async (count: number) => expect(await used()).toEqual([count, count, count, count]);
@@ -112,7 +112,7 @@ describeWithOwnRedis('a call that got no answer', () => {
   it('and was admitted nothing takes nothing back', async () => {
     const full = subjectWith({ keyMonth: 0 });
     proxy.holdAnswers();
-    await quotas.storage.decide(full, 1);
+    await quotas.limiter.decide(full, 1);
     await sleep(TOO_LATE_MS);
     proxy.release();
     await isBack();
@@ -141,8 +141,8 @@ describeWithOwnRedis('a call that got no answer', () => {
     const before = await decide(4);
     proxy.holdAnswers();
     const [local] = await decideMany(5);
-    quotas.storage.giveBack(subject, before);
-    quotas.storage.giveBack(subject, local!);
+    quotas.limiter.giveBack(subject, before);
+    quotas.limiter.giveBack(subject, local!);
     await sleep(TOO_LATE_MS);
     proxy.release();
     await isBack();
@@ -155,7 +155,7 @@ describeWithOwnRedis('a call that got no answer', () => {
     const startedMs = performance.now();
     expect((await decide(3)).source).toBe('local');
     expect(quietMsSince(startedMs)).toBeLessThan(1_000);
-    while (!quotas.storage.storeUp) {
+    while (!quotas.limiter.storeUp) {
       const decision = await decide(0);
       expect(decision.admitted).toBe(true);
       await sleep(50);

@@ -63,7 +63,7 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
         usageOutcome: IN_FLIGHT,
         usageTakenBack: false,
       };
-      quotas.recorder.begin(request, subject, OPERATION, await quotas.storage.decide(subject, 1));
+      quotas.recorder.begin(request, subject, OPERATION, await quotas.limiter.decide(subject, 1));
       if (ends) quotas.recorder.end(request, SUCCESS);
     }
   };

@@ -16,7 +16,7 @@ import { MonthLedger } from '../../src/usage/month-ledger.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
 import { LimiterSink } from '../../src/limits/limiter-sink.js';
 import { ShadowLimits } from '../../src/limits/shadow-limits.js';
-import { QuotaStorage } from '../../src/limits/quota-storage.js';
+import { Limiter } from '../../src/limits/limiter.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
 import { UsageReader } from '../../src/limits/usage.js';
 import { UsageRows } from '../../src/usage/usage-rows.js';
@@ -55,7 +55,7 @@ export async function startAdmin(
   const sink = new LimiterSink(ledger, shadows, clock);
   const counters = new ProcessCounters(clock, ledger, 'store', undefined, sink);
   const throttles = new ProcessThrottleWindows(clock);
-  const storage = new QuotaStorage(counters, shadows, ledger, throttles, clock, logger);
+  const storage = new Limiter(counters, shadows, ledger, throttles, clock, logger);
   const { steps, known } = admissionOn(TEST_CONFIG as unknown as Config, database, storage, {
     clock,
     bus: stores.bus,

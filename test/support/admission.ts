@@ -14,7 +14,7 @@ import { FailedAttempts } from '../../src/keys/failed-attempts.js';
 import { KnownKeyFactory, type KnownKey } from '../../src/keys/known-key.js';
 import { LastUsed } from '../../src/keys/last-used.js';
 import { ScopeSets } from '../../src/keys/scopes.js';
-import type { QuotaStorage } from '../../src/limits/quota-storage.js';
+import type { Limiter } from '../../src/limits/limiter.js';
 import type { Clock } from '../../src/platform/clock.js';
 import { UsageRecorder } from '../../src/usage/usage-recorder.js';
 
@@ -32,7 +32,7 @@ export interface AdmissionUnderTest {
 export function admissionOn(
   config: Config,
   database: DatabaseHandle,
-  quotas: QuotaStorage,
+  quotas: Limiter,
   { clock, bus, log }: { readonly clock: Clock; readonly bus: InvalidationBus; readonly log: Logger },
 ): AdmissionUnderTest {
   const lookup = new DatabaseKeyLookup(database.db, database.kind);

@@ -7,7 +7,7 @@ import type { Authenticator } from '../../keys/authenticator.js';
 import type { FailedAttempts } from '../../keys/failed-attempts.js';
 import type { Forwarder } from '../../proxy/calls/forwarder.js';
 import type { ProxyStatus } from '../../proxy/calls/proxy-status.js';
-import { QuotaStorage } from '../../limits/quota-storage.js';
+import { Limiter } from '../../limits/limiter.js';
 import type { UsageRecorder } from '../../usage/usage-recorder.js';
 import { UsageReader } from '../../limits/usage.js';
 import { Backend } from '../steps/backend.js';
@@ -29,7 +29,7 @@ export interface GatewayDependencies {
   readonly cors: Cors;
   readonly authenticator: Authenticator;
   readonly failedAttempts: FailedAttempts;
-  readonly quotas: QuotaStorage;
+  readonly quotas: Limiter;
   readonly quotaReport: QuotaReport;
   readonly recorder: UsageRecorder;
   readonly usage: UsageReader;
@@ -74,7 +74,7 @@ function domainModule(deps: GatewayDependencies, { steps, backend }: GatewayPart
   const providers: Provider[] = [
     { provide: STEPS_TOKEN, useValue: steps },
     { provide: Backend, useValue: backend },
-    { provide: QuotaStorage, useValue: deps.quotas },
+    { provide: Limiter, useValue: deps.quotas },
     { provide: QuotaReport, useValue: deps.quotaReport },
     { provide: UsageReader, useValue: deps.usage },
   ];

@@ -8,7 +8,7 @@ import { proxyStatusOf, type ProxyStatus } from '../../proxy/calls/proxy-status.
 import { backendRequestHeaders } from '../../proxy/fields/request-headers.js';
 import { withoutCost } from '../../limits/model/decision.js';
 import { quotaLines } from '../../limits/model/headers.js';
-import type { QuotaStorage } from '../../limits/quota-storage.js';
+import type { Limiter } from '../../limits/limiter.js';
 import type { UsageRecorder } from '../../usage/usage-recorder.js';
 import type { Cors } from '../request/cors.js';
 import type { ErrorFilter } from '../request/error.filter.js';
@@ -20,7 +20,7 @@ import { upgradeHead } from '../request/upgrade-heads.js';
 export interface BackendParts {
   readonly forwarder: Forwarder;
   readonly routes: Routes;
-  readonly quotas: QuotaStorage;
+  readonly quotas: Limiter;
   readonly recorder: UsageRecorder;
   readonly cors: Cors;
   readonly proxyStatus: ProxyStatus;
@@ -31,7 +31,7 @@ export interface BackendParts {
 export class Backend {
   private readonly forwarder: Forwarder;
   private readonly routes: Routes;
-  private readonly quotas: QuotaStorage;
+  private readonly quotas: Limiter;
   private readonly recorder: UsageRecorder;
   private readonly cors: Cors;
   private readonly proxyStatus: ProxyStatus;

@@ -6,7 +6,7 @@ import { Reflector } from '@nestjs/core';
 import { ThrottlerGuard } from '@nestjs/throttler';
 import { STEPS, type Steps } from '../../admission/steps.js';
 import type { Step } from '../../admission/step.js';
-import type { QuotaStorage } from '../../limits/quota-storage.js';
+import type { Limiter } from '../../limits/limiter.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import { GatewayController } from './gateway.controller.js';
 import { QuotaGuard } from './quota.guard.js';
@@ -31,7 +31,7 @@ function writing(asked: string[], late?: boolean): Steps {
 }
 
 function guardsOf(steps: Steps): Map<unknown, CanActivate> {
-  const quota = new QuotaGuard({ throttlers: [] }, {} as QuotaStorage, new Reflector(), steps);
+  const quota = new QuotaGuard({ throttlers: [] }, {} as Limiter, new Reflector(), steps);
   return new Map<unknown, CanActivate>([
     [RouteGuard, new RouteGuard(steps)],
     [ApiKeyGuard, new ApiKeyGuard(steps)],

@@ -6,14 +6,14 @@ import { Inject, Injectable, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { getOptionsToken, getStorageToken, ThrottlerGuard, type ThrottlerModuleOptions } from '@nestjs/throttler';
 import type { Steps } from '../../admission/steps.js';
-import { QuotaStorage } from '../../limits/quota-storage.js';
+import { Limiter } from '../../limits/limiter.js';
 import { askStep, STEPS_TOKEN } from './ask-step.js';
 
 @Injectable()
 export class QuotaGuard extends ThrottlerGuard {
   constructor(
     @Inject(getOptionsToken()) options: ThrottlerModuleOptions,
-    @Inject(getStorageToken()) quotas: QuotaStorage,
+    @Inject(getStorageToken()) quotas: Limiter,
     reflector: Reflector,
     @Inject(STEPS_TOKEN) private readonly steps: Steps,
   ) {

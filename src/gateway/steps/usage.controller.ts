@@ -8,7 +8,7 @@ import { Problem } from '../../problems/errors.js';
 import { fieldsOfLines } from '../../http1/grammar/fields.js';
 import type { ParameterError } from '../../problems/parameter-problem.js';
 import type { OwnPolicy } from '../../limits/model/headers.js';
-import { QuotaStorage } from '../../limits/quota-storage.js';
+import { Limiter } from '../../limits/limiter.js';
 import { usageParameters } from '../../usage/usage-query.js';
 import { UsageReader, type UsageReport } from '../../limits/usage.js';
 import { retryFields } from '../../problems/retry-after.js';
@@ -28,7 +28,7 @@ export class UsageController {
   constructor(
     private readonly usage: UsageReader,
     private readonly report: QuotaReport,
-    private readonly quotas: QuotaStorage,
+    private readonly quotas: Limiter,
   ) {}
 
   @Get()

@@ -44,12 +44,13 @@ export interface KnownReading extends CounterReading {
 }
 
 /** What is done while counters are away that can be lost, and what brings them back. */
-export interface StoreLoss {
+export interface Fallback {
   readonly degradation: Degradation;
   readonly recovery: Recovery;
 }
 
-export class QuotaStorage implements ThrottlerStorage {
+/** Limiter decides whether a request has room, takes a cost back, and says what is used. */
+export class Limiter implements ThrottlerStorage {
   private readonly degradation: Degradation | undefined;
   private readonly recovery: Recovery | undefined;
   private readonly refunded = new RefundSeries('done');
@@ -64,10 +65,10 @@ export class QuotaStorage implements ThrottlerStorage {
     private readonly clock: Clock,
     private readonly log: Logger,
     /** Not where the counters are in this process and cannot be lost. */
-    loss?: StoreLoss,
+    fallback?: Fallback,
   ) {
-    this.degradation = loss?.degradation;
-    this.recovery = loss?.recovery;
+    this.degradation = fallback?.degradation;
+    this.recovery = fallback?.recovery;
   }
 
   /**
