@@ -81,15 +81,15 @@ export class Degradation {
   }
 
   /**
-   * Gives back without the store: while it is lost, and what was admitted here and has not been counted there yet.
+   * Refunds without the store: while it is lost, and what was admitted here and has not been counted there yet.
    * @param aheadMs the store's clock minus this node's.
-   * @returns what the month gets back; undefined where it must be given back there.
+   * @returns what the month is refunded; undefined where it must be refunded there.
    */
-  giveBack(subject: QuotaSubject, decision: QuotaDecision, aheadMs: number): number | undefined {
+  refund(subject: QuotaSubject, decision: QuotaDecision, aheadMs: number): number | undefined {
     const { source, cost, nowMs, period } = decision;
     if (this.isOver && (source !== 'local' || !this.outage.holds(subject, period))) return undefined;
     this.outage.note(subject, -cost, source === 'local' ? nowMs : nowMs - aheadMs, period);
-    if (source === 'local') this.local.giveBack(subject, decision);
+    if (source === 'local') this.local.refund(subject, decision);
     return subject.calendar.at(this.clock.now()).label === period.label ? cost : 0;
   }
 

@@ -8,7 +8,7 @@ import { Problem } from '../problems/errors.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import { nowOrTold, Promised, type Waiting } from '../platform/waiting.js';
-import type { CounterReading, CounterStore, GivenBack, MinuteRoom, MonthSet } from './model/counter-store.js';
+import type { CounterReading, CounterStore, Refund, MinuteRoom, MonthSet } from './model/counter-store.js';
 import type { Degradation } from './degradation.js';
 import { knownRefusal } from './model/known-refusal.js';
 import type { MonthLedger } from '../usage/month-ledger.js';
@@ -109,21 +109,21 @@ export class Limiter implements ThrottlerStorage {
   }
 
   /** Gives the cost of an admitted decision back. Resolves to how much of it the month gave back; never rejects. */
-  async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<number> {
+  async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<number> {
     if (!decision.admitted || decision.cost === 0 || decision.source === 'open') return 0;
     subject.refusal = undefined;
-    if (subject.shadow !== undefined) void this.shadows.giveBack(this.counters, subject.shadow, decision);
-    const noted = this.recovery?.giveBack(subject, decision);
+    if (subject.shadow !== undefined) void this.shadows.refund(this.counters, subject.shadow, decision);
+    const noted = this.recovery?.refund(subject, decision);
     if (noted !== undefined) {
       this.refunded.count(noted);
       return noted;
     }
     try {
-      const given = await this.counters.giveBack(subject, decision);
+      const given = await this.counters.refund(subject, decision);
       this.refunded.count(given.fromMonth);
       // A refusal that was under way meanwhile knows nothing of it.
       subject.refusal = undefined;
-      this.seeGivenBack(subject, decision, given);
+      this.seeRefund(subject, decision, given);
       return given.fromMonth;
     } catch (error) {
       this.notRefunded.count(decision.cost);
@@ -133,7 +133,7 @@ export class Limiter implements ThrottlerStorage {
     }
   }
 
-  private seeGivenBack(subject: QuotaSubject, decision: QuotaDecision, given: GivenBack): void {
+  private seeRefund(subject: QuotaSubject, decision: QuotaDecision, given: Refund): void {
     const { accountMonth, keyMonth, nowMs, fromMonth } = given;
     if (fromMonth === 0) return;
     const { lastSeen } = subject;

@@ -88,8 +88,8 @@ export class LocalShare {
       .then(() => this.decide(subject, cost, period));
   }
 
-  giveBack(subject: QuotaSubject, decision: QuotaDecision): void {
-    void this.counters.giveBack(subject, decision);
+  refund(subject: QuotaSubject, decision: QuotaDecision): void {
+    void this.counters.refund(subject, decision);
   }
 
   /**

@@ -33,9 +33,9 @@ export class Recovery {
     );
   }
 
-  /** As `Degradation.giveBack`. */
-  giveBack(subject: QuotaSubject, decision: QuotaDecision): number | undefined {
-    return this.degradation.giveBack(subject, decision, this.counters.aheadMs);
+  /** As `Degradation.refund`. */
+  refund(subject: QuotaSubject, decision: QuotaDecision): number | undefined {
+    return this.degradation.refund(subject, decision, this.counters.aheadMs);
   }
 
   private start(): void {
@@ -43,14 +43,14 @@ export class Recovery {
   }
 
   /**
-   * The store answers again: what it may have counted without an answer is taken back, what was admitted without it is counted
+   * The store answers again: what it may have counted without an answer is refunded, what was admitted without it is counted
    * there, while this node goes on by itself; then, in one step with nothing left to count, the store decides again. What the
    * database is needed for, and cannot be had, is tried again later and keeps nobody from the store. Never rejects.
    */
   private async recover(): Promise<void> {
     const { counters, degradation } = this;
     const errorsBefore = degradation.errors;
-    const isSure = await counters.takeBackUnanswered().catch(() => false);
+    const isSure = await counters.refundUnanswered().catch(() => false);
     if (isSure) await this.replayAll(errorsBefore);
     // The pause begins anew also where no call failed.
     if (degradation.errors > errorsBefore || counters.isUnsure) degradation.wait();

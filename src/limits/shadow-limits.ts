@@ -43,13 +43,13 @@ export class ShadowLimits {
         : this.made(shadow, decision);
   }
 
-  /** What is given back of a live decision is given back of its shadow; what that would have refused stays refused. */
-  async giveBack(counters: Pick<CounterStore, 'giveBack'>, shadow: ShadowSubject, live: QuotaDecision): Promise<void> {
+  /** What is refunded of a live decision is refunded of its shadow; what that would have refused stays refused. */
+  async refund(counters: Pick<CounterStore, 'refund'>, shadow: ShadowSubject, live: QuotaDecision): Promise<void> {
     const decision = await live.shadow;
     if (decision?.admitted !== true) return;
     shadow.refusal = undefined;
     try {
-      await counters.giveBack(shadow, decision);
+      await counters.refund(shadow, decision);
       // A refusal that was under way meanwhile knows nothing of it.
       shadow.refusal = undefined;
     } catch {

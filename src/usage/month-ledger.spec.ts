@@ -169,7 +169,7 @@ describe('the month ledger', () => {
     expect([account.used, key.used]).toEqual([90, 90]);
   });
 
-  it('writes what was given back after a flush, where the counters are in this process', async () => {
+  it('writes what was refunded after a flush, where the counters are in this process', async () => {
     const node = new Node(database, clock);
     const key = subject();
     await node.count(key, 9);
@@ -177,7 +177,7 @@ describe('the month ledger', () => {
     node.ledger.note(key, decision);
     await node.flush.flush();
     expect((await written())[at('2026-11')]).toBe(10);
-    await node.counters.giveBack(key, decision);
+    await node.counters.refund(key, decision);
     node.ledger.note(key, decision);
     await node.flush.flush();
     expect((await written())[at('2026-11')]).toBe(9);

@@ -25,7 +25,7 @@ const LIST = operation(0, 'list');
 const READ = operation(7, 'read');
 
 function request(): CountedRequest {
-  return { usage: undefined, usageCost: 0, usageOutcome: IN_FLIGHT, usageTakenBack: false };
+  return { usage: undefined, usageCost: 0, usageOutcome: IN_FLIGHT, usageRefunded: false };
 }
 
 describe('the usage recorder', () => {
@@ -108,34 +108,34 @@ describe('the usage recorder', () => {
     expect(totals()).toEqual({ rate_limited: [1, 0] });
   });
 
-  it.each(['before', 'after'])('takes back a cost %s the request has ended, and says so', (when) => {
+  it.each(['before', 'after'])('refunds a cost %s the request has ended, and says so', (when) => {
     const failed = begin({ cost: 3 });
-    if (when === 'before') recorder.takeBack(failed, 3);
+    if (when === 'before') recorder.refund(failed, 3);
     recorder.end(failed, SERVER_ERROR);
-    if (when === 'after') recorder.takeBack(failed, 3);
+    if (when === 'after') recorder.refund(failed, 3);
     expect(totals()).toEqual({ given_back: [1, 0] });
   });
 
-  it('takes back a cost that has been written already', () => {
+  it('refunds a cost that has been written already', () => {
     const failed = begin({ cost: 3 });
     recorder.end(failed, SERVER_ERROR);
     expect(totals()).toEqual({ server_error: [1, 3] });
     recorder.dropIdle();
     recorder.dropIdle();
-    recorder.takeBack(failed, 3);
+    recorder.refund(failed, 3);
     expect(totals()).toEqual({ server_error: [-1, -3], given_back: [1, 0] });
   });
 
-  it('keeps the cost of a failure that the counters did not take back', () => {
+  it('keeps the cost of a failure that the counters did not refund', () => {
     const failed = begin({ cost: 3 });
-    recorder.takeBack(failed, 0);
+    recorder.refund(failed, 0);
     recorder.end(failed, SERVER_ERROR);
     expect(totals()).toEqual({ server_error: [1, 3] });
   });
 
   it('calls an answer that the plan does not charge by its own name', () => {
     const missing = begin();
-    recorder.takeBack(missing, 1);
+    recorder.refund(missing, 1);
     recorder.end(missing, CLIENT_ERROR);
     expect(totals()).toEqual({ client_error: [1, 0] });
   });
@@ -145,7 +145,7 @@ describe('the usage recorder', () => {
     recorder.end(left, ABORTED);
     recorder.begin(left, subject, LIST, decision());
     expect(totals()).toEqual({ aborted: [1, 1] });
-    recorder.takeBack(left, 1);
+    recorder.refund(left, 1);
     expect(totals()).toEqual({ aborted: [0, -1] });
   });
 

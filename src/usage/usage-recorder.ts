@@ -10,7 +10,7 @@ import type { QuotaSubject } from '../limits/model/subject.js';
 import {
   CELL_NAMES,
   DENIED,
-  GIVEN_BACK,
+  REFUNDED,
   IN_FLIGHT,
   QUOTA_EXCEEDED,
   RATE_LIMITED,
@@ -43,9 +43,9 @@ export class UsageRecorder {
   /** Cells that have been written, each once, and those of them that `dropIdle` has looked at in this round and kept. */
   private written: UsageCell[] = [];
   private kept: UsageCell[] = [];
-  /** Give-backs that the counters have not answered yet, and who waits for the last of them. */
-  private givingBack = 0;
-  private whenGivenBack: (() => void)[] = [];
+  /** Refunds that the counters have not answered yet, and who waits for the last of them. */
+  private refunding = 0;
+  private whenRefunded: (() => void)[] = [];
   /** Since when the oldest change waits, ms; 0: none does. */
   oldestMs = 0;
   /** Cells whose changes wait. */
@@ -84,7 +84,7 @@ export class UsageRecorder {
   end(request: CountedRequest, outcome: number): void {
     const { usage: cell, usageCost: cost } = request;
     if (request.usageOutcome !== IN_FLIGHT) return;
-    const final = outcome === SERVER_ERROR && request.usageTakenBack ? GIVEN_BACK : outcome;
+    const final = outcome === SERVER_ERROR && request.usageRefunded ? REFUNDED : outcome;
     request.usageOutcome = final;
     if (cell === undefined) return;
     cell.inFlight -= 1;
@@ -92,33 +92,33 @@ export class UsageRecorder {
     this.add(cell, final, 1, cost);
   }
 
-  /** The counters are taking the request's cost back. @param given never rejects. */
-  takeBackWhen(request: CountedRequest, given: Promise<number>): void {
-    this.givingBack += 1;
+  /** The counters are refunding the request's cost. @param given never rejects. */
+  refundWhen(request: CountedRequest, given: Promise<number>): void {
+    this.refunding += 1;
     void given.then((cost) => {
-      this.takeBack(request, cost);
-      this.givingBack -= 1;
-      if (this.givingBack === 0) for (const told of this.whenGivenBack.splice(0)) told();
+      this.refund(request, cost);
+      this.refunding -= 1;
+      if (this.refunding === 0) for (const told of this.whenRefunded.splice(0)) told();
     });
   }
 
-  /** Resolves when every give-back that is under way has been noted: each has a deadline of its own. */
+  /** Resolves when every refund that is under way has been noted: each has a deadline of its own. */
   async settled(): Promise<void> {
-    if (this.givingBack > 0) await new Promise<void>((resolve) => void this.whenGivenBack.push(resolve));
+    if (this.refunding > 0) await new Promise<void>((resolve) => void this.whenRefunded.push(resolve));
   }
 
-  /** The counters have taken the request's cost back, or as much of it. */
-  takeBack(request: CountedRequest, cost: number): void {
+  /** The counters have refunded the request's cost, or as much of it. */
+  refund(request: CountedRequest, cost: number): void {
     const { usage: cell, usageOutcome: outcome } = request;
     if (cost === 0) return;
-    request.usageTakenBack = true;
+    request.usageRefunded = true;
     request.usageCost -= cost;
     if (cell === undefined) return;
     this.add(cell, outcome, 0, -cost);
     if (outcome !== SERVER_ERROR) return;
-    request.usageOutcome = GIVEN_BACK;
+    request.usageOutcome = REFUNDED;
     this.add(cell, SERVER_ERROR, -1, 0);
-    this.add(cell, GIVEN_BACK, 1, 0);
+    this.add(cell, REFUNDED, 1, 0);
   }
 
   /** A known key was refused before its quota was asked for: it may not do this, or not from there. */

@@ -32,7 +32,7 @@ const steps = fc.array(
       { weight: 2, arbitrary: fc.integer({ min: -2 * HOUR_MS, max: 2 * HOUR_MS }) },
       { weight: 1, arbitrary: fc.integer({ min: -90_000, max: 90_000 }) },
     ),
-    giveBack: fc.option(fc.nat(20), { freq: 3 }),
+    refund: fc.option(fc.nat(20), { freq: 3 }),
   }),
   { minLength: 5, maxLength: 50 },
 );
@@ -61,7 +61,7 @@ async function play(store: CounterStore, clock: TestClock, limits: Limits, drawn
   const admitted = new Set<Admitted>();
   let trueMs = 0;
   let stretch = 0;
-  for (const { key, cost, count, waitMs, jumpMs, giveBack } of drawn) {
+  for (const { key, cost, count, waitMs, jumpMs, refund } of drawn) {
     trueMs += waitMs;
     clock.advance(waitMs + jumpMs);
     if (jumpMs > 0) stretch += 1;
@@ -73,9 +73,9 @@ async function play(store: CounterStore, clock: TestClock, limits: Limits, drawn
     }
     // Later than that, on a clock that was set back onto the very second of the request, its cost is taken from the minute that runs now.
     const givable = [...admitted].filter(({ atMs }) => trueMs - atMs < SPAN_MS);
-    const given = giveBack === null ? undefined : givable[giveBack % Math.max(1, givable.length)];
+    const given = refund === null ? undefined : givable[refund % Math.max(1, givable.length)];
     if (given !== undefined) {
-      await store.giveBack(given.subject, given.decision);
+      await store.refund(given.subject, given.decision);
       admitted.delete(given);
     }
     await expectMonths(store, subjects, [...admitted]);

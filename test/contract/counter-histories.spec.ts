@@ -112,8 +112,8 @@ async function play(store: CounterStore, clock: TestClock, { beginMs, limits: fi
       case 'give back': {
         const [given] = givable.splice(each.which % Math.max(1, givable.length), 1);
         if (given === undefined) break;
-        await store.giveBack(given.subject, given.decision);
-        model.giveBack(given.entry);
+        await store.refund(given.subject, given.decision);
+        model.refund(given.entry);
         break;
       }
       case 'set': {

@@ -69,10 +69,10 @@ describeCounterStores((under) => {
     await under().decideEach(subject, 3);
     await under().store.setMonthUsed('acc_1', undefined, UTC_MONTHS, 5);
     under().clock.advance(-MONTH_MS);
-    await under().store.giveBack(subject, first);
+    await under().store.refund(subject, first);
     expect(await months()).toEqual([0, 0]);
     const second = await under().decide(subject, 3);
-    await under().store.giveBack(subject, second);
+    await under().store.refund(subject, second);
     expect(await months()).toEqual([0, 0]);
     under().clock.advance(MONTH_MS);
     expect(await months()).toEqual([5, 3]);
@@ -95,7 +95,7 @@ describeCounterStores((under) => {
     await under().decideEach(moved, 4);
     const decision = await under().decide(subject, 3);
     expect(decision.used).toMatchObject({ accountMonth: 7, keyMonth: 7 });
-    expect(await under().store.giveBack(subject, decision)).toMatchObject({ fromMonth: 3 });
+    expect(await under().store.refund(subject, decision)).toMatchObject({ fromMonth: 3 });
     expect(await months()).toEqual([4, 4]);
   });
 });
@@ -133,7 +133,7 @@ const steps = fc.array(
       { weight: 3, arbitrary: fc.constantFrom(MONTH_MS, -MONTH_MS) },
       { weight: 2, arbitrary: fc.integer({ min: -2 * MONTH_MS, max: 2 * MONTH_MS }) },
     ),
-    giveBack: fc.boolean(),
+    refund: fc.boolean(),
   }),
   { minLength: 4, maxLength: 30 },
 );
@@ -146,15 +146,15 @@ async function play(store: CounterStore, clock: TestClock, admitted: Admitted, d
   const accountId = `acc_${++account}`;
   const subjects = ['a', 'b'].map((key) => subjectWith({}, { accountId, keyId: `${accountId}_${key}` }));
   clock.advance(START_MS - clock.now());
-  for (const { key, count, cost, jumpMs, giveBack } of drawn) {
+  for (const { key, count, cost, jumpMs, refund } of drawn) {
     clock.advance(Math.max(-MONTH_MS, Math.min(clock.now() - START_MS + jumpMs, MONTH_MS)) - (clock.now() - START_MS));
     const subject = subjects[key]!;
     const made: QuotaDecision[] = [];
     for (let request = 0; request < count; request++) made.push(await store.decide(subject, cost));
     for (const { period } of made) admitted.add(subject, period, cost);
-    const [given] = giveBack ? made : [];
+    const [given] = refund ? made : [];
     if (given !== undefined) {
-      await store.giveBack(subject, given);
+      await store.refund(subject, given);
       admitted.add(subject, given.period, -cost);
     }
     const { label } = UTC_MONTHS.at(clock.now());

@@ -27,7 +27,7 @@ interface Request {
 }
 
 type Step =
-  | { readonly do: 'at once'; readonly requests: readonly Request[]; readonly giveBack: readonly number[] }
+  | { readonly do: 'at once'; readonly requests: readonly Request[]; readonly refund: readonly number[] }
   | { readonly do: 'limits'; readonly node: number; readonly limits: QuotaLimits }
   | { readonly do: 'wait'; readonly ms: number };
 
@@ -41,7 +41,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('at once' as const),
       requests: fc.oneof(fc.array(request, { minLength: 1, maxLength: 1 }), fc.array(request, { maxLength: 15 })),
-      giveBack: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, fc.array(fc.nat(30), { maxLength: 4 })),
+      refund: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, fc.array(fc.nat(30), { maxLength: 4 })),
     }),
   },
   {
@@ -86,17 +86,17 @@ class Cluster {
   }
 
   /** Requests and give-backs at the same time; checks what came of them. */
-  async atOnce(requests: readonly Request[], giveBack: readonly number[]): Promise<void> {
-    const given = giveBack.flatMap((which) => this.givable.splice(which % Math.max(1, this.givable.length), 1));
+  async atOnce(requests: readonly Request[], refund: readonly number[]): Promise<void> {
+    const given = refund.flatMap((which) => this.givable.splice(which % Math.max(1, this.givable.length), 1));
     const asked = requests.map(({ node: index, key, cost }) => {
       const store = this.nodes[index % this.nodes.length]!;
       return { store, cost, subject: this.subjects[index % this.nodes.length]![key]! };
     });
     const before = KEYS.map((_, key) => this.model.used(this.keyId(key), this.clock.now()));
-    const backs = given.map(({ store, subject, decision }) => store.giveBack(subject, decision));
+    const backs = given.map(({ store, subject, decision }) => store.refund(subject, decision));
     const decisions = await Promise.all(asked.map(({ store, subject, cost }) => store.decide(subject, cost)));
     await Promise.all(backs);
-    for (const { entry } of given) this.model.giveBack(entry);
+    for (const { entry } of given) this.model.refund(entry);
     const made = asked.map((each, index) => ({ ...each, decision: decisions[index]! }));
     for (const { store, subject, cost, decision } of made) {
       if (!decision.admitted) continue;
@@ -157,7 +157,7 @@ async function play(nodes: readonly RedisCounters[], clock: TestClock, drawn: Hi
   for (const each of drawn.steps) {
     if (each.do === 'wait') clock.advance(each.ms);
     else if (each.do === 'limits') cluster.setLimits(each.node, each.limits);
-    else await cluster.atOnce(each.requests, each.giveBack);
+    else await cluster.atOnce(each.requests, each.refund);
   }
 }
 

@@ -102,7 +102,7 @@ describeWithRedis('requests of an outage', () => {
     await skewed.replay(log.take()[0]!);
     expect(await used()).toEqual({ accountMonth: 7, keyMonth: 7, accountMinute: 7, keyMinute: 7 });
     nowMs += 2_000;
-    await skewed.giveBack(subject, decision);
+    await skewed.refund(subject, decision);
     expect(await used()).toEqual({ accountMonth: 2, keyMonth: 2, accountMinute: 2, keyMinute: 2 });
     node.close();
   });

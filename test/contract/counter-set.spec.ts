@@ -65,9 +65,9 @@ describeCounterStores((under) => {
       await set(10);
       under().clock.advance(1);
       const after = await under().decide(subject, 2);
-      await under().store.giveBack(subject, before);
+      await under().store.refund(subject, before);
       expect(await under().usedBy(subject)).toMatchObject({ accountMonth: 12, accountMinute: 2, keyMonth: 2 });
-      await under().store.giveBack(subject, after);
+      await under().store.refund(subject, after);
       expect(await under().usedBy(subject)).toMatchObject({ accountMonth: 10, accountMinute: 0, keyMonth: 0 });
     });
 

@@ -77,7 +77,7 @@ describeWithRedis('counters in Redis, by its own time', () => {
     subject.see(decision.used, decision.nowMs, decision.period.label);
     months.used = { account: 7, key: 5 };
     await client.flushdb();
-    expect(await store.giveBack(subject, decision)).toMatchObject({ fromMonth: 2, accountMonth: 5, keyMonth: 3 });
+    expect(await store.refund(subject, decision)).toMatchObject({ fromMonth: 2, accountMonth: 5, keyMonth: 3 });
     expect((await store.decide(subject, 1)).used).toMatchObject({ accountMonth: 6, keyMonth: 4 });
   });
 
@@ -92,7 +92,7 @@ describeWithRedis('counters in Redis, by its own time', () => {
       return { account: written, key: written };
     };
     await client.flushdb();
-    expect(await store.giveBack(subject, decision)).toMatchObject({ fromMonth: 0 });
+    expect(await store.refund(subject, decision)).toMatchObject({ fromMonth: 0 });
     expect((await store.decide(subject, 1)).used).toMatchObject({ accountMonth: 41, keyMonth: 41 });
   });
 });

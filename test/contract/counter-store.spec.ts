@@ -129,7 +129,7 @@ describeCounterStores((under) => {
       const subject = subjectWith({ keyMinute: 10 });
       const [, second] = await under().decideEach(subject, 2, 5);
       expect((await under().decide(subject)).admitted).toBe(false);
-      await under().store.giveBack(subject, second!);
+      await under().store.refund(subject, second!);
       expect(await under().usedBy(subject)).toEqual({ keyMinute: 5, accountMinute: 5, accountMonth: 5, keyMonth: 5 });
       expect(admittedOf(await under().decideEach(subject, 10))).toBe(5);
     });
@@ -137,8 +137,8 @@ describeCounterStores((under) => {
     it('never leaves less than nothing', async () => {
       const subject = subjectWith({ keyMinute: 10 });
       const decision = await under().decide(subject, 3);
-      await under().store.giveBack(subject, decision);
-      await under().store.giveBack(subject, decision);
+      await under().store.refund(subject, decision);
+      await under().store.refund(subject, decision);
       expect(await under().usedBy(subject)).toEqual(NONE);
       expect(admittedOf(await under().decideEach(subject, 12))).toBe(10);
     });
@@ -148,7 +148,7 @@ describeCounterStores((under) => {
       const decision = await under().decide(subject, 3);
       under().clock.advance(61_000);
       await under().decideEach(subject, 1, 4);
-      await under().store.giveBack(subject, decision);
+      await under().store.refund(subject, decision);
       expect(await under().usedBy(subject)).toEqual({ keyMinute: 4, accountMinute: 4, accountMonth: 4, keyMonth: 4 });
     });
 
@@ -158,7 +158,7 @@ describeCounterStores((under) => {
       const decision = await under().decide(subject, 3);
       under().clock.advance(1_000);
       await under().decideEach(subject, 1, 4);
-      await under().store.giveBack(subject, decision);
+      await under().store.refund(subject, decision);
       expect(await under().usedBy(subject)).toEqual({ keyMinute: 4, accountMinute: 4, accountMonth: 4, keyMonth: 4 });
     });
 
@@ -166,7 +166,7 @@ describeCounterStores((under) => {
       const subject = subjectWith({ keyMinute: 10 });
       const decision = await under().decide(subject, 3);
       const other = subjectWith({}, { accountId: 'acc_2', keyId: 'key_2' });
-      await under().store.giveBack(other, decision);
+      await under().store.refund(other, decision);
       under().months.used = { account: 40, key: 10 };
       expect(await under().usedBy(other)).toEqual({ keyMinute: 0, accountMinute: 0, accountMonth: 40, keyMonth: 10 });
     });
@@ -176,7 +176,7 @@ describeCounterStores((under) => {
       const decision = await under().decide(subject);
       under().clock.advance(20_000);
       const later = await under().decide(subject);
-      await under().store.giveBack(subject, decision);
+      await under().store.refund(subject, decision);
       const { keyMinuteResetMs, accountMinuteResetMs } = await under().store.read('acc_1', 'key_1', UTC_MONTHS);
       const leavesMs = (Math.floor(later.nowMs / 1_000) + 61) * 1_000;
       expect([keyMinuteResetMs, accountMinuteResetMs]).toEqual([leavesMs, leavesMs]);

@@ -50,7 +50,7 @@ class Node {
     // Nothing takes the place of a decision that failed.
     const degradation = {
       isOver: true,
-      giveBack: () => undefined,
+      refund: () => undefined,
       called: () => {},
       decide: (_subject: QuotaSubject, _cost: number, cause: unknown) => {
         throw cause;
@@ -124,7 +124,7 @@ class History {
       else if (each.do === 'flush') this.running.push(this.nodes[each.node]!.flush());
       else if (each.do === 'look') this.running.push(this.nodes[each.node]!.look());
       // A refund that is under way in the very millisecond may come to nothing: alone.
-      else await this.settled().then(() => this.giveBack(each.which));
+      else await this.settled().then(() => this.refund(each.which));
       if (isAwaited) await this.settled();
       else await new Promise((resolve) => setImmediate(resolve));
     }
@@ -145,10 +145,10 @@ class History {
     this.admitted.push({ node: of, subject, decision });
   }
 
-  private async giveBack(which: number): Promise<void> {
+  private async refund(which: number): Promise<void> {
     const [made] = this.admitted.splice(which % Math.max(1, this.admitted.length), 1);
     if (made === undefined) return;
-    await made.node.limiter.giveBack(made.subject, made.decision);
+    await made.node.limiter.refund(made.subject, made.decision);
     this.used[made.subject.keyId === this.keyId(0) ? 0 : 1]! -= made.decision.cost;
   }
 

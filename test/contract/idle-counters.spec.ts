@@ -48,8 +48,8 @@ class Process {
   }
 
   /** Resolves when it is given back. */
-  async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<void> {
-    this.limiter.giveBack(subject, decision);
+  async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<void> {
+    this.limiter.refund(subject, decision);
     await this.counters.read(subject.accountId, subject.keyId, subject.calendar);
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -133,7 +133,7 @@ describe('counters that nobody uses', () => {
     await running.decide(subject, 2);
     await rest();
     expect(running.counters.size).toEqual(none);
-    await running.giveBack(subject, decision);
+    await running.refund(subject, decision);
     expect(await running.used(subject)).toMatchObject({ accountMonth: 2, keyMonth: 2 });
     await rest();
     expect(await running.used(subject)).toMatchObject({ accountMonth: 2, keyMonth: 2 });
@@ -184,7 +184,7 @@ describe('counters that nobody uses', () => {
         weight: 6,
         arbitrary: fc.record({ do: fc.constant('use' as const), key: fc.nat(3), cost: fc.integer({ min: 1, max: 4 }) }),
       },
-      { weight: 2, arbitrary: fc.record({ do: fc.constant('giveBack' as const), which: fc.nat(30) }) },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant('refund' as const), which: fc.nat(30) }) },
       {
         weight: 3,
         arbitrary: fc.record({
@@ -220,11 +220,11 @@ describe('counters that nobody uses', () => {
           answers.push(decision);
           expectedAnswers.push(expected);
           if (decision.admitted) made.push({ subject, decision, expected });
-        } else if (now.do === 'giveBack') {
+        } else if (now.do === 'refund') {
           const [given] = made.splice(now.which % Math.max(1, made.length), 1);
           if (given === undefined) continue;
-          await forgetful.giveBack(given.subject, given.decision);
-          await model.giveBack(given.subject, given.expected);
+          await forgetful.refund(given.subject, given.decision);
+          await model.refund(given.subject, given.expected);
         } else if (now.do === 'wait') clock.advance(now.seconds * 1_000);
         else if (now.do === 'flush') await forgetful.flush.flush();
         else {

@@ -89,7 +89,7 @@ describeWithOwnRedis('a used-up window', () => {
     expect((await decide(subject, 4)).admitted).toBe(false);
     expect((await decide(subject, 1)).admitted).toBe(true);
     expect((await decide(subject, 4)).admitted).toBe(false);
-    quotas.limiter.giveBack(subject, admitted);
+    quotas.limiter.refund(subject, admitted);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect((await decide(subject, 4)).admitted).toBe(true);
   });

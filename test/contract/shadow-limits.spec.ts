@@ -72,10 +72,10 @@ async function play(under: StoreUnderTest, shadows: ShadowLimits, drawn: History
       if (given === undefined) continue;
       const { subject, candidate } = subjects[given.of]!;
       await Promise.all([
-        under.store.giveBack(subject, given.decision),
-        shadows.giveBack(under.store, candidate, given.decision),
+        under.store.refund(subject, given.decision),
+        shadows.refund(under.store, candidate, given.decision),
       ]);
-      for (const [of, entry] of given.entries) if (entry !== undefined) of.giveBack(entry);
+      for (const [of, entry] of given.entries) if (entry !== undefined) of.refund(entry);
     } else {
       const { subject, candidate } = subjects[each.key]!;
       for (const decision of await under.decideAll(subject, each.count, each.cost)) {
@@ -202,7 +202,7 @@ describeCounterStores((current) => {
     const refusedBefore = METRICS.quotaShadowDecisions.series('tried', 'refused', 'key-minute').value;
     expect((await judgeWith()).shadow).toMatchObject({ admitted: false }); // known, at once
     expect(METRICS.quotaShadowDecisions.series('tried', 'refused', 'key-minute').value).toBe(refusedBefore + 1);
-    await remembering.giveBack(under.store, subject.shadow!, first);
+    await remembering.refund(under.store, subject.shadow!, first);
     expect(await (await judgeWith()).shadow).toMatchObject({ admitted: true });
   });
 
@@ -214,7 +214,7 @@ describeCounterStores((current) => {
     const before = METRICS.quotaShadowDecisions.series('tried', 'failed', '').value;
     failing.judge(away, subject.shadow!, live);
     expect(await live.shadow).toBeUndefined();
-    await failing.giveBack(away, subject.shadow!, live);
+    await failing.refund(away, subject.shadow!, live);
     expect(METRICS.quotaShadowDecisions.series('tried', 'failed', '').value).toBe(before + 1);
   });
 });

@@ -94,7 +94,7 @@ describeWithRedis('requests that were admitted without the store', () => {
       return limiter.storeUp;
     });
     expect(await usedOf('acc_1')).toBe(3);
-    limiter.giveBack(subject, returned);
+    limiter.refund(subject, returned);
     await eventually('it is given back', async () => (await usedOf('acc_1')) === 2);
   });
 

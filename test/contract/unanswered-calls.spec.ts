@@ -141,8 +141,8 @@ describeWithOwnRedis('a call that got no answer', () => {
     const before = await decide(4);
     proxy.holdAnswers();
     const [local] = await decideMany(5);
-    quotas.limiter.giveBack(subject, before);
-    quotas.limiter.giveBack(subject, local!);
+    quotas.limiter.refund(subject, before);
+    quotas.limiter.refund(subject, local!);
     await sleep(TOO_LATE_MS);
     proxy.release();
     await isBack();

@@ -61,7 +61,7 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
         usage: undefined,
         usageCost: 0,
         usageOutcome: IN_FLIGHT,
-        usageTakenBack: false,
+        usageRefunded: false,
       };
       quotas.recorder.begin(request, subject, OPERATION, await quotas.limiter.decide(subject, 1));
       if (ends) quotas.recorder.end(request, SUCCESS);

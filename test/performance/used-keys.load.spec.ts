@@ -94,7 +94,7 @@ it('a key that has been used is small, and smaller again when its use has been w
     };
     expect(keysText(subject)).toContain(subject.keyId);
     subject.see(used, clock.now(), period.label);
-    const request: CountedRequest = { usage: undefined, usageCost: 0, usageOutcome: IN_FLIGHT, usageTakenBack: false };
+    const request: CountedRequest = { usage: undefined, usageCost: 0, usageOutcome: IN_FLIGHT, usageRefunded: false };
     recorder.begin(request, subject, LIST, decision);
     recorder.end(request, SUCCESS);
   };

@@ -55,8 +55,8 @@ export async function startAdmin(
   const sink = new LimiterSink(ledger, shadows, clock);
   const counters = new ProcessCounters(clock, ledger, 'store', undefined, sink);
   const throttles = new ProcessThrottleWindows(clock);
-  const storage = new Limiter(counters, shadows, ledger, throttles, clock, logger);
-  const { steps, known } = admissionOn(TEST_CONFIG as unknown as Config, database, storage, {
+  const limiter = new Limiter(counters, shadows, ledger, throttles, clock, logger);
+  const { steps, known } = admissionOn(TEST_CONFIG as unknown as Config, database, limiter, {
     clock,
     bus: stores.bus,
     log: logger,
@@ -65,13 +65,13 @@ export async function startAdmin(
     operatorToken: ADMIN_TOKEN,
     accounts: stores.accounts,
     keys: stores.keys,
-    quotaAdjustments: new QuotaAdjustmentStore({ ...stores, counters: storage, hasCounters: true }),
+    quotaAdjustments: new QuotaAdjustmentStore({ ...stores, counters: limiter, hasCounters: true }),
     auditLog: stores.auditLog,
     events: new EventOutbox(database.db, clock),
     catalogue: stores.catalogue,
     explainer: new Explainer(inOrder(steps), known, () => TEST_CONFIG),
-    usageReader: new UsageReader(TEST_CONFIG.file.plans, storage, new UsageRows(database.db), clock),
-    throttlerStorage: storage,
+    usageReader: new UsageReader(TEST_CONFIG.file.plans, limiter, new UsageRows(database.db), clock),
+    throttlerStorage: limiter,
   };
   const dependencies: AdminDependencies = {
     api: options.api === false ? null : api,

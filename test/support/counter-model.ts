@@ -63,7 +63,7 @@ export class CounterModel {
     return admitted ? { entry, expected } : { expected };
   }
 
-  giveBack(entry: Admitted): void {
+  refund(entry: Admitted): void {
     this.entries.delete(entry);
   }
 

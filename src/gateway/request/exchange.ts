@@ -80,7 +80,7 @@ export class Exchange implements ForwardClient, AdmissionRequest, Transaction {
   usage: UsageCell | undefined;
   usageCost = 0;
   usageOutcome = IN_FLIGHT;
-  usageTakenBack = false;
+  usageRefunded = false;
 
   private readonly names = randomNames();
 

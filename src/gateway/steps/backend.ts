@@ -1,4 +1,4 @@
-/** The last step: the operation's service is asked, and a request that it could not serve is given back. */
+/** The last step: the operation's service is asked, and a request that it could not serve is refunded. */
 import { Problem } from '../../problems/errors.js';
 import type { ClientMessage } from '../../http1/client/client-answer.js';
 import { linesOfMessage } from '../../http1/client/plain-request.js';
@@ -49,7 +49,7 @@ export class Backend {
 
   /**
    * Streams the backend's answer to the client, or answers with what went wrong; does nothing for a client that has gone meanwhile,
-   * which then costs nothing. What the plan does not charge for gives its cost back; so does what was refused before it was sent.
+   * which then costs nothing. What the plan does not charge for is refunded; so is what was refused before it was sent.
    */
   answer(exchange: Exchange): void {
     const { operation, key, message, answer, clientAddress, scheme, requestId } = exchange;
@@ -57,7 +57,7 @@ export class Backend {
     // Gone while its key was looked up or its quota decided: nobody would end a call that begins now, and it would hold a
     // connection until its deadline.
     if (answer.isGone || clientAddress === '') {
-      this.giveBack(exchange);
+      this.refund(exchange);
       // A connection that was reset before its address was asked for need not be read any more, and would never be noticed.
       answer.destroy();
       return;
@@ -97,17 +97,17 @@ export class Backend {
 
   private readonly onFailed = (exchange: Exchange, error: unknown): void => {
     const isFree = error instanceof Problem && !isCharged(exchange, error.status);
-    if (!exchange.wasSent || isFree) this.giveBack(exchange);
+    if (!exchange.wasSent || isFree) this.refund(exchange);
     if (this.proxyStatus.isOn && error instanceof Problem) {
       exchange.proxyStatusLine = `Proxy-Status: ${proxyStatusOf(error, exchange)}\r\n`;
     }
     this.filter.answer(error, exchange);
   };
 
-  private giveBack(exchange: Exchange): void {
+  private refund(exchange: Exchange): void {
     const { subject, decision } = exchange;
     if (subject === undefined || decision === undefined) return;
-    this.recorder.takeBackWhen(exchange, this.quotas.giveBack(subject, decision));
+    this.recorder.refundWhen(exchange, this.quotas.refund(subject, decision));
     // The answer says what is left without the cost.
     exchange.quotaLines = quotaLines(subject, withoutCost(decision));
   }

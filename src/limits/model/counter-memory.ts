@@ -136,7 +136,7 @@ export class CounterMemory {
     if (known !== undefined) known.isLoss = true;
   }
 
-  /** Remembers what was counted of an account and a key; a cost below zero was given back. */
+  /** Remembers what was counted of an account and a key; a cost below zero was refunded. */
   count(accountId: string, keyId: string, month: number, costs: { account: number; key: number }, atMs: number): void {
     const known = this.accounts.get(accountId);
     if (known?.month !== month) return;

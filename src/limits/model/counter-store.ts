@@ -19,8 +19,8 @@ export interface CounterReading {
   readonly accountFreedAtMs: number;
 }
 
-/** What a give-back came to. */
-export interface GivenBack {
+/** What a refund came to. */
+export interface Refund {
   /** How much of it the key's month still held: 0 where that month has ended or was reset meanwhile. */
   readonly fromMonth: number;
   /** Counts of the decision's month after it, and when they were so. */
@@ -63,8 +63,8 @@ export interface CounterStore extends Decider {
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision>;
   /** The same for every request, without a promise: undefined where it is not known at once, then `waiting` is told it. */
   decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined;
-  /** Takes back an admitted decision, from every window that still holds it. Call it at most once per decision. */
-  giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack>;
+  /** Refunds an admitted decision, in every window that still holds it. Call it at most once per decision. */
+  refund(subject: QuotaSubject, decision: QuotaDecision): Promise<Refund>;
   /**
    * Says what is used in the current month: of the key, without one of the account; of its shadow too. The minute stays. Rejects when
    * it has not been done, or when nobody can tell.
@@ -94,10 +94,10 @@ export interface LosableStore extends CounterStore {
   /** Whether there are calls of which nobody knows whether they counted. */
   readonly isUnsure: boolean;
   /**
-   * Takes back what such calls counted: their requests were decided without the store. However often it is asked, once.
+   * Refunds what such calls counted: their requests were decided without the store. However often it is asked, once.
    * Resolves to false while one of them may still run, rejects while the store does not answer.
    */
-  takeBackUnanswered(): Promise<boolean>;
+  refundUnanswered(): Promise<boolean>;
   /**
    * Counts what a node admitted while this store was away; however often it is asked, once. Answers with the month counts
    * after it.

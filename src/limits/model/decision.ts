@@ -70,7 +70,7 @@ function retryAtMs(verdict: GroupVerdict, violated: number): number {
   return atMs;
 }
 
-/** The decision as it reads once its cost has been given back. */
+/** The decision as it reads once its cost has been refunded. */
 export function withoutCost(decision: QuotaDecision): QuotaDecision {
   const { used, cost } = decision;
   return {

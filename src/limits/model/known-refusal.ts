@@ -2,9 +2,9 @@
 import type { QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
-/** How long a refusal is repeated without asking the store again: a cost that another node gave back is found after this. */
+/** How long a refusal is repeated without asking the store again: a cost that another node refunded is found after this. */
 const LONGEST_MS = 10_000;
-/** The same where a plan charges only successes: then what is used up may be given back at any moment, by any node. */
+/** The same where a plan charges only successes: then what is used up may be refunded at any moment, by any node. */
 const LONGEST_OF_RESERVATIONS_MS = 500;
 
 /** Remembers a refusal. @param nowMs by this node's clock. */

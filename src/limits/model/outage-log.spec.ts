@@ -30,7 +30,7 @@ describe('the log of an outage', () => {
     ]);
   });
 
-  it('nets what was given back, also of what the store had admitted', () => {
+  it('nets what was refunded, also of what the store had admitted', () => {
     const log = new OutageLog();
     note(log, 3);
     note(log, -3);

@@ -1,5 +1,5 @@
 /**
- * What this node admitted and gave back while the shared counters were away: kept per key and month, second by second, until it has been
+ * What this node admitted and refunded while the shared counters were away: kept per key and month, second by second, until it has been
  * counted there. Bounded by the keys in use and the sixty seconds that still matter; lost with the process.
  */
 import { randomUUID } from 'node:crypto';
@@ -13,7 +13,7 @@ export interface OutageEntry {
   readonly id: string;
   readonly subject: QuotaSubject;
   readonly period: MonthPeriod;
-  /** Cost of all of them, less what was given back. */
+  /** Cost of all of them, less what was refunded. */
   used: number;
   /** Cost by the second of this node's clock, of the last minute. */
   readonly seconds: Map<number, number>;
@@ -33,7 +33,7 @@ export class OutageLog {
     return this.entries.has(nameOf(subject, period));
   }
 
-  /** Notes a cost that was admitted without the store; one below zero was given back. `nowMs` is by this node's clock. */
+  /** Notes a cost that was admitted without the store; one below zero was refunded. `nowMs` is by this node's clock. */
   note(subject: QuotaSubject, cost: number, nowMs: number, period: MonthPeriod): void {
     if (cost === 0) return;
     const second = Math.floor(nowMs / 1_000);

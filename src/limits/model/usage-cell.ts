@@ -10,7 +10,7 @@ export const SUCCESS = 0;
 export const CLIENT_ERROR = 1;
 export const SERVER_ERROR = 2;
 export const ABORTED = 3;
-export const GIVEN_BACK = 4;
+export const REFUNDED = 4;
 export const RATE_LIMITED = 5;
 export const QUOTA_EXCEEDED = 6;
 export const DENIED = 7;
@@ -132,6 +132,6 @@ export interface CountedRequest {
   usageCost: number;
   /** `IN_FLIGHT` until it has ended. */
   usageOutcome: number;
-  /** Whether its cost has been taken back. */
-  usageTakenBack: boolean;
+  /** Whether its cost has been refunded. */
+  usageRefunded: boolean;
 }

@@ -12,7 +12,7 @@ import {
   type CounterReading,
   type CounterStore,
   type ExactCount,
-  type GivenBack,
+  type Refund,
   type MinuteRoom,
   type MonthSet,
   type MonthSource,
@@ -41,7 +41,7 @@ export class ProcessCounters implements CounterStore {
   private readonly accounts = new Map<string, Counter>();
   private readonly keys = new Map<string, Counter>();
   private readonly seeding = new SingleFlight();
-  /** When a counter was last set, and which month of it: what was counted until then is not taken back from that. */
+  /** When a counter was last set, and which month of it: what was counted until then is not refunded from that. */
   private readonly lastSets = new WeakMap<Counter, { readonly month: number; readonly atMs: number }>();
   /** Time of the last observation or set. A set is later than what was observed before it, also within a millisecond. */
   private latestMs = 0;
@@ -96,7 +96,7 @@ export class ProcessCounters implements CounterStore {
     return nowOrTold(this.decide(subject, cost), waiting);
   }
 
-  async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack> {
+  async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<Refund> {
     if (this.flushes !== undefined && !subject.isShadow && !this.has(subject)) {
       // The answer took longer than the counters were kept.
       await this.seed(subject.accountId, subject.keyId, subject.calendar.at(this.clock.now()));

@@ -3,7 +3,7 @@
  * With callbacks and one timer, not promises: a call is made for every few requests.
  *
  * A call that nobody got an answer to may have run, or may run yet. It carries the last instant at which it may run, and leaves
- * a marker of what it counted: nothing else is sent until that has been taken back, because its requests were decided elsewhere.
+ * a marker of what it counted: nothing else is sent until that has been refunded, because its requests were decided elsewhere.
  */
 import { BATCH_MARKER_MS, batchMarkerKey, SLOT_MARKER_MS, slotMarkerKey, slotTag } from '../../redis/keys.js';
 import { bulkText, plainText, type WrittenCall } from '../../redis/script-command.js';
@@ -197,10 +197,10 @@ export class DecideCalls {
   }
 
   /**
-   * Takes back what calls counted whose answers nobody got. Resolves to false while one of them may still run; rejects when Redis
-   * does not answer. Asked again, it takes back nothing twice.
+   * Refunds what calls counted whose answers nobody got. Resolves to false while one of them may still run; rejects when Redis
+   * does not answer. Asked again, it refunds nothing twice.
    */
-  async takeBackUnanswered(): Promise<boolean> {
+  async refundUnanswered(): Promise<boolean> {
     // What comes after this goes by Redis's time.
     await this.learnTime();
     for (const call of this.unanswered) {

@@ -86,9 +86,9 @@ export class DecideQueue implements Asker, Decider {
     return this.calls.learnTime(deadlineMs);
   }
 
-  /** As `DecideCalls.takeBackUnanswered`. */
-  takeBackUnanswered(): Promise<boolean> {
-    return this.calls.takeBackUnanswered();
+  /** As `DecideCalls.refundUnanswered`. */
+  refundUnanswered(): Promise<boolean> {
+    return this.calls.refundUnanswered();
   }
 
   /** Sends what has gathered, when nothing is in flight. */

@@ -15,7 +15,7 @@ import type { Waiting } from '../../platform/waiting.js';
 import {
   ANY_ROOM,
   type CounterReading,
-  type GivenBack,
+  type Refund,
   type LosableStore,
   type MinuteRoom,
   type MonthSet,
@@ -36,7 +36,7 @@ import { millisecondsOf, NOTHING_USED, readingOf } from './read-answer.js';
 import { RedisCalls } from './redis-calls.js';
 import { RedisClock } from './redis-clock.js';
 import { Script } from '../../redis/script.js';
-import { GIVE_BACK_LUA, READ_ANSWERS, READ_LUA } from './scripts.js';
+import { REFUND_LUA, READ_ANSWERS, READ_LUA } from './scripts.js';
 import { SharedNext } from './shared-next.js';
 
 /** How often a counter may turn out to be missing again right after it was seeded. */
@@ -46,7 +46,7 @@ const RESTORED_AT_ONCE = 20;
 /** Nobody's request waits behind a usage report. */
 const READ_DEADLINE_MS = 240;
 
-const GIVE_BACK = new Script(GIVE_BACK_LUA);
+const REFUND = new Script(REFUND_LUA);
 const READ = new Script(READ_LUA);
 const REPLAY = new Script(REPLAY_LUA);
 
@@ -92,8 +92,8 @@ export class RedisCounters implements LosableStore {
     return this.decisions.isUnsure;
   }
 
-  takeBackUnanswered(): Promise<boolean> {
-    return this.decisions.takeBackUnanswered();
+  refundUnanswered(): Promise<boolean> {
+    return this.decisions.refundUnanswered();
   }
 
   get aheadMs(): number {
@@ -105,7 +105,7 @@ export class RedisCounters implements LosableStore {
     return Math.round(this.aheadMs / 1_000);
   }
 
-  async giveBack(subject: QuotaSubject, decision: QuotaDecision): Promise<GivenBack> {
+  async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<Refund> {
     // What was admitted here while Redis was away has the time of our clock, and stands in the ring where it was handed in.
     const isOurTime = decision.source === 'local';
     const bucket = Math.floor(decision.nowMs / 1_000) + (isOurTime ? this.secondsAhead : 0);
@@ -117,16 +117,16 @@ export class RedisCounters implements LosableStore {
     // A month that has ended, or that this node knows nothing of, is not brought back to be given something.
     const isSeen = subject.lastSeenMonth === label && today.label === label && !subject.isShadow;
     const node = isSeen ? this.nodeId : '';
-    const giveBack = async (as: string): Promise<number[]> =>
+    const refund = async (as: string): Promise<number[]> =>
       (await this.calls.run(
-        GIVE_BACK,
+        REFUND,
         [subject.accountCounterKey, subject.keyCounterKey],
         [decision.cost, bucket, atMs, label, following, ...month, as],
       )) as number[];
-    let answer = await giveBack(node);
+    let answer = await refund(node);
     if (answer[1]! < 0) {
       await this.seeds.bring(accountId, keyId, today, subject);
-      answer = await giveBack('');
+      answer = await refund('');
     }
     const [nowUs = 0, fromAccount = 0, accountMonth = 0, fromMonth = 0, keyMonth = 0] = answer;
     const nowMs = nowUs / 1_000;

@@ -243,8 +243,8 @@ return table.concat(out, ' ')
 /** Creates counters, and hands in at young ones: `SEED_BODY_LUA` says what it takes and answers. */
 export const SEED_LUA = `${WINDOW_LUA}${SEED_BODY_LUA}`;
 
-/** Functions that take a cost back. */
-export const BACK_LUA = `${WINDOW_LUA}
+/** Functions that refund a cost. */
+export const REFUND_FUNCTIONS_LUA = `${WINDOW_LUA}
 -- The first bucket from 'bucket' on that holds a count; the last one when none does.
 local function counted(w, bucket)
   while bucket < w[2] and (tonumber(redis.call('HGET', w[1], bucket % BUCKETS)) or 0) == 0 do bucket = bucket + 1 end
@@ -253,7 +253,7 @@ end
 
 -- Takes a cost that was counted in 'bucket' out of every window that still holds it; never goes below zero. What has left the ring,
 -- or belongs to another month, or was counted (in ms 'atMs', where that is known) before the month was set, stays as it is. 'today': the month that it is now with
--- the one after it and the time to live, where the counter is to be brought to that first. Returns how much the month gave back and what it has used since.
+-- the one after it and the time to live, where the counter is to be brought to that first. Returns how much the month refunded and what it has used since.
 local function back(w, cost, bucket, period, following, atMs, today)
   if not w then return 0, 0 end
   local key = w[1]
@@ -281,11 +281,11 @@ end
 `;
 
 /**
- * Gives a cost back. KEYS: counters. ARGV: cost, bucket that it was counted in, ms in which it was counted, month label, label of the month after
- * it, the same two of the month that it is now, time to live (ms, absolute), the node (empty: as if it had handed in). Answer: time in µs, then for each counter how much its month gave back and what it has used since;
- * in their place -1 when a counter is missing, or -2 when the node has to hand in first: then nothing was given back.
+ * Refunds a cost. KEYS: counters. ARGV: cost, bucket that it was counted in, ms in which it was counted, month label, label of the month after
+ * it, the same two of the month that it is now, time to live (ms, absolute), the node (empty: as if it had handed in). Answer: time in µs, then for each counter how much its month refunded and what it has used since;
+ * in their place -1 when a counter is missing, or -2 when the node has to hand in first: then nothing was refunded.
  */
-export const GIVE_BACK_LUA = `${BACK_LUA}
+export const REFUND_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')
 local now = tonumber(time[1])
 local out = {now * 1000000 + tonumber(time[2])}
