@@ -12,7 +12,7 @@ import { ApiKeyCache } from '../../src/keys/api-key-cache.js';
 import { KnownKeyFactory } from '../../src/keys/known-key.js';
 import { ProcessBus } from '../../src/keys/process-bus.js';
 import { ScopeSets } from '../../src/keys/scopes.js';
-import { keysText } from '../../src/limits/redis/decide-text.js';
+import { keysText } from '../../src/limits/redis/decision-text.js';
 import { NO_LIMIT_CHANGES } from '../../src/limits/model/effective-limits.js';
 import type { QuotaDecision } from '../../src/limits/model/policies.js';
 import { IN_FLIGHT, SUCCESS, type CountedRequest } from '../../src/limits/model/usage-cell.js';

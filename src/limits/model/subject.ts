@@ -47,7 +47,7 @@ export class QuotaSubject {
   /** What its requests came to since it was last written: the first of its cells, which hold the others. */
   usage: UsageCell | undefined = undefined;
   /** The requests that wait to be decided together; belongs to the store. */
-  gathering: object | undefined = undefined;
+  openGroup: object | undefined = undefined;
   private rare: RarelyHeld | undefined = undefined;
 
   constructor(

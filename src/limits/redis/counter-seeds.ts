@@ -8,7 +8,7 @@ import {
   type WrittenCount,
   type WrittenMonth,
 } from '../model/counter-store.js';
-import type { Group } from './gathering.js';
+import type { DecisionGroup } from './decision-group.js';
 import type { MonthPeriod } from '../model/month-period.js';
 import type { RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
@@ -48,7 +48,7 @@ export class CounterSeeds {
   ) {}
 
   /** Creates the counters that decisions wait for; where they are there, hands in at them what this node knows. */
-  async seedFor({ subject, startsFrom, period }: Group, areThere: boolean): Promise<void> {
+  async seedFor({ subject, startsFrom, period }: DecisionGroup, areThere: boolean): Promise<void> {
     const { accountId, keyId, accountCounterKey: account, keyCounterKey: key } = subject;
     if (startsFrom !== undefined) return this.createShadow([account, key], startsFrom);
     // What is missing after all, because Redis was emptied meanwhile, is found with the next attempt.

@@ -24,7 +24,7 @@ import {
 } from '../model/counter-store.js';
 import { CounterMemory } from '../model/counter-memory.js';
 import { CounterSeeds } from './counter-seeds.js';
-import { DecideQueue } from './decide-queue.js';
+import { DecisionBatcher } from './decision-batcher.js';
 import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
 import type { MonthCalendar, MonthPeriod } from '../model/month-period.js';
 import { setInRedis } from './month-set.js';
@@ -54,7 +54,7 @@ export class RedisCounters implements LosableStore {
   private readonly reading = new SharedNext<CounterReading>();
   private readonly redisClock: RedisClock;
   private readonly calls: RedisCalls;
-  private readonly decisions: DecideQueue;
+  private readonly batcher: DecisionBatcher;
   private readonly seeds: CounterSeeds;
   /** This node, in its markers and where it hands in. */
   private readonly nodeId = randomBytes(9).toString('base64url');
@@ -72,28 +72,28 @@ export class RedisCounters implements LosableStore {
     this.redisClock = new RedisClock(clock);
     this.seeds = new CounterSeeds(this.calls, this.redisClock, source, memory, this.nodeId);
     const { isCluster } = client;
-    this.decisions = new DecideQueue(this.calls, this.redisClock, this.seeds, sink, isCluster, memory, this.nodeId);
+    this.batcher = new DecisionBatcher(this.calls, this.redisClock, this.seeds, sink, isCluster, memory, this.nodeId);
   }
 
   /** Learns Redis's clock before the first decision, so that a month does not begin by ours. Rejects as a decision does. */
   synchronise(): Promise<void> {
-    return this.decisions.learnTime(Math.max(READ_DEADLINE_MS, this.deadlineMs));
+    return this.batcher.learnTime(Math.max(READ_DEADLINE_MS, this.deadlineMs));
   }
 
   decide(subject: QuotaSubject, cost: number): Promise<QuotaDecision> {
-    return this.decisions.decide(subject, cost);
+    return this.batcher.decide(subject, cost);
   }
 
   decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): undefined {
-    this.decisions.decideFor(waiting, subject, cost);
+    this.batcher.decideFor(waiting, subject, cost);
   }
 
   get isUnsure(): boolean {
-    return this.decisions.isUnsure;
+    return this.batcher.isUnsure;
   }
 
   refundUnanswered(): Promise<boolean> {
-    return this.decisions.refundUnanswered();
+    return this.batcher.refundUnanswered();
   }
 
   get aheadMs(): number {

@@ -9,8 +9,8 @@ import { BATCH_MARKER_MS, batchMarkerKey, SLOT_MARKER_MS, slotMarkerKey, slotTag
 import { bulkText, plainText, type WrittenCall } from '../../redis/script-command.js';
 import { slotOfTag } from '../../redis/slots.js';
 import { CallDeadline, type TimedCall } from './call-deadline.js';
-import { groupsText, keysText, readNumbers } from './decide-text.js';
-import type { Group } from './gathering.js';
+import { groupsText, keysText, readNumbers } from './decision-text.js';
+import type { DecisionGroup } from './decision-group.js';
 import { UNDO_LUA } from './outage-scripts.js';
 import { noAnswer, type RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
@@ -35,14 +35,14 @@ const TIME = new Script("return redis.call('TIME')");
 /** Who asked, and is told once how it ended. Neither may throw. */
 export interface Asker {
   /** @param answer as `DECIDE_LUA` gives it; valid until this returns */
-  answered(batch: readonly Group[], answer: Float64Array): void;
-  failed(batch: readonly Group[], error: unknown): void;
+  answered(batch: readonly DecisionGroup[], answer: Float64Array): void;
+  failed(batch: readonly DecisionGroup[], error: unknown): void;
 }
 
 /** A call without an answer. */
 interface Unanswered {
   readonly sentMs: number;
-  readonly batch: readonly Group[];
+  readonly batch: readonly DecisionGroup[];
   readonly marker: string;
   readonly number: number;
   /** Redis's time. */
@@ -50,7 +50,7 @@ interface Unanswered {
 }
 
 /** A call on its way. */
-class DecideCall implements WrittenCall, Unanswered, TimedCall {
+class DecisionCall implements WrittenCall, Unanswered, TimedCall {
   readonly script = DECIDE;
   readonly argumentCount = ARGUMENTS;
   readonly keyCount: number;
@@ -58,8 +58,8 @@ class DecideCall implements WrittenCall, Unanswered, TimedCall {
   deadlineSlot = -1;
 
   constructor(
-    private readonly calls: DecideCalls,
-    readonly batch: readonly Group[],
+    private readonly calls: DecisionCalls,
+    readonly batch: readonly DecisionGroup[],
     readonly marker: string,
     readonly slot: number,
     readonly isSecond: boolean,
@@ -89,12 +89,12 @@ class DecideCall implements WrittenCall, Unanswered, TimedCall {
   }
 }
 
-export class DecideCalls {
+export class DecisionCalls {
   private unanswered: Unanswered[] = [];
   private readonly marker: string;
   private markerRenewedMs = -Infinity;
   private sent = 0;
-  private readonly deadline: CallDeadline<DecideCall>;
+  private readonly deadline: CallDeadline<DecisionCall>;
   /** Of the answer that is being read: one array for all, because every batch has hundreds of numbers. */
   private readonly numbers = new Float64Array(1 + LARGEST_BATCH * DECIDE_ANSWERS);
 
@@ -117,7 +117,7 @@ export class DecideCalls {
   }
 
   /** One call; a second one where the first came too late, because Redis's clock was known wrong or the way was slow. */
-  ask(batch: readonly Group[]): void {
+  ask(batch: readonly DecisionGroup[]): void {
     // Else a clock of this process that was set would choose the month, for all nodes.
     if (this.redisClock.isOff)
       void this.learnTime().then(
@@ -138,7 +138,7 @@ export class DecideCalls {
     );
   }
 
-  private askNow(batch: readonly Group[]): void {
+  private askNow(batch: readonly DecisionGroup[]): void {
     try {
       if (this.isUnsure) throw new Error('an earlier call has not been answered');
       const nowMs = this.redisClock.now();
@@ -151,11 +151,11 @@ export class DecideCalls {
     }
   }
 
-  private send(batch: readonly Group[], marker: string, slot: number, isSecond: boolean): void {
+  private send(batch: readonly DecisionGroup[], marker: string, slot: number, isSecond: boolean): void {
     const sentMs = performance.now();
     const latestMs = this.redisClock.instantAfter(sentMs, LATEST_RUN_MS);
     const lifeMs = this.markerLife(sentMs);
-    const call = new DecideCall(this, batch, marker, slot, isSecond, sentMs, ++this.sent, latestMs, lifeMs);
+    const call = new DecisionCall(this, batch, marker, slot, isSecond, sentMs, ++this.sent, latestMs, lifeMs);
     this.deadline.begin(call);
     try {
       this.calls.send(call);
@@ -165,7 +165,7 @@ export class DecideCalls {
   }
 
   /** Redis has answered a call. */
-  answered(call: DecideCall, answer: unknown): void {
+  answered(call: DecisionCall, answer: unknown): void {
     if (!this.deadline.end(call)) return;
     const endedMs = performance.now();
     const count = answer instanceof Uint8Array ? readNumbers(answer, this.numbers) : 0;
@@ -181,15 +181,15 @@ export class DecideCalls {
   }
 
   /** Redis or its client has refused a call, or the connection broke. */
-  failed(call: DecideCall, error: Error): void {
+  failed(call: DecisionCall, error: Error): void {
     if (this.deadline.end(call)) this.lost(call, error);
   }
 
-  private lost(call: DecideCall, error: Error): void {
+  private lost(call: DecisionCall, error: Error): void {
     this.giveUp(call, performance.now(), error);
   }
 
-  private giveUp(call: DecideCall, endedMs: number, error: Error): void {
+  private giveUp(call: DecisionCall, endedMs: number, error: Error): void {
     const { batch, marker, number, latestMs, sentMs } = call;
     this.unanswered.push({ batch, marker, number, latestMs, sentMs });
     this.calls.ended(sentMs, endedMs, false, error);

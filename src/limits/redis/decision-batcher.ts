@@ -6,10 +6,10 @@ import { slotTag } from '../../redis/keys.js';
 import { slotOfTag } from '../../redis/slots.js';
 import { Promised, type Waiting } from '../../platform/waiting.js';
 import type { CounterMemory } from '../model/counter-memory.js';
-import { DecideCalls, LARGEST_BATCH, type Asker } from './decide-calls.js';
-import { verdictAt } from './decide-text.js';
+import { DecisionCalls, LARGEST_BATCH, type Asker } from './decision-calls.js';
+import { verdictAt } from './decision-text.js';
 import type { CounterSeeds } from './counter-seeds.js';
-import { Group } from './gathering.js';
+import { DecisionGroup } from './decision-group.js';
 import type { Decider, DecisionSink } from '../model/decision-sink.js';
 import type { QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
@@ -22,11 +22,11 @@ const SEED_ATTEMPTS = 4;
 /** In the place of the first number about a group: a counter is young, and this node has to hand in first. Else below zero: one is missing. */
 const UNHEARD = -2;
 
-export class DecideQueue implements Asker, Decider {
-  private pending: Group[] = [];
+export class DecisionBatcher implements Asker, Decider {
+  private pending: DecisionGroup[] = [];
   /** Accounts whose counters are being created, with how many groups wait for that; and what waits behind those. */
   private readonly seeding = new Map<string, number>();
-  private held: Group[] = [];
+  private held: DecisionGroup[] = [];
   /** Batches whose end nobody has been told yet. */
   private inFlight = 0;
   /** What has gathered is sent at the end of this turn of the event loop. */
@@ -35,7 +35,7 @@ export class DecideQueue implements Asker, Decider {
     this.isDue = false;
     this.send();
   };
-  private readonly calls: DecideCalls;
+  private readonly calls: DecisionCalls;
 
   constructor(
     calls: RedisCalls,
@@ -48,7 +48,7 @@ export class DecideQueue implements Asker, Decider {
     /** The name by which Redis knows this node. */
     nodeId: string,
   ) {
-    this.calls = new DecideCalls(calls, redisClock, this, isCluster, nodeId);
+    this.calls = new DecisionCalls(calls, redisClock, this, isCluster, nodeId);
   }
 
   decide(subject: QuotaSubject, cost: number): Promise<QuotaDecision> {
@@ -58,12 +58,12 @@ export class DecideQueue implements Asker, Decider {
   }
 
   decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): void {
-    const open = subject.gathering as Group | undefined;
+    const open = subject.openGroup as DecisionGroup | undefined;
     if (open?.cost === cost) {
       open.add(waiting);
     } else {
-      const group = new Group(subject, cost, waiting);
-      subject.gathering = group;
+      const group = new DecisionGroup(subject, cost, waiting);
+      subject.openGroup = group;
       this.pending.push(group);
     }
     if (this.inFlight === 0) this.sendSoon();
@@ -81,12 +81,12 @@ export class DecideQueue implements Asker, Decider {
     return this.calls.isUnsure;
   }
 
-  /** As `DecideCalls.learnTime`. */
+  /** As `DecisionCalls.learnTime`. */
   learnTime(deadlineMs: number): Promise<void> {
     return this.calls.learnTime(deadlineMs);
   }
 
-  /** As `DecideCalls.refundUnanswered`. */
+  /** As `DecisionCalls.refundUnanswered`. */
   refundUnanswered(): Promise<boolean> {
     return this.calls.refundUnanswered();
   }
@@ -103,7 +103,7 @@ export class DecideQueue implements Asker, Decider {
     }
   }
 
-  answered(batch: readonly Group[], answer: Float64Array): void {
+  answered(batch: readonly DecisionGroup[], answer: Float64Array): void {
     const isWhole = areDecided(batch, answer);
     // In this order: what was seen before, then what this answer counted, and only then is both handed in.
     if (!isWhole) this.recall(batch, answer);
@@ -114,7 +114,7 @@ export class DecideQueue implements Asker, Decider {
     this.settle(batch, answer);
   }
 
-  failed(batch: readonly Group[], error: unknown): void {
+  failed(batch: readonly DecisionGroup[], error: unknown): void {
     this.failAll(batch, error);
     this.ended();
   }
@@ -125,33 +125,33 @@ export class DecideQueue implements Asker, Decider {
   }
 
   /** Whoever gathered meanwhile would wait for the same deadline again. */
-  private failAll(batch: readonly Group[], error: unknown): void {
+  private failAll(batch: readonly DecisionGroup[], error: unknown): void {
     for (const group of [...batch, ...this.takeAll()]) group.fail(error, this.sink);
   }
 
   /** Puts a group aside whose account is being seeded, for as long as that takes. */
-  private holds(group: Group): boolean {
+  private holds(group: DecisionGroup): boolean {
     if (!this.seeding.has(group.subject.accountId)) return false;
     this.held.push(group);
     return true;
   }
 
-  private takeAll(): Group[] {
+  private takeAll(): DecisionGroup[] {
     const all = this.pending;
     this.pending = [];
-    for (const group of all) if (group.subject.gathering === group) group.subject.gathering = undefined;
+    for (const group of all) if (group.subject.openGroup === group) group.subject.openGroup = undefined;
     return all;
   }
 
-  private takeBatch(): Group[] {
+  private takeBatch(): DecisionGroup[] {
     if (this.pending.length <= LARGEST_BATCH) return this.takeAll();
     const batch = this.pending.splice(0, LARGEST_BATCH);
-    for (const group of batch) if (group.subject.gathering === group) group.subject.gathering = undefined;
+    for (const group of batch) if (group.subject.openGroup === group) group.subject.openGroup = undefined;
     return batch;
   }
 
   /** Before anything else is sent: what comes later for the same account has to wait behind it. */
-  private seedMissing(batch: readonly Group[], answer: Float64Array): void {
+  private seedMissing(batch: readonly DecisionGroup[], answer: Float64Array): void {
     let at = 1;
     for (const group of batch) {
       if (answer[at]! < 0) void this.seedAndAskAgain(group, answer[at] === UNHEARD);
@@ -163,7 +163,7 @@ export class DecideQueue implements Asker, Decider {
    * Gives every waiting request its decision. They go on at once, and what they ask anew gathers for a later call; the next answer
    * is read in a later turn of the event loop, so that this one stays what it is.
    */
-  private settle(batch: readonly Group[], answer: Float64Array): void {
+  private settle(batch: readonly DecisionGroup[], answer: Float64Array): void {
     // With its fraction: of two that saw a count in one millisecond the later one is right.
     const nowMs = answer[0]! / 1_000;
     let at = 1;
@@ -174,7 +174,7 @@ export class DecideQueue implements Asker, Decider {
   }
 
   /** What was seen of counters that are missing or young, before anything of this answer is. */
-  private recall(batch: readonly Group[], answer: Float64Array): void {
+  private recall(batch: readonly DecisionGroup[], answer: Float64Array): void {
     let at = 1;
     for (const { subject, period } of batch) {
       if (answer[at]! < 0 && !subject.isShadow) {
@@ -185,7 +185,7 @@ export class DecideQueue implements Asker, Decider {
   }
 
   /** What was counted in counters that are young, for a Redis that is emptied again. */
-  private remember(batch: readonly Group[], answer: Float64Array): void {
+  private remember(batch: readonly DecisionGroup[], answer: Float64Array): void {
     let at = 1;
     for (const { subject, cost, period } of batch) {
       const counted = Math.max(0, answer[at]!) * cost;
@@ -198,7 +198,7 @@ export class DecideQueue implements Asker, Decider {
   }
 
   /** A counter was missing: a new account or an emptied Redis. Its month comes from the database before anything counts. */
-  private async seedAndAskAgain(group: Group, areThere: boolean): Promise<void> {
+  private async seedAndAskAgain(group: DecisionGroup, areThere: boolean): Promise<void> {
     const { accountId } = group.subject;
     this.seeding.set(accountId, (this.seeding.get(accountId) ?? 0) + 1);
     try {
@@ -219,8 +219,8 @@ export class DecideQueue implements Asker, Decider {
   }
 }
 
-function bySlot(batch: readonly Group[]): Group[][] {
-  const parts = new Map<number, Group[]>();
+function bySlot(batch: readonly DecisionGroup[]): DecisionGroup[][] {
+  const parts = new Map<number, DecisionGroup[]>();
   for (const group of batch) {
     const slot = slotOfTag(slotTag(group.subject.accountId));
     const part = parts.get(slot);
@@ -231,7 +231,7 @@ function bySlot(batch: readonly Group[]): Group[][] {
 }
 
 /** Whether every group was decided: nearly always. */
-function areDecided(batch: readonly Group[], answer: Float64Array): boolean {
+function areDecided(batch: readonly DecisionGroup[], answer: Float64Array): boolean {
   for (let at = 1 + (batch.length - 1) * DECIDE_ANSWERS; at > 0; at -= DECIDE_ANSWERS)
     if (answer[at]! < 0) return false;
   return true;

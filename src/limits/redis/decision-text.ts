@@ -7,7 +7,7 @@ import {
   shadowApiKeyCounterKey,
 } from '../../redis/keys.js';
 import type { GroupVerdict } from '../model/decision.js';
-import type { Group } from './gathering.js';
+import type { DecisionGroup } from './decision-group.js';
 import { NO_PERIOD, type MonthPeriod } from '../model/month-period.js';
 import type { QuotaCounts } from '../model/policies.js';
 import { unboxed, type QuotaSubject, type QuotaTerms } from '../model/subject.js';
@@ -66,7 +66,7 @@ export function keysText({ isShadow, accountId, keyId }: QuotaSubject): string {
 }
 
 /** What a call asks about groups: a line for each. */
-export function groupsText(batch: readonly Group[]): string {
+export function groupsText(batch: readonly DecisionGroup[]): string {
   let text = '';
   for (const { subject, cost, size, period } of batch) {
     const limits = limitsText(subject.terms, period);

@@ -9,7 +9,7 @@ import { nowOrTold, tell, tellFailed, type Waiting } from '../../platform/waitin
 let groups = 0;
 
 /** Equal requests that wait for one decision. Each is told once, and none can do the others any harm. */
-export class Group {
+export class DecisionGroup {
   /** How many they are. */
   size = 1;
   /** All but the first. Most groups are of one request, and a list takes more than all the rest of it. */

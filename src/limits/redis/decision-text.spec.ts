@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { NO_LIMITS, subjectWith, UTC_MONTHS } from '../../../test/support/quotas.js';
 import { bulkText } from '../../redis/script-command.js';
-import { keysText, readNumbers } from './decide-text.js';
+import { keysText, readNumbers } from './decision-text.js';
 import { QuotaTerms, ShadowSubject } from '../model/subject.js';
 
 describe('the counters of a subject', () => {
