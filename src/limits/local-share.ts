@@ -16,7 +16,7 @@ import {
 } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 import type { ProcessCounters } from './process/process-counters.js';
-import { NOTHING_USED } from './redis/read-answer.js';
+import { NOTHING_USED } from './redis/read-response.js';
 import { SingleFlight } from './process/single-flight.js';
 
 /** What was last seen is believed for this long; when it is older, the database may know more. */

@@ -43,7 +43,7 @@ export class Recovery {
   }
 
   /**
-   * The store answers again: what it may have counted without an answer is refunded, what was admitted without it is counted
+   * The store answers again: what it may have counted without a response is refunded, what was admitted without it is counted
    * there, while this node goes on by itself; then, in one step with nothing left to count, the store decides again. What the
    * database is needed for, and cannot be had, is tried again later and keeps nobody from the store. Never rejects.
    */

@@ -60,8 +60,8 @@ export class RedisThrottleWindows implements ThrottleWindows {
   async increment(name: string, key: string, ttlMs: number, limit: number): Promise<ThrottleVerdict> {
     const bucketMs = Math.max(1, Math.floor(ttlMs / MINUTE_SECONDS));
     try {
-      const answer = await THROTTLE.run(this.client, [throttleKey(name, key)], [bucketMs, limit, ttlMs * 2]);
-      const [admitted = 0, hits = 0, resetMs = 0] = answer as number[];
+      const response = await THROTTLE.run(this.client, [throttleKey(name, key)], [bucketMs, limit, ttlMs * 2]);
+      const [admitted = 0, hits = 0, resetMs = 0] = response as number[];
       return { admitted: admitted === 1, hits, resetMs };
     } catch {
       return await this.local.increment(name, key, ttlMs, limit);

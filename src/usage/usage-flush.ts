@@ -1,6 +1,6 @@
 /**
  * Brings usage and month counts to the database every few seconds, off the request path and each of them once: a batch that
- * failed, or whose answer was lost, is sent again as it was until it is known to stand there; what changes meanwhile gathers
+ * failed, or whose response was lost, is sent again as it was until it is known to stand there; what changes meanwhile gathers
  * in the next one. Of an account, usage and counts are taken in the same instant, so that they agree also after a crash.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -31,7 +31,7 @@ interface PendingBatch extends UsageBatch {
   /** When the first of it was counted, ms. */
   readonly oldestMs: number;
   readonly notices: readonly MonthNotice[];
-  /** Which of the notices were new, as the last attempt found; kept, because its answer may be all that was lost. */
+  /** Which of the notices were new, as the last attempt found; kept, because its response may be all that was lost. */
   added: ReadonlySet<string>;
 }
 

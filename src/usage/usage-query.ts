@@ -5,7 +5,7 @@
 import { invalidParameters, parametersOf, type ParameterError } from '../problems/parameter-problem.js';
 import { labelOf, monthPeriodAt, type MonthCalendar } from '../limits/model/month-period.js';
 
-/** What rows can be grouped by, in the order in which the answer is sorted, and the column of each. */
+/** What rows can be grouped by, in the order in which the response is sorted, and the column of each. */
 export const USAGE_GROUPS = {
   month: 'period',
   day: 'day',

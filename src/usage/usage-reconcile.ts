@@ -70,7 +70,7 @@ export async function countersThatDiffer(
   return differing;
 }
 
-/** Writes what of these counts is in no record; call it when `countersThatDiffer` may be. Answers with how many had something missing. */
+/** Writes what of these counts is in no record; call it when `countersThatDiffer` may be. Resolves to how many had something missing. */
 export async function writeUnrecorded(
   db: Kysely<Tables>,
   kind: DatabaseHandle['kind'],

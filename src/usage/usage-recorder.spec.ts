@@ -133,7 +133,7 @@ describe('the usage recorder', () => {
     expect(totals()).toEqual({ server_error: [1, 3] });
   });
 
-  it('calls an answer that the plan does not charge by its own name', () => {
+  it('calls a response that the plan does not charge by its own name', () => {
     const missing = begin();
     recorder.refund(missing, 1);
     recorder.end(missing, CLIENT_ERROR);

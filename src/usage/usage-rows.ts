@@ -11,7 +11,7 @@ export interface UsageOwner {
   readonly keyId: string | undefined;
 }
 
-/** One row of an answer: what it is grouped by, and the sums. */
+/** One row of a response: what it is grouped by, and the sums. */
 export interface UsageRow {
   /** First day of the billing period. */
   readonly month?: string;

@@ -106,7 +106,7 @@ export class UsageSweep {
     const { db, kind } = this.table;
     const differing = await countersThatDiffer(db, kind, counts);
     if (differing.length === 0) return true;
-    // Looked at once more: a call to Redis that got no answer in time has been refunded there by now.
+    // Looked at once more: a call to Redis that got no response in time has been refunded there by now.
     const again = await this.countsIn(differing);
     if (!(await this.everyoneHasWritten(flushIntervalMs))) return false;
     const corrected = await writeUnrecorded(db, kind, again, this.clock.now());

@@ -8,7 +8,7 @@ import type { CounterStore } from '../../src/limits/model/counter-store.js';
 import { monthPeriodAt, type MonthPeriod } from '../../src/limits/model/month-period.js';
 import { OutageLog } from '../../src/limits/model/outage-log.js';
 import type { QuotaDecision } from '../../src/limits/model/policies.js';
-import { NOTHING_USED } from '../../src/limits/redis/read-answer.js';
+import { NOTHING_USED } from '../../src/limits/redis/read-response.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
 import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
 import type { QuotaSubject } from '../../src/limits/model/subject.js';

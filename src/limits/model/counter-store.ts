@@ -57,7 +57,7 @@ export interface MonthSet {
 export interface CounterStore extends Decider {
   /**
    * Judges one request against every window of its key and account in one atomic step: all admit and all count, or
-   * one refuses and none counts. Rejects when the counters cannot be reached; a refusal is an answer, not a rejection.
+   * one refuses and none counts. Rejects when the counters cannot be reached; a refusal is a decision, not a rejection.
    * Every decision, and every failure of one, is reported to the sink of the store; what that says is what the request gets.
    */
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision>;
@@ -99,7 +99,7 @@ export interface LosableStore extends CounterStore {
    */
   refundUnanswered(): Promise<boolean>;
   /**
-   * Counts what a node admitted while this store was away; however often it is asked, once. Answers with the month counts
+   * Counts what a node admitted while this store was away; however often it is asked, once. Resolves to the month counts
    * after it.
    */
   replay(entry: OutageEntry): Promise<MonthsSeen>;

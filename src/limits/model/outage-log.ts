@@ -21,7 +21,7 @@ export interface OutageEntry {
 
 export class OutageLog {
   private entries = new Map<string, OutageEntry>();
-  /** Handed in without an answer: perhaps counted, so nothing may be added to them. */
+  /** Handed in without a response: perhaps counted, so nothing may be added to them. */
   private unsure: OutageEntry[] = [];
 
   get isEmpty(): boolean {

@@ -40,7 +40,7 @@ export interface QuotaLimits {
 /** What a plan wants while the counters cannot be reached. */
 export type OnStoreLoss = PlanConfig['onRedisLoss'];
 
-/** Which answers a plan charges for. */
+/** Which responses a plan charges for. */
 export type Charge = PlanConfig['charge'];
 
 /** The four counts of a key and its account, as they stood at one instant. */

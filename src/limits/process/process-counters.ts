@@ -98,7 +98,7 @@ export class ProcessCounters implements CounterStore {
 
   async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<Refund> {
     if (this.flushes !== undefined && !subject.isShadow && !this.has(subject)) {
-      // The answer took longer than the counters were kept.
+      // The response took longer than the counters were kept.
       await this.seed(subject.accountId, subject.keyId, subject.calendar.at(this.clock.now()));
     }
     const nowMs = this.clock.now();

@@ -8,7 +8,7 @@ export class SingleFlight {
     if (running === undefined) {
       running = work();
       const forget = (): void => void this.underWay.delete(name);
-      // What came by the same read of a socket as its answer still joins it.
+      // What came by the same read of a socket as its response still joins it.
       running.then(() => setImmediate(forget), forget);
       this.underWay.set(name, running);
     }

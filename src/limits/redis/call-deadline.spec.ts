@@ -75,14 +75,14 @@ describe('the deadline of calls', () => {
     expect(late.map(({ name }) => name)).toEqual(['new']);
   });
 
-  it('takes what has come in while the process stood still for an answer in time', async () => {
+  it('takes what has come in while the process stood still for a response in time', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
     const [socket] = (await once(server, 'connection')) as [Socket];
     const arrived = once(socket, 'data').then(() => deadline.end(call));
     const call = begin('answered');
-    client.write('answer');
+    client.write('response');
     const until = performance.now() + DEADLINE_MS * 2;
     while (performance.now() < until);
     expect([await arrived, late]).toEqual([true, []]);

@@ -54,7 +54,7 @@ export class CallDeadline<Call extends TimedCall> {
   }
 
   /**
-   * Runs after the event loop has read its sockets once more: when it was this process that stood still, the answer is already there, and
+   * Runs after the event loop has read its sockets once more: when it was this process that stood still, the response is already there, and
    * Redis must not be blamed.
    */
   private giveUp(due: readonly Call[]): void {

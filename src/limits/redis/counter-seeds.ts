@@ -23,7 +23,7 @@ export const LONGEST_SEED_MS = 2_000;
 const SEED = new Script(SEED_LUA);
 /** How often that is tried: the first time Redis's clock may be known wrong. */
 const CREATE_ATTEMPTS = 2;
-/** Answers of `SEED_LUA`. */
+/** Responses of `SEED_LUA`. */
 const MISSING = 0;
 const LATE = -1;
 /** What does not come from the database is not old. */
@@ -90,10 +90,10 @@ export class CounterSeeds {
         const { account, key } = await this.source.usedInMonth(accountId, keyId, period);
         if (account.used > 0) this.memory.lost(accountId);
         const counters = countersOf(accountId, keyId, known, { account, key });
-        const answer = await this.run(counters, period, latestMs, this.node, true);
-        if (answer[0] !== LATE) return this.seen(subject, period, answer);
+        const response = await this.run(counters, period, latestMs, this.node, true);
+        if (response[0] !== LATE) return this.seen(subject, period, response);
         // Or its clock was set: then it is known now.
-        this.redisClock.heard((answer[1] ?? 0) / 1_000, sentMs, performance.now());
+        this.redisClock.heard((response[1] ?? 0) / 1_000, sentMs, performance.now());
       }
     } finally {
       arrived();
@@ -112,9 +112,9 @@ export class CounterSeeds {
     const arrived = this.memory.sending(accountId);
     const nothing = { account: NOTHING_WRITTEN, key: NOTHING_WRITTEN };
     const counters = countersOf(accountId, keyId, known, nothing);
-    const answer = await this.run(counters, period, ANY_TIME, this.node, false).finally(arrived);
-    if (answer[0] === MISSING) return false;
-    this.seen(subject, period, answer);
+    const response = await this.run(counters, period, ANY_TIME, this.node, false).finally(arrived);
+    if (response[0] === MISSING) return false;
+    this.seen(subject, period, response);
     return true;
   }
 
@@ -129,8 +129,8 @@ export class CounterSeeds {
   }
 
   /** Who hands in last sees all of it: the database is to get that, and not what somebody saw before. */
-  private seen(subject: QuotaSubject | undefined, period: MonthPeriod, answer: readonly number[]): void {
-    const [done, nowUs = 0, accountMonth = 0, keyMonth = 0] = answer;
+  private seen(subject: QuotaSubject | undefined, period: MonthPeriod, response: readonly number[]): void {
+    const [done, nowUs = 0, accountMonth = 0, keyMonth = 0] = response;
     if (subject === undefined || done === LATE || subject.lastSeenMonth !== period.label) return;
     this.memory.saw(subject, { accountMonth, keyMonth, nowMs: nowUs / 1_000 }, period);
   }

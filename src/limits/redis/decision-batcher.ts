@@ -15,7 +15,7 @@ import type { QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import type { RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
-import { DECIDE_ANSWERS } from './scripts.js';
+import { DECIDE_NUMBERS } from './scripts.js';
 
 /** How often a counter may turn out to be missing again right after it was seeded. */
 const SEED_ATTEMPTS = 4;
@@ -69,7 +69,7 @@ export class DecisionBatcher implements Asker, Decider {
     if (this.inFlight === 0) this.sendSoon();
   }
 
-  /** Not at once: whoever has come in the same turn of the event loop shares the call, and would else wait for its answer first. */
+  /** Not at once: whoever has come in the same turn of the event loop shares the call, and would else wait for its response first. */
   private sendSoon(): void {
     if (this.isDue) return;
     this.isDue = true;
@@ -103,15 +103,15 @@ export class DecisionBatcher implements Asker, Decider {
     }
   }
 
-  answered(batch: readonly DecisionGroup[], answer: Float64Array): void {
-    const isWhole = areDecided(batch, answer);
-    // In this order: what was seen before, then what this answer counted, and only then is both handed in.
-    if (!isWhole) this.recall(batch, answer);
-    if (this.memory.isBusy) this.remember(batch, answer);
-    if (!isWhole) this.seedMissing(batch, answer);
+  answered(batch: readonly DecisionGroup[], response: Float64Array): void {
+    const isWhole = areDecided(batch, response);
+    // In this order: what was seen before, then what this response counted, and only then is both handed in.
+    if (!isWhole) this.recall(batch, response);
+    if (this.memory.isBusy) this.remember(batch, response);
+    if (!isWhole) this.seedMissing(batch, response);
     // First, so that Redis works while the requests of this batch go on, which they do before `settle` returns.
     this.ended();
-    this.settle(batch, answer);
+    this.settle(batch, response);
   }
 
   failed(batch: readonly DecisionGroup[], error: unknown): void {
@@ -151,49 +151,49 @@ export class DecisionBatcher implements Asker, Decider {
   }
 
   /** Before anything else is sent: what comes later for the same account has to wait behind it. */
-  private seedMissing(batch: readonly DecisionGroup[], answer: Float64Array): void {
+  private seedMissing(batch: readonly DecisionGroup[], response: Float64Array): void {
     let at = 1;
     for (const group of batch) {
-      if (answer[at]! < 0) void this.seedAndAskAgain(group, answer[at] === UNHEARD);
-      at += DECIDE_ANSWERS;
+      if (response[at]! < 0) void this.seedAndAskAgain(group, response[at] === UNHEARD);
+      at += DECIDE_NUMBERS;
     }
   }
 
   /**
-   * Gives every waiting request its decision. They go on at once, and what they ask anew gathers for a later call; the next answer
+   * Gives every waiting request its decision. They go on at once, and what they ask anew gathers for a later call; the next response
    * is read in a later turn of the event loop, so that this one stays what it is.
    */
-  private settle(batch: readonly DecisionGroup[], answer: Float64Array): void {
+  private settle(batch: readonly DecisionGroup[], response: Float64Array): void {
     // With its fraction: of two that saw a count in one millisecond the later one is right.
-    const nowMs = answer[0]! / 1_000;
+    const nowMs = response[0]! / 1_000;
     let at = 1;
     for (const group of batch) {
-      if (answer[at]! >= 0) group.resolve(verdictAt(answer, at, nowMs, group.period), this.sink, this);
-      at += DECIDE_ANSWERS;
+      if (response[at]! >= 0) group.resolve(verdictAt(response, at, nowMs, group.period), this.sink, this);
+      at += DECIDE_NUMBERS;
     }
   }
 
-  /** What was seen of counters that are missing or young, before anything of this answer is. */
-  private recall(batch: readonly DecisionGroup[], answer: Float64Array): void {
+  /** What was seen of counters that are missing or young, before anything of this response is. */
+  private recall(batch: readonly DecisionGroup[], response: Float64Array): void {
     let at = 1;
     for (const { subject, period } of batch) {
-      if (answer[at]! < 0 && !subject.isShadow) {
+      if (response[at]! < 0 && !subject.isShadow) {
         this.memory.recall(subject.accountId, subject.keyId, period.label, subject);
       }
-      at += DECIDE_ANSWERS;
+      at += DECIDE_NUMBERS;
     }
   }
 
   /** What was counted in counters that are young, for a Redis that is emptied again. */
-  private remember(batch: readonly DecisionGroup[], answer: Float64Array): void {
+  private remember(batch: readonly DecisionGroup[], response: Float64Array): void {
     let at = 1;
     for (const { subject, cost, period } of batch) {
-      const counted = Math.max(0, answer[at]!) * cost;
+      const counted = Math.max(0, response[at]!) * cost;
       if (counted > 0 && !subject.isShadow) {
         const costs = { account: counted, key: counted };
-        this.memory.count(subject.accountId, subject.keyId, period.label, costs, answer[0]! / 1_000);
+        this.memory.count(subject.accountId, subject.keyId, period.label, costs, response[0]! / 1_000);
       }
-      at += DECIDE_ANSWERS;
+      at += DECIDE_NUMBERS;
     }
   }
 
@@ -231,8 +231,8 @@ function bySlot(batch: readonly DecisionGroup[]): DecisionGroup[][] {
 }
 
 /** Whether every group was decided: nearly always. */
-function areDecided(batch: readonly DecisionGroup[], answer: Float64Array): boolean {
-  for (let at = 1 + (batch.length - 1) * DECIDE_ANSWERS; at > 0; at -= DECIDE_ANSWERS)
-    if (answer[at]! < 0) return false;
+function areDecided(batch: readonly DecisionGroup[], response: Float64Array): boolean {
+  for (let at = 1 + (batch.length - 1) * DECIDE_NUMBERS; at > 0; at -= DECIDE_NUMBERS)
+    if (response[at]! < 0) return false;
   return true;
 }

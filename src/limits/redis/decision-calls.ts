@@ -2,7 +2,7 @@
  * The calls that carry decisions to Redis: each is written, sent and waited for here, and asked a second time where it came too late.
  * With callbacks and one timer, not promises: a call is made for every few requests.
  *
- * A call that nobody got an answer to may have run, or may run yet. It carries the last instant at which it may run, and leaves
+ * A call that nobody got a response to may have run, or may run yet. It carries the last instant at which it may run, and leaves
  * a marker of what it counted: nothing else is sent until that has been refunded, because its requests were decided elsewhere.
  */
 import { BATCH_MARKER_MS, batchMarkerKey, SLOT_MARKER_MS, slotMarkerKey, slotTag } from '../../redis/keys.js';
@@ -12,10 +12,10 @@ import { CallDeadline, type TimedCall } from './call-deadline.js';
 import { groupsText, keysText, readNumbers } from './decision-text.js';
 import type { DecisionGroup } from './decision-group.js';
 import { UNDO_LUA } from './outage-scripts.js';
-import { noAnswer, type RedisCalls } from './redis-calls.js';
+import { noResponse, type RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
 import { Script } from '../../redis/script.js';
-import { DECIDE_ANSWERS, DECIDE_LUA } from './scripts.js';
+import { DECIDE_NUMBERS, DECIDE_LUA } from './scripts.js';
 
 /** Most groups in one script call: bounds how long Redis is busy with it (about a millisecond). */
 export const LARGEST_BATCH = 256;
@@ -34,12 +34,12 @@ const TIME = new Script("return redis.call('TIME')");
 
 /** Who asked, and is told once how it ended. Neither may throw. */
 export interface Asker {
-  /** @param answer as `DECIDE_LUA` gives it; valid until this returns */
-  answered(batch: readonly DecisionGroup[], answer: Float64Array): void;
+  /** @param response as `DECIDE_LUA` gives it; valid until this returns */
+  answered(batch: readonly DecisionGroup[], response: Float64Array): void;
   failed(batch: readonly DecisionGroup[], error: unknown): void;
 }
 
-/** A call without an answer. */
+/** A call without a response. */
 interface Unanswered {
   readonly sentMs: number;
   readonly batch: readonly DecisionGroup[];
@@ -80,8 +80,8 @@ class DecisionCall implements WrittenCall, Unanswered, TimedCall {
       plainText(groupsText(batch));
   }
 
-  answered(answer: unknown): void {
-    this.calls.answered(this, answer);
+  answered(response: unknown): void {
+    this.calls.answered(this, response);
   }
 
   failed(error: Error): void {
@@ -95,8 +95,8 @@ export class DecisionCalls {
   private markerRenewedMs = -Infinity;
   private sent = 0;
   private readonly deadline: CallDeadline<DecisionCall>;
-  /** Of the answer that is being read: one array for all, because every batch has hundreds of numbers. */
-  private readonly numbers = new Float64Array(1 + LARGEST_BATCH * DECIDE_ANSWERS);
+  /** Of the response that is being read: one array for all, because every batch has hundreds of numbers. */
+  private readonly numbers = new Float64Array(1 + LARGEST_BATCH * DECIDE_NUMBERS);
 
   constructor(
     private readonly calls: RedisCalls,
@@ -108,7 +108,7 @@ export class DecisionCalls {
   ) {
     this.marker = batchMarkerKey(nodeId);
     const { deadlineMs } = calls;
-    this.deadline = new CallDeadline(deadlineMs, (call) => this.lost(call, noAnswer(deadlineMs)));
+    this.deadline = new CallDeadline(deadlineMs, (call) => this.lost(call, noResponse(deadlineMs)));
   }
 
   /** Whether there are calls of which nobody knows whether they counted. */
@@ -165,12 +165,12 @@ export class DecisionCalls {
   }
 
   /** Redis has answered a call. */
-  answered(call: DecisionCall, answer: unknown): void {
+  answered(call: DecisionCall, response: unknown): void {
     if (!this.deadline.end(call)) return;
     const endedMs = performance.now();
-    const count = answer instanceof Uint8Array ? readNumbers(answer, this.numbers) : 0;
+    const count = response instanceof Uint8Array ? readNumbers(response, this.numbers) : 0;
     const { batch, marker, slot, isSecond, sentMs } = call;
-    if (count !== 1 && count !== 1 + batch.length * DECIDE_ANSWERS) {
+    if (count !== 1 && count !== 1 + batch.length * DECIDE_NUMBERS) {
       return this.giveUp(call, endedMs, new Error('Redis gave an answer that is none'));
     }
     this.calls.ended(sentMs, endedMs, true);
@@ -197,7 +197,7 @@ export class DecisionCalls {
   }
 
   /**
-   * Refunds what calls counted whose answers nobody got. Resolves to false while one of them may still run; rejects when Redis
+   * Refunds what calls counted whose responses nobody got. Resolves to false while one of them may still run; rejects when Redis
    * does not answer. Asked again, it refunds nothing twice.
    */
   async refundUnanswered(): Promise<boolean> {

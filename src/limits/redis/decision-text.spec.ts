@@ -21,7 +21,7 @@ describe('the counters of a subject', () => {
   });
 });
 
-describe('numbers in an answer', () => {
+describe('numbers in a response', () => {
   const read = (text: string): number[] => {
     const numbers = new Float64Array(16);
     return Array.from(numbers.subarray(0, readNumbers(Buffer.from(text), numbers)));

@@ -126,18 +126,18 @@ const verdict: { -readonly [Name in keyof GroupVerdict]: GroupVerdict[Name] } = 
 };
 
 /** The verdict on the group whose numbers begin at `at`; valid until the next call. */
-export function verdictAt(answer: Float64Array, at: number, nowMs: number, period: MonthPeriod): GroupVerdict {
+export function verdictAt(response: Float64Array, at: number, nowMs: number, period: MonthPeriod): GroupVerdict {
   const before: QuotaCounts = verdict.before;
   verdict.nowMs = nowMs;
   verdict.period = period;
-  verdict.admitted = unboxed(answer[at]!);
-  before.accountMinute = unboxed(answer[at + 1]!);
-  before.keyMinute = unboxed(answer[at + 2]!);
-  before.accountMonth = unboxed(answer[at + 3]!);
-  before.keyMonth = unboxed(answer[at + 4]!);
-  verdict.accountOldest = unboxed(answer[at + 5]!);
-  verdict.keyOldest = unboxed(answer[at + 6]!);
-  verdict.accountFreedAt = unboxed(answer[at + 7]!);
-  verdict.keyFreedAt = unboxed(answer[at + 8]!);
+  verdict.admitted = unboxed(response[at]!);
+  before.accountMinute = unboxed(response[at + 1]!);
+  before.keyMinute = unboxed(response[at + 2]!);
+  before.accountMonth = unboxed(response[at + 3]!);
+  before.keyMonth = unboxed(response[at + 4]!);
+  verdict.accountOldest = unboxed(response[at + 5]!);
+  verdict.keyOldest = unboxed(response[at + 6]!);
+  verdict.accountFreedAt = unboxed(response[at + 7]!);
+  verdict.keyFreedAt = unboxed(response[at + 8]!);
   return verdict;
 }

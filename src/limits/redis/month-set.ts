@@ -7,7 +7,7 @@ import type { Tables } from '../../database/schema.js';
 import { COUNTER_GRACE_MS } from '../../redis/keys.js';
 import { ANY_ROOM, type MonthSet } from '../model/counter-store.js';
 import { NO_PERIOD, type MonthCalendar, type MonthPeriod } from '../model/month-period.js';
-import { millisecondsOf } from './read-answer.js';
+import { millisecondsOf } from './read-response.js';
 import type { RedisCalls } from './redis-calls.js';
 import { Script } from '../../redis/script.js';
 import { READ_LUA, WINDOW_LUA } from './scripts.js';
@@ -22,7 +22,7 @@ const LONGEST_SET_MS = 60_000;
 
 /**
  * Sets the month's count; the minute stays. KEYS: counter, its shadow, which is set only where it exists. ARGV: month label, label of the month after
- * it, time to live (ms, absolute), count, last ms of Redis's time at which this may still be done: a call that its caller has given up must not come true later. Answer: 1, or 0 when
+ * it, time to live (ms, absolute), count, last ms of Redis's time at which this may still be done: a call that its caller has given up must not come true later. Response: 1, or 0 when
  * it is too late; time in ms; used before. `t` keeps when it was done (ms, with a fraction), so that what was counted before is not taken from it.
  */
 export const SET_USED_LUA = `${WINDOW_LUA}
@@ -51,7 +51,7 @@ return {1, ms, before}
 const SET_USED = new Script(SET_USED_LUA);
 const READ = new Script(READ_LUA);
 
-/** Sets it in Redis. Rejects when that could not be done, or when no answer came in time. */
+/** Sets it in Redis. Rejects when that could not be done, or when no response came in time. */
 export async function setInRedis(
   calls: RedisCalls,
   /** The counter and its shadow. */
@@ -69,9 +69,9 @@ export async function setInRedis(
   if (done !== 1) throw new Error('Redis came to it too late, and did nothing');
   // In the millisecond of the set nobody can tell what was seen before it from what was seen after it: ask in a later one.
   for (let attempt = 0; attempt < OBSERVE_ATTEMPTS; attempt++) {
-    const answer = await read(period).catch(() => []);
-    const [nowUs = 0, label = -1, seen = used] = answer;
-    if (millisecondsOf(answer) > setMs && label !== -1)
+    const response = await read(period).catch(() => []);
+    const [nowUs = 0, label = -1, seen = used] = response;
+    if (millisecondsOf(response) > setMs && label !== -1)
       return { period, before, used: seen, observedAtMs: nowUs / 1_000 };
     await new Promise((resolve) => setTimeout(resolve, 1));
   }

@@ -10,7 +10,7 @@ import { Script } from '../../redis/script.js';
 const NODE_GONE_MS = 10_000;
 
 /**
- * KEYS: the set of nodes. ARGV: this node ('': only asks), when one is gone (ms), how long the set lives (ms). Answer: how many
+ * KEYS: the set of nodes. ARGV: this node ('': only asks), when one is gone (ms), how long the set lives (ms). Response: how many
  * there are, how many of them have a name before this one's, whether this one was not among them.
  */
 const HEARTBEAT_LUA = `
@@ -57,8 +57,8 @@ export class NodeCount {
    */
   async beat(): Promise<boolean | undefined> {
     try {
-      const answer = (await HEARTBEAT.run(this.client, [NODES_KEY], [this.name, NODE_GONE_MS, NODES_MS])) as number[];
-      const [count = 1, rank = 0, isNew = 0] = answer;
+      const response = (await HEARTBEAT.run(this.client, [NODES_KEY], [this.name, NODE_GONE_MS, NODES_MS])) as number[];
+      const [count = 1, rank = 0, isNew = 0] = response;
       const wasEmptied = isNew === 1 && this.wasHeard;
       this.wasHeard = this.handsOut;
       if (wasEmptied) this.unsureUntilMs = performance.now() + NODE_GONE_MS;

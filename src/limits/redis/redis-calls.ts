@@ -15,7 +15,7 @@ export class RedisCalls {
     readonly deadlineMs: number,
   ) {}
 
-  /** Runs a script once. Rejects when it fails, or when no answer came in time: then it may have run, or may run yet. */
+  /** Runs a script once. Rejects when it fails, or when no response came in time: then it may have run, or may run yet. */
   async run(
     script: Script,
     keys: readonly string[],
@@ -24,9 +24,9 @@ export class RedisCalls {
   ): Promise<unknown> {
     const startedMs = performance.now();
     try {
-      const answer = await withinDeadline(deadlineMs, script.run(this.client, keys, args));
+      const response = await withinDeadline(deadlineMs, script.run(this.client, keys, args));
       this.ended(startedMs, performance.now(), true);
-      return answer;
+      return response;
     } catch (error) {
       this.ended(startedMs, performance.now(), false, error);
       throw error;
@@ -46,18 +46,18 @@ export class RedisCalls {
 }
 
 /** What a call is given up with. */
-export function noAnswer(deadlineMs: number): Error {
+export function noResponse(deadlineMs: number): Error {
   return new Error(`no answer within ${deadlineMs} ms`);
 }
 
 /**
- * Rejects when no answer came within the deadline. After the timer the event loop reads its sockets once more: when it was
- * this process that stood still, the answer is already there, and Redis must not be blamed.
+ * Rejects when no response came within the deadline. After the timer the event loop reads its sockets once more: when it was
+ * this process that stood still, the response is already there, and Redis must not be blamed.
  */
 async function withinDeadline(deadlineMs: number, call: Promise<unknown>): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => setImmediate(() => reject(noAnswer(deadlineMs))), deadlineMs);
+    timer = setTimeout(() => setImmediate(() => reject(noResponse(deadlineMs))), deadlineMs);
   });
   try {
     return await Promise.race([call, late]);

@@ -1,4 +1,4 @@
-/** A node's idea of Redis's clock: right to the round trip, and not spoilt by slow answers or clocks that are set. */
+/** A node's idea of Redis's clock: right to the round trip, and not spoilt by slow responses or clocks that are set. */
 import { describe, expect, it } from '@jest/globals';
 import { RedisClock } from './redis-clock.js';
 
@@ -10,11 +10,11 @@ describe('the clock of Redis', () => {
     return clock;
   };
 
-  it('is known to within the round trip of the quickest answer', () => {
+  it('is known to within the round trip of the quickest response', () => {
     expect(Math.abs(learned().instantAfter(200, 50) - (AHEAD_MS + 250))).toBeLessThanOrEqual(2);
   });
 
-  it('is not known worse after an answer that took long, either way', () => {
+  it('is not known worse after a response that took long, either way', () => {
     const clock = learned();
     clock.heard(AHEAD_MS + 210, 200, 700);
     expect(Math.abs(clock.instantAfter(1_000, 0) - (AHEAD_MS + 1_000))).toBeLessThanOrEqual(3);
@@ -22,7 +22,7 @@ describe('the clock of Redis', () => {
     expect(Math.abs(clock.instantAfter(2_000, 0) - (AHEAD_MS + 2_000))).toBeLessThanOrEqual(3);
   });
 
-  it('is learned anew from one answer when it was set', () => {
+  it('is learned anew from one response when it was set', () => {
     const clock = learned();
     clock.heard(AHEAD_MS + 3_600_000 + 300, 299, 301);
     expect(Math.abs(clock.instantAfter(400, 0) - (AHEAD_MS + 3_600_400))).toBeLessThanOrEqual(2);

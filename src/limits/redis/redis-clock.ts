@@ -1,11 +1,11 @@
-/** What a node knows of Redis's clock, learned from its answers. */
+/** What a node knows of Redis's clock, learned from its responses. */
 import type { Clock } from '../../platform/clock.js';
 
-/** Clocks drift apart by less than this between two answers. */
+/** Clocks drift apart by less than this between two responses. */
 const LARGEST_DRIFT_MS = 1_000;
 
 export class RedisClock {
-  /** Redis's clock minus ours, from the last answer: for calendars, which go by clocks that people set. */
+  /** Redis's clock minus ours, from the last response: for calendars, which go by clocks that people set. */
   offsetMs = 0;
   /** Redis's clock minus this process's steady one: for deadlines, which a clock that is set must not move. */
   private aheadMs: number;
@@ -30,8 +30,8 @@ export class RedisClock {
   }
 
   /**
-   * Notes the time in an answer. It was read somewhere between sending and receiving: what was known before is kept as far as
-   * it agrees with that, so that an answer that took long spoils nothing.
+   * Notes the time in a response. It was read somewhere between sending and receiving: what was known before is kept as far as
+   * it agrees with that, so that a response that took long spoils nothing.
    */
   heard(redisMs: number, sentMs: number, receivedMs: number): void {
     this.offsetMs = redisMs - this.clock.now();

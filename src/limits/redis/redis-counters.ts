@@ -32,11 +32,11 @@ import type { OutageEntry } from '../model/outage-log.js';
 import type { QuotaCounts, QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import { REPLAY_LUA } from './outage-scripts.js';
-import { millisecondsOf, NOTHING_USED, readingOf } from './read-answer.js';
+import { millisecondsOf, NOTHING_USED, readingOf } from './read-response.js';
 import { RedisCalls } from './redis-calls.js';
 import { RedisClock } from './redis-clock.js';
 import { Script } from '../../redis/script.js';
-import { REFUND_LUA, READ_ANSWERS, READ_LUA } from './scripts.js';
+import { REFUND_LUA, READ_NUMBERS, READ_LUA } from './scripts.js';
 import { SharedNext } from './shared-next.js';
 
 /** How often a counter may turn out to be missing again right after it was seeded. */
@@ -123,12 +123,12 @@ export class RedisCounters implements LosableStore {
         [subject.accountCounterKey, subject.keyCounterKey],
         [decision.cost, bucket, atMs, label, following, ...month, as],
       )) as number[];
-    let answer = await refund(node);
-    if (answer[1]! < 0) {
+    let response = await refund(node);
+    if (response[1]! < 0) {
       await this.seeds.bring(accountId, keyId, today, subject);
-      answer = await refund('');
+      response = await refund('');
     }
-    const [nowUs = 0, fromAccount = 0, accountMonth = 0, fromMonth = 0, keyMonth = 0] = answer;
+    const [nowUs = 0, fromAccount = 0, accountMonth = 0, fromMonth = 0, keyMonth = 0] = response;
     const nowMs = nowUs / 1_000;
     if (node !== '') this.memory.count(accountId, keyId, label, { account: -fromAccount, key: -fromMonth }, nowMs);
     return { fromMonth, accountMonth, keyMonth, nowMs };
@@ -145,8 +145,8 @@ export class RedisCounters implements LosableStore {
     const month = [label, following, endMs + COUNTER_GRACE_MS];
     const args = [REPLAY_MARKER_MS, admittedIn.label, used, ...month, this.nodeId, ...buckets];
     for (let attempt = 0; attempt < SEED_ATTEMPTS; attempt++) {
-      const answer = (await this.calls.run(REPLAY, keys, args)) as number[];
-      const [done = -1, accountMonth = 0, keyMonth = 0, nowUs = 0] = answer;
+      const response = (await this.calls.run(REPLAY, keys, args)) as number[];
+      const [done = -1, accountMonth = 0, keyMonth = 0, nowUs = 0] = response;
       if (done !== -1) {
         const nowMs = nowUs / 1_000;
         this.memory.count(accountId, keyId, admittedIn.label, { account: used, key: used }, nowMs);
@@ -175,12 +175,12 @@ export class RedisCounters implements LosableStore {
     room: MinuteRoom,
   ): Promise<CounterReading> {
     const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
-    let { answer, period } = await this.readMonth(keys, calendar, room);
-    if (answer[1] === -1 || answer[1 + READ_ANSWERS] === -1) {
+    let { response, period } = await this.readMonth(keys, calendar, room);
+    if (response[1] === -1 || response[1 + READ_NUMBERS] === -1) {
       await this.seeds.create(accountId, keyId, period);
-      ({ answer, period } = await this.readMonth(keys, calendar, room));
+      ({ response, period } = await this.readMonth(keys, calendar, room));
     }
-    return readingOf(answer, period, NOTHING_USED);
+    return readingOf(response, period, NOTHING_USED);
   }
 
   async readShadow(
@@ -192,8 +192,8 @@ export class RedisCounters implements LosableStore {
   ): Promise<CounterReading> {
     const account = shadowAccountCounterKey(accountId);
     const keys = keyId === undefined ? [account] : [account, shadowApiKeyCounterKey(accountId, keyId)];
-    const { answer, period } = await this.readMonth(keys, calendar, room);
-    return readingOf(answer, period, live);
+    const { response, period } = await this.readMonth(keys, calendar, room);
+    return readingOf(response, period, live);
   }
 
   setMonthUsed(accountId: string, keyId: string | undefined, calendar: MonthCalendar, used: number): Promise<MonthSet> {
@@ -209,15 +209,15 @@ export class RedisCounters implements LosableStore {
     keys: readonly string[],
     calendar: MonthCalendar,
     { account, key }: MinuteRoom,
-  ): Promise<{ answer: number[]; period: MonthPeriod }> {
+  ): Promise<{ response: number[]; period: MonthPeriod }> {
     const rooms = [account, key].slice(0, keys.length);
     const deadlineMs = Math.max(READ_DEADLINE_MS, this.deadlineMs);
     const read = async ({ label, following }: MonthPeriod): Promise<number[]> =>
       (await this.calls.run(READ, keys, [label, following, ...rooms], deadlineMs)) as number[];
     const asked = calendar.at(this.redisClock.now());
-    const answer = await read(asked);
-    const period = calendar.at(millisecondsOf(answer));
-    return { answer: period.label === asked.label ? answer : await read(period), period };
+    const response = await read(asked);
+    const period = calendar.at(millisecondsOf(response));
+    return { response: period.label === asked.label ? response : await read(period), period };
   }
 
   /**

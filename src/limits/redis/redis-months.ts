@@ -7,7 +7,7 @@ import { YOUTH_MS } from './young-scripts.js';
 /** Most counters of one call: bounds how long Redis is busy with it. */
 const COUNTERS_PER_CALL = 200;
 
-/** KEYS: counters of one account. Answer: time in ms, then month label (-1: no counter) and used for each. */
+/** KEYS: counters of one account. Response: time in ms, then month label (-1: no counter) and used for each. */
 const MONTHS = new Script(`
 local time = redis.call('TIME')
 local out = {tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)}

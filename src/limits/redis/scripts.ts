@@ -151,20 +151,20 @@ local function freed(w, need)
 end
 `;
 
-/** Numbers per group in the answer of `DECIDE_LUA`. */
-export const DECIDE_ANSWERS = 9;
+/** Numbers per group in the response of `DECIDE_LUA`. */
+export const DECIDE_NUMBERS = 9;
 
 /**
  * Decides groups of equal requests. KEYS: account counter, key counter, for each group; the node's batch marker. ARGV: the last
  * instant (ms) at which this may still run; the batch's number; how long the marker lives (ms; below zero: only where it is new); then
  * one text with a line for each group, numbers with spaces between them: cost, how many requests, limits (account minute, key minute,
- * account month, key month; -1 is none), month label, label of the month after it, time to live (ms, absolute). Answer: one text, numbers with spaces between them:
+ * account month, key month; -1 is none), month label, label of the month after it, time to live (ms, absolute). Response: one text, numbers with spaces between them:
  * time in µs, then for each group admitted (-1: a counter is missing, or does not know the month, and must be seeded first; -2: one is young, and this node has to hand in first), used before in the same order as the
  * limits, oldest bucket of account and key, second from which one more fits for account and key (0: it fits). Only the time where it
  * came too late: then nothing was counted. One text each way, because a client spends more on a hundred small values than Redis does
  * on taking one text apart.
  *
- * What was counted stands in the marker (number, second, admitted of each group) by the same step: a node that got no answer asks
+ * What was counted stands in the marker (number, second, admitted of each group) by the same step: a node that got no response asks
  * with `UNDO_LUA`.
  */
 export const DECIDE_LUA = `${WINDOW_LUA}
@@ -282,7 +282,7 @@ end
 
 /**
  * Refunds a cost. KEYS: counters. ARGV: cost, bucket that it was counted in, ms in which it was counted, month label, label of the month after
- * it, the same two of the month that it is now, time to live (ms, absolute), the node (empty: as if it had handed in). Answer: time in µs, then for each counter how much its month refunded and what it has used since;
+ * it, the same two of the month that it is now, time to live (ms, absolute), the node (empty: as if it had handed in). Response: time in µs, then for each counter how much its month refunded and what it has used since;
  * in their place -1 when a counter is missing, or -2 when the node has to hand in first: then nothing was refunded.
  */
 export const REFUND_LUA = `${REFUND_FUNCTIONS_LUA}
@@ -304,12 +304,12 @@ end
 return out
 `;
 
-/** Numbers per counter in the answer of `READ_LUA`. */
-export const READ_ANSWERS = 5;
+/** Numbers per counter in the response of `READ_LUA`. */
+export const READ_NUMBERS = 5;
 
 /**
  * Reads counters without counting. KEYS: counters. ARGV: month label, label of the month after it, then for each counter the most that its
- * minute may hold for a request to fit. Answer: time in µs, then for each month label (-1: there is none, or it does not know the month),
+ * minute may hold for a request to fit. Response: time in µs, then for each month label (-1: there is none, or it does not know the month),
  * used, sum, oldest, second from which the minute holds no more than that (0: it does).
  */
 export const READ_LUA = `${WINDOW_LUA}
@@ -332,7 +332,7 @@ return out
 
 /**
  * One throttle window of any length for `ThrottlerStorage.increment`. KEYS: counter. ARGV: bucket length (ms), limit, time to
- * live (ms, relative). Answer: 1 when admitted, sum after, ms until the next bucket leaves or until one more fits.
+ * live (ms, relative). Response: 1 when admitted, sum after, ms until the next bucket leaves or until one more fits.
  */
 export const THROTTLE_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')

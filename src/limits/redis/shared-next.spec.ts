@@ -20,13 +20,13 @@ describe('a shared reading', () => {
 
   it('is the next one for all who ask while one is under way', async () => {
     const { finish, read } = countingReads();
-    const answers = [read(), read(), read()];
+    const readings = [read(), read(), read()];
     finish[0]!();
-    expect(await answers[0]).toBe(0);
+    expect(await readings[0]).toBe(0);
     await Promise.resolve();
     expect(finish).toHaveLength(2);
     finish[1]!();
-    expect(await Promise.all(answers)).toEqual([0, 1, 1]);
+    expect(await Promise.all(readings)).toEqual([0, 1, 1]);
     const after = read();
     finish[2]!();
     expect(await after).toBe(2);

@@ -51,7 +51,7 @@ end
  * live (ms, absolute), last ms of Redis's time at which this may still be done, the node (empty: the counters are never young), whether
  * they may be created (1); then for each counter used and when that was observed (µs), by the database; labels and counts of months to come;
  * when the month was set ('': never); used and when that was observed (µs), by the node; what the node counted itself since.
- * Answer: 1; 0 where a counter does not exist, or does not know the month, and may not be created; -1 when it was too late: what the database knew may be old by now; then
+ * Response: 1; 0 where a counter does not exist, or does not know the month, and may not be created; -1 when it was too late: what the database knew may be old by now; then
  * the time in µs, and what each counter has used in its month.
  */
 export const SEED_BODY_LUA = `

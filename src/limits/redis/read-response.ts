@@ -1,16 +1,16 @@
-/** The answer of `READ_LUA` as a reading. */
+/** The response of `READ_LUA` as a reading. */
 import type { CounterReading } from '../model/counter-store.js';
 import type { MonthPeriod } from '../model/month-period.js';
 import { MINUTE_BUCKETS, type QuotaCounts } from '../model/policies.js';
-import { READ_ANSWERS } from './scripts.js';
+import { READ_NUMBERS } from './scripts.js';
 
 export const NOTHING_USED: QuotaCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
 
 /** @param missing whose months stand for those of counters that do not exist. */
-export function readingOf(answer: readonly number[], period: MonthPeriod, missing: QuotaCounts): CounterReading {
-  const nowMs = millisecondsOf(answer);
-  const account = readCounter(answer, 1, missing.accountMonth);
-  const key = readCounter(answer, 1 + READ_ANSWERS, missing.keyMonth);
+export function readingOf(response: readonly number[], period: MonthPeriod, missing: QuotaCounts): CounterReading {
+  const nowMs = millisecondsOf(response);
+  const account = readCounter(response, 1, missing.accountMonth);
+  const key = readCounter(response, 1 + READ_NUMBERS, missing.keyMonth);
   return {
     nowMs,
     period,
@@ -22,17 +22,17 @@ export function readingOf(answer: readonly number[], period: MonthPeriod, missin
   };
 }
 
-/** Redis's time in an answer, whole milliseconds. */
+/** Redis's time in a response, whole milliseconds. */
 export function millisecondsOf([microseconds = 0]: readonly number[]): number {
   return Math.floor(microseconds / 1_000);
 }
 
 function readCounter(
-  answer: readonly number[],
+  response: readonly number[],
   at: number,
   missing: number,
 ): { minute: number; month: number; resetMs: number; freedAtMs: number } {
-  const [label = -1, used = 0, sum = 0, oldest = 0, freedAt = 0] = answer.slice(at, at + READ_ANSWERS);
+  const [label = -1, used = 0, sum = 0, oldest = 0, freedAt = 0] = response.slice(at, at + READ_NUMBERS);
   if (label === -1) return { minute: 0, month: missing, resetMs: 0, freedAtMs: 0 };
   return {
     minute: sum,
