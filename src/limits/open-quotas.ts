@@ -30,7 +30,7 @@ import { UsageTable } from '../usage/usage-table.js';
 import { ProcessThrottleWindows, RedisThrottleWindows } from './throttle-windows.js';
 
 const REDIS_START_TIMEOUT_MS = 5_000;
-const FORGET_INTERVAL_MS = 1_000;
+const REAP_INTERVAL_MS = 1_000;
 
 export interface Quotas {
   readonly limiter: Limiter;
@@ -67,8 +67,8 @@ export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts)
   const isShared = false;
   const options = { isShared, exact: counters, rounds, ...told };
   const flush = new UsageFlush(new UsageTable(db, kind, isShared), ledger, recorder, clock, log, options);
-  const forgetting = setInterval(() => counters.forgetIdle(), FORGET_INTERVAL_MS);
-  forgetting.unref();
+  const reaping = setInterval(() => counters.reapIdle(), REAP_INTERVAL_MS);
+  reaping.unref();
   METRICS.quotaCounters.collect = () => {
     METRICS.quotaCounters.series('account').set(counters.size.accounts);
     METRICS.quotaCounters.series('key').set(counters.size.keys);
@@ -79,7 +79,7 @@ export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts)
     sweep: undefined,
     start: (intervalMs) => flush.start(intervalMs),
     stop: () => {
-      clearInterval(forgetting);
+      clearInterval(reaping);
       return flush.stop();
     },
   };

@@ -119,7 +119,7 @@ export class UsageFlush {
     try {
       await this.endOthers();
       if (this.batch !== undefined) await this.send(this.batch);
-      while (this.recorder.dropIdle(CELLS_AT_ONCE)) await nextTurn();
+      while (this.recorder.reapIdle(CELLS_AT_ONCE)) await nextTurn();
       this.rounds += 1;
       this.batches = 0;
       const beganMs = this.clock.now();

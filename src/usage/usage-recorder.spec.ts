@@ -25,7 +25,7 @@ const LIST = operation(0, 'list');
 const READ = operation(7, 'read');
 
 function request(): CountedRequest {
-  return { usage: undefined, usageCost: 0, usageOutcome: IN_FLIGHT, usageRefunded: false };
+  return { usage: undefined, usageCost: 0, completion: IN_FLIGHT, usageRefunded: false };
 }
 
 describe('the usage recorder', () => {
@@ -120,8 +120,8 @@ describe('the usage recorder', () => {
     const failed = begin({ cost: 3 });
     recorder.end(failed, SERVER_ERROR);
     expect(totals()).toEqual({ server_error: [1, 3] });
-    recorder.dropIdle();
-    recorder.dropIdle();
+    recorder.reapIdle();
+    recorder.reapIdle();
     recorder.refund(failed, 3);
     expect(totals()).toEqual({ server_error: [-1, -3], given_back: [1, 0] });
   });
@@ -192,8 +192,8 @@ describe('the usage recorder', () => {
 
   /** What two flushes do to cells that nothing happens to between them. */
   const rest = (): void => {
-    recorder.dropIdle();
-    recorder.dropIdle();
+    recorder.reapIdle();
+    recorder.reapIdle();
   };
 
   it('lets go of what is idle and keeps what is in flight', () => {
@@ -217,8 +217,8 @@ describe('the usage recorder', () => {
     for (const request of [one, other]) recorder.end(request, SUCCESS);
     for (let round = 0; round < 3; round++) {
       taken();
-      const looks = [recorder.dropIdle(1)];
-      while (looks.at(-1)) looks.push(recorder.dropIdle(1));
+      const looks = [recorder.reapIdle(1)];
+      while (looks.at(-1)) looks.push(recorder.reapIdle(1));
       // The other one is dropped when it is looked at for the second time.
       expect(looks).toEqual(round < 2 ? [true, false] : [false]);
       const again = begin({}, LIST);

@@ -17,6 +17,7 @@ import {
   SERVER_ERROR,
   SHADOW_REFUSED,
   UsageCell,
+  type Completion,
   type CountedRequest,
 } from '../limits/model/usage-cell.js';
 
@@ -40,7 +41,7 @@ export class UsageRecorder {
   /** Who was refused of late. */
   readonly refusals = new RefusalTally();
   private readonly listed = new Map<string, UsageCell[]>();
-  /** Cells that have been written, each once, and those of them that `dropIdle` has looked at in this round and kept. */
+  /** Cells that have been written, each once, and those of them that `reapIdle` has looked at in this round and kept. */
   private written: UsageCell[] = [];
   private kept: UsageCell[] = [];
   /** Refunds that the counters have not answered yet, and who waits for the last of them. */
@@ -69,8 +70,8 @@ export class UsageRecorder {
     // `open`: nobody counted it.
     request.usageCost = decision.source === 'open' ? 0 : decision.cost;
     // A client that left during the decision has ended it already.
-    if (request.usageOutcome === IN_FLIGHT) cell.inFlight += 1;
-    this.add(cell, request.usageOutcome, 1, request.usageCost);
+    if (request.completion === IN_FLIGHT) cell.inFlight += 1;
+    this.add(cell, request.completion, 1, request.usageCost);
     if (decision.shadow !== undefined) void this.noteShadow(cell, decision.shadow);
   }
 
@@ -81,11 +82,11 @@ export class UsageRecorder {
   }
 
   /** The request has ended, and its connection is done with it. */
-  end(request: CountedRequest, outcome: number): void {
+  end(request: CountedRequest, completion: Completion): void {
     const { usage: cell, usageCost: cost } = request;
-    if (request.usageOutcome !== IN_FLIGHT) return;
-    const final = outcome === SERVER_ERROR && request.usageRefunded ? REFUNDED : outcome;
-    request.usageOutcome = final;
+    if (request.completion !== IN_FLIGHT) return;
+    const final = completion === SERVER_ERROR && request.usageRefunded ? REFUNDED : completion;
+    request.completion = final;
     if (cell === undefined) return;
     cell.inFlight -= 1;
     this.add(cell, IN_FLIGHT, -1, -cost);
@@ -109,14 +110,14 @@ export class UsageRecorder {
 
   /** The counters have refunded the request's cost, or as much of it. */
   refund(request: CountedRequest, cost: number): void {
-    const { usage: cell, usageOutcome: outcome } = request;
+    const { usage: cell, completion } = request;
     if (cost === 0) return;
     request.usageRefunded = true;
     request.usageCost -= cost;
     if (cell === undefined) return;
-    this.add(cell, outcome, 0, -cost);
-    if (outcome !== SERVER_ERROR) return;
-    request.usageOutcome = REFUNDED;
+    this.add(cell, completion, 0, -cost);
+    if (completion !== SERVER_ERROR) return;
+    request.completion = REFUNDED;
     this.add(cell, SERVER_ERROR, -1, 0);
     this.add(cell, REFUNDED, 1, 0);
   }
@@ -153,7 +154,7 @@ export class UsageRecorder {
    * @param most are looked at; all of them unless said.
    * @returns whether more are left to be looked at in this round.
    */
-  dropIdle(most = Infinity): boolean {
+  reapIdle(most = Infinity): boolean {
     const { written, kept } = this;
     const start = Math.max(0, written.length - most);
     for (let at = start; at < written.length; at++) {

@@ -62,7 +62,7 @@ function use({ ledger, recorder, operation, clock }, subjects, open) {
     subject.see(used, nowMs, period.label);
     const decision = { admitted: true, source: 'store', cost: 1, nowMs, period, used };
     for (let made = 0; made < REQUESTS_OF_A_KEY; made++) {
-      const request = { usage: undefined, usageCost: 0, usageOutcome: 8, usageRefunded: false };
+      const request = { usage: undefined, usageCost: 0, completion: 8, usageRefunded: false };
       recorder.begin(request, subject, operation, decision);
       if (made === 0 && index % Math.floor(subjects.length / IN_FLIGHT) === 0) left.push(request);
       else recorder.end(request, 0);

@@ -180,7 +180,7 @@ function endSteps(exchange, known, decision, { operations }, log, recorder) {
   const { subject } = known;
   Object.assign(exchange, { key: known, subject, operation, decision, upstreamMs: 1.25 });
   const note = () => {
-    exchange.usageOutcome = IN_FLIGHT;
+    exchange.completion = IN_FLIGHT;
     recorder.begin(exchange, subject, operation, decision);
   };
   const nobody = { find: () => undefined };

@@ -70,7 +70,7 @@ describe('counters that nobody uses', () => {
   });
   afterEach(() => database.close());
 
-  const sweep = () => running.counters.forgetIdle();
+  const sweep = () => running.counters.reapIdle();
   const rest = async () => {
     await running.flush.flush();
     clock.advance(3 * MINUTE_MS);
@@ -174,7 +174,7 @@ describe('counters that nobody uses', () => {
     const local = new ProcessCounters(clock, new FixedMonths(), 'local');
     await local.decide(subjectWith({}), 1);
     clock.advance(60 * MINUTE_MS);
-    local.forgetIdle();
+    local.reapIdle();
     expect(local.size).toEqual(one);
   });
 
@@ -229,7 +229,7 @@ describe('counters that nobody uses', () => {
         else if (now.do === 'flush') await forgetful.flush.flush();
         else {
           const before = forgetful.counters.size.keys;
-          forgetful.counters.forgetIdle();
+          forgetful.counters.reapIdle();
           forgotten += before - forgetful.counters.size.keys;
         }
       }

@@ -231,10 +231,10 @@ it('counters in the process: a shadow month that nobody else knows outlives the 
   const shadowMonth = async () => (await counters.readShadow('acc_1', 'key_1', UTC_MONTHS, live)).used.keyMonth;
   rounds.end(rounds.begin());
   clock.advance(10 * 60_000);
-  counters.forgetIdle();
+  counters.reapIdle();
   expect(counters.size).toEqual({ accounts: 1, keys: 1 });
   expect(await shadowMonth()).toBe(1);
   clock.advance(40 * 86_400_000);
-  counters.forgetIdle();
+  counters.reapIdle();
   expect(counters.size).toEqual({ accounts: 0, keys: 0 });
 });

@@ -57,7 +57,7 @@ class Node {
   }
 
   async begin(subject = subjectWith({})): Promise<CountedRequest> {
-    const request = { usage: undefined, usageCost: 0, usageOutcome: IN_FLIGHT, usageRefunded: false };
+    const request = { usage: undefined, usageCost: 0, completion: IN_FLIGHT, usageRefunded: false };
     const decision = await this.counters.decide(subject, 1);
     this.ledger.note(subject, decision);
     this.recorder.begin(request, subject, OPERATION, decision);

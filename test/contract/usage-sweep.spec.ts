@@ -60,7 +60,7 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
       const request: CountedRequest = {
         usage: undefined,
         usageCost: 0,
-        usageOutcome: IN_FLIGHT,
+        completion: IN_FLIGHT,
         usageRefunded: false,
       };
       quotas.recorder.begin(request, subject, OPERATION, await quotas.limiter.decide(subject, 1));

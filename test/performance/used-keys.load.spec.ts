@@ -94,7 +94,7 @@ it('a key that has been used is small, and smaller again when its use has been w
     };
     expect(keysText(subject)).toContain(subject.keyId);
     subject.see(used, clock.now(), period.label);
-    const request: CountedRequest = { usage: undefined, usageCost: 0, usageOutcome: IN_FLIGHT, usageRefunded: false };
+    const request: CountedRequest = { usage: undefined, usageCost: 0, completion: IN_FLIGHT, usageRefunded: false };
     recorder.begin(request, subject, LIST, decision);
     recorder.end(request, SUCCESS);
   };
@@ -103,7 +103,7 @@ it('a key that has been used is small, and smaller again when its use has been w
   for (const hash of rows.hashes.slice(WARM_UP_KEYS)) await use(hash);
   const busy = (heapBytes() - before) / KEYS;
   for (const account of recorder.accounts()) recorder.take(account, []);
-  for (let flush = 0; flush < 2; flush++) recorder.dropIdle();
+  for (let flush = 0; flush < 2; flush++) recorder.reapIdle();
   const quiet = (heapBytes() - before) / KEYS;
   expect(await cache.find(rows.hashes[0]!)).toBeDefined();
   expect(busy).toBeLessThanOrEqual(LIMITS.busy);

@@ -14,7 +14,7 @@ import type { RouteMatch } from '../../proxy/routing/operation-table.js';
 import { withoutLongReset } from '../../limits/model/headers.js';
 import type { QuotaDecision } from '../../limits/model/policies.js';
 import type { QuotaSubject } from '../../limits/model/subject.js';
-import { IN_FLIGHT, type UsageCell } from '../../limits/model/usage-cell.js';
+import { IN_FLIGHT, type Completion, type UsageCell } from '../../limits/model/usage-cell.js';
 import { randomNames, requestId, traceparent } from './request-ids.js';
 
 /** A request that has been read by hand has no two headers of a name that matters. */
@@ -79,7 +79,7 @@ export class Exchange implements ForwardClient, AdmissionRequest, Transaction {
   // Set by the recorder of usage; see `CountedRequest`.
   usage: UsageCell | undefined;
   usageCost = 0;
-  usageOutcome = IN_FLIGHT;
+  completion: Completion = IN_FLIGHT;
   usageRefunded = false;
 
   private readonly names = randomNames();

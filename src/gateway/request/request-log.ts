@@ -6,7 +6,7 @@ import { withoutSecrets } from '../../keys/api-key-format.js';
 import type { KnownKey } from '../../keys/known-key.js';
 import type { Log } from '../../platform/log.js';
 import { METRICS, type HistogramSeries, type ValueSeries } from '../../platform/metrics.js';
-import { ABORTED, CLIENT_ERROR, SERVER_ERROR, SUCCESS } from '../../limits/model/usage-cell.js';
+import { ABORTED, CLIENT_ERROR, SERVER_ERROR, SUCCESS, type Completion } from '../../limits/model/usage-cell.js';
 import type { UsageRecorder } from '../../usage/usage-recorder.js';
 import { formatUtc } from '../../platform/rfc3339.js';
 import type { EndedCallers } from './ended-callers.js';
@@ -54,7 +54,7 @@ export class RequestLog {
   record(exchange: Exchange, answered: number): void {
     const { operation, message } = exchange;
     const status = exchange.isUpgraded ? UPGRADED : answered === 0 ? CLIENT_GONE : answered;
-    this.recorder.end(exchange, outcomeOf(status));
+    this.recorder.end(exchange, completionOf(status));
     const durationMs = performance.now() - exchange.startedMs;
     this.durationOf(message.method ?? '', operation, status).observe(durationMs / 1_000);
     if (exchange.upstreamMs >= 0 && answered !== 0 && !exchange.isUpgraded && !exchange.isStreamed) {
@@ -106,7 +106,7 @@ export class RequestLog {
 }
 
 /** What a request that was admitted came to. */
-function outcomeOf(status: number): number {
+function completionOf(status: number): Completion {
   if (status < 400) return SUCCESS;
   if (status === CLIENT_GONE) return ABORTED;
   return status < 500 ? CLIENT_ERROR : SERVER_ERROR;

@@ -6,15 +6,26 @@ import type { Operation } from '../../config/model/schema.js';
 import type { DayPeriod } from './month-period.js';
 
 /** What became of a request, by position. */
-export const SUCCESS = 0;
-export const CLIENT_ERROR = 1;
-export const SERVER_ERROR = 2;
-export const ABORTED = 3;
-export const REFUNDED = 4;
-export const RATE_LIMITED = 5;
-export const QUOTA_EXCEEDED = 6;
-export const DENIED = 7;
-export const IN_FLIGHT = 8;
+export const SUCCESS = 0 as const;
+export const CLIENT_ERROR = 1 as const;
+export const SERVER_ERROR = 2 as const;
+export const ABORTED = 3 as const;
+export const REFUNDED = 4 as const;
+export const RATE_LIMITED = 5 as const;
+export const QUOTA_EXCEEDED = 6 as const;
+export const DENIED = 7 as const;
+export const IN_FLIGHT = 8 as const;
+/** Completion is how a request ended for its usage; `IN_FLIGHT` until it has. The usage report calls it the outcome. */
+export type Completion =
+  | typeof SUCCESS
+  | typeof CLIENT_ERROR
+  | typeof SERVER_ERROR
+  | typeof ABORTED
+  | typeof REFUNDED
+  | typeof RATE_LIMITED
+  | typeof QUOTA_EXCEEDED
+  | typeof DENIED
+  | typeof IN_FLIGHT;
 /** Beside what became of it: the plan's shadow limits would have refused it. It is in no sum of the others. */
 export const SHADOW_REFUSED = 9;
 
@@ -131,7 +142,7 @@ export interface CountedRequest {
   /** Its cost, as far as it still stands in the counters. */
   usageCost: number;
   /** `IN_FLIGHT` until it has ended. */
-  usageOutcome: number;
+  completion: Completion;
   /** Whether its cost has been refunded. */
   usageRefunded: boolean;
 }

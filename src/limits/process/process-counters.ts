@@ -23,15 +23,15 @@ import { Counter } from './counter.js';
 import { decisionFor } from '../model/decision.js';
 import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
 import type { FlushRounds } from '../model/flush-rounds.js';
-import { IdleSweep } from './idle-sweep.js';
+import { IdleReaper } from './idle-reaper.js';
 import type { MonthCalendar, MonthPeriod } from '../model/month-period.js';
 import { MINUTE_BUCKETS, roomFor, type QuotaCounts, type QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import { RingPool } from './ring-pool.js';
 import { SingleFlight } from './single-flight.js';
 
-/** Counters of each kind that one look for idle ones goes through: well under a millisecond. */
-const SWEEP_COUNTERS = 5_000;
+/** Counters of each kind that one look of the reapers goes through: well under a millisecond. */
+const REAPED_AT_ONCE = 5_000;
 /** `usedInFlush` of counters that are written nowhere, those of shadow limits: without them nothing knows what their month held. */
 const NEVER_WRITTEN = Infinity;
 /** So long those are kept: until their month has surely ended. */
@@ -46,14 +46,14 @@ export class ProcessCounters implements CounterStore {
   /** Time of the last observation or set. A set is later than what was observed before it, also within a millisecond. */
   private latestMs = 0;
   private rings = new RingPool();
-  private readonly sweeps = [new IdleSweep(this.accounts), new IdleSweep(this.keys)];
-  private forgotten = 0;
+  private readonly reapers = [new IdleReaper(this.accounts), new IdleReaper(this.keys)];
+  private reaped = 0;
 
   constructor(
     private readonly clock: Clock,
     private readonly source: MonthSource,
     private readonly reportAs: 'store' | 'local' = 'store',
-    /** How far the counts have been written; without it no counter is ever forgotten. */
+    /** How far the counts have been written; without it no counter is ever reaped. */
     private readonly flushes?: FlushRounds,
     private readonly sink: DecisionSink = PASSING_SINK,
   ) {}
@@ -64,10 +64,10 @@ export class ProcessCounters implements CounterStore {
   }
 
   /**
-   * Forgets counters that nobody has used for two minutes and whose month stands in the database, from where they come back
+   * Reaps counters that nobody has used for two minutes and whose month stands in the database, from where they come back
    * with the next request. Those of shadow limits stay for a month. Call it every second or so: it looks at some of them only.
    */
-  forgetIdle(): void {
+  reapIdle(): void {
     const { flushes } = this;
     if (flushes === undefined) return;
     const bucket = Math.floor(this.clock.now() / 1_000);
@@ -76,10 +76,10 @@ export class ProcessCounters implements CounterStore {
       if (!counter.isIdle(isShadow ? bucket - SHADOW_KEPT_SECONDS : bucket)) return false;
       if (!isShadow && counter.usedInFlush >= flushes.written) return false;
       counter.release();
-      this.forgotten += 1;
+      this.reaped += 1;
       return true;
     };
-    for (const sweep of this.sweeps) sweep.run(SWEEP_COUNTERS, mayGo);
+    for (const reaper of this.reapers) reaper.run(REAPED_AT_ONCE, mayGo);
   }
 
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
@@ -316,13 +316,13 @@ export class ProcessCounters implements CounterStore {
   /** Creates the missing counters from the database, and takes a missing month from there. Whoever comes second leaves them as they are. */
   private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
     return this.seeding.run(`${accountId}/${keyId ?? ''}/${period.label}`, async () => {
-      let forgotten: number;
+      let reaped: number;
       let used: WrittenMonth;
       do {
-        ({ forgotten } = this);
+        ({ reaped } = this);
         used = await this.source.usedInMonth(accountId, keyId, period);
-        // What was forgotten meanwhile may have counted, and been written, after this was read.
-      } while (forgotten !== this.forgotten);
+        // What was reaped meanwhile may have counted, and been written, after this was read.
+      } while (reaped !== this.reaped);
       const { account, key } = namesOf(accountId, keyId);
       this.create([account, key], period, [used.account, used.key]);
     });

@@ -1,5 +1,6 @@
 /** Looks through a map a part at a time for what may go, off the request path. */
-export class IdleSweep<Value> {
+/** IdleReaper removes what idles from a map, some of it at a time. */
+export class IdleReaper<Value> {
   private entries: Iterator<[string, Value]> | undefined;
 
   constructor(private readonly map: Map<string, Value>) {}
