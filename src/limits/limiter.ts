@@ -49,7 +49,7 @@ export interface Fallback {
   readonly recovery: Recovery;
 }
 
-/** Limiter decides whether a request has room, takes a cost back, and says what is used. */
+/** Limiter decides whether a request has room, refunds a cost, and says what is used. */
 export class Limiter implements ThrottlerStorage {
   private readonly degradation: Degradation | undefined;
   private readonly recovery: Recovery | undefined;
@@ -108,7 +108,7 @@ export class Limiter implements ThrottlerStorage {
     }
   }
 
-  /** Gives the cost of an admitted decision back. Resolves to how much of it the month gave back; never rejects. */
+  /** Refunds the cost of an admitted decision. Resolves to how much of it the month refunded; never rejects. */
   async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<number> {
     if (!decision.admitted || decision.cost === 0 || decision.source === 'open') return 0;
     subject.refusal = undefined;
