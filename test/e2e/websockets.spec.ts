@@ -6,6 +6,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
+import { seriesOf } from '../support/metrics-text.js';
 import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
@@ -22,6 +23,10 @@ class EchoBackend {
   constructor() {
     this.server = createServer((request, response) => {
       this.plainRequests += 1;
+      if (request.url?.includes('hold') === true) {
+        response.write('held');
+        return;
+      }
       response.writeHead(426, { 'Content-Type': 'application/json' }).end('{"message":"Upgrade to websocket"}');
     });
     this.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
@@ -37,6 +42,12 @@ class EchoBackend {
         socket.end(
           'HTTP/1.1 426 Upgrade Required\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13, 8\r\n\r\n',
         );
+        return;
+      }
+      if (request.url?.includes('trickle') === true) {
+        socket.write('HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n');
+        const timer = setInterval(() => socket.write(' '), 50);
+        socket.on('error', () => undefined).on('close', () => clearInterval(timer));
         return;
       }
       if (request.url?.includes('silent') === true) return;
@@ -56,9 +67,12 @@ class EchoBackend {
     });
   }
 
-  async listen(): Promise<string> {
+  async listen(): Promise<void> {
     this.server.listen(0, '127.0.0.1');
     await once(this.server, 'listening');
+  }
+
+  get url(): string {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
@@ -123,14 +137,25 @@ describe('a WebSocket through the gateway', () => {
 
   beforeAll(async () => {
     backend = new EchoBackend();
+    await backend.listen();
     trailgate = await startTrailgate({
-      backend: await backend.listen(),
+      backend: backend.url,
       config: {
         plans: { few: { account: { month: 20 } } },
-        services: { backend: { timeouts: { connect: '1s', firstByte: '500ms', idle: '1s' } } },
+        services: {
+          backend: { timeouts: { connect: '1s', firstByte: '500ms', idle: '1s' } },
+          narrow: {
+            targets: [backend.url],
+            connections: 1,
+            accountShare: 1,
+            timeouts: { connect: '200ms', firstByte: '300ms' },
+          },
+        },
         operations: [
           { match: 'GET /live/{room}', service: 'backend', scopes: ['customers:read'], websocket: true },
           { match: 'GET /customers' },
+          { match: 'GET /narrow/hold', service: 'narrow', scopes: ['customers:read'] },
+          { match: 'GET /narrow/live', service: 'narrow', scopes: ['customers:read'], websocket: true },
         ],
       },
     });
@@ -232,6 +257,34 @@ describe('a WebSocket through the gateway', () => {
       expect(JSON.parse(received().toString())).toMatchObject({ status });
     }
     await eventually('both are given back', async () => (await counted()) === before);
+  });
+
+  it("waits for the end of a backend's refusal as for that of any error, from its head on", async () => {
+    const ended = (outcome: string) =>
+      `trailgate_upstream_target_calls_total{service="backend",target="${backend.url}",outcome="${outcome}",status=""}`;
+    const counts = async (): Promise<(number | undefined)[]> => {
+      const series = seriesOf((await send(`${trailgate.adminUrl}/metrics`)).text);
+      return ['idle_timeout', 'first_byte_timeout'].map((outcome) => series.get(ended(outcome)));
+    };
+    const [idle = NaN, firstByte] = await counts();
+    const { head, received } = await open('/live/trickle', [authorised()]);
+    expect(head).toMatch(/^HTTP\/1\.1 504 /);
+    expect(JSON.parse(received().toString())).toMatchObject({ code: 'backend_timeout' });
+    expect(await counts()).toEqual([idle + 1, firstByte]);
+  });
+
+  it('that waited for a connection in vain has had no time of a backend', async () => {
+    const held = connect(Number(new URL(trailgate.gatewayUrl).port), '127.0.0.1');
+    held.write(`GET /api/v1/narrow/hold HTTP/1.1\r\nHost: a\r\n${authorised()}\r\n\r\n`);
+    await once(held, 'data');
+    const { head } = await open('/narrow/live', [authorised()]);
+    held.destroy();
+    expect(head).toMatch(/^HTTP\/1\.1 503 /);
+    const isLogged = ({ path }: Record<string, unknown>): boolean => path === '/api/v1/narrow/live';
+    await eventually('it is logged', () => trailgate.logs().some(isLogged));
+    const line = trailgate.logs().find(isLogged);
+    expect(line).toMatchObject({ status: 503, code: 'backend_unavailable' });
+    expect(line).not.toHaveProperty('upstream_ms');
   });
 
   it('is an ordinary request where the operation is no WebSocket, or the upgrade is to something else', async () => {

@@ -145,7 +145,7 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
   /** Too slow, in the handshake; an open connection has no deadline. */
   expire(): void {
     if (this.isWaiting) this.refuse(this.upstream.waitedInVain(this));
-    else this.outgoing?.destroy(peerError('TRAILGATE_FIRST_BYTE_TIMEOUT'));
+    else this.outgoing?.destroy(peerError(this.status > 0 ? 'TRAILGATE_IDLE_TIMEOUT' : 'TRAILGATE_FIRST_BYTE_TIMEOUT'));
   }
 
   /** The client's connection has ended: so does the backend's, by the library; or the handshake, by us. */
@@ -178,6 +178,7 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
   /** The backend answers with something else than an upgrade. */
   private onRefusal(answer: IncomingMessage): void {
     this.status = answer.statusCode ?? 0;
+    this.deadlineMs = this.deadlines.after(this.upstream.config.timeouts.idle);
     const error = new ErrorResponse(this.status, answer.rawHeaders);
     const done = (): void => {
       answer.destroy();
@@ -214,9 +215,10 @@ export class WebSocketCall implements PendingCall, Expiring, CloseListener {
     // Not at once: the library ends the connection after it has told of an error.
     process.nextTick(() => Reflect.deleteProperty(this.request.message.socket, 'destroySoon'));
     if (this.isWaiting) this.upstream.leave(this);
+    if (outcome === undefined || this.endpoint === undefined) return;
     const durationMs = performance.now() - this.startedMs;
     this.request.client.upstreamMs = durationMs;
-    if (outcome !== undefined) this.upstream.release(this, outcome, this.status, durationMs);
+    this.upstream.release(this, outcome, this.status, durationMs);
   }
 }
 
