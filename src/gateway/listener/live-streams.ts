@@ -6,7 +6,7 @@
 import type { Invalidation, InvalidationBus } from '../../keys/api-key.js';
 import type { Authenticator } from '../../keys/authenticator.js';
 import { METRICS, type CUT_CODES } from '../../platform/metrics.js';
-import type { PendingCall } from '../../proxy/targets/pending-call.js';
+import type { LiveCall } from '../../proxy/targets/pending-call.js';
 import { Exchange } from '../request/exchange.js';
 
 /** Between two looks at everything that is open; also the age from which it is looked at. */
@@ -22,7 +22,7 @@ export class LiveStreams {
 
   /** @param calls everything that is under way now. */
   constructor(
-    private readonly calls: () => readonly PendingCall[],
+    private readonly calls: () => readonly LiveCall[],
     private readonly authenticator: Authenticator,
   ) {}
 
@@ -57,14 +57,14 @@ export class LiveStreams {
     this.look((_call, { startedMs }) => startedMs <= before);
   }
 
-  private look(isMeant: (call: PendingCall, exchange: Exchange) => boolean): void {
+  private look(isMeant: (call: LiveCall, exchange: Exchange) => boolean): void {
     for (const call of this.calls()) {
       const { client } = call.request;
       if (client instanceof Exchange && isMeant(call, client)) void this.recheck(call, client);
     }
   }
 
-  private async recheck(call: PendingCall, exchange: Exchange): Promise<void> {
+  private async recheck(call: LiveCall, exchange: Exchange): Promise<void> {
     const { key, operation, clientAddress } = exchange;
     if (key === undefined || operation === undefined) return;
     const problem = await this.authenticator.recheck(key.record.hash, clientAddress, operation.scopes);

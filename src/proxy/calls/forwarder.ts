@@ -10,8 +10,9 @@ import type { ClientMessage } from '../../http1/client/client-answer.js';
 import { readBackendTls, type BackendTlsFiles } from '../targets/backend-tls.js';
 import { Deadlines } from '../targets/deadlines.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
+import type { OpenWebSocket } from './open-websocket.js';
 import { OpenWebSockets } from './open-websockets.js';
-import type { PendingCall } from '../targets/pending-call.js';
+import type { LiveCall } from '../targets/pending-call.js';
 import { targetStates, type TargetStatus } from '../targets/target-status.js';
 import { HttpCall } from './http-call.js';
 import { WebSocketCall } from './websocket-call.js';
@@ -30,7 +31,7 @@ export type PreparedServices = ReadonlyMap<string, BackendTlsFiles>;
 export class Forwarder {
   private upstreams: ReadonlyMap<string, Upstream>;
   private readonly deadlines = new Deadlines();
-  private readonly openSockets = new OpenWebSockets<WebSocketCall>();
+  private readonly openSockets = new OpenWebSockets<OpenWebSocket>();
   /** Finish what they have. */
   private readonly retired = new Set<Upstream>();
 
@@ -104,7 +105,7 @@ export class Forwarder {
   upgrade(request: ForwardRequest, head: Buffer): void {
     const upstream = this.upstreamOf(request);
     refuseUnsafe('GET', request.path);
-    new WebSocketCall(upstream, request, head, this.deadlines, this.openSockets).start();
+    new WebSocketCall(upstream, request, this.deadlines, head, this.openSockets).start();
   }
 
   /**
@@ -124,8 +125,8 @@ export class Forwarder {
     return [...this.upstreams.values()].flatMap((upstream) => targetStates(upstream, nowMs));
   }
 
-  /** Every call that is under way now, WebSockets among them. */
-  calls(): PendingCall[] {
+  /** Every call that is under way now, and every WebSocket that is open. */
+  calls(): LiveCall[] {
     const services = [...this.upstreams.values(), ...this.retired];
     return [...services.flatMap((upstream) => upstream.calls()), ...this.openSockets];
   }

@@ -14,6 +14,8 @@ export class HeldResponse {
     readonly lines: string,
     /** Whether the length of the body is not told before its end. */
     private readonly isChunked: boolean,
+    /** Whether it is waited for, in however many pieces it comes. */
+    readonly isAwaited: boolean,
   ) {}
 
   /** Whether it has become too large to be held. */

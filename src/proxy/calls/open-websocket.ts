@@ -1,5 +1,8 @@
 /** A WebSocket that is open, as far as it may have to end before either side wants it to. */
 import type { Socket } from 'node:net';
+import type { CloseListener, ForwardRequest } from '../targets/forward-request.js';
+import type { CutKind, LiveCall } from '../targets/pending-call.js';
+import type { EndableWebSocket } from './open-websockets.js';
 import { closeFrame, FrameTracker } from './websocket-frames.js';
 
 /** Why it ends: code and reason of the frame that closes it (RFC 6455 section 7.4.1). */
@@ -10,18 +13,37 @@ const ENDS = {
 /** For the client to take the frame that closes, and to close its side. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-export class OpenWebSocket {
+export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket {
+  private readonly client: Socket;
   private readonly frames = new FrameTracker();
   private isCut = false;
 
-  /** @param backend its connection, which is about to be piped to the client's. */
+  /**
+   * @param request that it was opened by.
+   * @param backend its connection, which is about to be piped to the client's.
+   * @param onClose called when the client's connection has ended: so does the backend's, by whoever passes the bytes.
+   */
   constructor(
-    private readonly client: Socket,
+    readonly request: ForwardRequest,
     private readonly backend: Socket,
+    readonly onClose: () => void,
   ) {
+    this.client = request.message.socket;
     // When it is piped: what came right behind the handshake would reach this listener and nobody else.
     process.nextTick(() => backend.on('data', (chunk: Buffer) => this.frames.feed(chunk)));
     backend.once('close', () => this.expectEnd());
+  }
+
+  get accountId(): string {
+    return this.request.accountId;
+  }
+
+  bar(): CutKind | undefined {
+    return this.cut('access_ended') ? 'websocket' : undefined;
+  }
+
+  goAway(): void {
+    this.cut('going_away');
   }
 
   /** The backend has gone, and the client has been told: it has to close its side, or whoever leaves it open fills the listener. */
@@ -35,7 +57,7 @@ export class OpenWebSocket {
   }
 
   /** Ends both sides; the client is told why where no frame is under way to it. Whether it was open. */
-  cut(why: keyof typeof ENDS): boolean {
+  private cut(why: keyof typeof ENDS): boolean {
     if (this.isCut || this.client.destroyed) return false;
     this.isCut = true;
     const { client, backend, frames } = this;

@@ -1,0 +1,258 @@
+/**
+ * The life of a call, with whatever can happen to it in whatever order: all that it holds is given back, and its caller is
+ * told once.
+ */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { configSchema } from '../../config/model/schema.js';
+import { Framing, type AnswerHead } from '../../http1/backend/answer-head.js';
+import type { Call, Sending } from '../../http1/backend/call.js';
+import type { ConnectionPool } from '../../http1/backend/connection-pool.js';
+import { Problem } from '../../problems/errors.js';
+import { Deadlines } from '../targets/deadlines.js';
+import type { ForwardClient, ForwardRequest } from '../targets/forward-request.js';
+import { Upstream } from '../targets/upstream.js';
+import { HttpCall } from './http-call.js';
+import { errorOfPeer } from '../../http1/grammar/errors.js';
+
+const LIVES = 4_000;
+const AT_ONCE = 4;
+const MOST_STEPS = 60;
+
+let random: () => number;
+let deadlines: Deadlines;
+let upstream: Upstream;
+let lives: Life[];
+/** How often a call was handed to a target. */
+let sent: number;
+
+/** Numbers that are the same in every run (a linear congruential generator). */
+function numbers(seed: number): () => number {
+  let state = seed;
+  return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
+}
+const one = <T>(...of: readonly T[]): T => of[Math.trunc(random() * of.length)]!;
+
+/** A connection as the call sees it: tells things in the order in which one would. */
+class FakeConnection implements Sending {
+  call: Call | undefined;
+  private step: 'queued' | 'connected' | 'sent' | 'head' | 'body' = 'queued';
+  private framing = Framing.None;
+
+  constructor(call: Call) {
+    this.call = call;
+  }
+
+  abort(call: Call, reason: Error): void {
+    if (this.call === call) this.fail(reason);
+  }
+  pause(): void {}
+  resume(): void {}
+
+  /** Tells of the next thing that happens, or of a failure. */
+  advance(): void {
+    const { call } = this;
+    if (call === undefined) return;
+    if (random() < 0.15) {
+      const code = one('ECONNREFUSED', 'ECONNRESET', 'TRAILGATE_CONNECT_TIMEOUT', 'TRAILGATE_BAD_ANSWER', 'EMFILE');
+      this.fail(errorOfPeer(code));
+    } else if (this.step === 'queued') {
+      this.step = 'connected';
+      call.onConnection(this);
+    } else if (this.step === 'connected' && random() < 0.7) {
+      this.step = 'sent';
+      call.onSent();
+    } else if (this.step === 'connected' || this.step === 'sent') {
+      if (random() < 0.2) call.onInterim(head(103, Framing.None, 0));
+      else this.beginResponse(call);
+    } else if (random() < 0.5) call.onData(Buffer.alloc(one(1, 5_000, 20_000, 80_000)));
+    else this.complete(call);
+  }
+
+  private beginResponse(call: Call): void {
+    this.step = 'head';
+    this.framing = one(Framing.None, Framing.Length, Framing.Chunked, Framing.Close);
+    call.onHead(head(one(200, 200, 200, 204, 302, 404, 422, 500, 503), this.framing, one(0, 7, 100_000)));
+    if (this.call !== call) return;
+    if (this.framing === Framing.None) this.complete(call);
+    else if (this.framing === Framing.Length && random() < 0.5) {
+      call.onWhole(Buffer.from('{"a":1}'));
+      if (this.call === call) this.complete(call);
+    } else {
+      this.step = 'body';
+      call.onPartial();
+    }
+  }
+
+  private complete(call: Call): void {
+    this.call = undefined;
+    call.onEnd(this.framing === Framing.Chunked ? one('', 'X-Sum: 1\r\n') : '');
+  }
+
+  fail(reason: Error): void {
+    const { call } = this;
+    this.call = undefined;
+    call?.onError(reason);
+  }
+}
+
+function head(status: number, framing: Framing, contentLength: number): AnswerHead {
+  return { status, framing, contentLength, lines: 'Content-Type: text/plain\r\n' } as AnswerHead;
+}
+
+/** A request, its client, and what becomes of it. */
+class Life {
+  readonly call: HttpCall;
+  connection: FakeConnection | undefined;
+  /** How the client was told: exactly one of these has to be there in the end. */
+  readonly told: string[] = [];
+  isRefused = false;
+  private readonly response = new EventEmitter();
+  private readonly client: ForwardClient;
+
+  constructor(accountId: string) {
+    const begin = () => void (answer.hasBegun = true);
+    Object.assign(this.response, {
+      writeHead: begin,
+      flushHeaders: () => undefined,
+      writeInformation: () => undefined,
+      addTrailers: () => undefined,
+      write: () => random() < 0.6,
+      end: () => this.told.push('whole'),
+    });
+    const answer = {
+      hasBegun: false,
+      isGone: false,
+      takesWhole: random() < 0.7,
+      response: this.response as unknown as ServerResponse,
+      writeWhole: () => (begin(), void this.told.push('whole')),
+      endConnection: () => undefined,
+      destroy: () => void this.told.push('cut'),
+    };
+    this.client = {
+      answer,
+      responseLines: '',
+      startedMs: 0,
+      upstreamMs: -1,
+      isStreamed: false,
+      wasSent: false,
+      failedTarget: '',
+      failedStatus: 0,
+      isUpgraded: false,
+      closeListener: undefined,
+      onFailed: ({ code }) => void this.told.push(code),
+    };
+    const message = { method: one('GET', 'GET', 'HEAD', 'POST'), headers: {}, httpVersion: '1.1', socket: {} };
+    this.call = new HttpCall(
+      upstream,
+      { accountId, message, client: this.client, path: '/', fieldLines: '', basePath: '' } as unknown as ForwardRequest,
+      deadlines,
+    );
+    try {
+      this.call.start();
+    } catch (error) {
+      this.isRefused = error instanceof Problem;
+    }
+  }
+
+  get isOver(): boolean {
+    return this.told.length > 0 || this.isRefused;
+  }
+
+  /** Something happens: mostly at the backend. */
+  step(): void {
+    const chance = random();
+    if (chance < 0.7) this.connection?.advance();
+    else if (chance < 0.8) this.response.emit('drain');
+    else if (chance < 0.85) this.client.closeListener?.onClose();
+    else if (chance < 0.9 && this.isHolding) this.call.expire();
+    else if (chance < 0.93 && this.isHolding) this.call.bar(new Problem('invalid_api_key'));
+    else if (chance < 0.96 && this.call.endpoint !== undefined && this.call.isMovable) this.call.move();
+  }
+
+  /** What `Deadlines` and `Upstream` know of the call: they ask no other. */
+  get isHolding(): boolean {
+    return this.client.closeListener !== undefined;
+  }
+
+  get upstreamMs(): number {
+    return this.client.upstreamMs;
+  }
+
+  get wasSent(): boolean {
+    return this.client.wasSent;
+  }
+}
+
+/** A service whose two targets go out after so many failures in a row; 0: never. */
+function openUpstream(failures: number): Upstream {
+  const { services } = configSchema.parse({
+    services: {
+      s: { targets: ['http://127.0.0.1:9', 'http://127.0.0.2:9'], connections: 1, queue: 1, ejection: { failures } },
+    },
+    plans: {},
+  });
+  const opened = new Upstream('s', services['s']!, deadlines);
+  for (const { endpoints } of opened.targets) for (const { pool } of endpoints) instead(pool);
+  return opened;
+}
+
+beforeEach(() => {
+  random = numbers(20_261_122);
+  lives = [];
+  sent = 0;
+  deadlines = new Deadlines();
+});
+afterEach(() => deadlines.stop());
+
+/** Gives the calls of a pool to connections of ours. */
+function instead(pool: ConnectionPool): void {
+  const lifeOf = (call: Call) => lives.find((life) => life.call === call);
+  pool.dispatch = (call) => {
+    sent++;
+    const connection = new FakeConnection(call);
+    const life = lifeOf(call);
+    // Sent while it begins: nothing stands in the list yet.
+    if (life === undefined) queueMicrotask(() => void (lifeOf(call)!.connection = connection));
+    else life.connection = connection;
+  };
+  pool.cancel = (call) => {
+    const life = lifeOf(call);
+    if (life?.connection !== undefined) life.connection.call = undefined;
+  };
+}
+
+it.each([0, 3])(
+  'is told once, and holds nothing in the end, whatever happens; ejected after %i failures',
+  async (most) => {
+    const ends = new Map<string, number>();
+    let sentOnce = 0;
+    upstream = openUpstream(most);
+    for (let begun = 0; begun < LIVES; begun += AT_ONCE) {
+      if (!upstream.isAvailable) {
+        await upstream.close(0);
+        upstream = openUpstream(most);
+      }
+      lives = Array.from({ length: AT_ONCE }, (_, at) => new Life(`acc_${at}`));
+      await Promise.resolve();
+      for (let step = 0; step < MOST_STEPS && !lives.every(({ isOver }) => isOver); step++) one(...lives).step();
+      for (const life of lives) if (!life.isOver) life.call.expire();
+      for (const { told, isRefused, isHolding, wasSent, upstreamMs } of lives) {
+        expect(told).toHaveLength(isRefused ? 0 : 1);
+        expect(isHolding).toBe(false);
+        expect(isRefused || upstreamMs >= 0 === wasSent).toBe(true);
+        if (wasSent) sentOnce++;
+        for (const how of isRefused ? ['refused'] : told) ends.set(how, (ends.get(how) ?? 0) + 1);
+      }
+      expect(upstream.calls()).toEqual([]);
+      expect((deadlines as unknown as { open: unknown[] }).open).toEqual([]);
+      for (const { endpoints } of upstream.targets) expect(endpoints.map(({ inFlight }) => inFlight)).toEqual([0]);
+    }
+    await upstream.close(0);
+    // Else the lives would not be those that there are.
+    const rarest = ['whole', 'cut', 'refused', 'request_timeout', 'backend_bad_response', 'invalid_api_key'];
+    expect(rarest.filter((how) => (ends.get(how) ?? 0) < LIVES / 200)).toEqual([]);
+    expect(sent).toBeGreaterThan(sentOnce * 1.02);
+  },
+);

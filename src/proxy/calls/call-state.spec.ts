@@ -1,0 +1,36 @@
+/** Where a call may go: every way that there is, and no other. */
+import { describe, expect, it } from '@jest/globals';
+import { CALL_STATES, follow, type CallState } from './call-state.js';
+
+const WAYS: Readonly<Record<(typeof CALL_STATES)[number], readonly (typeof CALL_STATES)[number][]>> = {
+  waiting: ['connecting', 'aborting', 'ended'],
+  connecting: ['connecting', 'sent', 'aborting', 'ended'],
+  sent: ['connecting', 'announced', 'held', 'failing', 'aborting', 'ended'],
+  announced: ['held', 'failing', 'aborting', 'ended'],
+  held: ['streaming', 'aborting', 'ended'],
+  failing: ['aborting', 'ended'],
+  streaming: ['stalled', 'aborting', 'ended'],
+  stalled: ['streaming', 'aborting', 'ended'],
+  aborting: ['connecting', 'ended'],
+  ended: [],
+};
+const PAIRS = CALL_STATES.flatMap((from) => CALL_STATES.map((to) => [from, to] as const));
+const isWay = (from: keyof typeof WAYS, to: keyof typeof WAYS) => WAYS[from].includes(to);
+const step = (from: keyof typeof WAYS, to: keyof typeof WAYS) =>
+  follow(CALL_STATES.indexOf(from) as CallState, CALL_STATES.indexOf(to) as CallState);
+
+describe('a call', () => {
+  it.each(PAIRS.filter(([from, to]) => isWay(from, to)))('may go from %s to %s', (from, to) => {
+    expect(CALL_STATES[step(from, to)]).toBe(to);
+  });
+
+  it.each(PAIRS.filter(([from, to]) => !isWay(from, to)))('cannot go from %s to %s', (from, to) => {
+    expect(() => step(from, to)).toThrow(`from ${from} to ${to}`);
+  });
+
+  it('comes to its end from everywhere, and is sent again only before a byte of a response', () => {
+    const others = CALL_STATES.filter((state) => state !== 'ended');
+    expect(others.filter((state) => !isWay(state, 'ended'))).toEqual([]);
+    expect(others.filter((state) => isWay(state, 'connecting'))).toEqual(['waiting', 'connecting', 'sent', 'aborting']);
+  });
+});
