@@ -1,6 +1,7 @@
 /** What an API key may be given from outside: one schema for the admin API, its description and the store. */
 import { z } from 'zod';
-import { LARGEST_LIMIT, SCOPE_PATTERN } from '../config/model/schema.js';
+import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
+import { SCOPE_PATTERN } from '../config/model/operation-schema.js';
 import { nameField } from './account-fields.js';
 
 const scopes = z

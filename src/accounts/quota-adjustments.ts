@@ -3,7 +3,7 @@
  * transaction with its audit entry, and in force on every node once it has committed.
  */
 import type { Transaction } from 'kysely';
-import { LARGEST_LIMIT } from '../config/model/schema.js';
+import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
 import { newId } from '../database/ids.js';
 import type { AccountTable, ApiKeyTable, QuotaAdjustmentTable, Tables } from '../database/schema.js';

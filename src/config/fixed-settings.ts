@@ -1,50 +1,35 @@
 /** What is built when the program starts, and stays until it starts anew, whatever a later configuration says. */
 import { isDeepStrictEqual } from 'node:util';
 import { publicUrlOf } from './load.js';
-import type { Config, GatewayFile } from './model/schema.js';
+import { RESTART_PATHS, type Config, type GatewayFile } from './model/schema.js';
 
-const FIXED: readonly (readonly [name: string, of: (file: GatewayFile) => unknown])[] = [
-  ['gateway.host', ({ gateway }) => gateway.host],
-  ['gateway.port', ({ gateway }) => gateway.port],
-  ['gateway.tls', ({ gateway }) => gateway.tls],
-  ['gateway.trustedProxies', ({ gateway }) => gateway.trustedProxies],
-  ['gateway.proxyProtocol', ({ gateway }) => gateway.proxyProtocol],
-  ['gateway.hsts', ({ gateway }) => gateway.hsts],
-  ['admin', ({ admin }) => admin],
-  ['api.basePath', ({ api }) => api.basePath],
-  ['usage', ({ usage }) => usage],
-];
+/** The part of a running file that stays: each setting of `RESTART_PATHS`. Goes through JSON as it is; what is not set has no value. */
+export type FixedSettings = readonly { readonly path: readonly string[]; readonly value?: unknown }[];
 
-/** The part of a running file that stays. */
-export type FixedSettings = Pick<GatewayFile, 'admin' | 'usage'> & {
-  readonly gateway: Pick<GatewayFile['gateway'], 'host' | 'port' | 'tls' | 'trustedProxies' | 'proxyProtocol' | 'hsts'>;
-  readonly api: Pick<GatewayFile['api'], 'basePath'>;
-};
+type Json = Readonly<Record<string, unknown>>;
 
-/** What of this file stays. */
-export function fixedSettings({ gateway, admin, api, usage }: GatewayFile): FixedSettings {
-  const { host, port, tls, trustedProxies, proxyProtocol, hsts } = gateway;
-  return {
-    gateway: { host, port, tls, trustedProxies, proxyProtocol, hsts },
-    admin,
-    api: { basePath: api.basePath },
-    usage,
-  };
+/** Gives what of this file stays. */
+export function fixedSettings(file: GatewayFile): FixedSettings {
+  return RESTART_PATHS.map((path) => ({ path, value: valueAt(file, path) }));
 }
 
-/** The configuration with what stays in the place of what it says itself. */
+/** Gives the configuration with what stays in the place of what it says itself. */
 export function withFixedSettings<Given extends Config>(next: Given, fixed: FixedSettings): Given {
-  const file: GatewayFile = {
-    ...next.file,
-    gateway: { ...next.file.gateway, ...fixed.gateway },
-    admin: fixed.admin,
-    api: { ...next.file.api, ...fixed.api },
-    usage: fixed.usage,
-  };
-  return { ...next, file, publicUrl: publicUrlOf(file) };
+  const file = fixed.reduce<Json>((changed, { path, value }) => withValue(changed, path, value), next.file);
+  return { ...next, file, publicUrl: publicUrlOf(file as GatewayFile) };
 }
 
-/** Settings that differ and only count after a restart. */
+/** Names the settings that differ and only count after a restart. */
 export function settingsToRestartFor(running: GatewayFile, next: GatewayFile): string[] {
-  return FIXED.filter(([, of]) => !isDeepStrictEqual(of(running), of(next))).map(([name]) => name);
+  const differ = (path: readonly string[]) => !isDeepStrictEqual(valueAt(running, path), valueAt(next, path));
+  return RESTART_PATHS.filter(differ).map((path) => path.join('.'));
+}
+
+function valueAt(file: Json, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, name) => (value as Json)[name], file);
+}
+
+/** A copy with another value at a path; what stands beside the path is the same. */
+function withValue(object: Json, [name = '', ...rest]: readonly string[], value: unknown): Json {
+  return { ...object, [name]: rest.length === 0 ? value : withValue(object[name] as Json, rest, value) };
 }

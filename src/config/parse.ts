@@ -1,7 +1,9 @@
 /** Validates what stands in `gateway.yaml` against its schema. */
 import type { z } from 'zod';
 import { formatPath } from './model/problem.js';
-import { configSchema, planSchema, serviceSchema } from './model/schema.js';
+import { planSchema } from './model/plan-schema.js';
+import { serviceSchema } from './model/service-schema.js';
+import { configSchema } from './model/schema.js';
 import { valueAt } from './checks/schema-problems.js';
 import { coerceText } from './source/substitute.js';
 

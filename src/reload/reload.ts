@@ -84,9 +84,8 @@ export class Reload {
 
   private request(): CheckRequest {
     const { path, environment, file } = this.config.current;
-    const fixed = fixedSettings(file);
-    const { port = fixed.gateway.port } = this;
-    return { path, environment, fixed: { ...fixed, gateway: { ...fixed.gateway, port } }, describes: this.describes };
+    const { port = file.gateway.port, describes } = this;
+    return { path, environment, fixed: fixedSettings({ ...file, gateway: { ...file.gateway, port } }), describes };
   }
 
   private async take(result: Extract<CheckResult, { kind: 'valid' }>, sinceMs: number): Promise<void> {

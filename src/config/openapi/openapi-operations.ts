@@ -5,7 +5,8 @@ import type { JsonObject } from './openapi-traversal.js';
 import { isObject } from './openapi-traversal.js';
 import { templateFault } from './path-template.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
-import { ID_MESSAGE, ID_PATTERN, SCOPE_PATTERN, type LifeCycleDates } from '../model/schema.js';
+import { ID_MESSAGE, ID_PATTERN, SCOPE_PATTERN } from '../model/operation-schema.js';
+import type { LifeCycleDates } from '../model/schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 
 export const OPENAPI_METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;

@@ -5,7 +5,7 @@ import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { didYouMean } from '../model/problem.js';
 import type { DescribedOperation } from '../model/loaded-config.js';
 import type { OperationEntry } from '../model/schema.js';
-import { operationSchema } from '../model/schema.js';
+import { operationSchema } from '../model/operation-schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 
 /** Paths that the gateway answers itself, relative to the base path. */

@@ -1,6 +1,7 @@
 /** Which limits hold for a key: its plan's, its own, and what was granted. */
 import { describe, expect, it } from '@jest/globals';
-import { LARGEST_LIMIT, type PlanConfig } from '../../config/model/schema.js';
+import { LARGEST_LIMIT } from '../../config/model/plan-schema.js';
+import type { PlanConfig } from '../../config/model/schema.js';
 import { effectiveLimits, hasGrantIn, NO_GRANT, NO_LIMIT_CHANGES, type LimitChanges } from './effective-limits.js';
 
 const PLAN: PlanConfig = {

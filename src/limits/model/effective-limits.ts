@@ -2,7 +2,8 @@
  * The limits in force: the plan's, changed by what was set for one key and by what was granted until the month ends.
  * Limits live outside the counters, so a change of them is in force with the next decision and keeps what was used.
  */
-import { LARGEST_LIMIT, type PlanConfig } from '../../config/model/schema.js';
+import { LARGEST_LIMIT } from '../../config/model/plan-schema.js';
+import type { PlanConfig } from '../../config/model/schema.js';
 import { limitsOf, type QuotaLimits } from './policies.js';
 
 /** Limits of one key in the place of its plan's: a number, null for none; a window that is not named is the plan's. */

@@ -1,0 +1,50 @@
+/** What `gateway.yaml` says of an operation, and of the life cycle of one or of the whole version. */
+import { z } from 'zod';
+import { DATE_MESSAGE, INSTANT_MESSAGE, match, SCOPE_MESSAGE } from './values.js';
+
+export const SCOPE_PATTERN = /^[a-z][a-z0-9_-]*:(?:[a-z][a-z0-9_-]*|\*)$|^\*$/;
+/** Goes behind the name of the setting. */
+export const ID_MESSAGE = 'must have 1 to 200 characters, none of them a control character';
+/** What metrics, usage and keys call an operation by. */
+export const ID_PATTERN = /^[^\p{Cc}]{1,200}$/u;
+const scope = z.string().regex(SCOPE_PATTERN, SCOPE_MESSAGE);
+
+const date = z
+  .union([z.iso.date(DATE_MESSAGE), z.iso.datetime({ offset: true, error: DATE_MESSAGE })], DATE_MESSAGE)
+  .nullable();
+const brownout = z
+  .strictObject({
+    from: z.iso.datetime({ offset: true, error: INSTANT_MESSAGE }).describe('First instant, RFC 3339.'),
+    to: z.iso.datetime({ offset: true, error: INSTANT_MESSAGE }).describe('First instant that is no longer in it.'),
+  })
+  .describe(
+    'A rehearsal of the end: in this span it answers as after the sunset, so that whoever still calls it notices.',
+  );
+
+/** What stands beside a version and beside an operation alike. */
+export const lifeCycle = {
+  deprecation: date.default(null).describe('RFC 9745: when it is or will be deprecated.'),
+  sunset: date.default(null).describe('RFC 8594: when it stops answering; from then on 410.'),
+  successor: z
+    .string()
+    .regex(/^(https?:\/\/|\/)[\x21-\x7e]*$/, 'must be a URL, or a path of this API such as /api/v2/customers')
+    .optional()
+    .describe('What takes its place: `Link` with rel="successor-version" (RFC 5829).'),
+  brownouts: z.array(brownout).default([]).describe('Rehearsals of the end.'),
+};
+
+const operationFields = z.strictObject({
+  match: match.describe('Method and path template, relative to api.basePath.'),
+  service: z.string().optional().describe('The service, where no OpenAPI document describes the operation.'),
+  id: z.string().regex(ID_PATTERN, ID_MESSAGE).optional().describe('operationId, where no OpenAPI document gives one.'),
+  scopes: z.array(scope).optional().describe('All of these are needed. `[]` says on purpose: any valid key.'),
+  cost: z.int().min(0).max(1_000_000).optional().describe('How many requests one call counts as; 1 unless said.'),
+  websocket: z.boolean().optional().describe('Whether a GET may become a WebSocket; the handshake counts as one call.'),
+  ...lifeCycle,
+});
+
+/** Checks one entry of `operations`. */
+export const operationSchema = operationFields.refine(
+  ({ match: matched, websocket }) => websocket !== true || matched.startsWith('GET '),
+  { path: ['websocket'], error: 'can be true of a GET only: a WebSocket begins with one' },
+);

@@ -1,0 +1,36 @@
+/** What `gateway.yaml` says of a plan. */
+import { z } from 'zod';
+
+/** Largest integer of a structured field (RFC 9651 section 3.3.1): what `RateLimit` can carry. */
+export const LARGEST_LIMIT = 999_999_999_999_999;
+// The bounds come first: `z.int()` has bounds of its own, and would name those.
+const limit = z.number().min(0).max(LARGEST_LIMIT).int();
+
+const windowLimits = z
+  .strictObject({
+    minute: limit.optional().describe('Most requests in any 60 seconds.'),
+    month: limit.optional().describe('Most requests in a calendar month.'),
+  })
+  .describe('Limits per window; a window that is not named is unlimited.');
+
+const shadow = z
+  .strictObject({
+    key: windowLimits.prefault({}).describe('Candidate limits of each API key.'),
+    account: windowLimits.prefault({}).describe('Candidate limits of the account.'),
+  })
+  .describe('Limits that are tried out: what they would have refused is counted and reported, and nothing is refused.');
+
+/** Checks one entry of `plans`. */
+export const planSchema = z.strictObject({
+  key: windowLimits.prefault({}).describe('Limits of each API key.'),
+  account: windowLimits.prefault({}).describe('Limits of the account, all of its keys together.'),
+  onRedisLoss: z
+    .enum(['local', 'open', 'closed'])
+    .default('local')
+    .describe('While Redis is away: `local` counts on in this process, `open` admits, `closed` answers 503.'),
+  charge: z
+    .enum(['all', 'successes'])
+    .default('all')
+    .describe('`successes`: an answer of 400 or above gives its cost back. `all`: only 502, 503 and 504 do.'),
+  shadow: shadow.optional(),
+});
