@@ -3,10 +3,15 @@
  * the domain decides, the ground knows nothing of what stands on it. `npm run lint` and test/architecture.spec.ts hold
  * the source to these rules.
  */
-const TOP = '^src/(main\\.ts$|(boot|cli|reload|workers)/)';
-const PLANE = '^src/(gateway|reference|admin|mcp|webhooks)/';
-const DOMAIN = '^src/(admission|accounts|keys|limits|usage|proxy|events|nodes|config)/';
-const GROUND = '^src/(database|redis|http1|platform|problems)/';
+const floors = require('./scripts/floors.json');
+
+/** Paths of a floor's folders, and of its files that lie in `src/` itself. */
+const floor = (names) =>
+  `^src/(${names.map((name) => (name.endsWith('.ts') ? `${name.replace('.', '\\.')}$` : `${name}/`)).join('|')})`;
+const TOP = floor(floors.top);
+const PLANE = `^src/(${floors.planes.join('|')})/`;
+const DOMAIN = floor(floors.domain);
+const GROUND = floor(floors.ground);
 const CUSTOMERS = '^src/customers/';
 const SPEC = '\\.spec\\.ts$';
 

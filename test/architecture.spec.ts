@@ -90,6 +90,18 @@ function namedTooEarly(code: string): string[] {
   });
 }
 
+/** The folders of each floor, from the top: rows of a table, or a numbered list. What is to come is named behind a semicolon. */
+function floorsSaidIn(text: string): string[][] {
+  const rows = /^\| floor \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(text)?.[1]?.trimEnd().split('\n');
+  const list = Array.from(
+    text.matchAll(/^\d\. ((?:.|\n(?! ?\d\.|\n))*)/gm),
+    ([, item = '']) => item.split('; `mcp')[0] ?? '',
+  );
+  return (rows ?? list).map((floor) =>
+    Array.from(floor.matchAll(/`(?:src\/)?([a-z0-9]+(?:\.ts|\/))`/g), ([, name = '']) => name.replace('/', '')),
+  );
+}
+
 describe('the source', () => {
   let graph: Cruise;
   beforeAll(() => {
@@ -99,6 +111,13 @@ describe('the source', () => {
   it('imports downward only, without cycles, and only what exists', () => {
     expect(graph.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`)).toEqual([]);
     expect(graph.summary.totalCruised).toBeGreaterThan(files.length);
+  });
+
+  it.each(['docs/architecture.md', 'CONTRIBUTING.md'])('has the floors that %s says, folder by folder', (page) => {
+    const floors = JSON.parse(readFileSync('scripts/floors.json', 'utf8')) as Record<string, string[]>;
+    const here = (names: readonly string[]) => names.filter((name) => existsSync(`src/${name}`));
+    const said = floorsSaidIn(readFileSync(page, 'utf8'));
+    expect(said).toEqual(Object.values(floors).map((names) => here(names)));
   });
 
   it('has no two folders that import each other, over however many steps', () => {
