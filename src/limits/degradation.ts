@@ -6,6 +6,7 @@ import { METRICS } from '../platform/metrics.js';
 import { retryFields } from '../problems/retry-after.js';
 import type { Breaker } from './breaker.js';
 import type { CounterReading } from './model/counter-store.js';
+import type { PreviewedLimits } from './preview.js';
 import type { LocalShare } from './local-share.js';
 import type { MonthCalendar, MonthPeriod } from './model/month-period.js';
 import { OutageLog } from './model/outage-log.js';
@@ -116,27 +117,38 @@ export class Degradation {
     const period = subject.calendar.at(nowMs);
     switch (subject.onStoreLoss) {
       case 'closed':
-        throw new Problem('quota_unavailable', {
-          detail: 'Usage limits cannot be checked at the moment. Nothing was counted; try again shortly.',
-          headers: retryFields(this.breaker.waitMs),
-          cause,
-        });
+        throw this.closed(cause);
       case 'open':
-        return {
-          admitted: true,
-          source: 'open',
-          cost,
-          nowMs,
-          period,
-          used: lastSeen(subject, period),
-          keyMinuteResetMs: 0,
-          accountMinuteResetMs: 0,
-          violated: 0,
-          retryAtMs: 0,
-        };
+        return admitted(subject, cost, nowMs, period);
       case 'local':
         return this.logged(subject, this.local.decide(subject, cost, period));
     }
+  }
+
+  /**
+   * Previews what `decide` would say; counts nothing.
+   * @throws Problem `quota_unavailable` where the plan says closed.
+   */
+  async preview(subject: QuotaSubject, cost: number): Promise<PreviewedLimits> {
+    const { accountId, keyId, calendar, limits, onStoreLoss } = subject;
+    const nowMs = this.clock.now();
+    const period = calendar.at(nowMs);
+    if (onStoreLoss === 'closed') throw this.closed();
+    if (onStoreLoss === 'local') {
+      const live = await this.local.preview(subject, cost, period);
+      return { decision: live.decision, live, shadow: undefined };
+    }
+    const decision = admitted(subject, cost, nowMs, period);
+    const reading = await this.local.read(accountId, keyId, calendar, subject).catch(() => undefined);
+    return { decision, live: reading && { limits, reading, decision }, shadow: undefined };
+  }
+
+  private closed(cause?: unknown): Problem {
+    return new Problem('quota_unavailable', {
+      detail: 'Usage limits cannot be checked at the moment. Nothing was counted; try again shortly.',
+      headers: retryFields(this.breaker.waitMs),
+      cause,
+    });
   }
 
   /** What is admitted here is counted in the store when it is back. */
@@ -159,6 +171,22 @@ export class Degradation {
     }
     this.degradedCountedMs = since === undefined ? 0 : now;
   }
+}
+
+/** The decision of a plan that says open: nobody counts it. */
+function admitted(subject: QuotaSubject, cost: number, nowMs: number, period: MonthPeriod): QuotaDecision {
+  return {
+    admitted: true,
+    source: 'open',
+    cost,
+    nowMs,
+    period,
+    used: lastSeen(subject, period),
+    keyMinuteResetMs: 0,
+    accountMinuteResetMs: 0,
+    violated: 0,
+    retryAtMs: 0,
+  };
 }
 
 /** The counts to go on from; a month that has ended meanwhile starts at nothing. */

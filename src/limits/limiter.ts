@@ -100,12 +100,19 @@ export class Limiter implements ThrottlerStorage {
    * @throws Problem `quota_unavailable` where `decide` would throw it.
    */
   async preview(subject: QuotaSubject, cost: number): Promise<PreviewedLimits> {
-    try {
-      const { live, shadow } = await preview(this.counters, subject, cost);
-      return { decision: live.decision, live, shadow };
-    } catch (cause) {
-      throw new Problem('quota_unavailable', { cause });
+    const { degradation } = this;
+    const known = degradation === undefined ? undefined : knownRefusal(subject, cost, this.clock.now());
+    if (degradation === undefined || degradation.isOver) {
+      try {
+        const { live, shadow } = await preview(this.counters, subject, cost);
+        const decision = known ?? live.decision;
+        return { decision, live: { ...live, decision }, shadow };
+      } catch (cause) {
+        if (degradation === undefined) throw new Problem('quota_unavailable', { cause });
+      }
     }
+    if (known !== undefined) return { decision: known, live: undefined, shadow: undefined };
+    return degradation.preview(subject, cost);
   }
 
   /** Refunds the cost of an admitted decision. Resolves to how much of it the month refunded; never rejects. */

@@ -2,7 +2,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { FixedMonths, subjectWith, UTC_MONTHS, type SubjectOptions } from '../../test/support/quotas.js';
 import { TestClock } from '../../test/support/stores.js';
-import { LocalShare, shareOf } from './local-share.js';
+import { LocalShare } from './local-share.js';
+import { shareOf } from './share-base.js';
 import type { QuotaCounts, QuotaDecision, QuotaLimits } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 import { ProcessCounters } from './process/process-counters.js';

@@ -6,46 +6,30 @@ import type { Clock } from '../platform/clock.js';
 import { NOTHING_WRITTEN, type CounterReading, type MonthSource } from './model/counter-store.js';
 import type { MonthCalendar, MonthPeriod } from './model/month-period.js';
 import type { NodePlace } from './model/node-place.js';
-import {
-  ACCOUNT_MONTH,
-  KEY_MONTH,
-  MINUTE_BUCKETS,
-  type QuotaCounts,
-  type QuotaDecision,
-  type QuotaLimits,
-} from './model/policies.js';
+import type { QuotaDecision, QuotaLimits } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
-import type { ProcessCounters } from './process/process-counters.js';
+import { previewOf, roomUnder, type Preview } from './preview.js';
+import { ProcessCounters } from './process/process-counters.js';
 import { NOTHING_USED } from './redis/read-response.js';
 import { SingleFlight } from './process/single-flight.js';
+import {
+  atLeast,
+  baseOf,
+  inMonth,
+  known,
+  minuteOf,
+  raise,
+  seenIn,
+  shareOf,
+  told,
+  type Base,
+  type Seen,
+} from './share-base.js';
 
 /** What was last seen is believed for this long; when it is older, the database may know more. */
 const SEEN_LATELY_MS = 5_000;
 /** Most questions to the database at once that no request waits for. */
 const MOST_REFRESHES = 50;
-/** A share that is used up says nothing of when there is more: when the store is back, or at another node at once. */
-const SHARE_RETRY_MS = 2_000;
-
-/** Where a counter stood when this node began to go on by itself. */
-interface Base {
-  /** Of the month that `month` and `counted` belong to. */
-  readonly label: number;
-  /** What the counter here began with. */
-  readonly counted: number;
-  /** The most that is known to have been used. */
-  month: number;
-  readonly minute: number;
-  /** When those have left the window. */
-  readonly minuteUntilMs: number;
-  /** Whether it was seen so long ago that the database may know more, and has not been asked. */
-  isStale: boolean;
-}
-
-/** What a node last knew of a key and its account, and when, ms. */
-interface Seen {
-  readonly counts: QuotaCounts;
-  readonly atMs: number;
-}
 
 const NEVER_SEEN: Seen = { counts: NOTHING_USED, atMs: 0 };
 
@@ -77,15 +61,47 @@ export class LocalShare {
       return this.decide(subject, cost, period);
     }
     return this.asking
-      .run(subject.keyId, async () => {
-        const used = await this.source
-          .usedInMonth(subject.accountId, subject.keyId, period)
-          .catch(() => ({ account: NOTHING_WRITTEN, key: NOTHING_WRITTEN }));
-        const counts = { ...NOTHING_USED, accountMonth: used.account.used, keyMonth: used.key.used };
-        // As old as it may be: another key of the account may know more.
-        this.begin(subject, { counts, atMs: this.clock.now() - SEEN_LATELY_MS }, period);
-      })
+      .run(subject.keyId, async () => this.begin(subject, await this.writtenOf(subject, period), period))
       .then(() => this.decide(subject, cost, period));
+  }
+
+  /** Previews what `decide` would say; counts nothing, and leaves nothing behind. Never rejects. */
+  async preview(subject: QuotaSubject, cost: number, period: MonthPeriod): Promise<Preview> {
+    const { accountId, keyId, calendar, limits } = subject;
+    const [accountHere, keyHere] = [
+      inMonth(this.accounts.get(accountId), period),
+      inMonth(this.keys.get(keyId), period),
+    ];
+    let [account, key, ofAccount, ofKey] = [accountHere, keyHere, this.counters, this.counters];
+    if (account === undefined || key === undefined) {
+      const seen = seenIn(subject, period) ?? (await this.writtenOf(subject, period));
+      const last = this.latest(accountId, seen, period);
+      // What `begin` would put beside the counters.
+      const begun = new ProcessCounters(this.clock, this.source, 'local');
+      begun.seedFrom(subject, last, seen, period);
+      if (account === undefined) [account, ofAccount] = [accountBase(last, period), begun];
+      else raise((account = { ...account }), period, seen.counts.accountMonth);
+      if (key === undefined) [key, ofKey] = [keyBase(seen, period), begun];
+    }
+    const share = this.limitsHere(limits, account, key, period);
+    const room = roomUnder(share, cost);
+    const reading = joined(
+      ofAccount.peek(accountId, keyId, calendar, room),
+      ofKey.peek(accountId, keyId, calendar, room),
+    );
+    const { decision } = previewOf(share, reading, cost);
+    const byPlan = share === limits ? decision : told(decision, limits, share, account, key);
+    return { limits, reading: { ...reading, used: byPlan.used }, decision: byPlan };
+  }
+
+  /** What the database has of a subject that nobody has seen this month; nothing where it cannot be asked. Never rejects. */
+  private async writtenOf({ accountId, keyId }: QuotaSubject, period: MonthPeriod): Promise<Seen> {
+    const { account, key } = await this.source
+      .usedInMonth(accountId, keyId, period)
+      .catch(() => ({ account: NOTHING_WRITTEN, key: NOTHING_WRITTEN }));
+    const counts = { ...NOTHING_USED, accountMonth: account.used, keyMonth: key.used };
+    // As old as it may be: another key of the account may know more.
+    return { counts, atMs: this.clock.now() - SEEN_LATELY_MS };
   }
 
   refund(subject: QuotaSubject, decision: QuotaDecision): void {
@@ -160,13 +176,12 @@ export class LocalShare {
     const ofAccount = known === undefined ? this.latest(accountId, seen, period) : seen;
     this.counters.seedFrom(subject, ofAccount, seen, period);
     if (known === undefined) {
-      const { accountMonth, accountMinute } = ofAccount.counts;
-      this.accounts.set(accountId, baseOf(period, accountMonth, accountMinute, ofAccount.atMs));
+      this.accounts.set(accountId, accountBase(ofAccount, period));
     } else {
       raise(known, period, seen.counts.accountMonth);
     }
     if (inMonth(this.keys.get(keyId), period) === undefined) {
-      const base = baseOf(period, seen.counts.keyMonth, seen.counts.keyMinute, seen.atMs);
+      const base = keyBase(seen, period);
       base.isStale = this.clock.now() - seen.atMs > SEEN_LATELY_MS;
       this.keys.set(keyId, base);
     }
@@ -197,19 +212,22 @@ export class LocalShare {
   }
 
   private judge(subject: QuotaSubject, cost: number, account: Base, key: Base): QuotaDecision | Promise<QuotaDecision> {
-    const place = this.place();
-    const isAll = place.count === 1 && account.month === account.counted && key.month === key.counted;
-    if (isAll) return this.counters.decide(subject, cost);
     const { limits } = subject;
-    const share = this.shareOf(limits, account, key, subject.calendar.at(this.clock.now()).label, place);
+    const share = this.limitsHere(limits, account, key, subject.calendar.at(this.clock.now()));
+    if (share === limits) return this.counters.decide(subject, cost);
     const ofShare = Object.create(subject, { limits: { value: share } }) as QuotaSubject;
     const decision = this.counters.decide(ofShare, cost);
     if (decision instanceof Promise) return decision.then((made) => told(made, limits, share, account, key));
     return told(decision, limits, share, account, key);
   }
 
-  /** The limits by which the counters here, which began at the bases, hand out no more than the share. */
-  private shareOf(limits: QuotaLimits, account: Base, key: Base, label: number, place: NodePlace): QuotaLimits {
+  /**
+   * The limits by which the counters here, which began at the bases, hand out no more than the share: those of the plan where nobody else
+   * has a part of them.
+   */
+  private limitsHere(limits: QuotaLimits, account: Base, key: Base, { label }: MonthPeriod): QuotaLimits {
+    const place = this.place();
+    if (place.count === 1 && account.month === account.counted && key.month === key.counted) return limits;
     const nowMs = this.clock.now();
     const month = (limit: number, base: Base): number =>
       base.label === label ? base.counted + shareOf(limit - base.month, place) : shareOf(limit, place);
@@ -224,73 +242,21 @@ export class LocalShare {
   }
 }
 
-function baseOf({ label }: MonthPeriod, month: number, minute: number, seenAtMs: number): Base {
-  const minuteUntilMs = (Math.floor(seenAtMs / 1_000) + MINUTE_BUCKETS) * 1_000;
-  return { label, counted: month, month, minute, minuteUntilMs, isStale: false };
+function accountBase({ counts, atMs }: Seen, period: MonthPeriod): Base {
+  return baseOf(period, counts.accountMonth, counts.accountMinute, atMs);
 }
 
-/** A base, unless it was begun in a month that is still to come: by a clock that ran ahead. */
-function inMonth(base: Base | undefined, { following }: MonthPeriod): Base | undefined {
-  return base !== undefined && base.label < following ? base : undefined;
+function keyBase({ counts, atMs }: Seen, period: MonthPeriod): Base {
+  return baseOf(period, counts.keyMonth, counts.keyMinute, atMs);
 }
 
-/** How much of the month is used as far as this node knows; `here` is the count of its own counter. */
-function known(base: Base, { label }: MonthPeriod, here: number): number {
-  return base.label === label ? here - base.counted + base.month : here;
-}
-
-/** What a subject last saw of a month; undefined: nothing. */
-function seenIn(subject: QuotaSubject, { label }: MonthPeriod): Seen | undefined {
-  const { lastSeen: counts, lastSeenMonth, lastSeenAtMs: atMs } = subject;
-  return counts === undefined || lastSeenMonth !== label ? undefined : { counts, atMs };
-}
-
-function atLeast(counts: QuotaCounts, name: 'accountMonth' | 'keyMonth', used: number): QuotaCounts {
-  return { ...counts, [name]: Math.max(counts[name], used) };
-}
-
-/** A minute's count that was seen at an instant, as far as it may still be in the window. */
-function minuteOf(used: number, seenAtMs: number, nowMs: number): { used: number; resetMs: number } {
-  const resetMs = (Math.floor(seenAtMs / 1_000) + MINUTE_BUCKETS) * 1_000;
-  return used > 0 && nowMs < resetMs ? { used, resetMs } : { used: 0, resetMs: 0 };
-}
-
-/** A node's part of what is left: the parts of all of them add up to it. */
-export function shareOf(left: number, { count, rank }: NodePlace): number {
-  if (left === Infinity) return Infinity;
-  if (left <= 0) return 0;
-  return Math.floor(left / count) + (rank < left % count ? 1 : 0);
-}
-
-function raise(base: Base | undefined, period: MonthPeriod, used: number): void {
-  if (base?.label === period.label) base.month = Math.max(base.month, used);
-}
-
-/** The decision by the plan's numbers: what is left of a limit is what this node has left to give. */
-function told(
-  decision: QuotaDecision,
-  limits: QuotaLimits,
-  share: QuotaLimits,
-  account: Base,
-  key: Base,
-): QuotaDecision {
-  const by = (name: keyof QuotaLimits): number =>
-    decision.used[name] + (limits[name] === Infinity ? 0 : limits[name] - share[name]);
-  const told: QuotaDecision = {
-    ...decision,
-    used: {
-      keyMinute: by('keyMinute'),
-      accountMinute: by('accountMinute'),
-      accountMonth: by('accountMonth'),
-      keyMonth: by('keyMonth'),
-    },
+/** One reading of an account and a key that stand in different counters. */
+function joined(ofAccount: CounterReading, ofKey: CounterReading): CounterReading {
+  const { accountMonth, accountMinute } = ofAccount.used;
+  return {
+    ...ofKey,
+    used: { ...ofKey.used, accountMonth, accountMinute },
+    accountMinuteResetMs: ofAccount.accountMinuteResetMs,
+    accountFreedAtMs: ofAccount.accountFreedAtMs,
   };
-  if (decision.admitted) return told;
-  const { violated, cost, period, used } = decision;
-  const isUsedUp =
-    ((violated & ACCOUNT_MONTH) !== 0 && known(account, period, used.accountMonth) + cost > limits.accountMonth) ||
-    ((violated & KEY_MONTH) !== 0 && known(key, period, used.keyMonth) + cost > limits.keyMonth);
-  if (isUsedUp) return told;
-  const ofMonth = (violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0;
-  return { ...told, ofShare: true, retryAtMs: ofMonth ? decision.nowMs + SHARE_RETRY_MS : decision.retryAtMs };
 }

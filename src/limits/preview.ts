@@ -33,12 +33,14 @@ export async function preview(
   return { live, shadow: previewOf(shadow.limits, ofShadow, cost) };
 }
 
-function roomUnder(limits: QuotaLimits, cost: number): MinuteRoom {
+/** The room that a minute must have left for a request. */
+export function roomUnder(limits: QuotaLimits, cost: number): MinuteRoom {
   const most = (limit: number): number => Math.min(Number.MAX_SAFE_INTEGER, limit - cost);
   return { account: most(limits.accountMinute), key: most(limits.keyMinute) };
 }
 
-function previewOf(limits: QuotaLimits, reading: CounterReading, cost: number): Preview {
+/** Judges a request by limits and what is used of them; counts nothing. */
+export function previewOf(limits: QuotaLimits, reading: CounterReading, cost: number): Preview {
   const { used, nowMs, period, keyMinuteResetMs, accountMinuteResetMs } = reading;
   const violated = cost === 0 ? 0 : violatedBy(limits, used, cost);
   const decision: QuotaDecision = {

@@ -18,8 +18,6 @@ import type { Limiter } from '../../src/limits/limiter.js';
 import type { Clock } from '../../src/platform/clock.js';
 import { UsageRecorder } from '../../src/usage/usage-recorder.js';
 
-const FAILED_ATTEMPTS_PER_MINUTE = 20;
-
 /** What the steps of a test stand on. */
 export interface AdmissionUnderTest {
   readonly parts: StepParts;
@@ -41,7 +39,7 @@ export function admissionOn(
     routes: new Routes(config),
     lifeCycle: new LifeCycle(config, () => 'http://localhost:8080', clock),
     authenticator: new Authenticator(cache, new LastUsed(lookup, log), clock),
-    failedAttempts: new FailedAttempts(FAILED_ATTEMPTS_PER_MINUTE, clock, log),
+    failedAttempts: new FailedAttempts(config.file.gateway?.failedAuthentication.perMinute ?? 0, clock, log),
     quotas,
     quotaReport: new QuotaReport(quotas, clock),
     recorder: new UsageRecorder(clock),

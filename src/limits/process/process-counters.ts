@@ -139,8 +139,13 @@ export class ProcessCounters implements CounterStore {
   }
 
   /** Counts as they stand here, without creating a counter: 0 where there is none. */
-  peek(accountId: string, keyId: string | undefined, calendar: MonthCalendar): CounterReading {
-    return this.readingOf(namesOf(accountId, keyId), calendar, ANY_ROOM);
+  peek(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    room: MinuteRoom = ANY_ROOM,
+  ): CounterReading {
+    return this.readingOf(namesOf(accountId, keyId), calendar, room);
   }
 
   async readShadow(

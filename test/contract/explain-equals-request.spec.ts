@@ -1,0 +1,106 @@
+/**
+ * What explain says of a request is what the request is then told, in the same words: random keys, scopes, limits, dates, addresses and
+ * faults. TRAILGATE_TEST_SEED repeats a run.
+ */
+import { deepStrictEqual } from 'node:assert/strict';
+import { writeSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Explanation } from '../../src/admin/explain/explainer.js';
+import { STEPS } from '../../src/admission/steps.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { ERRORS, problemBody } from '../../src/problems/errors.js';
+import { testDatabase } from '../support/database.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { ExplainedWorld, type Told } from '../support/explained-world.js';
+import { openLosableQuotas, openProcessQuotasWithFaults, type FaultyQuotas } from '../support/faulty-quotas.js';
+import { RUNS } from '../support/histories.js';
+import type { TestClock } from '../support/stores.js';
+
+/** With both kinds of counters together. */
+const REQUESTS = 10_000;
+/** Why both do not say the same; undefined where they do. */
+function difference({ problem }: Explanation, { status, headers, body }: Told, method: string): unknown {
+  if (problem === undefined) return status === 200 ? undefined : { explained: 'admitted', status, body };
+  const wanted = problem.options.headers ?? [];
+  const differing = wanted.filter((name, at) => at % 2 === 0 && headers[name.toLowerCase()] !== wanted[at + 1]);
+  const said = problemBody(problem, String(headers['x-request-id']));
+  const isSame = method === 'HEAD' ? status === problem.status : body === JSON.stringify(said);
+  return isSame && status === problem.status && differing.length === 0
+    ? undefined
+    : { said, status, body, differing, headers };
+}
+
+const refusable = (status: number): boolean => STEPS.some(({ refusesWith }) => refusesWith.includes(status));
+
+function suite(
+  requests: number,
+  openQuotas: (database: DatabaseHandle, clock: TestClock) => Promise<FaultyQuotas>,
+): void {
+  let database: DatabaseHandle;
+  let world: ExplainedWorld;
+  beforeAll(async () => {
+    database = await testDatabase('sqlite');
+    world = new ExplainedWorld(database, RUNS.seed);
+    await world.open(openQuotas);
+    // A wait is longer by chance, for the request as for its explanation.
+    jest.spyOn(Math, 'random').mockReturnValue(0);
+  });
+  afterAll(async () => {
+    jest.restoreAllMocks();
+    await world.close();
+    await database.close();
+  });
+
+  it(`says of ${requests} random requests what they are then told`, async () => {
+    writeSync(2, `explanations: TRAILGATE_TEST_SEED=${RUNS.seed}\n`);
+    const codes = new Map<string, number>();
+    for (let at = 0; at < requests; at++) {
+      await world.change();
+      const drawn = world.draw();
+      const explanation = await world.explain(drawn);
+      const told = await world.ask(drawn);
+      const { method, path, clientAddress, caller } = drawn;
+      const asked = { at, method, path, clientAddress, key: caller.key, account: caller.account };
+      const differing = difference(explanation, told, method);
+      if (differing !== undefined) deepStrictEqual({ asked, differing }, undefined);
+      const code = explanation.problem?.code ?? 'admitted';
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+      if (code !== 'admitted' && ERRORS[code].status !== 501)
+        deepStrictEqual([code, refusable(told.status)], [code, true]);
+    }
+    const wanted = [
+      'admitted',
+      'route_not_found',
+      'method_not_allowed',
+      'invalid_path',
+      'not_implemented',
+      'bad_request',
+    ];
+    const ofKeys = [
+      'operation_sunset',
+      'operation_brownout',
+      'malformed_authorization',
+      'revoked_api_key',
+      'expired_api_key',
+      'too_many_failed_attempts',
+    ];
+    const rest = [
+      'ip_not_allowed',
+      'account_suspended',
+      'insufficient_scope',
+      'rate_limited',
+      'quota_exceeded',
+      'quota_unavailable',
+    ];
+    // A run that never met one of them has not looked at it.
+    for (const code of [...wanted, ...ofKeys, ...rest]) expect([code, codes.get(code) ?? 0]).not.toEqual([code, 0]);
+  });
+}
+
+describe('explain, with counters in the process and a database that goes away', () => {
+  suite(REQUESTS / 2, openProcessQuotasWithFaults);
+});
+
+describeWithRedis('explain, with counters in a Redis that goes away', () => {
+  suite(REQUESTS / 2, openLosableQuotas);
+});

@@ -1,0 +1,69 @@
+/** The gateway's application in this process, on a real port, with the parts that the program gives it but for the backends. */
+import { openSync } from 'node:fs';
+import { Agent } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Config } from '../../src/config/model/schema.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { Connections } from '../../src/gateway/listener/connections.js';
+import { createGatewayApplication } from '../../src/gateway/listener/gateway.application.js';
+import { Cors } from '../../src/gateway/request/cors.js';
+import { UsageReader } from '../../src/limits/usage.js';
+import type { Clock } from '../../src/platform/clock.js';
+import { openLog } from '../../src/platform/log.js';
+import type { Forwarder } from '../../src/proxy/calls/forwarder.js';
+import { ProxyStatus } from '../../src/proxy/calls/proxy-status.js';
+import type { ForwardRequest } from '../../src/proxy/targets/forward-request.js';
+import { UsageRows } from '../../src/usage/usage-rows.js';
+import type { AdmissionUnderTest } from './admission.js';
+
+/** What a request gets that every step has let pass. */
+export const FORWARDED = 'forwarded';
+
+export interface RunningGateway {
+  readonly url: string;
+  /** Keeps its connections. */
+  readonly agent: Agent;
+  close(): Promise<void>;
+}
+
+/** Starts it on a free port. Its backends say `FORWARDED` at once. */
+export async function startGateway(
+  config: Config,
+  database: DatabaseHandle,
+  { parts, steps }: AdmissionUnderTest,
+  clock: Clock,
+): Promise<RunningGateway> {
+  const log = openLog('error', openSync('/dev/null', 'w'));
+  const { file } = config;
+  const application = await createGatewayApplication(
+    {
+      ...parts,
+      steps,
+      config,
+      cors: new Cors(file.gateway.cors, parts.routes),
+      usage: new UsageReader(file.plans, parts.quotas, new UsageRows(database.db), clock),
+      forwarder: { forward } as unknown as Forwarder,
+      proxyStatus: new ProxyStatus(),
+      draining: { hasBegun: false },
+      connections: new Connections(file.gateway, file.services),
+    },
+    log,
+    [],
+  );
+  await application.listen(0, '127.0.0.1');
+  const { port } = application.getHttpServer().address() as AddressInfo;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    agent,
+    close: async () => {
+      agent.destroy();
+      await application.close();
+    },
+  };
+}
+
+function forward({ client }: ForwardRequest): void {
+  client.answer.response.writeHead(200, { 'X-Said': FORWARDED, 'Content-Length': 0 });
+  client.answer.response.end();
+}
