@@ -50,7 +50,7 @@ function linesWith(pattern: RegExp, allowed: RegExp): string[] {
     );
 }
 
-/** `src/limits/redis/scripts.ts` → `limits/redis`; null for a file at the top of src, and for what is not in src. */
+/** `src/limits/redis/redis-clock.ts` → `limits/redis`; null for a file at the top of src, and for what is not in src. */
 const folderOf = (file: string) => /^src\/(.+)\/[^/]+$/.exec(file)?.[1] ?? null;
 
 /** A way through the folders that comes back to where it began, or null. */

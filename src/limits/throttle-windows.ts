@@ -5,7 +5,7 @@ import type { RedisClient } from '../redis/connect.js';
 import { throttleKey } from '../redis/keys.js';
 import { MINUTE_BUCKETS, MINUTE_SECONDS } from './model/policies.js';
 import { Script } from '../redis/script.js';
-import { THROTTLE_LUA } from './redis/scripts.js';
+import { THROTTLE_LUA } from './redis/scripts/throttle.js';
 import { SlidingWindow } from './process/sliding-window.js';
 
 /** Most addresses that are remembered at once in a process; the one that was quiet longest is forgotten first. */

@@ -13,7 +13,7 @@ import type { MonthPeriod } from '../model/month-period.js';
 import type { RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
 import { Script } from '../../redis/script.js';
-import { SEED_LUA } from './scripts.js';
+import { SEED_LUA } from './scripts/seed.js';
 import { SingleFlight } from '../process/single-flight.js';
 import type { MonthStart, QuotaSubject } from '../model/subject.js';
 

@@ -15,7 +15,7 @@ import type { QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import type { RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
-import { DECIDE_NUMBERS } from './scripts.js';
+import { DECIDE_NUMBERS } from './scripts/decide.js';
 
 /** How often a counter may turn out to be missing again right after it was seeded. */
 const SEED_ATTEMPTS = 4;

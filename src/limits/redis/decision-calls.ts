@@ -11,11 +11,11 @@ import { slotOfTag } from '../../redis/slots.js';
 import { CallDeadline, type TimedCall } from './call-deadline.js';
 import { groupsText, keysText, readNumbers } from './decision-text.js';
 import type { DecisionGroup } from './decision-group.js';
-import { UNDO_LUA } from './outage-scripts.js';
+import { UNDO_LUA } from './scripts/outage.js';
 import { noResponse, type RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
 import { Script } from '../../redis/script.js';
-import { DECIDE_NUMBERS, DECIDE_LUA } from './scripts.js';
+import { DECIDE_LUA, DECIDE_NUMBERS } from './scripts/decide.js';
 
 /** Most groups in one script call: bounds how long Redis is busy with it (about a millisecond). */
 export const LARGEST_BATCH = 256;

@@ -10,7 +10,8 @@ import { NO_PERIOD, type MonthCalendar, type MonthPeriod } from '../model/month-
 import { millisecondsOf } from './read-response.js';
 import type { RedisCalls } from './redis-calls.js';
 import { Script } from '../../redis/script.js';
-import { READ_LUA, WINDOW_LUA } from './scripts.js';
+import { READ_LUA } from './scripts/read.js';
+import { WINDOW_LUA } from './scripts/window.js';
 import { observedAt } from '../model/observed-at.js';
 
 /** Longest that an operator's call waits for Redis, and longest that Redis may take to begin with it. */

@@ -2,7 +2,7 @@
 import type { CounterReading } from '../model/counter-store.js';
 import type { MonthPeriod } from '../model/month-period.js';
 import { MINUTE_BUCKETS, type QuotaCounts } from '../model/policies.js';
-import { READ_NUMBERS } from './scripts.js';
+import { READ_NUMBERS } from './scripts/read.js';
 
 export const NOTHING_USED: QuotaCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
 

@@ -31,12 +31,13 @@ import { setInRedis } from './month-set.js';
 import type { OutageEntry } from '../model/outage-log.js';
 import type { QuotaCounts, QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
-import { REPLAY_LUA } from './outage-scripts.js';
+import { REPLAY_LUA } from './scripts/outage.js';
 import { millisecondsOf, NOTHING_USED, readingOf } from './read-response.js';
 import { RedisCalls } from './redis-calls.js';
 import { RedisClock } from './redis-clock.js';
 import { Script } from '../../redis/script.js';
-import { REFUND_LUA, READ_NUMBERS, READ_LUA } from './scripts.js';
+import { READ_LUA, READ_NUMBERS } from './scripts/read.js';
+import { REFUND_LUA } from './scripts/refund.js';
 import { SharedNext } from './shared-next.js';
 
 /** How often a counter may turn out to be missing again right after it was seeded. */

@@ -2,7 +2,7 @@
 import type { RedisClient } from '../../redis/connect.js';
 import { accountCounterKey, apiKeyCounterKey } from '../../redis/keys.js';
 import { Script } from '../../redis/script.js';
-import { YOUTH_MS } from './young-scripts.js';
+import { YOUTH_MS } from './scripts/young.js';
 
 /** Most counters of one call: bounds how long Redis is busy with it. */
 const COUNTERS_PER_CALL = 200;

@@ -1,6 +1,6 @@
 /** The way back from an outage, as Redis runs it: each of these changes counts once, however often it is sent. */
-import { SLOT_MARKER_MS } from '../../redis/keys.js';
-import { REFUND_FUNCTIONS_LUA } from './scripts.js';
+import { SLOT_MARKER_MS } from '../../../redis/keys.js';
+import { REFUND_FUNCTIONS_LUA } from './refund.js';
 
 /**
  * Refunds what a batch admitted whose response nobody got, once. KEYS: as the batch had them. ARGV: the batch's number, the last

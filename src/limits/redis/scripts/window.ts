@@ -1,0 +1,154 @@
+/**
+ * The functions by which every script looks at a counter.
+ *
+ * A counter is a hash. `l` last bucket written (whole seconds), `s` sum of the ring, `o` oldest bucket with a count,
+ * `p` month label, `u` used in that month, and the ring: field `0`…`60` holds the count of the bucket with that number
+ * modulo 61. `m` label and count of other months that it was in, `t` when `u` was last set (ms), `b` and `n…` only
+ * while it is young (`young.ts`). The first five fields are written first, so that the linear look-up in Redis's
+ * compact hash finds them at once. A bucket is touched when it fills and when it leaves: the cost of a decision does
+ * not depend on the limit.
+ */
+
+import { YOUNG_LUA } from './young.js';
+
+/** Most months that a counter keeps beside the one that it is in. */
+const OTHER_MONTHS = 2;
+
+/** Functions that every script here begins with. */
+export const WINDOW_LUA = `
+local BUCKETS = 61
+local call, format, tonumber = redis.call, string.format, tonumber
+
+-- A whole number as text. Redis would write each number with '%.17g', which takes several times as long.
+local function text(number) return format('%d', number) end
+
+local slots = {}
+local function slot(bucket)
+  local name = slots[bucket]
+  if not name then
+    name = text(bucket % BUCKETS)
+    slots[bucket] = name
+  end
+  return name
+end
+
+-- Reads a counter and slides its ring to bucket 'now'. Returns nil when there is no such counter.
+-- w: {key, last, sum, oldest, period, used, count of the current bucket, what was read as it stands, where nothing had to slide: texts of
+-- last, sum, oldest, period, used, once it has gone on in another month what is to be written of others}
+local function load(key, now)
+  local f = call('HMGET', key, 'l', 's', 'o', 'p', 'u', slot(now))
+  if not f[1] then return nil end
+  local last, sum, oldest = tonumber(f[1]), tonumber(f[2]), tonumber(f[3])
+  local w = {key, now, sum, oldest, tonumber(f[4]), tonumber(f[5]), 0, false}
+  if last == now then
+    w[7] = tonumber(f[6]) or 0
+    if sum > 0 then w[8] = f end
+    return w
+  end
+  if now < last and last - now < BUCKETS then
+    -- The clock went back a little: go on in the bucket that is already open.
+    w[2] = last
+    w[7] = tonumber(redis.call('HGET', key, last % BUCKETS)) or 0
+    return w
+  end
+  if sum == 0 then
+    w[4] = now
+    return w
+  end
+  if now < last or now - last >= BUCKETS then
+    -- Either all of it has left, or the clock went back by more than a window: then all of it counts from now on.
+    local fields = {}
+    for slot = 0, BUCKETS - 1 do fields[#fields + 1] = slot end
+    redis.call('HDEL', key, unpack(fields))
+    if now < last then w[7] = sum else w[3] = 0 end
+    w[4] = now
+    redis.call('HSET', key, 'l', now, 's', w[3], 'o', now)
+    if w[7] > 0 then redis.call('HSET', key, now % BUCKETS, w[7]) end
+    return w
+  end
+  local keep = now - BUCKETS + 1
+  if oldest < keep then
+    local bucket, ahead, gone = oldest, 1, {}
+    oldest = nil
+    while not oldest and bucket <= last do
+      -- What leaves, and a few behind it: of a busy counter the next one is the oldest that stays, and each is looked for from the front.
+      local fields = {}
+      for at = bucket, math.min(last, math.max(bucket, keep) + ahead) do fields[#fields + 1] = slot(at) end
+      local counts = call('HMGET', key, unpack(fields))
+      for i = 1, #fields do
+        local count = tonumber(counts[i]) or 0
+        if count > 0 and bucket >= keep then
+          oldest = bucket
+          break
+        end
+        if count > 0 then
+          sum = sum - count
+          gone[#gone + 1] = fields[i]
+        end
+        bucket = bucket + 1
+      end
+      ahead = ahead * 4
+    end
+    if #gone > 0 then call('HDEL', key, unpack(gone)) end
+    w[3], w[4] = sum, oldest or now
+    call('HSET', key, 'l', text(now), 's', text(sum), 'o', text(w[4]))
+  end
+  return w
+end
+
+${YOUNG_LUA}
+-- Adds to a counter in its current bucket and writes back what has changed.
+local function add(w, amount)
+  if w[3] == 0 then w[4] = w[2] end
+  w[3], w[6], w[7] = w[3] + amount, w[6] + amount, w[7] + amount
+  if w[8] then
+    call('HSET', w[1], 's', text(w[3]), 'u', text(w[6]), slot(w[2]), text(w[7]))
+  else
+    call(
+      'HSET', w[1], 'l', text(w[2]), 's', text(w[3]), 'o', text(w[4]), 'p', monthText(w), 'u', text(w[6]),
+      slot(w[2]), text(w[7])
+    )
+  end
+end
+
+-- Brings a counter to a month, 'w' alone: to where it stood there, if it was in it before, else to nothing. A later label that is not yet
+-- 'following' goes on: the account's billing day was moved. False where it is in a month to come, and does not know this one; then, too,
+-- it is brought to it where it is said what was used ('known').
+local function turn(w, period, following, known)
+  if w[5] == period or (w[5] > period and w[5] < following) then return true end
+  local months, used = {{w[5], text(w[6])}}, known
+  for label, count in string.gmatch(call('HGET', w[1], 'm') or '', '(%d+) (%d+)') do
+    label = tonumber(label)
+    if label == period then used = tonumber(count) else months[#months + 1] = {label, count} end
+  end
+  if not used and w[5] > period then return false end
+  if w[10] then grown(w) end
+  -- The latest are kept: those to come are there because a clock ran ahead, and the database has those that are over.
+  table.sort(months, function(one, other) return one[1] > other[1] end)
+  local texts = {}
+  for i = 1, math.min(#months, ${OTHER_MONTHS}) do texts[i] = text(months[i][1]) .. ' ' .. months[i][2] end
+  w[5], w[6], w[8], w[9] = period, used or 0, false, table.concat(texts, ' ')
+  return true
+end
+
+-- Writes what belongs to another month, beside 'p' and 'u'.
+local function turned(w, expireAt)
+  if not w[9] then return end
+  call('HSET', w[1], 'm', w[9])
+  call('HDEL', w[1], 't')
+  call('PEXPIREAT', w[1], expireAt)
+end
+
+-- The bucket second from which 'need' more has left the ring; the window's length from now when that never is enough.
+local function freed(w, need)
+  local fields = {}
+  for bucket = w[4], w[2] do fields[#fields + 1] = bucket % BUCKETS end
+  local counts = redis.call('HMGET', w[1], unpack(fields))
+  local sum = 0
+  for i = 1, #fields do
+    sum = sum + (tonumber(counts[i]) or 0)
+    if sum >= need then return w[4] + i - 1 + BUCKETS end
+  end
+  return w[2] + BUCKETS
+end
+`;
