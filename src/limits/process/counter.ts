@@ -2,6 +2,7 @@
 import type { MonthCount } from '../model/counter-store.js';
 import type { FlushRounds } from '../model/flush-rounds.js';
 import type { MonthPeriod } from '../model/month-period.js';
+import type { QuotaDecision } from '../model/policies.js';
 import type { RingPool } from './ring-pool.js';
 import { SlidingWindow } from './sliding-window.js';
 
@@ -12,6 +13,12 @@ const IDLE_SECONDS = 120;
 interface OtherMonth extends MonthCount {
   /** The flush in which its count was handed out; infinite: in none. */
   takenIn: number;
+}
+
+/** When a counter was last set, and which month of it. */
+export interface SetAt {
+  readonly month: number;
+  readonly atMs: number;
 }
 
 /** A minute's window with the month beside it: one object, because there may be very many. */
@@ -57,6 +64,17 @@ export class Counter extends SlidingWindow {
   learn({ month, used }: MonthCount): void {
     if (this.month === month || this.others?.some((other) => other.month === month) === true) return;
     (this.others ??= []).push({ month, used, takenIn: 0 });
+  }
+
+  /** Refunds a decision in both windows, as far as they still hold it. @returns how much the month was refunded. */
+  refund({ cost, nowMs, period }: QuotaDecision, set: SetAt | undefined): number {
+    this.giveBack(Math.floor(nowMs / 1_000), cost);
+    // A later label than its own is one that goes on: the account's billing day was moved back.
+    if (this.month < period.label || this.month >= period.following) return 0;
+    if (set?.month === this.month && nowMs <= set.atMs) return 0;
+    const fromMonth = Math.min(cost, this.used);
+    this.used -= fromMonth;
+    return fromMonth;
   }
 
   /** Counts since the last call: of the current month, and of the others that it was in since. */
