@@ -35,7 +35,7 @@ describe('a breaker', () => {
     expect(breaker.allows()).toBe(false);
   });
 
-  it('says how long nothing will be let through, and nothing of it while a probe may say otherwise at any moment', () => {
+  it('says how long nothing will be let through, and nothing of it while a probe may say otherwise', () => {
     expect(breaker.waitMs).toBe(0);
     breaker.failed();
     clock.advance(30);

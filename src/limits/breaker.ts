@@ -1,4 +1,7 @@
-/** A circuit breaker: after a failure the store is left alone, and asked again by one call at a time with growing pauses. */
+/**
+ * A circuit breaker: after a failure the store is left alone, and asked again by one call at a time with growing
+ * pauses.
+ */
 import type { Clock } from '../platform/clock.js';
 
 export class Breaker {

@@ -1,4 +1,7 @@
-/** What is done while the shared counters are away: a breaker, what the plan says, and a log of what was admitted without them. */
+/**
+ * What is done while the shared counters are away: a breaker, what the plan says, and a log of what was admitted
+ * without them.
+ */
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
 import type { Logger } from '../platform/log.js';
@@ -13,7 +16,10 @@ import { OutageLog } from './model/outage-log.js';
 import type { QuotaCounts, QuotaDecision } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 
-/** Degradation decides without the store while it is lost, by what each plan says. It knows no store: `Recovery` brings it back. */
+/**
+ * Degradation decides without the store while it is lost, by what each plan says. It knows no store: `Recovery` brings
+ * it back.
+ */
 export class Degradation {
   private readonly degraded = {
     local: METRICS.quotaDegradedDecisions.series('local'),
@@ -37,7 +43,10 @@ export class Degradation {
     METRICS.quotaStoreLostTime.collect = () => METRICS.quotaStoreLostTime.series().set((this.sinceMs ?? 0) / 1_000);
   }
 
-  /** What this node knows to be used, in the place of a reading of the store. Rejects where it knows nothing, see `LocalShare.read`. */
+  /**
+   * What this node knows to be used, in the place of a reading of the store. Rejects where it knows nothing, see
+   * `LocalShare.read`.
+   */
   read(
     accountId: string,
     keyId: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * Notices that Redis was emptied, and has this node hand in what it knows: also where none of its keys is asked for, and the counts that
- * it was the last to see are missing on other nodes.
+ * Notices that Redis was emptied, and has this node hand in what it knows: also where none of its keys is asked for,
+ * and the counts that it was the last to see are missing on other nodes.
  */
 import type { Logger } from '../platform/log.js';
 import type { CounterMemory } from './model/counter-memory.js';
@@ -24,7 +24,9 @@ export class EmptiedStore {
     private readonly log: Logger,
   ) {}
 
-  /** Asks once, and resolves when what this node knows has been handed in, as far as that could be done. Never rejects. */
+  /**
+   * Asks once, and resolves when what this node knows has been handed in, as far as that could be done. Never rejects.
+   */
   async look(): Promise<void> {
     const askedMs = performance.now();
     const wasEmptied = await this.nodes.beat();

@@ -1,4 +1,6 @@
-/** Where the stores report to: what they decided is noted, and what takes the place of a decision that failed is found. */
+/**
+ * Where the stores report to: what they decided is noted, and what takes the place of a decision that failed is found.
+ */
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
 import type { MonthLedger } from '../usage/month-ledger.js';
@@ -9,7 +11,9 @@ import type { QuotaDecision } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 import type { ShadowLimits } from './shadow-limits.js';
 
-/** LimiterSink notes each decision in the ledger and on its subject, and has the shadow limits judge what was admitted. */
+/**
+ * LimiterSink notes each decision in the ledger and on its subject, and has the shadow limits judge what was admitted.
+ */
 export class LimiterSink implements DecisionSink {
   constructor(
     private readonly ledger: MonthLedger,

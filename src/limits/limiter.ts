@@ -173,8 +173,8 @@ export class Limiter implements ThrottlerStorage {
   }
 
   /**
-   * Reads counts for `/usage` and the admin API: as they stand, and while the counters are away as far as this node knows. Rejects where it
-   * knows nothing either.
+   * Reads counts for `/usage` and the admin API: as they stand, and while the counters are away as far as this node
+   * knows. Rejects where it knows nothing either.
    * @param subject of the key, where a request of it is at hand.
    */
   async readOrKnow(
@@ -204,7 +204,10 @@ export class Limiter implements ThrottlerStorage {
     return this.counters.read(accountId, keyId, calendar, room);
   }
 
-  /** The same of what a plan's shadow limits have admitted. @param live the live counts, where those begin that do not exist yet. */
+  /**
+   * The same of what a plan's shadow limits have admitted.
+   * @param live the live counts, where those begin that do not exist yet.
+   */
   readShadow(
     accountId: string,
     keyId: string | undefined,

@@ -140,7 +140,7 @@ describe('the share of a node', () => {
     },
   );
 
-  it('of an account that another key used meanwhile shrinks to what the database knows, also on a node that is alone', async () => {
+  it('of an account that another key used meanwhile shrinks to what the database knows, also on one node', async () => {
     const [node] = nodes(1);
     const subject = seen({ accountMonth: 100 }, { accountMonth: 10 });
     clock.advance(60_000);

@@ -1,6 +1,6 @@
 /**
- * What this node hands out by itself while the shared counters are away: its share of what was left when it last knew, so that all nodes
- * together stay within the limit. With one node that is all of it.
+ * What this node hands out by itself while the shared counters are away: its share of what was left when it last knew,
+ * so that all nodes together stay within the limit. With one node that is all of it.
  */
 import type { Clock } from '../platform/clock.js';
 import { NOTHING_WRITTEN, type CounterReading, type MonthSource } from './model/counter-store.js';
@@ -48,7 +48,10 @@ export class LocalShare {
     private readonly lastOf: (accountId: string) => QuotaSubject | undefined = () => undefined,
   ) {}
 
-  /** Judges a request by this node's share. Waits for the database where the subject was not seen this month. Never rejects. */
+  /**
+   * Judges a request by this node's share. Waits for the database where the subject was not seen this month. Never
+   * rejects.
+   */
   decide(subject: QuotaSubject, cost: number, period: MonthPeriod): QuotaDecision | Promise<QuotaDecision> {
     const account = inMonth(this.accounts.get(subject.accountId), period);
     const key = inMonth(this.keys.get(subject.keyId), period);
@@ -109,8 +112,8 @@ export class LocalShare {
   }
 
   /**
-   * What this node knows to be used: what it counted itself, on top of what it knew before. Counts nothing, and leaves nothing behind.
-   * Rejects where it has not seen the account or the key, and the database is away.
+   * What this node knows to be used: what it counted itself, on top of what it knew before. Counts nothing, and leaves
+   * nothing behind. Rejects where it has not seen the account or the key, and the database is away.
    * @param subject of the key, where a request of it is at hand: what it saw may be newer than what the database has.
    */
   async read(
@@ -140,7 +143,10 @@ export class LocalShare {
     };
   }
 
-  /** What was last seen of an account and a key this month; where that was not lately, or never, the database may know more. */
+  /**
+   * What was last seen of an account and a key this month; where that was not lately, or never, the database may know
+   * more.
+   */
   private async lastKnown(
     accountId: string,
     keyId: string | undefined,
@@ -193,7 +199,10 @@ export class LocalShare {
     return ofLast === undefined || ofLast.atMs <= seen.atMs ? seen : ofLast;
   }
 
-  /** Other nodes, or other keys, may have used more since: the database knows up to its last flush. No request waits for it. */
+  /**
+   * Other nodes, or other keys, may have used more since: the database knows up to its last flush. No request waits for
+   * it.
+   */
   private refresh(subject: QuotaSubject, period: MonthPeriod, key: Base): void {
     const hasMonth = subject.limits.accountMonth !== Infinity || subject.limits.keyMonth !== Infinity;
     if (!hasMonth || this.refreshes >= MOST_REFRESHES) return;

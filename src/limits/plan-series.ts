@@ -9,7 +9,9 @@ export class PlanSeries {
     this.use(plans);
   }
 
-  /** The plans from now on. Those that are gone keep their numbers: whoever counts keeps the series by the plan's name. */
+  /**
+   * The plans from now on. Those that are gone keep their numbers: whoever counts keeps the series by the plan's name.
+   */
   use(plans: GatewayFile['plans']): void {
     for (const [plan, { shadow }] of Object.entries(plans)) {
       this.begin(METRICS.quotaDecisions, plan);

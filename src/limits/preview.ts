@@ -12,14 +12,18 @@ export interface Preview {
   readonly decision: QuotaDecision;
 }
 
-/** PreviewedLimits are what a request would be told of its limits; `live` is undefined where nobody knows the counts. */
+/**
+ * PreviewedLimits are what a request would be told of its limits; `live` is undefined where nobody knows the counts.
+ */
 export interface PreviewedLimits {
   readonly decision: QuotaDecision;
   readonly live: Preview | undefined;
   readonly shadow: Preview | undefined;
 }
 
-/** Asks the live limits of a subject, and its shadow limits where there are any. Rejects while the counters are away. */
+/**
+ * Asks the live limits of a subject, and its shadow limits where there are any. Rejects while the counters are away.
+ */
 export async function preview(
   counters: Pick<CounterStore, 'read' | 'readShadow'>,
   subject: QuotaSubject,

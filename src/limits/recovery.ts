@@ -22,7 +22,10 @@ export class Recovery {
     private readonly ask: () => Promise<unknown>,
   ) {}
 
-  /** Asks a lost store whether it is back, as often as its breaker allows; counts there what is left over. Never rejects. */
+  /**
+   * Asks a lost store whether it is back, as often as its breaker allows; counts there what is left over. Never
+   * rejects.
+   */
   async probe(): Promise<void> {
     const { degradation } = this;
     if (degradation.isOver && !degradation.outage.isEmpty) this.start();
@@ -43,9 +46,10 @@ export class Recovery {
   }
 
   /**
-   * The store answers again: what it may have counted without a response is refunded, what was admitted without it is counted
-   * there, while this node goes on by itself; then, in one step with nothing left to count, the store decides again. What the
-   * database is needed for, and cannot be had, is tried again later and keeps nobody from the store. Never rejects.
+   * The store answers again: what it may have counted without a response is refunded, what was admitted without it is
+   * counted there, while this node goes on by itself; then, in one step with nothing left to count, the store decides
+   * again. What the database is needed for, and cannot be had, is tried again later and keeps nobody from the store.
+   * Never rejects.
    */
   private async recover(): Promise<void> {
     const { counters, degradation } = this;

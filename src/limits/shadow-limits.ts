@@ -1,6 +1,7 @@
 /**
- * What a plan's shadow limits would have refused. They see the requests that the live limits admitted, count on counters of their own
- * what they would admit of them, and refuse nothing. No request waits for them: they ride in the next call to the store.
+ * What a plan's shadow limits would have refused. They see the requests that the live limits admitted, count on
+ * counters of their own what they would admit of them, and refuse nothing. No request waits for them: they ride in the
+ * next call to the store.
  */
 import type { Clock } from '../platform/clock.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';

@@ -1,6 +1,6 @@
 /**
- * Asks Redis once a second whether it counts. Requests notice a lost one by themselves; a process that has none (at night, or without the
- * gateway role) would go on saying that all is well.
+ * Asks Redis once a second whether it counts. Requests notice a lost one by themselves; a process that has none (at
+ * night, or without the gateway role) would go on saying that all is well.
  */
 import type { RedisClient } from '../redis/connect.js';
 import { PROBE_KEY, PROBE_MS } from '../redis/keys.js';
@@ -8,7 +8,10 @@ import type { Degradation } from './degradation.js';
 import type { Recovery } from './recovery.js';
 
 const INTERVAL_MS = 1_000;
-/** So many questions in a row without a response. One may be this process's own fault: it stood still, and its timers fired first. */
+/**
+ * So many questions in a row without a response. One may be this process's own fault: it stood still, and its timers
+ * fired first.
+ */
 const FAILURES = 3;
 
 export class StoreWatch {

@@ -78,8 +78,10 @@ export class UsageReader {
   }
 
   /**
-   * Reads the report, and where a query asks for them a page of rows beside it. Rejects where the report cannot be had, or the rows.
-   * @param counted the key's subject, where a request of it is at hand: what it last saw counts while the counters are away.
+   * Reads the report, and where a query asks for them a page of rows beside it. Rejects where the report cannot be had,
+   * or the rows.
+   * @param counted the key's subject, where a request of it is at hand: what it last saw counts while the counters are
+   * away.
    */
   async readWithRows(
     subject: UsageSubject,
@@ -98,7 +100,10 @@ export class UsageReader {
     };
   }
 
-  /** Limits and counts of an account, and of one of its keys. Rejects where neither the counters nor this process know them. */
+  /**
+   * Limits and counts of an account, and of one of its keys. Rejects where neither the counters nor this process know
+   * them.
+   */
   private async read(subject: UsageSubject, counted: QuotaSubject | undefined): Promise<UsageReport> {
     const plan = Object.hasOwn(this.plans, subject.plan) ? this.plans[subject.plan] : undefined;
     const calendar = calendarOf(subject.timeZone, subject.billingDay);

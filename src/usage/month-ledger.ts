@@ -1,6 +1,6 @@
 /**
- * Month counts on their way to the database: what a restart or an emptied Redis starts again from, and what a bill is written from.
- * Notes on the request path what has changed, and hands it to the flush, account by account.
+ * Month counts on their way to the database: what a restart or an emptied Redis starts again from, and what a bill is
+ * written from. Notes on the request path what has changed, and hands it to the flush, account by account.
  */
 import type { Kysely } from 'kysely';
 import type { Clock } from '../platform/clock.js';
@@ -25,7 +25,10 @@ export interface ExactCounts {
   monthUsed(subject: QuotaSubject): readonly ExactCount[];
 }
 
-/** What waits of one account. One is made for every account between two flushes: most have a subject or few, of one month. */
+/**
+ * What waits of one account. One is made for every account between two flushes: most have a subject or few, of one
+ * month.
+ */
 class WaitingAccount {
   /** Each once. */
   readonly subjects: QuotaSubject[];
@@ -75,7 +78,9 @@ export class MonthLedger implements MonthSource {
   /** What was handed out lately, the latest first: others may have read the database before it stood there. */
   private handedOut: Map<string, WaitingAccount>[] = [new Map(), new Map(), new Map()];
   private wasWritten = false;
-  /** The latest set of a count that was read: a process that starts with its clock set back observes later than that. */
+  /**
+   * The latest set of a count that was read: a process that starts with its clock set back observes later than that.
+   */
   private latestSetMs = 0;
 
   constructor(
@@ -113,8 +118,8 @@ export class MonthLedger implements MonthSource {
   }
 
   /**
-   * Remembers a refusal by a month's limit: nothing has been counted, but where the limit was lowered below what is used, its notices
-   * are due. Once for each subject and month, because a changed limit is another subject.
+   * Remembers a refusal by a month's limit: nothing has been counted, but where the limit was lowered below what is
+   * used, its notices are due. Once for each subject and month, because a changed limit is another subject.
    */
   noteRefusal(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period' | 'violated'>): void {
     if ((decision.violated & (ACCOUNT_MONTH | KEY_MONTH)) === 0) return;
@@ -148,7 +153,10 @@ export class MonthLedger implements MonthSource {
     return last;
   }
 
-  /** Keys of an account whose counts wait, or were written so lately that whoever reads the database may not have found them. */
+  /**
+   * Keys of an account whose counts wait, or were written so lately that whoever reads the database may not have found
+   * them.
+   */
   *seenLately(accountId: string): Generator<QuotaSubject> {
     for (const accounts of [this.waiting, ...this.handedOut]) yield* accounts.get(accountId)?.subjects ?? [];
   }
@@ -165,7 +173,10 @@ export class MonthLedger implements MonthSource {
     this.wasWritten = true;
   }
 
-  /** Forgets what has stood in the database since the last time, and longer. Call it as often as what others have read may be old. */
+  /**
+   * Forgets what has stood in the database since the last time, and longer. Call it as often as what others have read
+   * may be old.
+   */
   forgetWritten(): void {
     if (!this.wasWritten) return;
     this.wasWritten = false;
@@ -178,8 +189,8 @@ export class MonthLedger implements MonthSource {
   }
 
   /**
-   * Hands out the counts of an account with the notices that they make due, and forgets them: what is counted from here on is noted
-   * again.
+   * Hands out the counts of an account with the notices that they make due, and forgets them: what is counted from here
+   * on is noted again.
    * @param exact where the counters live in this process.
    */
   take(accountId: string, counters: CounterRow[], notices: MonthNotice[], exact?: ExactCounts): void {

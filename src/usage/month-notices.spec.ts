@@ -1,4 +1,7 @@
-/** Which notices counts make due. That each is given once, over processes and restarts, is in test/contract/month-notices.spec.ts. */
+/**
+ * Which notices counts make due. That each is given once, over processes and restarts, is in
+ * test/contract/month-notices.spec.ts.
+ */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { subjectWith } from '../../test/support/quotas.js';

@@ -1,7 +1,8 @@
 /**
- * Notices that a month's limit is nearly, or wholly, used up: at 80 and at 100 percent, each once a period. Looked for where
- * counts are written to the database, never on the request path. What is asked is whether a threshold *is* reached, not whether it
- * has just been passed: so a notice that was lost on the way, or that a lowered limit makes due, comes with the next write.
+ * Notices that a month's limit is nearly, or wholly, used up: at 80 and at 100 percent, each once a period. Looked for
+ * where counts are written to the database, never on the request path. What is asked is whether a threshold *is*
+ * reached, not whether it has just been passed: so a notice that was lost on the way, or that a lowered limit makes
+ * due, comes with the next write.
  */
 import type { Kysely } from 'kysely';
 import type { Clock } from '../platform/clock.js';
@@ -36,7 +37,10 @@ export function thresholdsReached(limit: number, used: number): (typeof THRESHOL
   return THRESHOLDS.filter((percent) => used * 100 >= limit * percent);
 }
 
-/** What may be due for these counts, without what this process knows to be given. Counts of another period are left alone. */
+/**
+ * What may be due for these counts, without what this process knows to be given. Counts of another period are left
+ * alone.
+ */
 export function noticesDue(
   subject: QuotaSubject,
   period: MonthPeriod,
@@ -114,7 +118,10 @@ export class MonthNotices {
     private readonly log: Logger,
   ) {}
 
-  /** Adds those that nobody has given yet. Rejects as the database does; then nothing is remembered, and all are due again. */
+  /**
+   * Adds those that nobody has given yet. Rejects as the database does; then nothing is remembered, and all are due
+   * again.
+   */
   async write(db: Kysely<Tables>, due: readonly MonthNotice[]): Promise<ReadonlySet<string>> {
     if (due.length === 0) return new Set();
     // Keys of one account find the same notice; the greatest count is the latest.

@@ -1,9 +1,14 @@
-/** Which accounts were refused most of late, and by which policy: of a bounded number of accounts, in a bounded time. */
+/**
+ * Which accounts were refused most of late, and by which policy: of a bounded number of accounts, in a bounded time.
+ */
 import { POLICY_NAMES, type PolicyName } from '../limits/model/policies.js';
 
 /** Of the last so many whole minutes, and of the one that is under way. */
 const MINUTES = 5;
-/** Accounts of one minute; those that come after them are counted together. Whoever is refused most comes early in each minute. */
+/**
+ * Accounts of one minute; those that come after them are counted together. Whoever is refused most comes early in each
+ * minute.
+ */
 const MOST_ACCOUNTS = 2_000;
 /** Stands for all that have no name here. No account is called so. */
 const OTHERS = '';

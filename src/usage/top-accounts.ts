@@ -1,7 +1,7 @@
 /**
- * The accounts nearest to their month's limit, and the sum of the others, for the metrics: read from the database every now and then
- * by the worker role, in steps of some thousand accounts with a rest between them. No request waits for it, and whoever else reads the
- * same says the same.
+ * The accounts nearest to their month's limit, and the sum of the others, for the metrics: read from the database every
+ * now and then by the worker role, in steps of some thousand accounts with a rest between them. No request waits for
+ * it, and whoever else reads the same says the same.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Clock } from '../platform/clock.js';
@@ -166,7 +166,9 @@ export class TopAccounts {
     }
   }
 
-  /** The current month of each time zone and billing day that an account has, as a table, and the label of the earliest. */
+  /**
+   * The current month of each time zone and billing day that an account has, as a table, and the label of the earliest.
+   */
   private async calendars(): Promise<{ calendars: RawBuilder<unknown>; earliest: number }> {
     const found = await this.db.selectFrom('account').select(['time_zone', 'billing_day']).distinct().execute();
     const now = this.clock.now();
@@ -230,7 +232,8 @@ export class TopAccounts {
         from quota_counter as c
         join account as a on a.id = c.account_id
         join k on k.time_zone = a.time_zone and k.billing_day = a.billing_day
-        where c.${OF_ACCOUNTS} and c.period = cast(${label} as bigint) and c.account_id > ${after} and c.account_id <= ${last}
+        where c.${OF_ACCOUNTS} and c.period = cast(${label} as bigint)
+          and c.account_id > ${after} and c.account_id <= ${last}
           and a.status = 'active' and k.label <= c.period
       ), counted as materialized (select * from u where month_limit > 0)
       select account_id, plan, used, month_limit, forecast,
@@ -245,7 +248,10 @@ export class TopAccounts {
   }
 }
 
-/** The month's limit of an account by its plan; undefined where no plan has one. Of a plan that has none there is no number. */
+/**
+ * The month's limit of an account by its plan; undefined where no plan has one. Of a plan that has none there is no
+ * number.
+ */
 function limitsOf(plans: GatewayFile['plans']): RawBuilder<unknown> | undefined {
   const cases = Object.entries(plans).flatMap(([plan, { account }]) =>
     account.month === undefined ? [] : [sql`when ${plan} then ${sql.lit(account.month)}`],

@@ -15,8 +15,8 @@ export interface AdjustedCount {
 }
 
 /**
- * Notes in a transaction that a month's count was set, so that usage goes on adding up to it. A key's own count leaves its account's as
- * it is.
+ * Notes in a transaction that a month's count was set, so that usage goes on adding up to it. A key's own count leaves
+ * its account's as it is.
  * @param cost what the count has more, or less, than before
  */
 export async function addAdjustment(
@@ -30,7 +30,8 @@ export async function addAdjustment(
     if (change === 0) continue;
     await sql`
       insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
-      values (${accountId}, ${day}, ${of}, '', ${month}, ${ADJUSTED}, 0, cast(${change} as bigint), cast(${nowMs} as bigint))
+      values (${accountId}, ${day}, ${of}, '', ${month}, ${ADJUSTED}, 0, cast(${change} as bigint),
+        cast(${nowMs} as bigint))
       ${ADD_USAGE}
     `.execute(trx);
   }

@@ -1,7 +1,8 @@
 /**
- * Brings usage and month counts to the database every few seconds, off the request path and each of them once: a batch that
- * failed, or whose response was lost, is sent again as it was until it is known to stand there; what changes meanwhile gathers
- * in the next one. Of an account, usage and counts are taken in the same instant, so that they agree also after a crash.
+ * Brings usage and month counts to the database every few seconds, off the request path and each of them once: a batch
+ * that failed, or whose response was lost, is sent again as it was until it is known to stand there; what changes
+ * meanwhile gathers in the next one. Of an account, usage and counts are taken in the same instant, so that they agree
+ * also after a crash.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
@@ -16,13 +17,22 @@ import { MonthNotices, type MonthNotice } from './month-notices.js';
 import type { UsageChange, UsageRecorder } from './usage-recorder.js';
 import { ROUND, type CounterRow, type UsageBatch, type UsageTable } from './usage-table.js';
 
-/** A batch ends with the account that fills it. Bounds how long the event loop is busy with putting it together: a few milliseconds. */
+/**
+ * A batch ends with the account that fills it. Bounds how long the event loop is busy with putting it together: a few
+ * milliseconds.
+ */
 const FULL_BATCH_ROWS = 2_000;
 /** A batch with less would cost more for its transaction than for its rows. */
 const SMALL_BATCH_ROWS = 128;
-/** Into so many batches, at most of the size above, a flush by the clock is divided: each takes the core for a millisecond or two. */
+/**
+ * Into so many batches, at most of the size above, a flush by the clock is divided: each takes the core for a
+ * millisecond or two.
+ */
 const STEPS = 16;
-/** Over so much of the interval they are spread; flushes begin that much sooner, so that no change waits longer than the interval. */
+/**
+ * Over so much of the interval they are spread; flushes begin that much sooner, so that no change waits longer than the
+ * interval.
+ */
 const SPREAD = 0.2;
 /** Cells that are looked at in one stretch for being idle. */
 const CELLS_AT_ONCE = 2_000;
@@ -79,7 +89,10 @@ export class UsageFlush {
       METRICS.usageQueue.series().set(recorder.length + ledger.length + rowsOf(this.batch));
   }
 
-  /** Flushes at once, and from now on so that no change waits longer than `intervalMs`; in steps, between which requests have the core. */
+  /**
+   * Flushes at once, and from now on so that no change waits longer than `intervalMs`; in steps, between which requests
+   * have the core.
+   */
   start(intervalMs: number): void {
     const flush = (): void => void this.begin(intervalMs * SPREAD).catch(() => undefined);
     this.timer = setInterval(flush, intervalMs * (1 - SPREAD));
@@ -99,8 +112,8 @@ export class UsageFlush {
   }
 
   /**
-   * Writes what has changed until now, without pauses. One at a time; rejects when the database did not take it, and it is kept for
-   * the next.
+   * Writes what has changed until now, without pauses. One at a time; rejects when the database did not take it, and it
+   * is kept for the next.
    */
   flush(): Promise<void> {
     this.pace.hurry();
@@ -159,7 +172,9 @@ export class UsageFlush {
     this.rowsWritten.inc(rowsOf(batch));
   }
 
-  /** The changes of an account, and of more until there are so many or the batch is full; those are taken off the list. */
+  /**
+   * The changes of an account, and of more until there are so many or the batch is full; those are taken off the list.
+   */
   private take(first: string, more: Set<string>, most: number): PendingBatch {
     const oldestMs = this.waitingSinceMs();
     const usage: UsageChange[] = [];

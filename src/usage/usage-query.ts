@@ -1,6 +1,6 @@
 /**
- * What is asked of the usage table, read from the parameters of a query: by what it is grouped, from which day to which. The same
- * for `/usage` of the public API and for the admin API.
+ * What is asked of the usage table, read from the parameters of a query: by what it is grouped, from which day to
+ * which. The same for `/usage` of the public API and for the admin API.
  */
 import { invalidParameters, parametersOf, type ParameterError } from '../problems/parameter-problem.js';
 import { labelOf, monthPeriodAt, type MonthCalendar } from '../limits/model/month-period.js';
@@ -61,7 +61,8 @@ export interface UsageQuery {
 }
 
 /**
- * The query; undefined where the parameters ask for no rows. Without days: the current period so far, in the account's calendar.
+ * The query; undefined where the parameters ask for no rows. Without days: the current period so far, in the account's
+ * calendar.
  * @param found what is wrong already.
  * @throws Problem `invalid_parameter`, naming every parameter that is wrong.
  */

@@ -1,6 +1,7 @@
 /**
- * What the counters hold and nobody recorded: the requests of a process that died before it wrote them down. Worked out as counter
- * minus record, and written as an absolute value, so that doing it again, or in several workers at once, changes nothing.
+ * What the counters hold and nobody recorded: the requests of a process that died before it wrote them down. Worked out
+ * as counter minus record, and written as an absolute value, so that doing it again, or in several workers at once,
+ * changes nothing.
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { DatabaseHandle } from '../database/connect.js';
@@ -49,8 +50,8 @@ export async function countersSince(db: Kysely<Tables>, sinceMs: number): Promis
 }
 
 /**
- * Those whose record is not what it must be. Call it when every process has written what it knew when the counts were read.
- * Of keys only: an account's own count is that of its keys together.
+ * Those whose record is not what it must be. Call it when every process has written what it knew when the counts were
+ * read. Of keys only: an account's own count is that of its keys together.
  */
 export async function countersThatDiffer(
   db: Kysely<Tables>,
@@ -70,7 +71,10 @@ export async function countersThatDiffer(
   return differing;
 }
 
-/** Writes what of these counts is in no record; call it when `countersThatDiffer` may be. Resolves to how many had something missing. */
+/**
+ * Writes what of these counts is in no record; call it when `countersThatDiffer` may be. Resolves to how many had
+ * something missing.
+ */
 export async function writeUnrecorded(
   db: Kysely<Tables>,
   kind: DatabaseHandle['kind'],
@@ -82,7 +86,10 @@ export async function writeUnrecorded(
   return differing.length;
 }
 
-/** Reads again what another worker may be writing as well, holding the counter's row, and brings the derived row to what it must be. */
+/**
+ * Reads again what another worker may be writing as well, holding the counter's row, and brings the derived row to what
+ * it must be.
+ */
 async function correct(
   trx: Transaction<Tables>,
   kind: DatabaseHandle['kind'],
@@ -118,8 +125,8 @@ function missing(count: CounterRow, row: Sums): number {
 }
 
 /**
- * What stands beside counters. Where a billing day was moved back, a count goes on under its label while the calendar says an earlier
- * one: what it counts is recorded under that, and belongs to it all the same.
+ * What stands beside counters. Where a billing day was moved back, a count goes on under its label while the calendar
+ * says an earlier one: what it counts is recorded under that, and belongs to it all the same.
  */
 export function sumsQuery(kind: DatabaseHandle['kind'], counters: readonly CounterName[]): RawBuilder<Sums> {
   const names = counters.map(({ accountId, keyId, month }) => [accountId, keyId, month]);

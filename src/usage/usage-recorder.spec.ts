@@ -1,4 +1,6 @@
-/** Every request ends in exactly one outcome, and costs add up to what the counters hold, whatever happens on the way. */
+/**
+ * Every request ends in exactly one outcome, and costs add up to what the counters hold, whatever happens on the way.
+ */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { subjectWith } from '../../test/support/quotas.js';
 import { TestClock } from '../../test/support/stores.js';

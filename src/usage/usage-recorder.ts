@@ -1,6 +1,6 @@
 /**
- * Notes what every request came to, per key, operation and day. On the request path it adds to numbers that it finds through the
- * subject; what has changed waits here, account by account, until the flush takes it.
+ * Notes what every request came to, per key, operation and day. On the request path it adds to numbers that it finds
+ * through the subject; what has changed waits here, account by account, until the flush takes it.
  */
 import type { Clock } from '../platform/clock.js';
 import type { Operation } from '../config/model/schema.js';
@@ -41,7 +41,9 @@ export class UsageRecorder {
   /** Who was refused of late. */
   readonly refusals = new RefusalTally();
   private readonly listed = new Map<string, UsageCell[]>();
-  /** Cells that have been written, each once, and those of them that `reapIdle` has looked at in this round and kept. */
+  /**
+   * Cells that have been written, each once, and those of them that `reapIdle` has looked at in this round and kept.
+   */
   private written: UsageCell[] = [];
   private kept: UsageCell[] = [];
   /** Refunds that the counters have not answered yet, and who waits for the last of them. */
@@ -149,8 +151,9 @@ export class UsageRecorder {
   }
 
   /**
-   * Lets go of cells that nothing has happened to for two rounds, so that memory follows what is in use. Not after one: of very many keys
-   * in use each comes by less often than a flush, and would have a new cell every time, which is moved to the old objects and left there.
+   * Lets go of cells that nothing has happened to for two rounds, so that memory follows what is in use. Not after one:
+   * of very many keys in use each comes by less often than a flush, and would have a new cell every time, which is
+   * moved to the old objects and left there.
    * @param most are looked at; all of them unless said.
    * @returns whether more are left to be looked at in this round.
    */

@@ -19,7 +19,10 @@ export class UsageRetention {
     private readonly clock: Clock,
   ) {}
 
-  /** Deletes what is older. Idempotent; rejects as the database does, and can be asked again. Resolves to the number of rows. */
+  /**
+   * Deletes what is older. Idempotent; rejects as the database does, and can be asked again. Resolves to the number of
+   * rows.
+   */
   async deleteOld(): Promise<number> {
     const now = this.clock.now();
     // A day more: no time zone's day is deleted before its time.

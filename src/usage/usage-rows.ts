@@ -1,4 +1,7 @@
-/** Rows of the usage table, summed up as they are asked for, page by page. Off the request path; one bounded statement a page. */
+/**
+ * Rows of the usage table, summed up as they are asked for, page by page. Off the request path; one bounded statement a
+ * page.
+ */
 import { sql, type Kysely } from 'kysely';
 import { decodeCursor, encodeCursor, invalidCursor, type Page } from '../database/cursor.js';
 import type { Tables } from '../database/schema.js';

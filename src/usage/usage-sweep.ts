@@ -1,7 +1,7 @@
 /**
- * Looks after what processes leave behind that die with counts in Redis: gives an end to their requests in flight, writes the month
- * counts down as Redis has them, also where no more requests come, and what nobody recorded as `unrecorded`. Belongs to the worker
- * role; any number of workers may do it at once.
+ * Looks after what processes leave behind that die with counts in Redis: gives an end to their requests in flight,
+ * writes the month counts down as Redis has them, also where no more requests come, and what nobody recorded as
+ * `unrecorded`. Belongs to the worker role; any number of workers may do it at once.
  */
 import type { RedisClient } from '../redis/connect.js';
 import type { Clock } from '../platform/clock.js';
@@ -11,7 +11,10 @@ import { readMonths } from '../limits/redis/redis-months.js';
 import { countersSince, countersThatDiffer, writeUnrecorded, type CounterName } from './usage-reconcile.js';
 import type { CounterRow, UsageTable } from './usage-table.js';
 
-/** A process that has not written for so many flush intervals, and at least for so long, is taken for dead; wrongly is harmless. */
+/**
+ * A process that has not written for so many flush intervals, and at least for so long, is taken for dead; wrongly is
+ * harmless.
+ */
 const SILENT_INTERVALS = 3;
 const SHORTEST_SILENCE_MS = 2_000;
 /** Counters that were written so long before a death was seen may hold something of the dead. */
@@ -92,8 +95,8 @@ export class UsageSweep {
   }
 
   /**
-   * Brings counts and usage to what Redis says of everything that was counted since. False where a process that lives did not write for
-   * too long: ask again.
+   * Brings counts and usage to what Redis says of everything that was counted since. False where a process that lives
+   * did not write for too long: ask again.
    */
   async reconcile(sinceMs: number, flushIntervalMs: number): Promise<boolean> {
     const counts = await this.countsIn(await countersSince(this.table.db, sinceMs));
@@ -133,8 +136,8 @@ export class UsageSweep {
   }
 
   /**
-   * Waits until every process that lives has written what it knew at this moment: counted in its own flushes, so that neither slow
-   * ones nor wrong clocks matter. False where that takes too long.
+   * Waits until every process that lives has written what it knew at this moment: counted in its own flushes, so that
+   * neither slow ones nor wrong clocks matter. False where that takes too long.
    */
   private async everyoneHasWritten(flushIntervalMs: number): Promise<boolean> {
     const before = await this.table.rounds();

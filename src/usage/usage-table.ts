@@ -1,6 +1,7 @@
 /**
- * Usage and month counts in the database: a batch is written as a whole and once, however often it is sent. Rows of requests in
- * flight belong to the process that serves them, so that those of one that has died can be told from the others.
+ * Usage and month counts in the database: a batch is written as a whole and once, however often it is sent. Rows of
+ * requests in flight belong to the process that serves them, so that those of one that has died can be told from the
+ * others.
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { DatabaseHandle } from '../database/connect.js';
@@ -26,8 +27,8 @@ export interface CounterRow {
 /** What is written in one step. */
 export interface UsageBatch {
   /**
-   * Counts the batches of this process; a number that is not greater than the last written one has been written. `ROUND` batches and
-   * more apart are batches of different flushes.
+   * Counts the batches of this process; a number that is not greater than the last written one has been written.
+   * `ROUND` batches and more apart are batches of different flushes.
    */
   readonly number: number;
   readonly usage: readonly UsageChange[];
@@ -63,14 +64,19 @@ const COUNTER_COLUMNS: readonly JsonColumn[] = [
   { name: 'observed_us', type: 'bigint' },
 ];
 
-/** A counter's clock is not known better than this: what was observed later than now and that was observed by one that was set back since. */
+/**
+ * A counter's clock is not known better than this: what was observed later than now and that was observed by one that
+ * was set back since.
+ */
 const CLOCK_SLACK_MS = 1_000;
 
 export class UsageTable {
   constructor(
     readonly db: Kysely<Tables>,
     readonly kind: DatabaseHandle['kind'],
-    /** Whether other processes count in the same place: then the latest observation is right, and not the latest writer. */
+    /**
+     * Whether other processes count in the same place: then the latest observation is right, and not the latest writer.
+     */
     private readonly isShared: boolean,
     /** The counters' clock minus this process's, ms. */
     private readonly aheadMs: () => number = () => 0,
@@ -99,8 +105,8 @@ export class UsageTable {
   }
 
   /**
-   * Gives the requests in flight of processes that are gone their end: `unrecorded`. A process that was thought gone and is not
-   * takes them from there again when they end, so that the sum is right at every moment.
+   * Gives the requests in flight of processes that are gone their end: `unrecorded`. A process that was thought gone
+   * and is not takes them from there again when they end, so that the sum is right at every moment.
    * @param silentSinceMs processes that have written nothing since; those of `exceptNode` never.
    */
   async bury(silentSinceMs: number, exceptNode: string, nowMs: number): Promise<string[]> {
@@ -118,7 +124,8 @@ export class UsageTable {
       if (ids.length === 0) return ids;
       await sql`
         insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
-        select account_id, day, api_key_id, operation, period, ${UNRECORDED}, sum(requests), sum(cost), cast(${nowMs} as bigint)
+        select account_id, day, api_key_id, operation, period, ${UNRECORDED}, sum(requests), sum(cost),
+          cast(${nowMs} as bigint)
         from usage_in_flight where node in (${sql.join(ids)})
         group by account_id, day, api_key_id, operation, period
         order by account_id, day, api_key_id, operation, period
@@ -169,8 +176,9 @@ export class UsageTable {
   }
 
   /**
-   * Whether what is written was observed later than what stands there: then it is right, also where it is lower, because a cost was given
-   * back. Of the same instant the higher one is later. What stands there of an instant to come was observed before the clock was set back.
+   * Whether what is written was observed later than what stands there: then it is right, also where it is lower,
+   * because a cost was given back. Of the same instant the higher one is later. What stands there of an instant to come
+   * was observed before the clock was set back.
    */
   private isLater(nowMs: number): RawBuilder<unknown> {
     const storeNowMs = Math.floor(nowMs + this.aheadMs()) + CLOCK_SLACK_MS;
@@ -203,15 +211,16 @@ export class UsageTable {
   }
 
   /**
-   * Changes as a table. PostgreSQL takes no row twice in a statement (two subjects of one key), and needs one order of them for all
-   * processes, or those would wait for each other; SQLite is spared both.
+   * Changes as a table. PostgreSQL takes no row twice in a statement (two subjects of one key), and needs one order of
+   * them for all processes, or those would wait for each other; SQLite is spared both.
    */
   private changes(rows: readonly UsageChange[]): RawBuilder<unknown> {
     const changed = this.rowsOf(USAGE_COLUMNS, rows.map(valuesOf), 'changed');
     if (this.kind === 'sqlite') return changed;
     const columns = sql.join(KEY_COLUMNS.map(({ name }) => sql.ref(name)));
     return sql`(
-      select ${columns}, sum(requests) as requests, sum(cost) as cost from ${changed} group by ${columns} order by ${columns}
+      select ${columns}, sum(requests) as requests, sum(cost) as cost from ${changed}
+      group by ${columns} order by ${columns}
     ) as summed`;
   }
 

@@ -1,14 +1,21 @@
 /**
- * What this node knows of counters that Redis may have lost: the last counts that it saw before, and what it counted itself since. Both
- * are handed in where a counter is created anew. Nothing is done here for a counter that is not young.
+ * What this node knows of counters that Redis may have lost: the last counts that it saw before, and what it counted
+ * itself since. Both are handed in where a counter is created anew. Nothing is done here for a counter that is not
+ * young.
  */
 import type { MonthsSeen } from './counter-store.js';
 import type { MonthPeriod } from './month-period.js';
 import type { QuotaSubject } from './subject.js';
 
-/** Kept for so long after it was last handed in, a little longer than counters are young: Redis may be emptied again before all have. */
+/**
+ * Kept for so long after it was last handed in, a little longer than counters are young: Redis may be emptied again
+ * before all have.
+ */
 const KEPT_MS = 12_000;
-/** Most instants of a log; what is counted later counts as one with the last. Errs towards counting twice, in a Redis emptied twice. */
+/**
+ * Most instants of a log; what is counted later counts as one with the last. Errs towards counting twice, in a Redis
+ * emptied twice.
+ */
 const LONGEST_LOG = 1_000;
 
 /** Of one counter. */
@@ -91,7 +98,8 @@ export class CounterMemory {
   }
 
   /**
-   * What this node knows of the counters of an account and a key that are created anew; from here on it remembers what it counts there.
+   * What this node knows of the counters of an account and a key that are created anew; from here on it remembers what
+   * it counts there.
    * @param month label; counts of others are of no use.
    * @param subject of the key, where a request of it is at hand.
    */
@@ -116,7 +124,10 @@ export class CounterMemory {
     return { account: known.account, key };
   }
 
-  /** Says that what was recalled of an account is on its way to Redis. @returns what is to be called when it has arrived, or failed. */
+  /**
+   * Says that what was recalled of an account is on its way to Redis.
+   * @returns what is to be called when it has arrived, or failed.
+   */
   sending(accountId: string): () => void {
     const known = this.accounts.get(accountId);
     if (known !== undefined) known.underWay += 1;
@@ -144,7 +155,10 @@ export class CounterMemory {
     if (costs.key !== 0) known.keys.get(keyId)?.count(costs.key, atMs);
   }
 
-  /** Whether the counts of an account are to stay out of the database for now: they may lack what other nodes have to hand in. */
+  /**
+   * Whether the counts of an account are to stay out of the database for now: they may lack what other nodes have to
+   * hand in.
+   */
   holdsBack(accountId: string): boolean {
     const known = this.accounts.get(accountId);
     if (known === undefined) return false;

@@ -56,18 +56,21 @@ export interface MonthSet {
 
 export interface CounterStore extends Decider {
   /**
-   * Judges one request against every window of its key and account in one atomic step: all admit and all count, or
-   * one refuses and none counts. Rejects when the counters cannot be reached; a refusal is a decision, not a rejection.
-   * Every decision, and every failure of one, is reported to the sink of the store; what that says is what the request gets.
+   * Judges one request against every window of its key and account in one atomic step: all admit and all count, or one
+   * refuses and none counts. Rejects when the counters cannot be reached; a refusal is a decision, not a rejection.
+   * Every decision, and every failure of one, is reported to the sink of the store; what that says is what the request
+   * gets.
    */
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision>;
-  /** The same for every request, without a promise: undefined where it is not known at once, then `waiting` is told it. */
+  /**
+   * The same for every request, without a promise: undefined where it is not known at once, then `waiting` is told it.
+   */
   decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined;
   /** Refunds an admitted decision, in every window that still holds it. Call it at most once per decision. */
   refund(subject: QuotaSubject, decision: QuotaDecision): Promise<Refund>;
   /**
-   * Says what is used in the current month: of the key, without one of the account; of its shadow too. The minute stays. Rejects when
-   * it has not been done, or when nobody can tell.
+   * Says what is used in the current month: of the key, without one of the account; of its shadow too. The minute
+   * stays. Rejects when it has not been done, or when nobody can tell.
    */
   setMonthUsed(accountId: string, keyId: string | undefined, calendar: MonthCalendar, used: number): Promise<MonthSet>;
   /** Counts as they stand. Without a key: the account's only. */
@@ -99,8 +102,8 @@ export interface LosableStore extends CounterStore {
    */
   refundUnanswered(): Promise<boolean>;
   /**
-   * Counts what a node admitted while this store was away; however often it is asked, once. Resolves to the month counts
-   * after it.
+   * Counts what a node admitted while this store was away; however often it is asked, once. Resolves to the month
+   * counts after it.
    */
   replay(entry: OutageEntry): Promise<MonthsSeen>;
 }
@@ -139,6 +142,9 @@ export interface WrittenMonth {
 
 /** Where month counts come from when a counter does not exist yet: the database. */
 export interface MonthSource {
-  /** Reads what is used in the period by the account and by the key, 0 where nothing is known. Rejects when the database is away. */
+  /**
+   * Reads what is used in the period by the account and by the key, 0 where nothing is known. Rejects when the database
+   * is away.
+   */
   usedInMonth(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<WrittenMonth>;
 }

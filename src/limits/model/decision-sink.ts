@@ -1,4 +1,7 @@
-/** What every store of counters reports to. It is constructed before the stores: they know it, and it knows none of them. */
+/**
+ * What every store of counters reports to. It is constructed before the stores: they know it, and it knows none of
+ * them.
+ */
 import type { QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
@@ -11,7 +14,8 @@ export interface Decider {
 /** DecisionSink is told how every decision ended, before its request goes on, and whether the store answers. */
 export interface DecisionSink {
   /**
-   * Notes what a store decided. What it throws refuses that request alone: the store has counted it, and the others are none the worse.
+   * Notes what a store decided. What it throws refuses that request alone: the store has counted it, and the others are
+   * none the worse.
    * @returns what the request gets.
    */
   decided(subject: QuotaSubject, decision: QuotaDecision, by: Decider): QuotaDecision;

@@ -30,7 +30,10 @@ export const NO_GRANT: MonthGrant = { month: 0, amount: 0 };
 /** The one value for keys of which nothing was changed: most of them. */
 export const NO_LIMIT_CHANGES: LimitChanges = { keyLimits: null, accountGrant: NO_GRANT, keyGrant: NO_GRANT };
 
-/** What is granted in the month with this label. Like a counter, a grant of a later month goes on: the billing day was moved. */
+/**
+ * What is granted in the month with this label. Like a counter, a grant of a later month goes on: the billing day was
+ * moved.
+ */
 export function grantedIn({ month, amount }: MonthGrant, label: number): number {
   return month >= label ? amount : 0;
 }

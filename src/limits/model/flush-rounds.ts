@@ -1,6 +1,6 @@
 /**
- * How far the database has come, counted in flushes: what was changed while round n was the last one that had begun stands there
- * once a later round has been written. Not by the clock, which may jump.
+ * How far the database has come, counted in flushes: what was changed while round n was the last one that had begun
+ * stands there once a later round has been written. Not by the clock, which may jump.
  */
 export class FlushRounds {
   /** The last round that has begun; 0: none has. */

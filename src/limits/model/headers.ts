@@ -1,7 +1,8 @@
 /**
  * The fields that tell an integrator what is left: `RateLimit-Policy` and `RateLimit` in the syntax of
  * draft-ietf-httpapi-ratelimit-headers-11 (structured fields, RFC 9651), the `X-RateLimit-*` family for the tightest
- * window, `Retry-After` (RFC 9110 section 10.2.3). The draft may still change its wire format: only this file writes it.
+ * window, `Retry-After` (RFC 9110 section 10.2.3). The draft may still change its wire format: only this file writes
+ * it.
  */
 import { fieldsOfLines, fieldValue, linesOf } from '../../http1/grammar/fields.js';
 import { LONGEST_WAIT_MS, spread } from '../../problems/retry-after.js';
@@ -117,8 +118,8 @@ export function linesWithOwn(lines: string, own: OwnPolicy): string {
 const RESET_FIELD = 'X-RateLimit-Reset: ';
 
 /**
- * The lines of an error: without `X-RateLimit-Reset` where that is beyond what a client is asked to wait. ky and others take it for a
- * `Retry-After` where there is none. `RateLimit` says it still.
+ * The lines of an error: without `X-RateLimit-Reset` where that is beyond what a client is asked to wait. ky and others
+ * take it for a `Retry-After` where there is none. `RateLimit` says it still.
  */
 export function withoutLongReset(lines: string): string {
   const at = lines.lastIndexOf(RESET_FIELD);
@@ -128,7 +129,9 @@ export function withoutLongReset(lines: string): string {
   return seconds * 1_000 <= LONGEST_WAIT_MS ? lines : lines.slice(0, at) + lines.slice(end + 2);
 }
 
-/** `Retry-After` of a refusal in whole seconds: never before the reset, with a little jitter so that clients spread out. */
+/**
+ * `Retry-After` of a refusal in whole seconds: never before the reset, with a little jitter so that clients spread out.
+ */
 export function retryAfterSeconds(decision: QuotaDecision): number {
   const seconds = Math.max(1, Math.ceil((decision.retryAtMs - decision.nowMs) / 1_000));
   const jitter = decision.retryAtMs >= decision.period.endMs ? MONTH_JITTER_SECONDS : MINUTE_JITTER_SECONDS;

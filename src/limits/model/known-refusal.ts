@@ -1,8 +1,13 @@
-/** A window that is known to be used up refuses without asking, until it has room again: who keeps calling costs the store nothing. */
+/**
+ * A window that is known to be used up refuses without asking, until it has room again: who keeps calling costs the
+ * store nothing.
+ */
 import type { QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
-/** How long a refusal is repeated without asking the store again: a cost that another node refunded is found after this. */
+/**
+ * How long a refusal is repeated without asking the store again: a cost that another node refunded is found after this.
+ */
 const LONGEST_MS = 10_000;
 /** The same where a plan charges only successes: then what is used up may be refunded at any moment, by any node. */
 const LONGEST_OF_RESERVATIONS_MS = 500;
@@ -13,8 +18,8 @@ export function rememberRefusal(subject: QuotaSubject, refusal: QuotaDecision, n
 }
 
 /**
- * The refusal that is known to hold for this cost now; undefined where the store has to be asked. A raised limit is another
- * subject, and is asked about at once.
+ * The refusal that is known to hold for this cost now; undefined where the store has to be asked. A raised limit is
+ * another subject, and is asked about at once.
  */
 export function knownRefusal(subject: QuotaSubject, cost: number, hereMs: number): QuotaDecision | undefined {
   if (subject.refusal === undefined) return undefined;

@@ -1,13 +1,14 @@
 /**
  * The month that a request counts in: a calendar month in the account's time zone, or from its billing day to the next.
- * The calendar is `Temporal`'s, so that 28- to 31-day months, leap years and daylight saving are nobody's arithmetic here.
+ * The calendar is `Temporal`'s, so that 28- to 31-day months, leap years and daylight saving are nobody's arithmetic
+ * here.
  */
 
 /** One period of the monthly windows. */
 export interface MonthPeriod {
   /**
-   * Its first day as a number, 20261101: what counters are labelled with. Grows with time, and stays the same when the account
-   * moves to another time zone in mid-month, so that its counts are kept.
+   * Its first day as a number, 20261101: what counters are labelled with. Grows with time, and stays the same when the
+   * account moves to another time zone in mid-month, so that its counts are kept.
    */
   readonly label: number;
   /** Label of the month after it. A counter with that label, or a later one, was labelled by a clock that ran ahead. */
@@ -69,7 +70,10 @@ export function labelOf(day: Temporal.PlainDate): number {
   return day.year * 10_000 + day.month * 100 + day.day;
 }
 
-/** The months of all accounts with one time zone and billing day. Asking for the current one, or the day, costs two comparisons. */
+/**
+ * The months of all accounts with one time zone and billing day. Asking for the current one, or the day, costs two
+ * comparisons.
+ */
 export class MonthCalendar {
   private period: MonthPeriod = NO_PERIOD;
   private day: DayPeriod = { label: 0, startMs: 0, endMs: 0 };

@@ -1,6 +1,7 @@
 /**
- * What this node admitted and refunded while the shared counters were away: kept per key and month, second by second, until it has been
- * counted there. Bounded by the keys in use and the sixty seconds that still matter; lost with the process.
+ * What this node admitted and refunded while the shared counters were away: kept per key and month, second by second,
+ * until it has been counted there. Bounded by the keys in use and the sixty seconds that still matter; lost with the
+ * process.
  */
 import { randomUUID } from 'node:crypto';
 import type { MonthPeriod } from './month-period.js';
@@ -55,7 +56,9 @@ export class OutageLog {
     return taken;
   }
 
-  /** Takes an entry back that may not have been counted, to be handed out again as it is: the store knows it by its id. */
+  /**
+   * Takes an entry back that may not have been counted, to be handed out again as it is: the store knows it by its id.
+   */
   restore(entry: OutageEntry): void {
     this.unsure.push(entry);
   }

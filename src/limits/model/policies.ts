@@ -73,7 +73,9 @@ export interface QuotaDecision {
   readonly ofShare?: boolean;
   /** The earliest instant (store's time, ms) at which the same request can be admitted; 0 when admitted. */
   readonly retryAtMs: number;
-  /** What became of it under the shadow limits, where the plan has any: a decision, undefined where none could be had. */
+  /**
+   * What became of it under the shadow limits, where the plan has any: a decision, undefined where none could be had.
+   */
   shadow?: QuotaDecision | Promise<QuotaDecision | undefined>;
 }
 

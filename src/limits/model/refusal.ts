@@ -17,8 +17,8 @@ export function quotaProblem(subject: QuotaSubject, decision: QuotaDecision): Pr
 }
 
 /**
- * Says nothing that a library would wait for in silence: no `Retry-After` but in the month's last hour, and for libraries that read it
- * `X-Should-Retry: false`. When the month ends stands in the body.
+ * Says nothing that a library would wait for in silence: no `Retry-After` but in the month's last hour, and for
+ * libraries that read it `X-Should-Retry: false`. When the month ends stands in the body.
  */
 function usedUpMonth(subject: QuotaSubject, decision: QuotaDecision): Problem {
   const seconds = retryAfterSeconds(decision);
@@ -54,11 +54,13 @@ function wordsOf(subject: QuotaSubject, decision: QuotaDecision, seconds: number
   const window = namedWindow(decision.violated);
   const who = window.startsWith('key') ? `Key ${subject.keyId}` : `Account ${subject.accountId}`;
   if (decision.ofShare === true) {
-    return `Each gateway counts by itself at the moment, and this one's share of what is left to ${who} is used up. Try again in ${seconds} seconds.`;
+    const share = `this one's share of what is left to ${who} is used up`;
+    return `Each gateway counts by itself at the moment, and ${share}. Try again in ${seconds} seconds.`;
   }
   const limit = subject.limits[window];
   if (decision.cost > limit) {
-    return `${who} may make ${grouped(limit)} requests in a ${isMonth(window) ? 'month' : 'minute'}, and this one counts as ${grouped(decision.cost)}: it is never admitted.`;
+    const most = `${grouped(limit)} requests in a ${isMonth(window) ? 'month' : 'minute'}`;
+    return `${who} may make ${most}, and this one counts as ${grouped(decision.cost)}: it is never admitted.`;
   }
   const count = `${grouped(Math.min(decision.used[window], limit))} of ${grouped(limit)} requests`;
   return isMonth(window)

@@ -1,6 +1,7 @@
 /**
- * Whose requests are counted, and against what. There is one subject for every key in memory, so each of its fields is held a hundred
- * thousand times (test/performance/used-keys.load.spec.ts); what keys have in common stands in their terms.
+ * Whose requests are counted, and against what. There is one subject for every key in memory, so each of its fields is
+ * held a hundred thousand times (test/performance/used-keys.load.spec.ts); what keys have in common stands in their
+ * terms.
  */
 import {
   accountCounterKey,
@@ -12,12 +13,17 @@ import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import type { Charge, OnStoreLoss, QuotaCounts, QuotaDecision, QuotaLimits } from './policies.js';
 import type { UsageCell } from './usage-cell.js';
 
-/** What the keys of one plan and calendar are judged by, and the texts that follow from it: one object for all of them. */
+/**
+ * What the keys of one plan and calendar are judged by, and the texts that follow from it: one object for all of them.
+ */
 export class QuotaTerms {
   /** `RateLimit-Policy`, and the period that it was written for. */
   policyField = '';
   policyFieldPeriod = 0;
-  /** One request that costs 1, and the limits, as the script in Redis reads them, and the period that they were written for. */
+  /**
+   * One request that costs 1, and the limits, as the script in Redis reads them, and the period that they were written
+   * for.
+   */
   limitsText = '';
   limitsTextPeriod = 0;
 
@@ -31,8 +37,9 @@ export class QuotaTerms {
 }
 
 /**
- * Whose requests are counted, and against what. Built once per cached key, so what it holds is held a hundred thousand times; immutable
- * but for what it last saw. Every field has a value from the beginning: V8 puts those that come later into an object of their own.
+ * Whose requests are counted, and against what. Built once per cached key, so what it holds is held a hundred thousand
+ * times; immutable but for what it last saw. Every field has a value from the beginning: V8 puts those that come later
+ * into an object of their own.
  */
 export class QuotaSubject {
   /** When a store last reported counts (ms), and the label of their month; 0: none has. */
@@ -135,8 +142,8 @@ export class QuotaSubject {
   }
 
   /**
-   * Keeps what a store reported, at an instant (ms) of a month. On the request path. The numbers and not the object, which would have
-   * to be moved to the old generation with every request of a key that is one of many.
+   * Keeps what a store reported, at an instant (ms) of a month. On the request path. The numbers and not the object,
+   * which would have to be moved to the old generation with every request of a key that is one of many.
    */
   see(counts: Readonly<QuotaCounts>, atMs: number, month: number): void {
     this.seenKeyMinute = unboxed(counts.keyMinute);
@@ -181,8 +188,8 @@ export interface RememberedRefusal {
 }
 
 /**
- * The requests of a key against limits that refuse nothing. It has counters of its own, which hold only what these limits would have
- * admitted: by the live counts, a candidate below the live limit would look used up for ever.
+ * The requests of a key against limits that refuse nothing. It has counters of its own, which hold only what these
+ * limits would have admitted: by the live counts, a candidate below the live limit would look used up for ever.
  */
 export class ShadowSubject extends QuotaSubject {
   private start: MonthStart | undefined;

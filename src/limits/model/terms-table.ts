@@ -1,4 +1,7 @@
-/** Equal terms are one object: a hundred thousand keys have few plans among them, and what follows from a plan is worked out once. */
+/**
+ * Equal terms are one object: a hundred thousand keys have few plans among them, and what follows from a plan is worked
+ * out once.
+ */
 import type { MonthCalendar } from './month-period.js';
 import type { Charge, OnStoreLoss, QuotaLimits } from './policies.js';
 import { QuotaTerms } from './subject.js';

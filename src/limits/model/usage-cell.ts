@@ -1,6 +1,6 @@
 /**
- * What one key did with one operation on one day, as this process counts it between two flushes, and what became of each of its
- * requests. The smallest row that a bill can be written from.
+ * What one key did with one operation on one day, as this process counts it between two flushes, and what became of
+ * each of its requests. The smallest row that a bill can be written from.
  */
 import type { Operation } from '../../config/model/schema.js';
 import type { DayPeriod } from './month-period.js';
@@ -61,8 +61,9 @@ export interface CellOwner {
 }
 
 /**
- * What changed since the last flush; what has ended has left `in_flight`, so that it can be negative. There is one for every key in
- * use: what nearly all requests come to stands in fields of its own, and the rest in a list that few keys have.
+ * What changed since the last flush; what has ended has left `in_flight`, so that it can be negative. There is one for
+ * every key in use: what nearly all requests come to stands in fields of its own, and the rest in a list that few keys
+ * have.
  */
 export class UsageCell {
   /** Requests of this process that have not ended and will come back to this cell. */

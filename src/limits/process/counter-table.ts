@@ -55,7 +55,9 @@ export class CounterTable {
     for (const reaper of this.reapers) reaper.run(REAPED_AT_ONCE, mayGo);
   }
 
-  /** Creates the counters of an account and a key that do not exist, and brings those to a month that do not know it. */
+  /**
+   * Creates the counters of an account and a key that do not exist, and brings those to a month that do not know it.
+   */
   create(
     [account, key]: readonly [string, string | undefined],
     period: MonthPeriod,

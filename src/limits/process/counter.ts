@@ -23,7 +23,9 @@ export interface SetAt {
 
 /** A minute's window with the month beside it: one object, because there may be very many. */
 export class Counter extends SlidingWindow {
-  /** Months that it was in: the one before, until it is written, and those that a clock that ran ahead said it was in. */
+  /**
+   * Months that it was in: the one before, until it is written, and those that a clock that ran ahead said it was in.
+   */
   private others: OtherMonth[] | undefined;
   /** The flush that was under way, or the last one, when it was last used. */
   usedInFlush = 0;
@@ -42,7 +44,10 @@ export class Counter extends SlidingWindow {
     return this.month < following || this.others?.some(({ month }) => month === label) === true;
   }
 
-  /** Brings both windows to now: a month that is left and come back to goes on where it stood. One that it does not know is left alone. */
+  /**
+   * Brings both windows to now: a month that is left and come back to goes on where it stood. One that it does not know
+   * is left alone.
+   */
   advance(bucket: number, period: MonthPeriod): void {
     this.slideTo(bucket);
     const { label, following } = period;

@@ -5,7 +5,9 @@ export class IdleReaper<Value> {
 
   constructor(private readonly map: Map<string, Value>) {}
 
-  /** Looks at the next `most` entries, from the first again behind the last one; removes those of which `mayGo` says so. */
+  /**
+   * Looks at the next `most` entries, from the first again behind the last one; removes those of which `mayGo` says so.
+   */
   run(most: number, mayGo: (value: Value) => boolean): void {
     this.entries ??= this.map.entries();
     for (let looked = 0; looked < most; looked++) {

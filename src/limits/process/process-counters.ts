@@ -1,4 +1,7 @@
-/** Live counters inside this process: one machine, nothing to install. Also what a node counts on with while Redis is away. */
+/**
+ * Live counters inside this process: one machine, nothing to install. Also what a node counts on with while Redis is
+ * away.
+ */
 import type { Clock } from '../../platform/clock.js';
 import { nowOrTold, type Waiting } from '../../platform/waiting.js';
 import {
@@ -37,7 +40,9 @@ export class ProcessCounters implements CounterStore {
   private readonly seeding = new SingleFlight();
   /** When a counter was last set, and which month of it: what was counted until then is not refunded from that. */
   private readonly lastSets = new WeakMap<Counter, SetAt>();
-  /** Time of the last observation or set. A set is later than what was observed before it, also within a millisecond. */
+  /**
+   * Time of the last observation or set. A set is later than what was observed before it, also within a millisecond.
+   */
   private latestMs = 0;
 
   constructor(
@@ -59,8 +64,9 @@ export class ProcessCounters implements CounterStore {
   }
 
   /**
-   * Reaps counters that nobody has used for two minutes and whose month stands in the database, from where they come back
-   * with the next request. Those of shadow limits stay for a month. Call it every second or so: it looks at some of them only.
+   * Reaps counters that nobody has used for two minutes and whose month stands in the database, from where they come
+   * back with the next request. Those of shadow limits stay for a month. Call it every second or so: it looks at some
+   * of them only.
    */
   reapIdle(): void {
     this.table.reapIdle(Math.floor(this.clock.now() / 1_000));
@@ -264,7 +270,10 @@ export class ProcessCounters implements CounterStore {
     );
   }
 
-  /** Creates the missing counters from the database, and takes a missing month from there. Whoever comes second leaves them as they are. */
+  /**
+   * Creates the missing counters from the database, and takes a missing month from there. Whoever comes second leaves
+   * them as they are.
+   */
   private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
     return this.seeding.run(`${accountId}/${keyId ?? ''}/${period.label}`, async () => {
       let reaped: number;

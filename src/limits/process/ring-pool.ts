@@ -1,6 +1,6 @@
 /**
- * Rings of minute windows, many in one array: an array for each would cost three times the memory, three look-ups in it, and
- * the garbage collector's time for every one.
+ * Rings of minute windows, many in one array: an array for each would cost three times the memory, three look-ups in
+ * it, and the garbage collector's time for every one.
  */
 import { MINUTE_BUCKETS } from '../model/policies.js';
 

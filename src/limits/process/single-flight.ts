@@ -2,7 +2,9 @@
 export class SingleFlight {
   private readonly underWay = new Map<string, Promise<void>>();
 
-  /** Starts the work, or joins the one of this name that is under way. Settles as that one does; a failure is not kept. */
+  /**
+   * Starts the work, or joins the one of this name that is under way. Settles as that one does; a failure is not kept.
+   */
   run(name: string, work: () => Promise<void>): Promise<void> {
     let running = this.underWay.get(name);
     if (running === undefined) {

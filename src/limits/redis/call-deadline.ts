@@ -1,6 +1,6 @@
 /**
- * The deadline of calls that go out by the thousand: one timer for all, which looks after those that are open when it fires, instead of one
- * that is made and thrown away for each.
+ * The deadline of calls that go out by the thousand: one timer for all, which looks after those that are open when it
+ * fires, instead of one that is made and thrown away for each.
  */
 
 /** A call on its way. */
@@ -54,8 +54,8 @@ export class CallDeadline<Call extends TimedCall> {
   }
 
   /**
-   * Runs after the event loop has read its sockets once more: when it was this process that stood still, the response is already there, and
-   * Redis must not be blamed.
+   * Runs after the event loop has read its sockets once more: when it was this process that stood still, the response
+   * is already there, and Redis must not be blamed.
    */
   private giveUp(due: readonly Call[]): void {
     for (const call of due) if (this.end(call)) this.late(call);

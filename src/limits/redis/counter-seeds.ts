@@ -1,4 +1,6 @@
-/** Creates counters in Redis from what the database and this node know, and hands in at those that others have created. */
+/**
+ * Creates counters in Redis from what the database and this node know, and hands in at those that others have created.
+ */
 import { accountCounterKey, apiKeyCounterKey, COUNTER_GRACE_MS } from '../../redis/keys.js';
 import { Remembered, microseconds, type CounterMemory } from '../model/counter-memory.js';
 import {
@@ -17,7 +19,10 @@ import { SEED_LUA } from './scripts/seed.js';
 import { SingleFlight } from '../process/single-flight.js';
 import type { MonthStart, QuotaSubject } from '../model/subject.js';
 
-/** How old the counts of the database may be when counters are created from them. What a node has written it remembers for longer. */
+/**
+ * How old the counts of the database may be when counters are created from them. What a node has written it remembers
+ * for longer.
+ */
 export const LONGEST_SEED_MS = 2_000;
 
 const SEED = new Script(SEED_LUA);
@@ -56,7 +61,10 @@ export class CounterSeeds {
     else await this.create(accountId, keyId, period, subject);
   }
 
-  /** Hands in what this node knows, and creates the counters that do not exist. Rejects when the database or Redis does not answer. */
+  /**
+   * Hands in what this node knows, and creates the counters that do not exist. Rejects when the database or Redis does
+   * not answer.
+   */
   async bring(
     accountId: string,
     keyId: string | undefined,
@@ -68,7 +76,9 @@ export class CounterSeeds {
     await this.createNow(accountId, keyId, period, subject);
   }
 
-  /** Creates counters of an account, and of a key, that do not exist. Whoever asks looks afterwards whether they do now. */
+  /**
+   * Creates counters of an account, and of a key, that do not exist. Whoever asks looks afterwards whether they do now.
+   */
   create(accountId: string, keyId: string | undefined, period: MonthPeriod, subject?: QuotaSubject): Promise<void> {
     return this.underWay.run(`${accountId}/${keyId ?? ''}/${period.label}`, () =>
       this.createNow(accountId, keyId, period, subject),

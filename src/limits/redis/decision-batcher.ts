@@ -1,6 +1,7 @@
 /**
- * Decisions on their way to Redis. Requests that arrive in one turn of the event loop, or while a call is in flight, gather and share
- * the next one; equal requests (same key, same cost) share one decision in it. An idle gateway pays one round trip.
+ * Decisions on their way to Redis. Requests that arrive in one turn of the event loop, or while a call is in flight,
+ * gather and share the next one; equal requests (same key, same cost) share one decision in it. An idle gateway pays
+ * one round trip.
  */
 import { slotTag } from '../../redis/keys.js';
 import { slotOfTag } from '../../redis/slots.js';
@@ -19,7 +20,10 @@ import { DECIDE_NUMBERS } from './scripts/decide.js';
 
 /** How often a counter may turn out to be missing again right after it was seeded. */
 const SEED_ATTEMPTS = 4;
-/** In the place of the first number about a group: a counter is young, and this node has to hand in first. Else below zero: one is missing. */
+/**
+ * In the place of the first number about a group: a counter is young, and this node has to hand in first. Else below
+ * zero: one is missing.
+ */
 const UNHEARD = -2;
 
 export class DecisionBatcher implements Asker, Decider {
@@ -69,7 +73,10 @@ export class DecisionBatcher implements Asker, Decider {
     if (this.inFlight === 0) this.sendSoon();
   }
 
-  /** Not at once: whoever has come in the same turn of the event loop shares the call, and would else wait for its response first. */
+  /**
+   * Not at once: whoever has come in the same turn of the event loop shares the call, and would else wait for its
+   * response first.
+   */
   private sendSoon(): void {
     if (this.isDue) return;
     this.isDue = true;
@@ -160,8 +167,8 @@ export class DecisionBatcher implements Asker, Decider {
   }
 
   /**
-   * Gives every waiting request its decision. They go on at once, and what they ask anew gathers for a later call; the next response
-   * is read in a later turn of the event loop, so that this one stays what it is.
+   * Gives every waiting request its decision. They go on at once, and what they ask anew gathers for a later call; the
+   * next response is read in a later turn of the event loop, so that this one stays what it is.
    */
   private settle(batch: readonly DecisionGroup[], response: Float64Array): void {
     // With its fraction: of two that saw a count in one millisecond the later one is right.
@@ -197,7 +204,9 @@ export class DecisionBatcher implements Asker, Decider {
     }
   }
 
-  /** A counter was missing: a new account or an emptied Redis. Its month comes from the database before anything counts. */
+  /**
+   * A counter was missing: a new account or an emptied Redis. Its month comes from the database before anything counts.
+   */
   private async seedAndAskAgain(group: DecisionGroup, areThere: boolean): Promise<void> {
     const { accountId } = group.subject;
     this.seeding.set(accountId, (this.seeding.get(accountId) ?? 0) + 1);

@@ -1,9 +1,10 @@
 /**
- * The calls that carry decisions to Redis: each is written, sent and waited for here, and asked a second time where it came too late.
- * With callbacks and one timer, not promises: a call is made for every few requests.
+ * The calls that carry decisions to Redis: each is written, sent and waited for here, and asked a second time where it
+ * came too late. With callbacks and one timer, not promises: a call is made for every few requests.
  *
- * A call that nobody got a response to may have run, or may run yet. It carries the last instant at which it may run, and leaves
- * a marker of what it counted: nothing else is sent until that has been refunded, because its requests were decided elsewhere.
+ * A call that nobody got a response to may have run, or may run yet. It carries the last instant at which it may run,
+ * and leaves a marker of what it counted: nothing else is sent until that has been refunded, because its requests were
+ * decided elsewhere.
  */
 import { BATCH_MARKER_MS, batchMarkerKey, SLOT_MARKER_MS, slotMarkerKey, slotTag } from '../../redis/keys.js';
 import { bulkText, plainText, type WrittenCall } from '../../redis/script-command.js';
@@ -19,7 +20,10 @@ import { DECIDE_LUA, DECIDE_NUMBERS } from './scripts/decide.js';
 
 /** Most groups in one script call: bounds how long Redis is busy with it (about a millisecond). */
 export const LARGEST_BATCH = 256;
-/** How long after it was sent a call may still run: longer than anybody waits, shorter than the breaker's first pause and that. */
+/**
+ * How long after it was sent a call may still run: longer than anybody waits, shorter than the breaker's first pause
+ * and that.
+ */
 const LATEST_RUN_MS = 100;
 /** Redis's clock was set back and says that a call from long ago may still run: believed for this long. */
 const LONGEST_WAIT_MS = 10_000;
@@ -116,7 +120,9 @@ export class DecisionCalls {
     return this.unanswered.length > 0;
   }
 
-  /** One call; a second one where the first came too late, because Redis's clock was known wrong or the way was slow. */
+  /**
+   * One call; a second one where the first came too late, because Redis's clock was known wrong or the way was slow.
+   */
   ask(batch: readonly DecisionGroup[]): void {
     // Else a clock of this process that was set would choose the month, for all nodes.
     if (this.redisClock.isOff)
@@ -197,8 +203,8 @@ export class DecisionCalls {
   }
 
   /**
-   * Refunds what calls counted whose responses nobody got. Resolves to false while one of them may still run; rejects when Redis
-   * does not answer. Asked again, it refunds nothing twice.
+   * Refunds what calls counted whose responses nobody got. Resolves to false while one of them may still run; rejects
+   * when Redis does not answer. Asked again, it refunds nothing twice.
    */
   async refundUnanswered(): Promise<boolean> {
     // What comes after this goes by Redis's time.

@@ -20,8 +20,8 @@ const END = '\r\n';
 const SINGLE = '1 1';
 
 /**
- * What stands around the ids in the names of a subject's counters, as a call names them: a text of two bulk strings. The ids are our own
- * and ASCII, so a length is a count of bytes.
+ * What stands around the ids in the names of a subject's counters, as a call names them: a text of two bulk strings.
+ * The ids are our own and ASCII, so a length is a count of bytes.
  */
 class NamesText {
   private accountLength = -1;
@@ -76,19 +76,23 @@ export function groupsText(batch: readonly DecisionGroup[]): string {
   return text;
 }
 
-/** The line of a group of one request that costs 1, which changes with the plan and the month only; kept on the terms. */
+/**
+ * The line of a group of one request that costs 1, which changes with the plan and the month only; kept on the terms.
+ */
 function limitsText(terms: QuotaTerms, period: MonthPeriod): string {
   if (terms.limitsTextPeriod !== period.label) {
     const { accountMinute, keyMinute, accountMonth, keyMonth } = terms.limits;
     const limits = [accountMinute, keyMinute, accountMonth, keyMonth].map((limit) => (limit === Infinity ? -1 : limit));
-    terms.limitsText = `${SINGLE} ${limits.join(' ')} ${period.label} ${period.following} ${period.endMs + COUNTER_GRACE_MS}\n`;
+    const month = `${period.label} ${period.following} ${period.endMs + COUNTER_GRACE_MS}`;
+    terms.limitsText = `${SINGLE} ${limits.join(' ')} ${month}\n`;
     terms.limitsTextPeriod = period.label;
   }
   return terms.limitsText;
 }
 
 /**
- * Reads whole numbers with single spaces between them. From the bytes: a text of them would only be made to be read once.
+ * Reads whole numbers with single spaces between them. From the bytes: a text of them would only be made to be read
+ * once.
  * @param into takes them, from its beginning
  * @returns how many they are
  */

@@ -1,6 +1,6 @@
 /**
- * Setting the count of a month: in Redis, and in its row. Whatever a node saw of the counter before is older than the set and
- * never takes its place; whatever was admitted after it counts on top.
+ * Setting the count of a month: in Redis, and in its row. Whatever a node saw of the counter before is older than the
+ * set and never takes its place; whatever was admitted after it counts on top.
  */
 import type { Transaction } from 'kysely';
 import type { Tables } from '../../database/schema.js';
@@ -22,9 +22,11 @@ const OBSERVE_ATTEMPTS = 5;
 const LONGEST_SET_MS = 60_000;
 
 /**
- * Sets the month's count; the minute stays. KEYS: counter, its shadow, which is set only where it exists. ARGV: month label, label of the month after
- * it, time to live (ms, absolute), count, last ms of Redis's time at which this may still be done: a call that its caller has given up must not come true later. Response: 1, or 0 when
- * it is too late; time in ms; used before. `t` keeps when it was done (ms, with a fraction), so that what was counted before is not taken from it.
+ * Sets the month's count; the minute stays. KEYS: counter, its shadow, which is set only where it exists. ARGV: month
+ * label, label of the month after it, time to live (ms, absolute), count, last ms of Redis's time at which this may
+ * still be done: a call that its caller has given up must not come true later. Response: 1, or 0 when it is too late;
+ * time in ms; used before. `t` keeps when it was done (ms, with a fraction), so that what was counted before is not
+ * taken from it.
  */
 export const SET_USED_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')
@@ -68,7 +70,8 @@ export async function setInRedis(
   const args = [month, following, endMs + COUNTER_GRACE_MS, used, startMs + SET_DEADLINE_MS];
   const [done, setMs = 0, before = 0] = (await calls.run(SET_USED, keys, args, SET_DEADLINE_MS)) as number[];
   if (done !== 1) throw new Error('Redis came to it too late, and did nothing');
-  // In the millisecond of the set nobody can tell what was seen before it from what was seen after it: ask in a later one.
+  // In the millisecond of the set nobody can tell what was seen before it from what was seen after it: ask in a later
+  // one.
   for (let attempt = 0; attempt < OBSERVE_ATTEMPTS; attempt++) {
     const response = await read(period).catch(() => []);
     const [nowUs = 0, label = -1, seen = used] = response;

@@ -10,8 +10,8 @@ import { Script } from '../../redis/script.js';
 const NODE_GONE_MS = 10_000;
 
 /**
- * KEYS: the set of nodes. ARGV: this node ('': only asks), when one is gone (ms), how long the set lives (ms). Response: how many
- * there are, how many of them have a name before this one's, whether this one was not among them.
+ * KEYS: the set of nodes. ARGV: this node ('': only asks), when one is gone (ms), how long the set lives (ms).
+ * Response: how many there are, how many of them have a name before this one's, whether this one was not among them.
  */
 const HEARTBEAT_LUA = `
 local time = redis.call('TIME')
@@ -34,7 +34,9 @@ export class NodeCount {
   private readonly name: string;
   private known: NodePlace = { count: 1, rank: 0 };
   private wasHeard = false;
-  /** Until when others may not have said again that they are there, because Redis was emptied; by `performance.now()`. */
+  /**
+   * Until when others may not have said again that they are there, because Redis was emptied; by `performance.now()`.
+   */
   private unsureUntilMs = -Infinity;
 
   /** @param handsOut whether this process serves requests; one that does not only asks. */
@@ -53,7 +55,8 @@ export class NodeCount {
 
   /**
    * Says that this node is there, and learns who else is. Never rejects; while Redis is away what is known stays.
-   * @returns whether Redis has forgotten this node since it was last heard: it was emptied. Undefined where that is not known.
+   * @returns whether Redis has forgotten this node since it was last heard: it was emptied. Undefined where that is not
+   * known.
    */
   async beat(): Promise<boolean | undefined> {
     try {

@@ -15,7 +15,9 @@ export class RedisCalls {
     readonly deadlineMs: number,
   ) {}
 
-  /** Runs a script once. Rejects when it fails, or when no response came in time: then it may have run, or may run yet. */
+  /**
+   * Runs a script once. Rejects when it fails, or when no response came in time: then it may have run, or may run yet.
+   */
   async run(
     script: Script,
     keys: readonly string[],
@@ -51,8 +53,8 @@ export function noResponse(deadlineMs: number): Error {
 }
 
 /**
- * Rejects when no response came within the deadline. After the timer the event loop reads its sockets once more: when it was
- * this process that stood still, the response is already there, and Redis must not be blamed.
+ * Rejects when no response came within the deadline. After the timer the event loop reads its sockets once more: when
+ * it was this process that stood still, the response is already there, and Redis must not be blamed.
  */
 async function withinDeadline(deadlineMs: number, call: Promise<unknown>): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;

@@ -30,8 +30,8 @@ export class RedisClock {
   }
 
   /**
-   * Notes the time in a response. It was read somewhere between sending and receiving: what was known before is kept as far as
-   * it agrees with that, so that a response that took long spoils nothing.
+   * Notes the time in a response. It was read somewhere between sending and receiving: what was known before is kept as
+   * far as it agrees with that, so that a response that took long spoils nothing.
    */
   heard(redisMs: number, sentMs: number, receivedMs: number): void {
     this.offsetMs = redisMs - this.clock.now();

@@ -76,7 +76,9 @@ export class RedisCounters implements LosableStore {
     this.batcher = new DecisionBatcher(this.calls, this.redisClock, this.seeds, sink, isCluster, memory, this.nodeId);
   }
 
-  /** Learns Redis's clock before the first decision, so that a month does not begin by ours. Rejects as a decision does. */
+  /**
+   * Learns Redis's clock before the first decision, so that a month does not begin by ours. Rejects as a decision does.
+   */
   synchronise(): Promise<void> {
     return this.batcher.learnTime(Math.max(READ_DEADLINE_MS, this.deadlineMs));
   }
@@ -107,7 +109,8 @@ export class RedisCounters implements LosableStore {
   }
 
   async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<Refund> {
-    // What was admitted here while Redis was away has the time of our clock, and stands in the ring where it was handed in.
+    // What was admitted here while Redis was away has the time of our clock, and stands in the ring where it was handed
+    // in.
     const isOurTime = decision.source === 'local';
     const bucket = Math.floor(decision.nowMs / 1_000) + (isOurTime ? this.secondsAhead : 0);
     const atMs = decision.nowMs + (isOurTime ? Math.round(this.aheadMs) : 0);
@@ -222,7 +225,8 @@ export class RedisCounters implements LosableStore {
   }
 
   /**
-   * Redis was emptied: hands in what this node knows, also of keys that nobody asks for, and creates their counters. Never rejects.
+   * Redis was emptied: hands in what this node knows, also of keys that nobody asks for, and creates their counters.
+   * Never rejects.
    * @returns those that it did not reach.
    */
   async restore(subjects: Iterable<QuotaSubject>): Promise<QuotaSubject[]> {

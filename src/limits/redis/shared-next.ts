@@ -1,4 +1,7 @@
-/** Readings that many want at once: who comes while one is under way shares the next one, so that nobody gets one from before he asked. */
+/**
+ * Readings that many want at once: who comes while one is under way shares the next one, so that nobody gets one from
+ * before he asked.
+ */
 interface Reading<T> {
   readonly running: Promise<T>;
   next: Promise<T> | undefined;

@@ -5,17 +5,19 @@ import { WINDOW_LUA } from './window.js';
 export const DECIDE_NUMBERS = 9;
 
 /**
- * Decides groups of equal requests. KEYS: account counter, key counter, for each group; the node's batch marker. ARGV: the last
- * instant (ms) at which this may still run; the batch's number; how long the marker lives (ms; below zero: only where it is new); then
- * one text with a line for each group, numbers with spaces between them: cost, how many requests, limits (account minute, key minute,
- * account month, key month; -1 is none), month label, label of the month after it, time to live (ms, absolute). Response: one text, numbers with spaces between them:
- * time in µs, then for each group admitted (-1: a counter is missing, or does not know the month, and must be seeded first; -2: one is young, and this node has to hand in first), used before in the same order as the
- * limits, oldest bucket of account and key, second from which one more fits for account and key (0: it fits). Only the time where it
- * came too late: then nothing was counted. One text each way, because a client spends more on a hundred small values than Redis does
- * on taking one text apart.
+ * Decides groups of equal requests. KEYS: account counter, key counter, for each group; the node's batch marker. ARGV:
+ * the last instant (ms) at which this may still run; the batch's number; how long the marker lives (ms; below zero:
+ * only where it is new); then one text with a line for each group, numbers with spaces between them: cost, how many
+ * requests, limits (account minute, key minute, account month, key month; -1 is none), month label, label of the month
+ * after it, time to live (ms, absolute). Response: one text, numbers with spaces between them: time in µs, then for
+ * each group admitted (-1: a counter is missing, or does not know the month, and must be seeded first; -2: one is
+ * young, and this node has to hand in first), used before in the same order as the limits, oldest bucket of account and
+ * key, second from which one more fits for account and key (0: it fits). Only the time where it came too late: then
+ * nothing was counted. One text each way, because a client spends more on a hundred small values than Redis does on
+ * taking one text apart.
  *
- * What was counted stands in the marker (number, second, admitted of each group) by the same step: a node that got no response asks
- * with `UNDO_LUA`.
+ * What was counted stands in the marker (number, second, admitted of each group) by the same step: a node that got no
+ * response asks with `UNDO_LUA`.
  */
 export const DECIDE_LUA = `${WINDOW_LUA}
 local GROUPS, LIMITS = '(%S+) (%S+) ([^\\n]+)\\n', '(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)'
@@ -34,7 +36,9 @@ local function decide(a, k, cost, wanted, amin, kmin, amon, kmon, period, follow
     young(k, now, KEYS[#KEYS])
     if a[11] or k[11] then return '-2 0 0 0 0 0 0 0 0', 0 end
     isOther = a[5] ~= period or k[5] ~= period
-    if isOther and not (turn(a, period, following) and turn(k, period, following)) then return '-1 0 0 0 0 0 0 0 0', 0 end
+    if isOther and not (turn(a, period, following) and turn(k, period, following)) then
+      return '-1 0 0 0 0 0 0 0 0', 0
+    end
   end
   local admitted = wanted
   if cost > 0 then

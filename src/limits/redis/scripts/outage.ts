@@ -3,9 +3,10 @@ import { SLOT_MARKER_MS } from '../../../redis/keys.js';
 import { REFUND_FUNCTIONS_LUA } from './refund.js';
 
 /**
- * Refunds what a batch admitted whose response nobody got, once. KEYS: as the batch had them. ARGV: the batch's number, the last
- * instant (ms) at which it may still run, then cost, month label and label of the month after it of each group. Response: -1 while it may still run: ask
- * again; 0 when it did not run or has been refunded; 1 when it was refunded now.
+ * Refunds what a batch admitted whose response nobody got, once. KEYS: as the batch had them. ARGV: the batch's number,
+ * the last instant (ms) at which it may still run, then cost, month label and label of the month after it of each
+ * group. Response: -1 while it may still run: ask again; 0 when it did not run or has been refunded; 1 when it was
+ * refunded now.
  */
 export const UNDO_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')
@@ -31,12 +32,13 @@ return 1
 `;
 
 /**
- * Counts what a node admitted while Redis was away, once. KEYS: account counter, key counter, marker. ARGV: how long the marker
- * lives (ms), label of the month that it was admitted in, cost in that month, label of the month that it is now, label of the month after
- * that, time to live of the counters (ms, absolute), the node, then second and cost in turn; a cost below zero was refunded. Response: -1
- * when a counter is missing, or does not know the month, or is young and the node has to hand in first, else 1; then what account and key have used in the
- * month that it is now, and the time in µs. A marker that exists says that this has been counted already: then nothing changes. A month to come is one that
- * the node's clock ran ahead to: it is counted there, and the counter stays in its own.
+ * Counts what a node admitted while Redis was away, once. KEYS: account counter, key counter, marker. ARGV: how long
+ * the marker lives (ms), label of the month that it was admitted in, cost in that month, label of the month that it is
+ * now, label of the month after that, time to live of the counters (ms, absolute), the node, then second and cost in
+ * turn; a cost below zero was refunded. Response: -1 when a counter is missing, or does not know the month, or is young
+ * and the node has to hand in first, else 1; then what account and key have used in the month that it is now, and the
+ * time in µs. A marker that exists says that this has been counted already: then nothing changes. A month to come is
+ * one that the node's clock ran ahead to: it is counted there, and the counter stays in its own.
  */
 export const REPLAY_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')

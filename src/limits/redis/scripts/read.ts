@@ -5,9 +5,10 @@ import { WINDOW_LUA } from './window.js';
 export const READ_NUMBERS = 5;
 
 /**
- * Reads counters without counting. KEYS: counters. ARGV: month label, label of the month after it, then for each counter the most that its
- * minute may hold for a request to fit. Response: time in µs, then for each month label (-1: there is none, or it does not know the month),
- * used, sum, oldest, second from which the minute holds no more than that (0: it does).
+ * Reads counters without counting. KEYS: counters. ARGV: month label, label of the month after it, then for each
+ * counter the most that its minute may hold for a request to fit. Response: time in µs, then for each month label (-1:
+ * there is none, or it does not know the month), used, sum, oldest, second from which the minute holds no more than
+ * that (0: it does).
  */
 export const READ_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')

@@ -9,9 +9,10 @@ local function counted(w, bucket)
   return math.min(bucket, w[2])
 end
 
--- Takes a cost that was counted in 'bucket' out of every window that still holds it; never goes below zero. What has left the ring,
--- or belongs to another month, or was counted (in ms 'atMs', where that is known) before the month was set, stays as it is. 'today': the month that it is now with
--- the one after it and the time to live, where the counter is to be brought to that first. Returns how much the month refunded and what it has used since.
+-- Takes a cost that was counted in 'bucket' out of every window that still holds it; never goes below zero. What has
+-- left the ring, or belongs to another month, or was counted (in ms 'atMs', where that is known) before the month was
+-- set, stays as it is. 'today': the month that it is now with the one after it and the time to live, where the counter
+-- is to be brought to that first. Returns how much the month refunded and what it has used since.
 local function back(w, cost, bucket, period, following, atMs, today)
   if not w then return 0, 0 end
   local key = w[1]
@@ -39,9 +40,11 @@ end
 `;
 
 /**
- * Refunds a cost. KEYS: counters. ARGV: cost, bucket that it was counted in, ms in which it was counted, month label, label of the month after
- * it, the same two of the month that it is now, time to live (ms, absolute), the node (empty: as if it had handed in). Response: time in µs, then for each counter how much its month refunded and what it has used since;
- * in their place -1 when a counter is missing, or -2 when the node has to hand in first: then nothing was refunded.
+ * Refunds a cost. KEYS: counters. ARGV: cost, bucket that it was counted in, ms in which it was counted, month label,
+ * label of the month after it, the same two of the month that it is now, time to live (ms, absolute), the node (empty:
+ * as if it had handed in). Response: time in µs, then for each counter how much its month refunded and what it has used
+ * since; in their place -1 when a counter is missing, or -2 when the node has to hand in first: then nothing was
+ * refunded.
  */
 export const REFUND_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')

@@ -2,13 +2,14 @@
 import { WINDOW_LUA } from './window.js';
 
 /**
- * Creates counters that do not exist, from what the database and the node know; hands in at young ones what the node knows, once; brings
- * those to a month that are in one to come and do not know it. KEYS: counters. ARGV: month label, label of the month after it, time to
- * live (ms, absolute), last ms of Redis's time at which this may still be done, the node (empty: the counters are never young), whether
- * they may be created (1); then for each counter used and when that was observed (µs), by the database; labels and counts of months to come;
- * when the month was set ('': never); used and when that was observed (µs), by the node; what the node counted itself since.
- * Response: 1; 0 where a counter does not exist, or does not know the month, and may not be created; -1 when it was too late: what the database knew may be old by now; then
- * the time in µs, and what each counter has used in its month.
+ * Creates counters that do not exist, from what the database and the node know; hands in at young ones what the node
+ * knows, once; brings those to a month that are in one to come and do not know it. KEYS: counters. ARGV: month label,
+ * label of the month after it, time to live (ms, absolute), last ms of Redis's time at which this may still be done,
+ * the node (empty: the counters are never young), whether they may be created (1); then for each counter used and when
+ * that was observed (µs), by the database; labels and counts of months to come; when the month was set ('': never);
+ * used and when that was observed (µs), by the node; what the node counted itself since. Response: 1; 0 where a counter
+ * does not exist, or does not know the month, and may not be created; -1 when it was too late: what the database knew
+ * may be old by now; then the time in µs, and what each counter has used in its month.
  */
 export const SEED_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')
@@ -55,7 +56,8 @@ for i = 1, #KEYS do
   local known, knownSeen, log = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5]), ARGV[at + 6]
   local w = young(load(key, now), now)
   if w then
-    -- What the database knows may have been seen in this very counter. A later label that is not yet 'following' was seen as the earlier one.
+    -- What the database knows may have been seen in this very counter. A later label that is not yet 'following' was
+    -- seen as the earlier one.
     if w[10] and node ~= '' and w[5] >= period and w[5] < following then handIn(w, known, knownSeen, log) end
     if not turn(w, period, following) then
       if ARGV[6] == '1' then turn(w, period, following, used) else out[1] = 0 end

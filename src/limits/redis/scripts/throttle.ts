@@ -2,8 +2,9 @@
 import { WINDOW_LUA } from './window.js';
 
 /**
- * One throttle window of any length for `ThrottlerStorage.increment`. KEYS: counter. ARGV: bucket length (ms), limit, time to
- * live (ms, relative). Response: 1 when admitted, sum after, ms until the next bucket leaves or until one more fits.
+ * One throttle window of any length for `ThrottlerStorage.increment`. KEYS: counter. ARGV: bucket length (ms), limit,
+ * time to live (ms, relative). Response: 1 when admitted, sum after, ms until the next bucket leaves or until one more
+ * fits.
  */
 export const THROTTLE_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')

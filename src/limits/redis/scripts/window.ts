@@ -32,8 +32,8 @@ local function slot(bucket)
   return name
 end
 
--- Reads a counter and slides its ring to bucket 'now'. Returns nil when there is no such counter.
--- w: {key, last, sum, oldest, period, used, count of the current bucket, what was read as it stands, where nothing had to slide: texts of
+-- Reads a counter and slides its ring to bucket 'now'. Returns nil when there is no such counter. w: {key, last, sum,
+-- oldest, period, used, count of the current bucket, what was read as it stands, where nothing had to slide: texts of
 -- last, sum, oldest, period, used, once it has gone on in another month what is to be written of others}
 local function load(key, now)
   local f = call('HMGET', key, 'l', 's', 'o', 'p', 'u', slot(now))
@@ -71,7 +71,8 @@ local function load(key, now)
     local bucket, ahead, gone = oldest, 1, {}
     oldest = nil
     while not oldest and bucket <= last do
-      -- What leaves, and a few behind it: of a busy counter the next one is the oldest that stays, and each is looked for from the front.
+      -- What leaves, and a few behind it: of a busy counter the next one is the oldest that stays, and each is looked
+      -- for from the front.
       local fields = {}
       for at = bucket, math.min(last, math.max(bucket, keep) + ahead) do fields[#fields + 1] = slot(at) end
       local counts = call('HMGET', key, unpack(fields))
@@ -111,9 +112,9 @@ local function add(w, amount)
   end
 end
 
--- Brings a counter to a month, 'w' alone: to where it stood there, if it was in it before, else to nothing. A later label that is not yet
--- 'following' goes on: the account's billing day was moved. False where it is in a month to come, and does not know this one; then, too,
--- it is brought to it where it is said what was used ('known').
+-- Brings a counter to a month, 'w' alone: to where it stood there, if it was in it before, else to nothing. A later
+-- label that is not yet 'following' goes on: the account's billing day was moved. False where it is in a month to come,
+-- and does not know this one; then, too, it is brought to it where it is said what was used ('known').
 local function turn(w, period, following, known)
   if w[5] == period or (w[5] > period and w[5] < following) then return true end
   local months, used = {{w[5], text(w[6])}}, known
