@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../platform/clock.js';
 
+/** Breaker leaves a failing store alone, and lets one call at a time ask whether it is back. */
 export class Breaker {
   private pauseMs = 0;
   private retryAtMs = 0;

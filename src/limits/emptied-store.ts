@@ -10,6 +10,7 @@ import type { NodeCount } from './redis/node-count.js';
 import type { RedisCounters } from './redis/redis-counters.js';
 import type { QuotaSubject } from './model/subject.js';
 
+/** EmptiedStore notices that Redis was emptied, and brings back what this node knows. */
 export class EmptiedStore {
   private forgottenMs = -Infinity;
   /** What has to be handed in yet. */

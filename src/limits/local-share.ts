@@ -33,6 +33,7 @@ const MOST_REFRESHES = 50;
 
 const NEVER_SEEN: Seen = { counts: NOTHING_USED, atMs: 0 };
 
+/** LocalShare decides by this node's part of what was left, and reads what this node knows. */
 export class LocalShare {
   private readonly accounts = new Map<string, Base>();
   private readonly keys = new Map<string, Base>();
@@ -97,7 +98,10 @@ export class LocalShare {
     return { limits, reading: { ...reading, used: byPlan.used }, decision: byPlan };
   }
 
-  /** What the database has of a subject that nobody has seen this month; nothing where it cannot be asked. Never rejects. */
+  /**
+   * What the database has of a subject that nobody has seen this month; nothing where it cannot be asked. Never
+   * rejects.
+   */
   private async writtenOf({ accountId, keyId }: QuotaSubject, period: MonthPeriod): Promise<Seen> {
     const { account, key } = await this.source
       .usedInMonth(accountId, keyId, period)
@@ -231,8 +235,8 @@ export class LocalShare {
   }
 
   /**
-   * The limits by which the counters here, which began at the bases, hand out no more than the share: those of the plan where nobody else
-   * has a part of them.
+   * The limits by which the counters here, which began at the bases, hand out no more than the share: those of the plan
+   * where nobody else has a part of them.
    */
   private limitsHere(limits: QuotaLimits, account: Base, key: Base, { label }: MonthPeriod): QuotaLimits {
     const place = this.place();

@@ -32,6 +32,7 @@ import { ProcessThrottleWindows, RedisThrottleWindows } from './throttle-windows
 const REDIS_START_TIMEOUT_MS = 5_000;
 const REAP_INTERVAL_MS = 1_000;
 
+/** Quotas is what the program needs of limits and usage: who decides, who records, and their end. */
 export interface Quotas {
   readonly limiter: Limiter;
   readonly recorder: UsageRecorder;
@@ -43,6 +44,7 @@ export interface Quotas {
   stop(): Promise<void>;
 }
 
+/** QuotaParts is what they are put together from. */
 export interface QuotaParts {
   readonly db: Kysely<Tables>;
   readonly kind: DatabaseHandle['kind'];

@@ -2,6 +2,7 @@
 import type { GatewayFile } from '../config/model/schema.js';
 import { METRICS } from '../platform/metrics.js';
 
+/** PlanSeries begins the metric series of each plan at 0. */
 export class PlanSeries {
   private readonly begun = new Set<string>();
 

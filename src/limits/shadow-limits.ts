@@ -11,6 +11,7 @@ import { knownRefusal, rememberRefusal } from './model/known-refusal.js';
 import { policyNames, type QuotaDecision } from './model/policies.js';
 import type { ShadowSubject } from './model/subject.js';
 
+/** ShadowLimits judges by a plan's shadow limits what the live ones admitted, and counts the verdicts. */
 export class ShadowLimits {
   private readonly admitted = new Map<string, ValueSeries>();
 

@@ -1,4 +1,7 @@
-/** The arithmetic of a node's share: where counters stood when it began to go on by itself, and what of a limit is its part. */
+/**
+ * The arithmetic of a node's share: where counters stood when it began to go on by itself, and what of a limit is its
+ * part.
+ */
 import type { MonthPeriod } from './model/month-period.js';
 import type { NodePlace } from './model/node-place.js';
 import {
@@ -35,6 +38,7 @@ export interface Seen {
   readonly atMs: number;
 }
 
+/** baseOf is the base of a counter that was last seen so. */
 export function baseOf({ label }: MonthPeriod, month: number, minute: number, seenAtMs: number): Base {
   const minuteUntilMs = (Math.floor(seenAtMs / 1_000) + MINUTE_BUCKETS) * 1_000;
   return { label, counted: month, month, minute, minuteUntilMs, isStale: false };
@@ -73,6 +77,7 @@ export function shareOf(left: number, { count, rank }: NodePlace): number {
   return Math.floor(left / count) + (rank < left % count ? 1 : 0);
 }
 
+/** raise notes that more is known to have been used in a base's month. */
 export function raise(base: Base | undefined, period: MonthPeriod, used: number): void {
   if (base?.label === period.label) base.month = Math.max(base.month, used);
 }

@@ -14,6 +14,7 @@ const INTERVAL_MS = 1_000;
  */
 const FAILURES = 3;
 
+/** StoreWatch asks the store once a second, and reports a lost one. */
 export class StoreWatch {
   private failures = 0;
   private timer: NodeJS.Timeout | undefined;

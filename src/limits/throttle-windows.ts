@@ -11,6 +11,7 @@ import { SlidingWindow } from './process/sliding-window.js';
 /** Most addresses that are remembered at once in a process; the one that was quiet longest is forgotten first. */
 const LARGEST_TABLE = 10_000;
 
+/** ThrottleVerdict says whether a hit was admitted, and when the window gives way. */
 export interface ThrottleVerdict {
   readonly admitted: boolean;
   readonly hits: number;
@@ -18,11 +19,13 @@ export interface ThrottleVerdict {
   readonly resetMs: number;
 }
 
+/** ThrottleWindows counts hits of our own endpoints in windows of any length. */
 export interface ThrottleWindows {
   /** Counts one hit if it fits under `limit` in any `ttlMs`; a refused hit does not count. */
   increment(name: string, key: string, ttlMs: number, limit: number): Promise<ThrottleVerdict>;
 }
 
+/** ProcessThrottleWindows counts them in this process. */
 export class ProcessThrottleWindows implements ThrottleWindows {
   private readonly windows = new LRUCache<string, SlidingWindow>({ max: LARGEST_TABLE });
 

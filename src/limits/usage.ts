@@ -20,6 +20,7 @@ export interface UsageWindow {
   readonly resets_at: string;
 }
 
+/** UsageReport is what an account, and one of its keys, has used of each window. */
 export interface UsageReport {
   readonly account_id: string;
   readonly api_key_id: string | null;
@@ -51,6 +52,7 @@ export interface UsageRowsReport extends UsageReport {
   readonly next_cursor: string | null;
 }
 
+/** UsageReader makes the reports of `/usage` and of the admin API. */
 export class UsageReader {
   constructor(
     private plans: GatewayFile['plans'],

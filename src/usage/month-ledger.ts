@@ -69,6 +69,7 @@ function isSame(one: MonthPeriod, other: MonthPeriod): boolean {
   return one.label === other.label && one.startMs === other.startMs && one.endMs === other.endMs;
 }
 
+/** MonthLedger notes which counts have changed, hands them to the flush, and reads what was written. */
 export class MonthLedger implements MonthSource {
   private readonly waiting = new Map<string, WaitingAccount>();
   /** Since when the oldest change waits, ms; 0: none does. */

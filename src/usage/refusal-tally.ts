@@ -23,6 +23,7 @@ export interface RefusalCount {
   readonly count: number;
 }
 
+/** RefusalTally counts refusals by account for the last minutes. */
 export class RefusalTally {
   /** The current minute first. */
   private minutes: Map<string, Counts>[] = [new Map()];

@@ -83,6 +83,7 @@ class Ranking {
   }
 }
 
+/** TopAccounts reads the accounts nearest to their limit, and shows them in the metrics. */
 export class TopAccounts {
   private timer: NodeJS.Timeout | undefined;
   /** Ends a rest. */

@@ -45,6 +45,7 @@ interface PendingBatch extends UsageBatch {
   added: ReadonlySet<string>;
 }
 
+/** FlushOptions says whose counts are written, and who is told of it. */
 export interface FlushOptions {
   /** Whether other processes count in the same place. Where none does, those that wrote before have ended. */
   readonly isShared: boolean;
@@ -58,6 +59,7 @@ export interface FlushOptions {
   readonly witness?: WriteWitness;
 }
 
+/** UsageFlush writes usage and month counts in batches, every few seconds and at the end. */
 export class UsageFlush {
   /** This process, in the table of those that write. */
   readonly node = randomUUID();

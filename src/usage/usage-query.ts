@@ -14,6 +14,7 @@ export const USAGE_GROUPS = {
   outcome: 'outcome',
 } as const;
 
+/** UsageGroup is a name that usage rows can be grouped by. */
 export type UsageGroup = keyof typeof USAGE_GROUPS;
 
 export const ALL_GROUPS = Object.keys(USAGE_GROUPS) as UsageGroup[];

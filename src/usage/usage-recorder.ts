@@ -37,6 +37,7 @@ export interface UsageChange {
   readonly cost: number;
 }
 
+/** UsageRecorder notes how each request began and ended, and hands the changes to the flush. */
 export class UsageRecorder {
   /** Who was refused of late. */
   readonly refusals = new RefusalTally();

@@ -11,6 +11,7 @@ const ROWS_AT_ONCE = 5_000;
 /** Longer than any process tries to hand in what it could not write. */
 const NODE_RETENTION_DAYS = 31;
 
+/** UsageRetention deletes usage that is older than it has to be kept. */
 export class UsageRetention {
   constructor(
     private readonly db: Kysely<Tables>,

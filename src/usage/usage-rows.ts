@@ -31,6 +31,7 @@ export interface UsageRow {
 
 type RawRow = Record<string, string | number> & { requests: number; cost: number };
 
+/** UsageRows reads pages of usage rows. */
 export class UsageRows {
   constructor(private readonly db: Kysely<Tables>) {}
 

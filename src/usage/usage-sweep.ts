@@ -28,6 +28,7 @@ const LONGEST_WAIT_MS = 120_000;
 const ACCOUNTS_AT_ONCE = 20;
 const ROWS_PER_WRITE = 1_000;
 
+/** UsageSweep ends the requests of processes that died, and records what they counted. */
 export class UsageSweep {
   private timer: NodeJS.Timeout | undefined;
   private sweeping: Promise<void> | undefined;

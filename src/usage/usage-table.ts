@@ -70,6 +70,7 @@ const COUNTER_COLUMNS: readonly JsonColumn[] = [
  */
 const CLOCK_SLACK_MS = 1_000;
 
+/** UsageTable writes batches of usage and month counts, each of them once. */
 export class UsageTable {
   constructor(
     readonly db: Kysely<Tables>,

@@ -82,6 +82,7 @@ export interface SeenCounts {
 
 const NOWHERE: SeenCounts = { seenLately: () => [], saw: () => {} };
 
+/** CounterMemory remembers counts for counters that Redis may have lost. */
 export class CounterMemory {
   private readonly accounts = new Map<string, RememberedAccount>();
   /** Until when whatever is created has most likely been lost. */

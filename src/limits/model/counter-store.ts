@@ -54,6 +54,7 @@ export interface MonthSet {
   readonly observedAtMs: number;
 }
 
+/** CounterStore is a place for live counters: it decides, refunds, reads and sets. */
 export interface CounterStore extends Decider {
   /**
    * Judges one request against every window of its key and account in one atomic step: all admit and all count, or one

@@ -20,6 +20,7 @@ export interface OutageEntry {
   readonly seconds: Map<number, number>;
 }
 
+/** OutageLog keeps what was admitted without the store until it has been counted there. */
 export class OutageLog {
   private entries = new Map<string, OutageEntry>();
   /** Handed in without a response: perhaps counted, so nothing may be added to them. */

@@ -27,6 +27,7 @@ export const POLICY_NAMES = [
   [KEY_MONTH, 'key-month'],
 ] as const;
 
+/** PolicyName is one of the four windows, as the response fields call it. */
 export type PolicyName = (typeof POLICY_NAMES)[number][1];
 
 /** The limits in force for one key; `Infinity` where a plan names none. */

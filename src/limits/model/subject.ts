@@ -37,9 +37,9 @@ export class QuotaTerms {
 }
 
 /**
- * Whose requests are counted, and against what. Built once per cached key, so what it holds is held a hundred thousand
- * times; immutable but for what it last saw. Every field has a value from the beginning: V8 puts those that come later
- * into an object of their own.
+ * QuotaSubject is a key as far as it is counted: whose it is, its terms, and what was last seen of its counters. Built
+ * once per cached key, so what it holds is held a hundred thousand times (decision 0028); immutable but for what it
+ * last saw. Every field has a value from the beginning.
  */
 export class QuotaSubject {
   /** When a store last reported counts (ms), and the label of their month; 0: none has. */
@@ -142,8 +142,8 @@ export class QuotaSubject {
   }
 
   /**
-   * Keeps what a store reported, at an instant (ms) of a month. On the request path. The numbers and not the object,
-   * which would have to be moved to the old generation with every request of a key that is one of many.
+   * Keeps what a store reported, at an instant (ms) of a month. On the request path: the numbers and not the object,
+   * see decision 0028.
    */
   see(counts: Readonly<QuotaCounts>, atMs: number, month: number): void {
     this.seenKeyMinute = unboxed(counts.keyMinute);
@@ -155,7 +155,7 @@ export class QuotaSubject {
   }
 }
 
-/** The same number, but as V8 keeps it in the field itself where it has 32 bits, and not in 16 bytes elsewhere. */
+/** The same number, small where it has 32 bits: see decision 0028. */
 export function unboxed(value: number): number {
   const whole = value | 0;
   return whole === value ? whole : value;
@@ -173,6 +173,7 @@ interface CounterNames {
   readonly key: string;
 }
 
+/** ReachedLimits says what became of a month's limits: notices that were given, and whether one refused. */
 export interface ReachedLimits {
   /** Notices of a month's use that are known to stand in the database, as bits, and the month that they are of. */
   noticed: number;

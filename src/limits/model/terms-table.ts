@@ -9,6 +9,7 @@ import { QuotaTerms } from './subject.js';
 /** Limits of single keys and grants can make as many as there are keys. */
 const LARGEST_TABLE = 10_000;
 
+/** TermsTable hands out one object for equal terms. */
 export class TermsTable {
   private table = new Map<string, QuotaTerms>();
 

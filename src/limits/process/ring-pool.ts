@@ -1,7 +1,4 @@
-/**
- * Rings of minute windows, many in one array: an array for each would cost three times the memory, three look-ups in
- * it, and the garbage collector's time for every one.
- */
+/** Rings of minute windows, many in one array: an array for each would cost three times the memory. */
 import { MINUTE_BUCKETS } from '../model/policies.js';
 
 /** 61 KiB. */
@@ -14,6 +11,7 @@ class Chunk {
   readonly free = Array.from({ length: RINGS_PER_CHUNK }, (_, ring) => ring * MINUTE_BUCKETS).toReversed();
 }
 
+/** RingPool hands out rings of zeros, and takes them again. */
 export class RingPool {
   /** Chunks with a free ring; the last one is used first. */
   private open: Chunk[] = [];

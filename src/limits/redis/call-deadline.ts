@@ -11,6 +11,7 @@ export interface TimedCall {
   deadlineSlot: number;
 }
 
+/** CallDeadline ends calls that got no response in time. */
 export class CallDeadline<Call extends TimedCall> {
   /** An array whose gaps are filled from its end: a Set makes a table anew for each call that comes and goes. */
   private readonly open: Call[] = [];

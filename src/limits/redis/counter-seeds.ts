@@ -40,6 +40,7 @@ interface Counter {
   readonly known: Remembered;
 }
 
+/** CounterSeeds creates counters from month counts, and hands in what this node counted. */
 export class CounterSeeds {
   private readonly underWay = new SingleFlight();
 

@@ -26,6 +26,7 @@ const SEED_ATTEMPTS = 4;
  */
 const UNHEARD = -2;
 
+/** DecisionBatcher gathers requests into batches, sends one at a time, and tells each request its decision. */
 export class DecisionBatcher implements Asker, Decider {
   private pending: DecisionGroup[] = [];
   /** Accounts whose counters are being created, with how many groups wait for that; and what waits behind those. */

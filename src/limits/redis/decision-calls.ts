@@ -93,6 +93,7 @@ class DecisionCall implements WrittenCall, Unanswered, TimedCall {
   }
 }
 
+/** DecisionCalls sends batches to Redis, and refunds those that got no response. */
 export class DecisionCalls {
   private unanswered: Unanswered[] = [];
   private readonly marker: string;

@@ -30,6 +30,7 @@ return {#nodes, rank, isNew}
 
 const HEARTBEAT = new Script(HEARTBEAT_LUA);
 
+/** NodeCount knows how many nodes hand out the same limits, and this node's place among them. */
 export class NodeCount {
   private readonly name: string;
   private known: NodePlace = { count: 1, rank: 0 };

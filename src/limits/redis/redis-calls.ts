@@ -5,6 +5,7 @@ import { sendScript, type WrittenCall } from '../../redis/script-command.js';
 import type { Script } from '../../redis/script.js';
 import type { DecisionSink } from '../model/decision-sink.js';
 
+/** RedisCalls runs scripts within a deadline, and reports each call to the sink. */
 export class RedisCalls {
   private readonly duration = METRICS.quotaStoreCallDuration.series();
 

@@ -4,6 +4,7 @@ import type { Clock } from '../../platform/clock.js';
 /** Clocks drift apart by less than this between two responses. */
 const LARGEST_DRIFT_MS = 1_000;
 
+/** RedisClock tells the time as Redis does. */
 export class RedisClock {
   /** Redis's clock minus ours, from the last response: for calendars, which go by clocks that people set. */
   offsetMs = 0;

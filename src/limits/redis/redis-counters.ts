@@ -51,6 +51,7 @@ const REFUND = new Script(REFUND_LUA);
 const READ = new Script(READ_LUA);
 const REPLAY = new Script(REPLAY_LUA);
 
+/** RedisCounters counts in Redis, for all nodes together. */
 export class RedisCounters implements LosableStore {
   private readonly reading = new SharedNext<CounterReading>();
   private readonly redisClock: RedisClock;

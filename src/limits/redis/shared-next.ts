@@ -7,6 +7,7 @@ interface Reading<T> {
   next: Promise<T> | undefined;
 }
 
+/** SharedNext shares a reading among those that ask while another one is under way. */
 export class SharedNext<T> {
   private readonly readings = new Map<string, Reading<T>>();
 
