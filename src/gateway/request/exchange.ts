@@ -100,7 +100,10 @@ export class Exchange implements ForwardClient, AdmissionRequest, Transaction {
     this.pathEnd = query === -1 ? url.length : query;
   }
 
-  /** Field lines that every response to this request carries, as far as they are known: to be asked for when its head is written. */
+  /**
+   * Field lines that every response to this request carries, as far as they are known: to be asked for when its head is
+   * written.
+   */
   get responseLines(): string {
     return this.linesWith(this.quotaLines);
   }

@@ -1,6 +1,6 @@
 /**
- * The life of a call, with whatever can happen to it in whatever order: all that it holds is given back, and its caller is
- * told once.
+ * The life of a call, with whatever can happen to it in whatever order: all that it holds is given back, and its caller
+ * is told once.
  */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { EventEmitter } from 'node:events';

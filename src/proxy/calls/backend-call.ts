@@ -1,6 +1,6 @@
 /**
- * The life of a call to a backend, whatever it carries: begun, sent, sent again, ended. What it holds meanwhile (a place in
- * the line or at a target, a deadline, the ear of the client's connection) it holds and gives back here alone.
+ * The life of a call to a backend, whatever it carries: begun, sent, sent again, ended. What it holds meanwhile (a
+ * place in the line or at a target, a deadline, the ear of the client's connection) it holds and gives back here alone.
  */
 import type { Problem } from '../../problems/errors.js';
 import type { Deadlines, Expiring } from '../targets/deadlines.js';
@@ -57,7 +57,10 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
   /** Hands it to a connection of the endpoint; `enter(Sent)` when one has it. */
   protected abstract connect(endpoint: Endpoint): void;
 
-  /** Takes it from the connection that it has or waits for, for which it then is a failure: calls `failed`, at once or later. */
+  /**
+   * Takes it from the connection that it has or waits for, for which it then is a failure: calls `failed`, at once or
+   * later.
+   */
   protected abstract disconnect(reason: Error, from: CallState): void;
 
   /** Ends what may not go on without its caller's key; see `bar`. */

@@ -1,6 +1,6 @@
 /**
- * Where a call to a backend stands, and where it may go from there. A state says what has happened, so that nobody has to
- * work it out from what happens to be set; what is larger has come further.
+ * Where a call to a backend stands, and where it may go from there. A state says what has happened, so that nobody has
+ * to work it out from what happens to be set; what is larger has come further.
  *
  *     waiting ──► connecting ──► sent ──► announced ──► held ──► streaming ◄──► stalled
  *                  ▲      ▲        │          │      └► failing
@@ -70,7 +70,10 @@ function bits(...states: readonly CallState[]): number {
   return states.reduce((sum, state) => sum | (1 << state), 0);
 }
 
-/** The state after a step. @throws where no way leads from `from` to `to`: a fault of the program, and never of a peer. */
+/**
+ * The state after a step.
+ * @throws where no way leads from `from` to `to`: a fault of the program, and never of a peer.
+ */
 export function follow(from: CallState, to: CallState): CallState {
   if ((NEXT[from]! & (1 << to)) === 0) {
     throw new Error(`A call cannot go from ${CALL_STATES[from]} to ${CALL_STATES[to]}`);

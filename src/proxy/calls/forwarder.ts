@@ -59,8 +59,8 @@ export class Forwarder {
   }
 
   /**
-   * Forwards to these services from now on. Those that have not changed keep their connections and what is known of their
-   * targets; calls to the others are finished by what they were begun with.
+   * Forwards to these services from now on. Those that have not changed keep their connections and what is known of
+   * their targets; calls to the others are finished by what they were begun with.
    */
   use(services: GatewayFile['services'], prepared: PreparedServices = new Map()): void {
     const before = this.upstreams;
@@ -109,8 +109,8 @@ export class Forwarder {
   }
 
   /**
-   * The service of a request. One that was let in before the service left the configuration is served as it was when it came;
-   * should its guards have taken so long that the service is closed, there is no such route any more.
+   * The service of a request. One that was let in before the service left the configuration is served as it was when it
+   * came; should its guards have taken so long that the service is closed, there is no such route any more.
    */
   private upstreamOf({ operation: { service } }: ForwardRequest): Upstream {
     let upstream = this.upstreams.get(service);
@@ -151,8 +151,9 @@ function refuseTooLarge(message: ClientMessage, maxBodyBytes: number): void {
 }
 
 /**
- * What the connection writes without another look ends here if it is not safe. Names and values of fields are not looked at again:
- * Node's strict parser has refused every byte that could end a line, and what we add ourselves is made of those.
+ * What the connection writes without another look ends here if it is not safe. Names and values of fields are not
+ * looked at again: Node's strict parser has refused every byte that could end a line, and what we add ourselves is made
+ * of those.
  */
 function refuseUnsafe(method: string, path: string): void {
   if (!SAFE_PATH.test(path))

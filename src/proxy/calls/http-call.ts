@@ -1,6 +1,7 @@
 /**
- * One HTTP call to a backend, retries included: what its connection tells it, it writes straight to the client's. A small
- * body goes out together with its head in one write, which saves a tenth of the cost of a request; everything else streams.
+ * One HTTP call to a backend, retries included: what its connection tells it, it writes straight to the client's. A
+ * small body goes out together with its head in one write, which saves a tenth of the cost of a request; everything
+ * else streams.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Framing, type AnswerHead } from '../../http1/backend/answer-head.js';
@@ -200,7 +201,9 @@ export class HttpCall extends BackendCall implements Call {
     if (this.state < CallState.Aborting) this.failed(error, this.state, false);
   }
 
-  /** Whether it tries an ejected target, and its caller need not hear of it should that fail: another one can respond. */
+  /**
+   * Whether it tries an ejected target, and its caller need not hear of it should that fail: another one can respond.
+   */
   private get isHiddenProbe(): boolean {
     const { endpoint } = this;
     if (endpoint === undefined || endpoint.probe !== this || this.state !== CallState.Sent) return false;

@@ -1,4 +1,6 @@
-/** Responses before the response: 103 Early Hints and its like are passed on (RFC 9110 section 15.2), not without end. */
+/**
+ * Responses before the response: 103 Early Hints and its like are passed on (RFC 9110 section 15.2), not without end.
+ */
 import { fieldsOfLines, fieldValue } from '../../http1/grammar/fields.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 

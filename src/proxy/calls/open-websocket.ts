@@ -46,7 +46,10 @@ export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket 
     this.cut('going_away');
   }
 
-  /** The backend has gone, and the client has been told: it has to close its side, or whoever leaves it open fills the listener. */
+  /**
+   * The backend has gone, and the client has been told: it has to close its side, or whoever leaves it open fills the
+   * listener.
+   */
   private expectEnd(): void {
     const { client } = this;
     const wait = (): void => void setTimeout(() => client.destroy(), CLOSE_TIMEOUT_MS).unref();

@@ -1,4 +1,7 @@
-/** The WebSockets that are open, of every service: they hold no connection of a pool, and outlive a change of its targets. */
+/**
+ * The WebSockets that are open, of every service: they hold no connection of a pool, and outlive a change of its
+ * targets.
+ */
 
 /** One of them. */
 export interface EndableWebSocket {

@@ -29,7 +29,8 @@ export function expectsContinue({ headers: { expect }, httpVersion }: ClientMess
 export class RequestBody extends Readable {
   private received = 0;
   private held = false;
-  // Assigned below: written here they would be made among the old objects, with all of the request behind them (decision 0026).
+  // Assigned below: written here they would be made among the old objects, with all of the request behind them
+  // (decision 0026).
   private readonly onData: (chunk: Buffer) => void;
   private readonly onEnd: () => void;
   private readonly onGone: () => void;
@@ -44,7 +45,8 @@ export class RequestBody extends Readable {
     private readonly onProgress: () => void,
   ) {
     super();
-    // The connection listens while it sends, and no longer: a client that goes just then must not be an error that nobody caught.
+    // The connection listens while it sends, and no longer: a client that goes just then must not be an error that
+    // nobody caught.
     this.on('error', () => {});
     const onData = (chunk: Buffer): void => this.receive(chunk);
     const onEnd = (): void => void this.push(null);

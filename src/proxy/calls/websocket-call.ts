@@ -1,7 +1,7 @@
 /**
- * The call that opens a WebSocket (RFC 6455): its handshake goes out like any call, by the same choice of target and within
- * the same deadlines. When both sides have agreed, the call is over and an `OpenWebSocket` begins. What a backend responds
- * instead is an error in our shape.
+ * The call that opens a WebSocket (RFC 6455): its handshake goes out like any call, by the same choice of target and
+ * within the same deadlines. When both sides have agreed, the call is over and an `OpenWebSocket` begins. What a
+ * backend responds instead is an error in our shape.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';

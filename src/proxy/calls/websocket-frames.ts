@@ -1,6 +1,6 @@
 /**
- * Where a WebSocket stands between two frames (RFC 6455 section 5.2), and the frame that closes it: one may only be put in where
- * the last one has ended.
+ * Where a WebSocket stands between two frames (RFC 6455 section 5.2), and the frame that closes it: one may only be put
+ * in where the last one has ended.
  */
 
 const CLOSE = 0x8;

@@ -1,6 +1,6 @@
 /**
- * The handshake of a WebSocket (RFC 6455 section 4) on its way to a backend, by `http-proxy`, which passes the bytes once
- * both sides have agreed.
+ * The handshake of a WebSocket (RFC 6455 section 4) on its way to a backend, by `http-proxy`, which passes the bytes
+ * once both sides have agreed.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';

@@ -9,9 +9,9 @@ export interface LiveCall {
   readonly accountId: string;
   readonly request: ForwardRequest;
   /**
-   * Its caller may not ask any more: a stream or WebSocket is cut at once, and the call does not become one later; one that
-   * waits, or whose body is still arriving, is refused with the problem. Any other response is still given.
-   * What was cut; undefined: nothing.
+   * Its caller may not ask any more: a stream or WebSocket is cut at once, and the call does not become one later; one
+   * that waits, or whose body is still arriving, is refused with the problem. Any other response is still given. What
+   * was cut; undefined: nothing.
    */
   bar(problem: Problem): CutKind | undefined;
 }

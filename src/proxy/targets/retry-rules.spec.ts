@@ -1,4 +1,7 @@
-/** What is sent again, as a table of every case; `test/e2e/retries.spec.ts` has those on real connections that a client can see. */
+/**
+ * What is sent again, as a table of every case; `test/e2e/retries.spec.ts` has those on real connections that a client
+ * can see.
+ */
 import { describe, expect, it } from '@jest/globals';
 import { UPSTREAM_OUTCOMES } from '../../platform/metrics.js';
 import { Problem } from '../../problems/errors.js';
@@ -6,8 +9,8 @@ import { isRepeatable, mayRetry, toldAfterSending } from './retry-rules.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 
 /**
- * `+`: sent again. The four characters of a cell: `-` what may not be repeated, `s` the same while it tried an ejected target that others
- * stand in for, `r` what may be repeated, `b` both.
+ * `+`: sent again. The four characters of a cell: `-` what may not be repeated, `s` the same while it tried an ejected
+ * target that others stand in for, `r` what may be repeated, `b` both.
  */
 const TABLE = `
                     | failed by itself    | ended by us         |

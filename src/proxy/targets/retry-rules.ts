@@ -1,4 +1,6 @@
-/** What may be sent a second time (RFC 9110 section 9.2.2): pure rules, so that they can be read and tested as a table. */
+/**
+ * What may be sent a second time (RFC 9110 section 9.2.2): pure rules, so that they can be read and tested as a table.
+ */
 import { Problem } from '../../problems/errors.js';
 import { DO_NOT_RETRY } from '../../problems/retry-after.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
@@ -9,8 +11,8 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'QUERY'])
 const UNSURE = new Set([500, 502, 504]);
 
 /**
- * What a caller is told whose request stood on a connection to a backend. One that would do the same once more, and may have been done,
- * is not to be sent again by a library on its own: it would be the second order, the second payment.
+ * What a caller is told whose request stood on a connection to a backend. One that would do the same once more, and may
+ * have been done, is not to be sent again by a library on its own: it would be the second order, the second payment.
  */
 export function toldAfterSending(problem: Problem, method: string): Problem {
   if (isRepeatable(method) || !UNSURE.has(problem.status)) return problem;
@@ -35,7 +37,7 @@ export function isRepeatable(method: string | undefined): boolean {
 }
 
 /**
- * Whether a call that failed before a byte of an answer may be sent again.
+ * Whether a call that failed before a byte of a response may be sent again.
  * @param wasOpened it stood on a connection; else nothing of it has left this process, and any method may go elsewhere.
  * @param repeatable see `isRepeatable`.
  * @param isSpare it was the probe of an ejected target, while others are in service.
@@ -48,10 +50,12 @@ export function mayRetry(
   isSpare: boolean,
   wasEnded: boolean,
 ): boolean {
-  // Moved while its connection was still opening: any method may go elsewhere. Else whoever ended it then wants no other one.
+  // Moved while its connection was still opening: any method may go elsewhere. Else whoever ended it then wants no
+  // other one.
   if (wasEnded && !wasOpened) return outcome === 'moved';
   if (wasEnded) return repeatable && (outcome === 'moved' || (isSpare && PROBE_OUTCOMES.has(outcome)));
-  // What we have run out of, a retry would run out of too; but a probe was our choice, and elsewhere a connection may be open.
+  // What we have run out of, a retry would run out of too; but a probe was our choice, and elsewhere a connection may
+  // be open.
   if (!wasOpened) return UNSENT_OUTCOMES.has(outcome) || (isSpare && outcome === 'out_of_resources');
   return repeatable && (outcome === 'reset' || outcome === 'bad_response');
 }
