@@ -1,6 +1,7 @@
 /** The steps of a plain request, each through the code that the gateway runs. */
 import path from 'node:path';
 import { BODY } from './backend.mjs';
+import { callStep } from './steps-call.mjs';
 import { makeKey, redisQuotas } from './steps-parts.mjs';
 import { refusalSteps } from './steps-refusals.mjs';
 
@@ -84,6 +85,7 @@ export async function stepsOf(gateway, request, key) {
     { id: 'scope', what: 'scope', run: () => passes(steps.scope) },
     ...(await decisionSteps(gateway, key.known.subject)),
     ...fieldSteps(exchange, key.known, decision, gateway),
+    callStep(gateway, message, Buffer.from(`${BACKEND_HEAD}\r\n${BODY}`), begin()),
     ...endSteps(begin(request.finished), key.known, decision, config, log, recorder),
     errorStep(),
     ...(await refusalSteps(steps, arrived, message, key.known, decision)),

@@ -21,6 +21,7 @@ const LIMITS = {
   'request-headers': 1_820,
   'answer-parsed': 400,
   'response-headers': 400,
+  call: 1_000,
   end: 40,
   'end-logged': 2_380,
   error: 5_350,
