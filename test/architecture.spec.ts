@@ -4,7 +4,28 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 
-const MAX_LINES = 400;
+const MAX_LINES = 300;
+/** Longer ones from before the rule: none may grow, and none may join them. */
+const LONG: Readonly<Record<string, number>> = {
+  'src/limits/process/process-counters.ts': 400,
+  'src/limits/redis/scripts.ts': 347,
+  'test/contract/quota-adjustments.spec.ts': 333,
+  'test/contract/usage-flush.spec.ts': 301,
+  'test/e2e/admin-api.spec.ts': 469,
+  'test/e2e/backend-failures.spec.ts': 358,
+  'test/e2e/cli.spec.ts': 337,
+  'test/e2e/customers-backend.spec.ts': 368,
+  'test/e2e/errors.spec.ts': 301,
+  'test/e2e/forwarding.spec.ts': 331,
+  'test/e2e/live-streams.spec.ts': 309,
+  'test/e2e/shutdown-streams.load.spec.ts': 337,
+  'test/e2e/start-errors.spec.ts': 313,
+  'test/e2e/streaming-guarantees.spec.ts': 344,
+  'test/e2e/websockets.spec.ts': 333,
+  'test/security/request-smuggling.spec.ts': 334,
+  'test/support/broken-configs/openapi.ts': 576,
+  'test/support/broken-configs/values.ts': 422,
+};
 /** Program files of a folder: more than one looks over. */
 const MAX_FILES = 20;
 
@@ -148,9 +169,11 @@ describe('the source', () => {
     expect(files.filter((file) => /\/(common|shared|utils|helpers|misc)(\/|\.ts$)/.test(file))).toEqual([]);
   });
 
-  it(`has no file of more than ${MAX_LINES} lines`, () => {
-    const lengths = files.map((file) => ({ file, lines: textOf(file).split('\n').length - 1 }));
-    expect(lengths.filter(({ lines }) => lines > MAX_LINES)).toEqual([]);
+  it(`has no file of more than ${MAX_LINES} lines, and no test has`, () => {
+    const tests = globSync('test/**/*.ts', { exclude: ['**/node_modules/**', 'test/bench/peers/**'] });
+    const lengths = [...files, ...tests].map((file) => ({ file, lines: textOf(file).split('\n').length - 1 }));
+    expect(lengths.length).toBeGreaterThan(600);
+    expect(lengths.filter(({ file, lines }) => lines > (LONG[file] ?? MAX_LINES))).toEqual([]);
   });
 
   it(`has no folder of more than ${MAX_FILES} program files`, () => {

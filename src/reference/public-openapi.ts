@@ -12,12 +12,12 @@ import { adoptComponents } from './service-components.js';
 import {
   headerReferences,
   problemContent,
-  REFUSALS,
   sharedComponents,
   sharedReference,
-  USAGE_EXAMPLE,
   withSharedReferences,
 } from './shared-components.js';
+import { REFUSALS } from './shared-refusals.js';
+import { USAGE_EXAMPLE } from './usage-schema.js';
 
 /** What the document says beyond the configuration. */
 export interface PublicOpenApiOptions {

@@ -10,7 +10,8 @@ import type { DatabaseHandle } from '../database/connect.js';
 import { jsonRows } from '../database/json-rows.js';
 import type { Tables } from '../database/schema.js';
 import type { Logger } from '../platform/log.js';
-import { METRICS, OTHER_ACCOUNTS } from '../platform/metrics.js';
+import { OTHER_ACCOUNTS } from '../platform/limit-metrics.js';
+import { METRICS } from '../platform/metrics.js';
 import { calendarOf, type MonthPeriod } from '../limits/model/month-period.js';
 
 /** Between the end of one reading and the next; and at least so many times as long as it took. */

@@ -1,5 +1,6 @@
 /** Shows the accounts that are refused most in the metrics, as many as the configuration says. */
-import { METRICS, OTHER_ACCOUNTS } from '../platform/metrics.js';
+import { OTHER_ACCOUNTS } from '../platform/limit-metrics.js';
+import { METRICS } from '../platform/metrics.js';
 import type { RefusalTally } from './refusal-tally.js';
 
 const MINUTE_MS = 60_000;

@@ -1,0 +1,96 @@
+/** Limits of connections and of the requests of one, whoever reads them; and what is told of a reset. On real sockets. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PlainServer, until } from '../../../test/support/plain-server.js';
+
+let line: PlainServer;
+beforeEach(async () => void (line = await PlainServer.start()));
+afterEach(() => line.stop());
+
+describe('limits', () => {
+  it('of requests on a connection count those read by hand and those read by Node', async () => {
+    line.server.maxRequestsPerSocket = 3;
+    const client = line.connect();
+    client.get('/1');
+    await client.sees('hand /1');
+    expect(client.text).toContain('Keep-Alive: timeout=65, max=3\r\n');
+    line.isServing = false;
+    client.get('/2');
+    await client.sees('node /2');
+    expect(client.isEnded).toBe(false);
+    client.get('/3');
+    await until(() => client.isEnded);
+    expect(client.text).toContain('node /3');
+  });
+
+  it.each([
+    ['read by Node', false],
+    ['read by hand, and streamed', true],
+  ])('what comes behind the last request is not line.served, the last %s', async (_how, isByHand) => {
+    line.server.maxRequestsPerSocket = 2;
+    const client = line.connect();
+    client.get('/1');
+    await client.sees('hand /1');
+    line.isPrompt = false;
+    const [two, three] = ['/2', '/3'].map((path) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`);
+    if (isByHand) {
+      client.send(String(two));
+      await until(() => line.served.length === 2);
+      const response = line.served[1]?.connection.response;
+      response?.write('streamed');
+      client.send(String(three));
+      await sleep(30);
+      response?.end(' to its end');
+    } else client.send(`${two}${three}`);
+    await until(() => client.isEnded);
+    expect(client.text).toContain(isByHand ? ' to its end' : 'node /2');
+    expect(client.text).toContain('Connection: close');
+    expect(line.nodes).toEqual(isByHand ? [] : ['/2']);
+  });
+
+  it('of requests on a connection read by hand alone', async () => {
+    line.server.maxRequestsPerSocket = 2;
+    const client = line.connect();
+    client.get('/1');
+    await client.sees('hand /1');
+    client.get('/2');
+    await until(() => client.isEnded);
+    expect(client.text).toMatch(/Connection: close\r\n\r\nhand \/2$/);
+  });
+
+  it('of connections hold, and connections that have ended are not counted', async () => {
+    line.server.maxConnections = 1;
+    for (const path of ['/1', '/2']) {
+      const client = line.connect();
+      client.get(path);
+      await client.sees(`hand ${path}`);
+      const dropped = line.connect();
+      await until(() => dropped.isEnded);
+      client.socket.destroy();
+      await until(() => count() === 0);
+    }
+    function count(): number {
+      let connections = -1;
+      line.server.getConnections((_error, known) => (connections = known));
+      return connections === -1
+        ? ((line.server as unknown as { _connections: number })._connections ?? -1)
+        : connections;
+    }
+  });
+
+  it('a connection that is reset is told of, once', async () => {
+    const errors: string[] = [];
+    line.server.removeAllListeners('clientError');
+    line.server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+      errors.push(error.code ?? '');
+      socket.destroy();
+    });
+    const client = line.connect();
+    client.get('/1');
+    await client.sees('hand /1');
+    client.socket.resetAndDestroy();
+    await until(() => errors.length > 0);
+    await sleep(20);
+    expect(errors).toEqual(['ECONNRESET']);
+  });
+});

@@ -1,0 +1,146 @@
+/** Metrics of limits: decisions, the store of their counters, and the usage that is written to the database. */
+import { counter, gauge, histogram } from './metric.js';
+
+/** For calls that ought to take well under a millisecond. */
+const FAST_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05];
+
+const POLICIES = ['key-minute', 'account-minute', 'account-month', 'key-month'] as const;
+
+/** Stands for all accounts that are not named, as for all series beyond a bound. */
+export const OTHER_ACCOUNTS = 'other';
+
+/** Labels of what is told of an account that is named. */
+const OF_ACCOUNT = [
+  ['account_id', 'open'],
+  ['plan', 'config'],
+] as const;
+
+/** A decision names a policy where it refused, and none otherwise. */
+function namesPolicyOfRefusal([, outcome, policy]: readonly string[]): boolean {
+  return (outcome === 'refused') === (policy !== '');
+}
+
+/** Rows of `METRICS`. */
+export const LIMIT_METRICS = {
+  quotaDecisions: counter(
+    'trailgate_quota_decisions_total',
+    'Quota decisions by plan, outcome and the policy that refused (empty when admitted).',
+    [
+      ['plan', 'config'],
+      ['outcome', ['admitted', 'refused']],
+      ['policy', ['', ...POLICIES]],
+    ],
+    namesPolicyOfRefusal,
+  ),
+  quotaShadowDecisions: counter(
+    'trailgate_quota_shadow_decisions_total',
+    'What the shadow limits of a plan would have done with requests that were admitted, by policy that would have refused.',
+    [
+      ['plan', 'config'],
+      ['outcome', ['admitted', 'refused', 'failed']],
+      ['policy', ['', ...POLICIES]],
+    ],
+    namesPolicyOfRefusal,
+  ),
+  topAccountRefusals: gauge(
+    'trailgate_quota_top_account_refusals',
+    'Requests refused within the last five minutes, of the accounts that were refused most and of all others together.',
+    [
+      ['account_id', 'open'],
+      ['policy', POLICIES],
+    ],
+  ),
+  topAccountUsed: gauge(
+    'trailgate_quota_top_account_used',
+    'Used in the current month, of the accounts nearest to their limit and of all others together.',
+    OF_ACCOUNT,
+  ),
+  topAccountLimit: gauge('trailgate_quota_top_account_limit', "The same accounts' limits of the month.", OF_ACCOUNT),
+  topAccountForecast: gauge(
+    'trailgate_quota_top_account_forecast',
+    'What the same accounts will have used at the end of their month, should they go on as they have in it so far.',
+    OF_ACCOUNT,
+  ),
+  topAccountsTime: gauge(
+    'trailgate_quota_top_accounts_timestamp_seconds',
+    'When the accounts nearest to their limit were last read, seconds since the Unix epoch; 0: not yet.',
+    [],
+  ),
+  quotaRefunds: counter('trailgate_quota_refunds_total', 'Requests whose cost was refunded, or could not be.', [
+    ['outcome', ['done', 'failed']],
+  ]),
+  quotaRefundedCost: counter(
+    'trailgate_quota_refunded_cost_total',
+    'Cost that was refunded to the month in which it was counted, or that could not be.',
+    [['outcome', ['done', 'failed']]],
+  ),
+  quotaReplays: counter(
+    'trailgate_quota_replays_total',
+    'Keys whose requests of an outage were counted in the store when it came back, by outcome.',
+    [['outcome', ['counted', 'failed']]],
+  ),
+  quotaNodes: gauge(
+    'trailgate_quota_nodes',
+    'Processes that hand out the same limits, as last heard over Redis: while it is away, each hands out its share.',
+    [],
+  ),
+  quotaStoreUp: gauge('trailgate_quota_store_up', '1 while the counters answer, 0 while plans decide without them.', [
+    ['store', ['redis', 'process']],
+  ]),
+  quotaStoreLostTime: gauge(
+    'trailgate_quota_store_lost_timestamp_seconds',
+    'Since when plans decide without the counters, seconds since the Unix epoch; 0 while they answer.',
+    [],
+  ),
+  quotaStoreErrors: counter(
+    'trailgate_quota_store_errors_total',
+    'Calls to the counters that failed or timed out.',
+    [],
+  ),
+  quotaStoreCallDuration: histogram(
+    'trailgate_quota_store_call_duration_seconds',
+    'Time that a call to the counters took, answered or not. Many requests share one call.',
+    FAST_BUCKETS,
+    [],
+  ),
+  quotaDegradedSeconds: counter('trailgate_quota_store_degraded_seconds_total', 'Time spent without the counters.', []),
+  quotaDegradedDecisions: counter(
+    'trailgate_quota_degraded_decisions_total',
+    'Decisions made without the counters, by what the plan says.',
+    [['mode', ['local', 'open', 'closed']]],
+  ),
+  usageFlushes: counter(
+    'trailgate_usage_flushes_total',
+    'Writes of usage and month counts to the database, by outcome.',
+    [['outcome', ['written', 'failed']]],
+  ),
+  usageRows: counter('trailgate_usage_rows_total', 'Rows of usage and month counts that were written.', []),
+  usageReconciled: counter(
+    'trailgate_usage_reconciled_total',
+    'Keys of whose month a part had to be entered as unrecorded, or was found since, after a process had died.',
+    [],
+  ),
+  usageFlushLag: gauge(
+    'trailgate_usage_flush_lag_seconds',
+    'Age of the oldest count that is not yet in the database.',
+    [],
+  ),
+  usageQueue: gauge(
+    'trailgate_usage_queue_length',
+    'Changes of usage and month counts that are not yet in the database.',
+    [],
+  ),
+  quotaCounters: gauge(
+    'trailgate_quota_process_counters',
+    'Accounts and keys that have counters in this process, by kind.',
+    [['kind', ['account', 'key']]],
+  ),
+  quotaNotices: counter(
+    'trailgate_quota_notices_total',
+    'Notices that a month is nearly or wholly used up, by policy and threshold in percent.',
+    [
+      ['policy', ['account-month', 'key-month']],
+      ['threshold', [80, 100]],
+    ],
+  ),
+} as const;

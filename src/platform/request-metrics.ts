@@ -1,0 +1,113 @@
+/** Metrics of requests, of calls to backends and of what was refused. */
+import { ERRORS, type ErrorCode } from '../problems/errors.js';
+import { counter, gauge, histogram } from './metric.js';
+
+/** Bucket bounds of OpenTelemetry's HTTP duration histograms, in seconds, with 0.3 for the usual objective. */
+const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.3, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+/** What is added to a request: well under a millisecond where nothing waits, more where Redis or the database is asked. */
+const OVERHEAD_BUCKETS = [
+  0.0001, 0.00015, 0.0002, 0.0003, 0.0005, 0.00075, 0.001, 0.0015, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
+];
+/** How a call to a backend ended. */
+export const UPSTREAM_OUTCOMES = [
+  'answered',
+  'unreachable',
+  'connect_timeout',
+  'first_byte_timeout',
+  'idle_timeout',
+  'reset',
+  'bad_response',
+  'body_broken_off',
+  'moved',
+  'client_gone',
+  'client_too_slow',
+  'access_ended',
+  'request_too_large',
+  'out_of_resources',
+  'out_of_ports',
+] as const;
+
+/** What a backend answered with, as far as a metric tells: the class of a status, and each that says what is wrong with a backend. */
+export const BACKEND_STATUSES = ['1xx', '2xx', '3xx', '4xx', '500', '502', '503', '504', '5xx'] as const;
+
+/** Only what was answered has a status. */
+function namesStatusOfAnswer([, , outcome, status]: readonly string[]): boolean {
+  return (outcome === 'answered') === (status !== '');
+}
+
+/** Rows of `METRICS`, which puts them first. */
+export const REQUEST_METRICS = {
+  requestDuration: histogram(
+    'http_server_request_duration_seconds',
+    'Time from the first byte of a request to the end of its answer, by operation.',
+    DURATION_BUCKETS,
+    [
+      ['http_request_method', 'open'],
+      ['http_route', 'config'],
+      ['http_response_status_code', 'open'],
+    ],
+  ),
+  requestOverhead: histogram(
+    'trailgate_request_overhead_seconds',
+    'Time that Trailgate itself adds to a request that it forwards: all but the time of its backend.',
+    OVERHEAD_BUCKETS,
+    [],
+  ),
+  upstreamDuration: histogram(
+    'trailgate_upstream_request_duration_seconds',
+    'Time that a backend took, from dispatch to the end of its answer, by outcome.',
+    DURATION_BUCKETS,
+    [
+      ['service', 'config'],
+      ['outcome', UPSTREAM_OUTCOMES],
+    ],
+  ),
+  upstreamTargetCalls: counter(
+    'trailgate_upstream_target_calls_total',
+    'Calls by target, outcome and status of what was answered; each retry is a call.',
+    [
+      ['service', 'config'],
+      ['target', 'config'],
+      ['outcome', UPSTREAM_OUTCOMES],
+      ['status', ['', ...BACKEND_STATUSES]],
+    ],
+    namesStatusOfAnswer,
+  ),
+  upstreamTargets: gauge(
+    'trailgate_upstream_targets',
+    'Addresses of each target by state: healthy, ejected or unhealthy.',
+    [
+      ['service', 'config'],
+      ['target', 'config'],
+      ['state', ['healthy', 'ejected', 'unhealthy']],
+    ],
+  ),
+  upstreamRetries: counter(
+    'trailgate_upstream_retries_total',
+    'Requests that were tried again, by how that ended; over_budget: that were not, because too many had been.',
+    [
+      ['service', 'config'],
+      ['outcome', ['answered', 'failed', 'over_budget']],
+    ],
+  ),
+  upstreamWaiting: gauge('trailgate_upstream_waiting_requests', 'Requests that wait for a connection.', [
+    ['service', 'config'],
+  ]),
+  upstreamRefusals: counter(
+    'trailgate_upstream_refusals_total',
+    'Requests that were not sent to a service, by reason.',
+    [
+      ['service', 'config'],
+      ['reason', ['no_target', 'queue_full', 'queue_timeout', 'account_share']],
+    ],
+  ),
+  refusals: counter(
+    'trailgate_refusals_total',
+    'Answers in the error shape, by code and whose fault it was; a backend that refused counts too.',
+    [
+      ['code', Object.keys(ERRORS) as ErrorCode[]],
+      ['fault', ['client', 'backend', 'gateway']],
+    ],
+    ([code, fault]) => ERRORS[code as ErrorCode].fault === fault,
+  ),
+} as const;

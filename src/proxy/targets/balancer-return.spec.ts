@@ -1,0 +1,182 @@
+/** How an address that was taken out comes back, and what happens while none is left. Time is handed in. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Balanced, EJECTION, GET, POST } from '../../../test/support/balanced.js';
+
+let line: Balanced;
+beforeEach(() => void (line = new Balanced()));
+afterEach(() => line.stop());
+
+describe('an address that was taken out', () => {
+  it('gets one call when its time is over; it is back when that succeeds', () => {
+    line.make(2, EJECTION);
+    line.fail(0, 3);
+    line.nowMs += 9_999;
+    expect(line.balancer.pick(GET, line.nowMs)).toBe(line.at(1));
+    line.nowMs += 1;
+    const probe = { ...GET };
+    expect(line.balancer.pick(probe, line.nowMs)).toBe(line.at(0));
+    for (let index = 0; index < 20; index++) expect(line.balancer.pick({ ...GET }, line.nowMs)).toBe(line.at(1));
+    line.balancer.judge(line.at(0), probe, 'good', line.nowMs);
+    expect(line.changes).toEqual(['t0 ejected', 't0 healthy']);
+    expect(line.balancer.available).toEqual(line.endpoints);
+  });
+
+  it.each([
+    [1, 20_000],
+    [2, 40_000],
+    [3, 80_000],
+    [4, 90_000],
+    [50, 90_000],
+  ])('rests twice as long after each probe that fails, after %i of them %i ms, up to the longest', (probes, restMs) => {
+    line.make(2, { ...EJECTION, longest: 90_000 });
+    line.fail(0, 3);
+    for (let index = 0; index < probes; index++) line.failProbe(0);
+    expect(line.at(0).ejectedUntilMs - line.nowMs).toBe(restMs);
+    expect(line.changes).toEqual(['t0 ejected']);
+  });
+
+  it('rests as at first once it has been well for as long as the longest rest, and longer before', () => {
+    line.make(2, EJECTION);
+    line.fail(0, 3);
+    line.failProbe(0);
+    const comeBack = (): void => {
+      line.nowMs = line.at(0).ejectedUntilMs;
+      const probe = { ...GET };
+      expect(line.balancer.pick(probe, line.nowMs)).toBe(line.at(0));
+      line.balancer.judge(line.at(0), probe, 'good', line.nowMs);
+    };
+    comeBack();
+    line.nowMs += 20_000;
+    line.fail(0, 3);
+    expect(line.at(0).ejectedUntilMs - line.nowMs).toBe(25_000);
+    comeBack();
+    line.nowMs += 30_000;
+    line.fail(0, 3);
+    expect(line.at(0).ejectedUntilMs - line.nowMs).toBe(10_000);
+  });
+
+  it('is not tried while no other has a free connection that the call could go to afterwards', () => {
+    line.make(2, EJECTION);
+    line.fail(0, 3);
+    line.at(1).inFlight = 4;
+    line.nowMs += 10_000;
+    expect(line.balancer.pick(GET, line.nowMs)).toBeUndefined();
+    line.at(1).inFlight = 3;
+    expect(line.balancer.pick(GET, line.nowMs)).toBe(line.at(0));
+  });
+
+  it('is not tried with a call that could not go elsewhere, unless no other comes for long', () => {
+    line.make(2, EJECTION);
+    line.fail(0, 3);
+    line.nowMs += 10_000;
+    expect(line.balancer.pick(POST, line.nowMs)).toBe(line.at(1));
+    line.nowMs += 10_000;
+    expect(line.balancer.pick(POST, line.nowMs)).toBe(line.at(0));
+  });
+
+  it('stays out when a call from before succeeds, and its probe may be repeated when its client left', () => {
+    line.make(2, EJECTION);
+    line.fail(0, 3);
+    line.balancer.judge(line.at(0), {}, 'good', line.nowMs);
+    expect(line.balancer.available).toEqual([line.at(1)]);
+    line.nowMs += 10_000;
+    const probe = { ...GET };
+    line.balancer.pick(probe, line.nowMs);
+    line.balancer.judge(line.at(0), probe, 'none', line.nowMs);
+    expect(line.balancer.pick({ ...GET }, line.nowMs)).toBe(line.at(0));
+  });
+
+  it('is not tried while its health check fails, and rests to the end while that passes as it always did', () => {
+    line.make(2, EJECTION);
+    line.fail(0, 3);
+    line.balancer.check(line.at(0), false, line.nowMs);
+    line.nowMs += 60_000;
+    expect(line.balancer.pick(GET, line.nowMs)).toBe(line.at(1));
+    line.make(2, EJECTION);
+    line.fail(0, 3);
+    for (let checks = 0; checks < 9; checks++) {
+      line.nowMs += 1_000;
+      line.balancer.check(line.at(0), true, line.nowMs);
+      expect(line.balancer.pick(GET, line.nowMs)).toBe(line.at(1));
+    }
+  });
+
+  it('is back only when its health check passes and a call succeeds', () => {
+    line.make(2, EJECTION);
+    line.fail(0, 3);
+    line.nowMs += 10_000;
+    const probe = { ...GET };
+    expect(line.balancer.pick(probe, line.nowMs)).toBe(line.at(0));
+    line.balancer.check(line.at(0), false, line.nowMs);
+    line.balancer.judge(line.at(0), probe, 'good', line.nowMs);
+    expect(line.balancer.available).toEqual([line.at(1)]);
+    line.balancer.check(line.at(0), true, line.nowMs);
+    expect(line.balancer.available).toEqual(line.endpoints);
+  });
+
+  it('is tried at once when its health check failed and passes again, but only the first time', () => {
+    line.make(2, EJECTION);
+    line.fail(0, 3);
+    const flap = (): void => {
+      line.balancer.check(line.at(0), false, line.nowMs);
+      line.nowMs += 1_000;
+      line.balancer.check(line.at(0), true, line.nowMs);
+    };
+    flap();
+    const probe = { ...GET };
+    expect(line.balancer.pick(probe, line.nowMs)).toBe(line.at(0));
+    line.balancer.judge(line.at(0), probe, 'bad', line.nowMs);
+    expect(line.at(0).ejectedUntilMs - line.nowMs).toBe(20_000);
+    flap();
+    expect(line.balancer.pick(GET, line.nowMs)).toBe(line.at(1));
+  });
+});
+
+describe('when nothing is left', () => {
+  it('one call is let through to each after a second, whatever its method; a success brings it back', () => {
+    line.make(2, EJECTION);
+    line.fail(0, 3);
+    line.fail(1, 3);
+    expect(line.balancer.available).toEqual([]);
+    expect(line.balancer.pick(POST, line.nowMs)).toBeUndefined();
+    line.nowMs += 1_000;
+    const probe = { ...POST };
+    expect(line.balancer.pick({ ...POST }, line.nowMs)).toBe(line.at(0));
+    expect(line.balancer.pick(probe, line.nowMs)).toBe(line.at(1));
+    expect(line.balancer.pick(POST, line.nowMs)).toBeUndefined();
+    line.balancer.judge(line.at(1), probe, 'good', line.nowMs);
+    expect(line.balancer.available).toEqual([line.at(1)]);
+  });
+
+  it('calls are let through ever more rarely, up to a bound, and the rest of an address is no longer for it', () => {
+    line.make(1, { ...EJECTION, duration: 60_000, longest: 300_000 });
+    line.fail(0, 3);
+    const untilMs = line.at(0).ejectedUntilMs;
+    for (const pauseMs of [1_000, 2_000, 4_000, 4_000, 4_000]) {
+      expect(line.balancer.pick(GET, line.nowMs + pauseMs - 1)).toBeUndefined();
+      expect(line.balancer.retryAfterMs(line.nowMs)).toBe(pauseMs);
+      line.nowMs += pauseMs;
+      const probe = { ...GET };
+      expect(line.balancer.pick(probe, line.nowMs)).toBe(line.at(0));
+      expect(line.balancer.retryAfterMs(line.nowMs)).toBe(0);
+      line.balancer.judge(line.at(0), probe, 'bad', line.nowMs);
+    }
+    expect(line.at(0).ejectedUntilMs).toBe(untilMs);
+  });
+
+  it('because of health checks, a call has a chance when the first of them can pass', () => {
+    line.make(2, EJECTION);
+    for (const endpoint of line.endpoints) line.balancer.check(endpoint, false, line.nowMs);
+    line.at(0).checksPassFromMs = line.nowMs + 9_000;
+    line.at(1).checksPassFromMs = line.nowMs + 7_000;
+    expect(line.balancer.retryAfterMs(line.nowMs)).toBe(7_000);
+  });
+
+  it('because of health checks, no call is let through', () => {
+    line.make(2, EJECTION);
+    for (const endpoint of line.endpoints) line.balancer.check(endpoint, false, line.nowMs);
+    line.nowMs += 3_600_000;
+    expect(line.balancer.pick(GET, line.nowMs)).toBeUndefined();
+    expect(line.changes).toEqual(['t0 unhealthy', 't1 unhealthy']);
+  });
+});

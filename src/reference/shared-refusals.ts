@@ -1,0 +1,161 @@
+/** The usual refusals of a public operation, and the headers that integrators may rely on. */
+import type { ErrorCode } from '../problems/errors.js';
+import { DELTA_SECONDS } from '../problems/problem-schema.js';
+import { LONGEST_WAIT_MS } from '../problems/retry-after.js';
+import { COUNT } from './usage-schema.js';
+
+/** Headers by component name, each with what integrators may rely on. */
+export const HEADERS: Readonly<Record<string, { description: string; schema: unknown; example: unknown }>> = {
+  'X-Request-Id': {
+    description: 'Names this request. Quote it when you ask for help.',
+    schema: { type: 'string', maxLength: 128 },
+    example: 'req_4fzvT1mYwq8C',
+  },
+  RateLimit: {
+    description:
+      'What is left, for each policy: `r` requests remain, and something of it comes back in `t` seconds (draft-ietf-httpapi-ratelimit-headers).',
+    schema: { type: 'string', maxLength: 1024 },
+    example: '"key-minute";r=58;t=42, "account-month";r=9873;t=911541',
+  },
+  'RateLimit-Policy': {
+    description: 'The limits in force: quota `q` in a window of `w` seconds.',
+    schema: { type: 'string', maxLength: 1024 },
+    example: '"key-minute";q=60;w=60, "account-month";q=10000;w=2592000',
+  },
+  'X-RateLimit-Limit': {
+    description: 'Quota of the limit that is closest to being used up.',
+    schema: COUNT,
+    example: 60,
+  },
+  'X-RateLimit-Remaining': {
+    description: 'Requests that remain of that limit.',
+    schema: COUNT,
+    example: 58,
+  },
+  'X-RateLimit-Reset': {
+    description: 'Seconds until something of that limit comes back. On an error only up to an hour.',
+    schema: DELTA_SECONDS,
+    example: 42,
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before the next try; at most an hour.',
+    schema: { ...DELTA_SECONDS, maximum: LONGEST_WAIT_MS / 1_000 },
+    example: 17,
+  },
+  'X-Should-Retry': {
+    description:
+      'Whether a library is to wait and try again by itself: `false` once the month is used up, and where a POST or PATCH may have had its effect.',
+    schema: { type: 'boolean' },
+    example: true,
+  },
+  'WWW-Authenticate': {
+    description: 'How to authenticate, and what was wrong (RFC 6750).',
+    schema: { type: 'string', maxLength: 1024 },
+    example: 'Bearer realm="api", error="invalid_token"',
+  },
+  Allow: {
+    description: 'The methods that this path supports.',
+    schema: { type: 'string', maxLength: 256 },
+    example: 'GET, HEAD',
+  },
+};
+
+/** What says of a second try when, and whether at all. */
+const RETRY_HEADERS = ['Retry-After', 'X-Should-Retry'];
+
+/** Headers that tell what is left. */
+export const LIMIT_HEADERS = [
+  'RateLimit',
+  'RateLimit-Policy',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+];
+
+interface Refusal {
+  readonly name: string;
+  readonly description: string;
+  /** The code that its example shows. */
+  readonly code: ErrorCode;
+  /** Headers beside `X-Request-Id`. */
+  readonly headers: readonly string[];
+}
+
+/** What any operation can answer with, by status, unless its own document says it better. */
+export const REFUSALS: Readonly<Record<string, Refusal>> = {
+  '400': {
+    name: 'BadRequest',
+    description: 'The request is malformed.',
+    code: 'bad_request',
+    headers: [...LIMIT_HEADERS, 'WWW-Authenticate'],
+  },
+  '401': {
+    name: 'Unauthorized',
+    description: 'The API key is missing, not valid, expired or revoked.',
+    code: 'invalid_api_key',
+    headers: ['WWW-Authenticate'],
+  },
+  '403': {
+    name: 'Forbidden',
+    description:
+      'The API key lacks a scope, is used from an address that it does not allow, or its account is suspended.',
+    code: 'insufficient_scope',
+    headers: [...LIMIT_HEADERS, 'WWW-Authenticate'],
+  },
+  '404': {
+    name: 'NotFound',
+    description: 'There is nothing here.',
+    code: 'resource_not_found',
+    headers: LIMIT_HEADERS,
+  },
+  '405': {
+    name: 'MethodNotAllowed',
+    description: 'The path exists, but not with this method.',
+    code: 'method_not_allowed',
+    headers: ['Allow'],
+  },
+  '413': {
+    name: 'ContentTooLarge',
+    description: 'The request body is too large.',
+    code: 'content_too_large',
+    headers: LIMIT_HEADERS,
+  },
+  '429': {
+    name: 'TooManyRequests',
+    description:
+      'A limit is used up; nothing was counted for this request. Wait for `Retry-After` seconds. Without it waiting does not help: `resets_at` says when a used-up month is over.',
+    code: 'rate_limited',
+    headers: [...LIMIT_HEADERS, ...RETRY_HEADERS],
+  },
+  '500': {
+    name: 'InternalError',
+    description: 'Something failed on our side.',
+    code: 'internal_error',
+    headers: [...LIMIT_HEADERS, ...RETRY_HEADERS],
+  },
+  '502': {
+    name: 'BadGateway',
+    description: 'A part of our system gave no usable answer. The request was not counted.',
+    code: 'backend_unreachable',
+    headers: [...LIMIT_HEADERS, ...RETRY_HEADERS],
+  },
+  '503': {
+    name: 'ServiceUnavailable',
+    description: 'A part of our system is unavailable. The request was not counted.',
+    code: 'backend_unavailable',
+    headers: [...LIMIT_HEADERS, ...RETRY_HEADERS],
+  },
+  '504': {
+    name: 'GatewayTimeout',
+    description:
+      'A part of our system did not answer in time. The request was not counted, but it may have had its effect.',
+    code: 'backend_timeout',
+    headers: [...LIMIT_HEADERS, ...RETRY_HEADERS],
+  },
+  default: {
+    name: 'OtherError',
+    description: 'Any other error, such as 408, 410, 414 or 431; in the same form.',
+    code: 'uri_too_long',
+    headers: LIMIT_HEADERS,
+  },
+};

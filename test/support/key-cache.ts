@@ -1,0 +1,83 @@
+/** A cache of keys over a database and a bus that the test holds in its hand. */
+import type { GatewayFile } from '../../src/config/model/schema.js';
+import type { ApiKeyLookup, ApiKeyRecord, Heard, Invalidation, InvalidationBus } from '../../src/keys/api-key.js';
+import { ApiKeyCache } from '../../src/keys/api-key-cache.js';
+import { KnownKeyFactory, type KnownKey } from '../../src/keys/known-key.js';
+import { ScopeSets } from '../../src/keys/scopes.js';
+import { METRICS } from '../../src/platform/metrics.js';
+import { Problem } from '../../src/problems/errors.js';
+import { keyRecord } from './key-records.js';
+
+const PLANS = {
+  starter: { key: { minute: 60 }, account: {}, onRedisLoss: 'local', charge: 'all' },
+} as const satisfies GatewayFile['plans'];
+
+/** A row of the database. */
+export const record = (hash: string, changes: Partial<ApiKeyRecord> = {}): ApiKeyRecord =>
+  keyRecord({ hash, keyId: `key_${hash}`, ...changes });
+
+/** A database that answers when the test lets it. */
+export class Database implements ApiKeyLookup {
+  readonly rows = new Map<string, ApiKeyRecord>();
+  readonly queries: (readonly string[])[] = [];
+  down = false;
+  /** While set, each query waits for it after it has read its rows. */
+  gate: Promise<void> | undefined;
+
+  async findByHashes(hashes: readonly string[]): Promise<readonly ApiKeyRecord[]> {
+    this.queries.push(hashes);
+    if (this.down) throw new Error('the database is away');
+    const found = hashes.flatMap((hash) => this.rows.get(hash) ?? []);
+    await this.gate;
+    return found;
+  }
+}
+
+/** A bus of this process; `since` is when it came up, null while it is down. */
+export class Bus implements InvalidationBus {
+  private readonly listeners: ((change: Invalidation) => void)[] = [];
+  since: number | null = 0;
+  async publish(change: Invalidation): Promise<void> {
+    for (const listener of this.listeners) listener(change);
+  }
+  subscribe(listener: (change: Invalidation) => void): void {
+    this.listeners.push(listener);
+  }
+  heard(): Heard {
+    return { untilMs: this.since === null ? -Infinity : Infinity, gapFromMs: null };
+  }
+
+  connectedSince(): number | null {
+    return this.since;
+  }
+}
+
+/** A cache with its database, bus and clock. */
+export function setUp(mostKnown?: number) {
+  const clock = { nowMs: 1_800_000_000_000, now: () => clock.nowMs };
+  const database = new Database();
+  const bus = new Bus();
+  const factory = new KnownKeyFactory(PLANS, new ScopeSets());
+  const cache = new ApiKeyCache(database, factory, bus, clock, mostKnown);
+  const find = async (hash: string): Promise<KnownKey | undefined> => cache.find(hash);
+  return { clock, database, bus, cache, find };
+}
+
+/** Look-ups so far, by where the record came from. */
+export const series = (result: 'memory' | 'memory_unknown' | 'database') => METRICS.keyLookups.series(result).value;
+
+/** Keys in memory. */
+export function entries(kind: 'known' | 'unknown'): number {
+  METRICS.keyCacheEntries.collect?.();
+  return METRICS.keyCacheEntries.series(kind).value;
+}
+
+/** The problem that a look-up is refused with. */
+export async function refusalOf(answer: unknown): Promise<Problem> {
+  const error = await Promise.resolve(answer).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof Problem)) throw new Error(`not refused: ${String(error)}`);
+  return error;
+}

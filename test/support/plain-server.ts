@@ -1,0 +1,152 @@
+/** A server whose plain requests are read by hand, and clients that show everything that they were sent. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { plainConnectionOf, type PlainConnection, type Transaction } from '../../src/http1/client/plain-connection.js';
+import { readPlainRequests } from '../../src/http1/client/plain-listener.js';
+import type { PlainRequest } from '../../src/http1/client/plain-request.js';
+
+/** A request that was read by hand. */
+export class Served implements Transaction {
+  /** Undefined: it is under way. */
+  status: number | undefined;
+  nodes: { message: IncomingMessage; response: ServerResponse } | undefined;
+
+  constructor(
+    readonly request: PlainRequest,
+    readonly connection: PlainConnection,
+  ) {
+    connection.begin(this, request);
+  }
+
+  onEnd(status: number): void {
+    this.status = status;
+  }
+
+  onHandedOver(message: IncomingMessage, response: ServerResponse): void {
+    this.nodes = { message, response };
+  }
+
+  answer(body: string): void {
+    this.connection.writeWhole(200, `Content-Length: ${body.length}\r\n`, body);
+  }
+}
+
+/** A client that shows everything that it was sent. */
+export class Client {
+  text = '';
+  isEnded = false;
+  readonly socket: Socket;
+
+  constructor(port: number) {
+    this.socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    this.socket.on('error', () => undefined);
+    this.socket.on('data', (bytes: Buffer) => (this.text += bytes.toString('latin1')));
+    this.socket.on('end', () => (this.isEnded = true));
+    this.socket.on('close', () => (this.isEnded = true));
+  }
+
+  send(text: string): void {
+    this.socket.write(text);
+  }
+
+  get(path: string, more = ''): void {
+    this.send(`GET ${path} HTTP/1.1\r\nHost: h\r\n${more}\r\n`);
+  }
+
+  /** Waits for these, which must come one after the other. */
+  async sees(...bodies: string[]): Promise<void> {
+    let at = 0;
+    for (const body of bodies) {
+      await until(() => this.text.includes(body, at));
+      at = this.text.indexOf(body, at) + body.length;
+    }
+  }
+}
+
+/** Waits until something is true. */
+export async function until(isTrue: () => boolean): Promise<void> {
+  for (let waited = 0; !isTrue(); waited += 5) {
+    if (waited > 3_000) throw new Error('not within three seconds');
+    await sleep(5);
+  }
+}
+
+/** A listener on a free port, its requests and its clients. */
+export class PlainServer {
+  readonly served: Served[] = [];
+  /** Paths that Node has read. */
+  readonly nodes: string[] = [];
+  isServing = true;
+  /** Answers at once, unless a test does it by itself. */
+  isPrompt = true;
+  readonly server: Server;
+  private readonly clients: Client[] = [];
+
+  constructor() {
+    this.server = createServer((message, response) => {
+      const plain = plainConnectionOf(message.socket);
+      if (plain?.adopt(message, response) === true) return;
+      if (plain?.countNodes(response) === false) return;
+      this.nodes.push(message.url ?? '');
+      response.end(`node ${message.url}`);
+    });
+    this.server.keepAliveTimeout = 0;
+    this.server.on('clientError', (_error, socket) => void socket.destroy());
+    readPlainRequests(this.server, {
+      keepAliveTimeoutMs: 65_000,
+      serve: (request, connection) => {
+        if (!this.isServing) return false;
+        const one = new Served(request, connection);
+        this.served.push(one);
+        if (this.isPrompt) one.answer(`hand ${request.url}`);
+        return true;
+      },
+    });
+  }
+
+  static async start(): Promise<PlainServer> {
+    const line = new PlainServer();
+    line.server.listen(0, '127.0.0.1');
+    await once(line.server, 'listening');
+    return line;
+  }
+
+  async stop(): Promise<void> {
+    for (const { socket } of this.clients) socket.destroy();
+    this.server.close();
+    this.server.closeAllConnections();
+    await once(this.server, 'close');
+  }
+
+  connect(): Client {
+    const client = new Client((this.server.address() as AddressInfo).port);
+    this.clients.push(client);
+    return client;
+  }
+
+  /** The request that was read by hand. @throws Error where there is not exactly one. */
+  onlyOne(): Served {
+    const [one, ...others] = this.served;
+    if (one === undefined || others.length > 0) throw new Error(`${this.served.length} requests were read by hand`);
+    return one;
+  }
+
+  /** A client whose request is under way. */
+  async asked(): Promise<Client> {
+    const client = this.connect();
+    this.isPrompt = false;
+    client.get('/1');
+    await until(() => this.served.length === 1);
+    return client;
+  }
+
+  /** A client with an answer that it has not taken. */
+  async unread(): Promise<Client> {
+    const client = await this.asked();
+    client.socket.pause();
+    this.onlyOne().answer('x'.repeat(16 * 1024 * 1024));
+    return client;
+  }
+}

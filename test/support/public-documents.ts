@@ -1,0 +1,139 @@
+/** Documents of services, and the public one that is made of them. */
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { expect } from '@jest/globals';
+import { visitObjects } from '../../src/config/openapi/openapi-traversal.js';
+import { buildPublicOpenApi } from '../../src/reference/public-openapi.js';
+import { configOf } from './config-files.js';
+
+/** The public document, as far as tests look at it. */
+export interface Document {
+  openapi: string;
+  info: { title: string; version: string; description: string };
+  servers: { url: string }[];
+  paths: Record<string, Record<string, PublicOperation>>;
+  components: Record<string, Record<string, Record<string, unknown>>>;
+}
+/** One of its operations. */
+export interface PublicOperation {
+  operationId: string;
+  description: string;
+  deprecated?: boolean;
+  security: unknown;
+  parameters?: { name: string; in: string }[];
+  responses: Record<string, { $ref?: string; headers?: Record<string, unknown>; content?: Record<string, unknown> }>;
+}
+
+/** Names that every object of JavaScript has: schemas of a racing API are called so. */
+export const INHERITED = `openapi: 3.1.0
+info: { title: Cars, version: '1' }
+security: [{ key: ['cars:read'] }]
+paths:
+  /cars:
+    get:
+      responses:
+        '200': { description: ok, content: { application/json: { schema: { $ref: '#/components/schemas/constructor' } } } }
+components:
+  schemas:
+    constructor: { type: object, properties: { toString: { $ref: '#/components/schemas/valueOf' } } }
+    valueOf: { type: string }
+`;
+
+/** Parts of operations that others refer to, and that refer to others. */
+export const REFERRING = `openapi: 3.1.0
+info: { title: Trees, version: '1' }
+security: [{ key: ['trees:read'] }]
+paths:
+  /trees:
+    get:
+      parameters: [{ name: q, in: query, schema: {} }]
+      responses:
+        '200':
+          description: ok
+          content:
+            application/json:
+              schema:
+                type: object
+                properties:
+                  branches: { type: array, items: { $ref: '#/paths/~1trees/get/responses/200/content/application~1json/schema' } }
+                  leaf: { $ref: '#/components/schemas/Leaf' }
+  /leaves:
+    get:
+      parameters: [{ $ref: '#/paths/~1trees/get/parameters/0' }]
+      responses:
+        '200': { description: ok, content: { application/json: { schema: { $ref: '#/paths/~1trees/get/responses/200/content/application~1json/schema' } } } }
+components:
+  schemas:
+    Leaf: { type: object, properties: { tree: { $ref: '#/paths/~1trees/get/responses/200/content/application~1json/schema' }, size: { $ref: '#/components/schemas/Size' }, least: { $ref: '#size' } } }
+    Size: { type: integer, $anchor: size }
+`;
+
+/** Compiling the standard's schema takes longer than all of these documents. */
+export const validator = new Validator();
+
+/** The public document of these files, which is valid and refers to nothing that is not there. */
+export async function documentOf(files: Record<string, string>, isDeprecated = false): Promise<Document> {
+  const document = buildPublicOpenApi(await configOf(files), { isDeprecated });
+  const result = await validator.validate(JSON.stringify(document, null, 1));
+  expect(result).toEqual({ valid: true });
+  expect(danglingReferences(document as unknown as Document)).toEqual([]);
+  return document as unknown as Document;
+}
+
+/** References that lead nowhere. */
+export function danglingReferences(document: Document): string[] {
+  const references: string[] = [];
+  visitObjects(document, (object) => {
+    if (typeof object['$ref'] === 'string') references.push(object['$ref']);
+  });
+  return references.filter((reference) => {
+    const [, , type = '', name = ''] = reference.split('/');
+    return document.components[type]?.[name] === undefined;
+  });
+}
+
+/** Two services whose components have the same names. */
+export const TWO_SERVICES = `
+services:
+  boats: { targets: [http://10.0.0.1:1], openapi: boats.yaml }
+  guides: { targets: [http://10.0.0.2:1], openapi: guides.yaml }
+operations:
+  - { match: 'DELETE /boats/{id}', service: boats, scopes: [boats:write], cost: 3 }
+plans: {}
+`;
+/** One of them, in OpenAPI 3.0. */
+export const BOATS = `
+openapi: 3.0.3
+info: { title: Boats, version: '7' }
+servers: [{ url: https://boats.internal }]
+security: [{ internalToken: ['boats:read'] }]
+paths:
+  /boats/{id}:
+    parameters: [{ name: id, in: path, required: true, schema: { type: string } }]
+    get:
+      operationId: getBoat
+      x-trailgate-cost: 2
+      responses:
+        '200': { description: A boat, content: { application/json: { schema: { $ref: '#/components/schemas/Item' } } } }
+        '404': { description: No such boat., content: { text/html: { schema: { type: string } } } }
+components:
+  securitySchemes: { internalToken: { type: apiKey, in: header, name: X-Internal } }
+  schemas:
+    Item: { type: object, properties: { name: { type: string, nullable: true }, seats: { type: integer, minimum: 0, exclusiveMinimum: true }, next: { nullable: true, allOf: [{ $ref: '#/components/schemas/Item' }] } } }
+    Secret: { type: object, description: internal }
+`;
+/** The other, in 3.1. */
+export const GUIDES = `
+openapi: 3.1.0
+info: { title: Guides, version: '8' }
+security: [{ key: ['guides:read'] }]
+paths:
+  /guides:
+    get:
+      operationId: listGuides
+      responses: { '200': { $ref: '#/components/responses/Page' }, default: { description: Lost, content: { text/html: {} } } }
+components:
+  responses: { Page: { description: Guides, content: { application/json: { schema: { $ref: '#/components/schemas/Item' } } } } }
+  schemas:
+    Item: { oneOf: [{ $ref: '#/components/schemas/Problem' }], discriminator: { propertyName: kind, mapping: { a: '#/components/schemas/Problem' } } }
+    Problem: { type: object, description: A problem on the river, properties: { kind: { type: string } } }
+`;
