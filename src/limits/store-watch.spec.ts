@@ -2,12 +2,12 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { StoreWatch } from './store-watch.js';
 
 describe('the watch over Redis', () => {
-  let answers: boolean;
+  let isAnswering: boolean;
   let lost: unknown[];
   let isOver: boolean;
   let watch: StoreWatch;
   beforeEach(() => {
-    answers = true;
+    isAnswering = true;
     lost = [];
     isOver = true;
     watch = new StoreWatch(
@@ -19,27 +19,27 @@ describe('the watch over Redis', () => {
       },
       { probe: async () => {} },
       async () => {
-        if (!answers) throw new Error('no response');
+        if (!isAnswering) throw new Error('no response');
       },
     );
   });
 
   it('says that it is lost when it has not answered three times in a row', async () => {
-    answers = false;
+    isAnswering = false;
     for (let round = 0; round < 3; round++) await watch.look();
     expect(lost).toEqual([new Error('no response')]);
   });
 
   it('takes a single question without a response for a fault of its own', async () => {
     for (const isAnswered of [false, false, true, false, false, true]) {
-      answers = isAnswered;
+      isAnswering = isAnswered;
       await watch.look();
     }
     expect(lost).toEqual([]);
   });
 
   it('leaves a lost one to the breaker', async () => {
-    answers = false;
+    isAnswering = false;
     isOver = false;
     for (let round = 0; round < 10; round++) await watch.look();
     expect(lost).toEqual([]);
