@@ -273,6 +273,13 @@ describe('the source', () => {
     expect(namedTooEarly(`\n${early}`)).toEqual(['store']);
   });
 
+  it('parses lists of fields in one place', () => {
+    const otherLists = /^src\/(http1\/grammar\/fields|redis\/address|boot\/program|usage\/usage-query|cli\/)/;
+    // X-Forwarded-* is read from its end, and a coding has its parameters and its place.
+    const special = /^src\/(gateway\/request\/(arrivals|framing)\.ts|customers\/)/;
+    expect(linesWith(/split\(','\)/, new RegExp(`${otherLists.source}|${special.source}`))).toEqual([]);
+  });
+
   it('has no default export', () => {
     expect(linesWith(/^export default\b/, /^$/)).toEqual([]);
   });

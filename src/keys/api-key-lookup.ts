@@ -7,6 +7,7 @@ import { NO_LIMIT_CHANGES, type LimitChanges } from '../limits/model/effective-l
 import type { ApiKeyLookup, ApiKeyRecord } from './api-key.js';
 import { digestOfHex, hexOfDigest } from './api-key-format.js';
 import { parseLimits, parseStrings } from './api-key-columns.js';
+import { InternTable } from '../platform/intern-table.js';
 
 /** Far below both databases' limits on parameters. */
 const MAX_ROWS_PER_STATEMENT = 500;
@@ -89,33 +90,21 @@ export class DatabaseKeyLookup implements ApiKeyLookup {
   }
 }
 
-const LARGEST_TABLE = 10_000;
-
 /** A database hands out a string of its own for every field of every row; a hundred thousand keys have few words among them. */
 class SameWords {
-  private table = new Map<string, string>();
+  private readonly table = new InternTable<string>();
 
   same<Word extends string>(word: Word): Word {
-    const known = this.table.get(word);
-    if (known !== undefined) return known as Word;
-    if (this.table.size >= LARGEST_TABLE) this.table = new Map();
-    this.table.set(word, word);
-    return word;
+    return (this.table.get(word) ?? this.table.keep(word, word)) as Word;
   }
 }
 
 /** JSON arrays of strings, by their text: keys with the same scopes share one. */
 class SameLists {
-  private table = new Map<string, readonly string[]>();
+  private readonly table = new InternTable<readonly string[]>();
 
   parsed(json: string): readonly string[] {
-    let list = this.table.get(json);
-    if (list === undefined) {
-      if (this.table.size >= LARGEST_TABLE) this.table = new Map();
-      list = Object.freeze(parseStrings(json));
-      this.table.set(json, list);
-    }
-    return list;
+    return this.table.get(json) ?? this.table.keep(json, Object.freeze(parseStrings(json)));
   }
 }
 

@@ -3,6 +3,7 @@
  * one account, and what keys of one kind have in common, is one object for all of them.
  */
 import { NO_LIMIT_CHANGES } from '../limits/model/effective-limits.js';
+import { InternTable } from '../platform/intern-table.js';
 import type { ApiKeyRecord } from './api-key.js';
 
 /** What a record says of its account. */
@@ -78,11 +79,9 @@ export class KeptRecord implements ApiKeyRecord {
   }
 }
 
-/** Sets of scopes; there are few, but a program may make one for each key. */
-const LARGEST_TABLE = 10_000;
-
 export class RecordKeeper {
-  private usual = new Map<string, KeyPart>();
+  /** By sets of scopes; there are few, but a program may make one for each key. */
+  private readonly usual = new InternTable<KeyPart>();
 
   /** The same record. @param account what another key of its account has kept, if one has. */
   keep(record: ApiKeyRecord, account: AccountPart | undefined): KeptRecord {
@@ -93,13 +92,7 @@ export class RecordKeeper {
   private keyPart(record: ApiKeyRecord): KeyPart {
     if (!isUsual(record)) return keyPart(record);
     const name = `${record.environment} ${record.scopes.join(' ')}`;
-    let part = this.usual.get(name);
-    if (part === undefined) {
-      if (this.usual.size >= LARGEST_TABLE) this.usual = new Map();
-      part = keyPart(record);
-      this.usual.set(name, part);
-    }
-    return part;
+    return this.usual.get(name) ?? this.usual.keep(name, keyPart(record));
   }
 }
 

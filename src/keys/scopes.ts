@@ -1,5 +1,6 @@
 /** What a key may do: scopes are `resource:verb`; `resource:*` grants every verb of a resource, `*` grants everything. */
 import type { Operation } from '../config/model/schema.js';
+import { InternTable } from '../platform/intern-table.js';
 
 /** The scopes among `needed` that `granted` does not cover, in the order of `needed`. */
 export function missingScopes(granted: readonly string[], needed: readonly string[]): string[] {
@@ -33,20 +34,12 @@ export class ScopeSet {
   }
 }
 
-const LARGEST_TABLE = 10_000;
-
 /** Hands out one `ScopeSet` per distinct set of scopes. */
 export class ScopeSets {
-  private sets = new Map<string, ScopeSet>();
+  private readonly sets = new InternTable<ScopeSet>();
 
   of(scopes: readonly string[]): ScopeSet {
     const text = scopes.toSorted().join(' ');
-    let set = this.sets.get(text);
-    if (set === undefined) {
-      if (this.sets.size >= LARGEST_TABLE) this.sets = new Map();
-      set = new ScopeSet(scopes, text, this);
-      this.sets.set(text, set);
-    }
-    return set;
+    return this.sets.get(text) ?? this.sets.keep(text, new ScopeSet(scopes, text, this));
   }
 }

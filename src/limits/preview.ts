@@ -1,6 +1,7 @@
 /** What the limits would answer to one more request, without counting it. */
 import type { CounterReading, CounterStore, MinuteRoom } from './model/counter-store.js';
-import { violatedBy, ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from './model/policies.js';
+import { freeAgainMs } from './model/decision.js';
+import { violatedBy } from './model/policies.js';
 import type { QuotaDecision, QuotaLimits } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 
@@ -57,15 +58,7 @@ export function previewOf(limits: QuotaLimits, reading: CounterReading, cost: nu
     keyMinuteResetMs,
     accountMinuteResetMs,
     violated,
-    retryAtMs: violated === 0 ? 0 : retryAtMs(reading, violated),
+    retryAtMs: violated === 0 ? 0 : freeAgainMs(violated, period.endMs, reading.accountFreedAtMs, reading.keyFreedAtMs),
   };
   return { limits, reading, decision };
-}
-
-function retryAtMs({ period, accountFreedAtMs, keyFreedAtMs }: CounterReading, violated: number): number {
-  return Math.max(
-    (violated & (ACCOUNT_MONTH | KEY_MONTH)) === 0 ? 0 : period.endMs,
-    (violated & ACCOUNT_MINUTE) === 0 ? 0 : accountFreedAtMs,
-    (violated & KEY_MINUTE) === 0 ? 0 : keyFreedAtMs,
-  );
 }

@@ -8,6 +8,7 @@ import { errorListPage, errorPage, isErrorCode, unknownCodePage } from './error-
 import { PAGES_CSS, markdownToHtml, page } from './html.js';
 import { ReferenceDocuments } from './reference-documents.js';
 import { pageHeaders, scalarPage, scalarScript } from './scalar-page.js';
+import { listMembers } from '../http1/grammar/fields.js';
 
 const CACHE_SHORTLY = 'public, max-age=300';
 const CACHE_FOR_EVER = 'public, max-age=31536000, immutable';
@@ -102,5 +103,5 @@ function asksForHtml(accept = ''): boolean {
 /** RFC 9110 section 13.1.2: weak comparison with each tag of the list, or `*`. */
 function matchesEtag(condition: string | undefined, etag: string): boolean {
   if (condition === undefined) return false;
-  return condition.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')));
+  return listMembers(condition).some((tag) => ['*', etag].includes(tag.replace(/^W\//, '')));
 }

@@ -4,7 +4,7 @@
  */
 import { COLON, CR, isName, LF, nameEnd, SPACE, standsAt, valueEnd } from '../grammar/bytes.js';
 import { protocolError } from '../grammar/errors.js';
-import { trimmed } from '../grammar/fields.js';
+import { listTokens, trimmed } from '../grammar/fields.js';
 
 /** How the end of a body is found (RFC 9112 section 6.3). */
 export const enum Framing {
@@ -181,7 +181,7 @@ function framingOf(status: number, isHead: boolean, isChunked: boolean, length: 
 /** RFC 9112 section 9.3. */
 function persists(connection: string, isOld: boolean): boolean {
   if (connection === '' || connection === KEPT) return !isOld || connection !== '';
-  const options = connection.toLowerCase().split(',');
-  if (options.some((option) => option.trim() === 'close')) return false;
-  return !isOld || options.some((option) => option.trim() === 'keep-alive');
+  const options = listTokens(connection);
+  if (options.includes('close')) return false;
+  return !isOld || options.includes('keep-alive');
 }

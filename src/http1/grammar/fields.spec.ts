@@ -1,6 +1,6 @@
 /** Fields in their flat form, and those behind a body. */
 import { describe, expect, it } from '@jest/globals';
-import { areFieldLines, fieldsByName, fieldsOfLines, fieldValue } from './fields.js';
+import { areFieldLines, fieldsByName, fieldsOfLines, fieldValue, listMembers, listTokens } from './fields.js';
 
 describe('the value of a name', () => {
   it('is found whatever its case, and joined where there are several', () => {
@@ -53,5 +53,13 @@ describe('lines of fields', () => {
       }
     }
     expect(performance.now() - startedMs).toBeLessThan(500);
+  });
+});
+
+describe('a list', () => {
+  it('has its members without the space around them, and none where nothing stands between two commas', () => {
+    expect(listMembers(' Close ,\tX-Own,, ')).toEqual(['Close', 'X-Own']);
+    expect(listTokens(' Close ,\tX-Own,, ')).toEqual(['close', 'x-own']);
+    expect([listMembers(''), listMembers(' , ')]).toEqual([[], []]);
   });
 });

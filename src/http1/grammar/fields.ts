@@ -67,6 +67,19 @@ export function trimmed(text: string, from: number, to: number): string {
   return text.slice(start, end);
 }
 
+/** The members of a list such as `Connection` has (RFC 9110 section 5.6.1), as they were sent; empty ones count for nothing. */
+export function listMembers(value: string): string[] {
+  return value
+    .split(',')
+    .map((member) => member.trim())
+    .filter((member) => member !== '');
+}
+
+/** Likewise members of which case says nothing, in lower case. */
+export function listTokens(value: string): string[] {
+  return listMembers(value.toLowerCase());
+}
+
 /**
  * Whether the value of a `Content-Length` can be passed on as it was sent: one space, a number without zeros in front, and nothing behind it.
  * @param from behind the colon. @param to where the line's CRLF begins; between the two are digits, and spaces around them.

@@ -57,16 +57,23 @@ export function decisionFor(
     keyMinuteResetMs: used.keyMinute > 0 ? (verdict.keyOldest + MINUTE_BUCKETS) * 1_000 : 0,
     accountMinuteResetMs: used.accountMinute > 0 ? (verdict.accountOldest + MINUTE_BUCKETS) * 1_000 : 0,
     violated,
-    retryAtMs: violated === 0 ? 0 : retryAtMs(verdict, violated),
+    retryAtMs:
+      violated === 0
+        ? 0
+        : freeAgainMs(violated, period.endMs, verdict.accountFreedAt * 1_000, verdict.keyFreedAt * 1_000),
   };
 }
 
-/** The instant at which every violated window has room again. */
-function retryAtMs(verdict: GroupVerdict, violated: number): number {
+/**
+ * The instant at which every violated window has room again, in milliseconds.
+ * @param monthEndMs when the months end.
+ * @param accountFreedMs when the account's minute has room, likewise the key's: only of meaning where it is violated.
+ */
+export function freeAgainMs(violated: number, monthEndMs: number, accountFreedMs: number, keyFreedMs: number): number {
   let atMs = 0;
-  if ((violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0) atMs = verdict.period.endMs;
-  if ((violated & ACCOUNT_MINUTE) !== 0) atMs = Math.max(atMs, verdict.accountFreedAt * 1_000);
-  if ((violated & KEY_MINUTE) !== 0) atMs = Math.max(atMs, verdict.keyFreedAt * 1_000);
+  if ((violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0) atMs = monthEndMs;
+  if ((violated & ACCOUNT_MINUTE) !== 0) atMs = Math.max(atMs, accountFreedMs);
+  if ((violated & KEY_MINUTE) !== 0) atMs = Math.max(atMs, keyFreedMs);
   return atMs;
 }
 

@@ -25,6 +25,9 @@ import type { MonthStart, QuotaSubject } from '../model/subject.js';
  */
 export const LONGEST_SEED_MS = 2_000;
 
+/** How often a counter may turn out to be missing again right after it was seeded. */
+const SEED_ATTEMPTS = 4;
+
 const SEED = new Script(SEED_LUA);
 /** How often that is tried: the first time Redis's clock may be known wrong. */
 const CREATE_ATTEMPTS = 2;
@@ -38,6 +41,11 @@ interface Counter {
   readonly key: string;
   readonly written: WrittenCount;
   readonly known: Remembered;
+}
+
+/** Throws once counters have been seeded as often as is of any use. @param seeded how often they have been. */
+export function refuseEndlessSeeding(seeded: number): void {
+  if (seeded >= SEED_ATTEMPTS) throw new Error('counters vanish right after they are created');
 }
 
 /** CounterSeeds creates counters from month counts, and hands in what this node counted. */

@@ -9,7 +9,7 @@ import { Promised, type Waiting } from '../../platform/waiting.js';
 import type { CounterMemory } from '../model/counter-memory.js';
 import { DecisionCalls, LARGEST_BATCH, type Asker } from './decision-calls.js';
 import { verdictAt } from './decision-text.js';
-import type { CounterSeeds } from './counter-seeds.js';
+import { refuseEndlessSeeding, type CounterSeeds } from './counter-seeds.js';
 import { DecisionGroup } from './decision-group.js';
 import type { Decider, DecisionSink } from '../model/decision-sink.js';
 import type { QuotaDecision } from '../model/policies.js';
@@ -18,8 +18,6 @@ import type { RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
 import { DECIDE_NUMBERS } from './scripts/decide.js';
 
-/** How often a counter may turn out to be missing again right after it was seeded. */
-const SEED_ATTEMPTS = 4;
 /**
  * In the place of the first number about a group: a counter is young, and this node has to hand in first. Else below
  * zero: one is missing.
@@ -212,7 +210,7 @@ export class DecisionBatcher implements Asker, Decider {
     const { accountId } = group.subject;
     this.seeding.set(accountId, (this.seeding.get(accountId) ?? 0) + 1);
     try {
-      if (group.seeded >= SEED_ATTEMPTS) throw new Error('counters vanish right after they are created');
+      refuseEndlessSeeding(group.seeded);
       await this.seeds.seedFor(group, areThere);
       group.seeded += 1;
       this.held.push(group);

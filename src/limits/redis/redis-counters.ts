@@ -23,7 +23,7 @@ import {
   type MonthSource,
 } from '../model/counter-store.js';
 import { CounterMemory } from '../model/counter-memory.js';
-import { CounterSeeds } from './counter-seeds.js';
+import { CounterSeeds, refuseEndlessSeeding } from './counter-seeds.js';
 import { DecisionBatcher } from './decision-batcher.js';
 import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
 import type { MonthCalendar, MonthPeriod } from '../model/month-period.js';
@@ -40,8 +40,6 @@ import { READ_LUA, READ_NUMBERS } from './scripts/read.js';
 import { REFUND_LUA } from './scripts/refund.js';
 import { SharedNext } from './shared-next.js';
 
-/** How often a counter may turn out to be missing again right after it was seeded. */
-const SEED_ATTEMPTS = 2;
 /** How many keys are brought back side by side, so that requests need not wait behind them. */
 const RESTORED_AT_ONCE = 20;
 /** Nobody's request waits behind a usage report. */
@@ -149,7 +147,7 @@ export class RedisCounters implements LosableStore {
     const { accountId, keyId } = subject;
     const month = [label, following, endMs + COUNTER_GRACE_MS];
     const args = [REPLAY_MARKER_MS, admittedIn.label, used, ...month, this.nodeId, ...buckets];
-    for (let attempt = 0; attempt < SEED_ATTEMPTS; attempt++) {
+    for (let seeded = 0; ; seeded++) {
       const response = (await this.calls.run(REPLAY, keys, args)) as number[];
       const [done = -1, accountMonth = 0, keyMonth = 0, nowUs = 0] = response;
       if (done !== -1) {
@@ -157,9 +155,9 @@ export class RedisCounters implements LosableStore {
         this.memory.count(accountId, keyId, admittedIn.label, { account: used, key: used }, nowMs);
         return { accountMonth, keyMonth, nowMs };
       }
+      refuseEndlessSeeding(seeded);
       await this.seeds.bring(accountId, keyId, period, subject);
     }
-    throw new Error('counters vanish right after they are created');
   }
 
   /** Who asks while the same is being read shares the next reading: a client that polls its usage costs little. */

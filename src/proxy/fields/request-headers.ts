@@ -4,10 +4,11 @@
  */
 import { holdsSecret } from '../../keys/api-key-format.js';
 import {
-  fieldsOfLines,
   fieldValue,
+  fieldsOfLines,
   isLengthLine,
   linesOf,
+  listTokens,
   trimmed,
   withoutLeadingZeros,
 } from '../../http1/grammar/fields.js';
@@ -192,6 +193,5 @@ function isUsualConnection(value: string): boolean {
 
 /** What the `Connection` fields name, in lower case. */
 function namedFields(fields: readonly string[]): Set<string> {
-  const tokens = (fieldValue(fields, 'connection') ?? '').split(',');
-  return new Set(tokens.map((token) => token.trim().toLowerCase()));
+  return new Set(listTokens(fieldValue(fields, 'connection') ?? ''));
 }

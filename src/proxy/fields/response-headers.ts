@@ -1,5 +1,12 @@
 /** What a client receives of a backend's fields: the end-to-end ones, but for those that only we may set. */
-import { fieldsOfLines, isLengthLine, linesOf, trimmed, withoutLeadingZeros } from '../../http1/grammar/fields.js';
+import {
+  fieldsOfLines,
+  isLengthLine,
+  linesOf,
+  listTokens,
+  trimmed,
+  withoutLeadingZeros,
+} from '../../http1/grammar/fields.js';
 import { QUOTA_FIELDS } from '../../limits/model/headers.js';
 import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
 import { publicField, type ReferenceMap } from '../targets/public-references.js';
@@ -118,7 +125,7 @@ function ruleOf(lower: string): Rule {
 /** What a `Connection` names, behind what others of it have named. */
 function withOptions(named: string[] | undefined, value: string): string[] | undefined {
   if (value === 'keep-alive' || value === 'close') return named;
-  return [...(named ?? []), ...value.split(',').map((token) => token.trim().toLowerCase())];
+  return [...(named ?? []), ...listTokens(value)];
 }
 
 /** Without the fields that the backend's `Connection` names. */

@@ -3,7 +3,7 @@
  * known before the body, or that only we may set, can come this way. A request's are dropped, which section 6.5.1 allows.
  */
 import type { ClientMessage } from '../../http1/client/client-answer.js';
-import { fieldsByName, fieldsOfLines } from '../../http1/grammar/fields.js';
+import { fieldsByName, fieldsOfLines, listMembers } from '../../http1/grammar/fields.js';
 import { NEVER_PASSED } from './response-headers.js';
 
 /** What frames, routes, authenticates, describes the body, or is acted on before the body has been read. */
@@ -60,8 +60,9 @@ export function passableTrailers(text: string): Record<string, string> | undefin
 
 /** The names of a `Trailer` field that may come; empty where none may. */
 export function passableNames(field: string): string {
-  const names = field.split(',').map((name) => name.trim());
-  return names.filter((name) => name !== '' && isPassable(name.toLowerCase())).join(', ');
+  return listMembers(field)
+    .filter((name) => isPassable(name.toLowerCase()))
+    .join(', ');
 }
 
 function isPassable(name: string): boolean {
