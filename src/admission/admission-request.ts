@@ -1,6 +1,6 @@
 /** What the steps of the request path look at of a request, and where they put what they found. */
 import type { Operation } from '../config/model/schema.js';
-import type { KnownKey } from '../keys/known-key.js';
+import type { CachedKey } from '../keys/cached-key.js';
 import type { QuotaDecision } from '../limits/model/policies.js';
 import type { QuotaSubject } from '../limits/model/subject.js';
 import type { CountedRequest } from '../limits/model/usage-cell.js';
@@ -29,7 +29,7 @@ export interface AdmissionRequest extends CountedRequest {
   /** What the path leads to, where somebody has looked already. */
   readonly match: RouteMatch | undefined;
   operation: Operation | undefined;
-  key: KnownKey | undefined;
+  key: CachedKey | undefined;
   subject: QuotaSubject | undefined;
   decision: QuotaDecision | undefined;
   /** Why a step said no, where it did not throw: a 429 comes by the thousand, and throwing is not free. */

@@ -5,7 +5,7 @@
 import { DeniedKey, type Authenticator } from '../keys/authenticator.js';
 import { bearerSecret, keyInUrl } from '../keys/bearer.js';
 import { isFailedAttempt, type FailedAttempts } from '../keys/failed-attempts.js';
-import type { KnownKey } from '../keys/known-key.js';
+import type { CachedKey } from '../keys/cached-key.js';
 import { nowOrTold, type Waiting } from '../platform/waiting.js';
 import { Problem } from '../problems/errors.js';
 import type { UsageRecorder } from '../usage/usage-recorder.js';
@@ -21,7 +21,7 @@ interface KeyParts {
 }
 
 /** KeyStep finds the key of a request. It says later where the database has to be asked for it. */
-export class KeyStep implements Step<KnownKey | Problem> {
+export class KeyStep implements Step<CachedKey | Problem> {
   private readonly authenticator: Authenticator;
   private readonly failedAttempts: FailedAttempts;
   private readonly recorder: UsageRecorder;
@@ -32,7 +32,7 @@ export class KeyStep implements Step<KnownKey | Problem> {
     this.recorder = recorder;
   }
 
-  ask(request: AdmissionRequest, waiting: Waiting<KnownKey | Problem>): boolean | undefined {
+  ask(request: AdmissionRequest, waiting: Waiting<CachedKey | Problem>): boolean | undefined {
     const { clientAddress } = request;
     const throttled = this.failedAttempts.refusal(clientAddress);
     if (throttled !== undefined) {
@@ -45,7 +45,7 @@ export class KeyStep implements Step<KnownKey | Problem> {
     return verdict === undefined ? undefined : this.conclude(request, verdict);
   }
 
-  conclude(request: AdmissionRequest, verdict: KnownKey | Problem): boolean {
+  conclude(request: AdmissionRequest, verdict: CachedKey | Problem): boolean {
     if (verdict instanceof Problem) return this.refuse(request, verdict);
     request.key = verdict;
     request.subject = verdict.subject;

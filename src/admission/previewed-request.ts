@@ -1,6 +1,6 @@
 /** A request that is not made, as the steps are asked of it. */
 import type { Operation } from '../config/model/schema.js';
-import type { KnownKey } from '../keys/known-key.js';
+import type { CachedKey } from '../keys/cached-key.js';
 import type { Preview } from '../limits/preview.js';
 
 /** BuiltIn is what the gateway answers itself, which costs nothing: to whoever has a key, or to everyone. */
@@ -25,7 +25,7 @@ export class PreviewedRequest {
    */
   constructor(
     asked: Operation | { readonly method: string; readonly url: string },
-    readonly key: KnownKey,
+    readonly key: CachedKey,
     readonly clientAddress: string | undefined,
   ) {
     this.method = asked.method;

@@ -10,8 +10,8 @@ import { retryFields } from '../problems/retry-after.js';
 import type { ApiKeyLookup, ApiKeyRecord, Invalidation, InvalidationBus } from './api-key.js';
 import { FRESH_WITHOUT_BUS_MS, KeyStaleness, LONGEST_STALE_MS } from './key-staleness.js';
 import { RecordKeeper } from './kept-record.js';
-import type { KnownKey, KnownKeyFactory } from './known-key.js';
-import { KnownKeys } from './known-keys.js';
+import type { CachedKey, CachedKeyFactory } from './cached-key.js';
+import { CachedKeys } from './cached-keys.js';
 
 /** How long a record is trusted while the bus is up. */
 const FRESH_WITH_BUS_MS = 300_000;
@@ -28,8 +28,8 @@ const READ_ATTEMPTS = 3;
 const MOST_WAITING = 10_000;
 
 interface Waiting {
-  readonly promise: Promise<KnownKey | undefined>;
-  readonly resolve: (key: KnownKey | undefined) => void;
+  readonly promise: Promise<CachedKey | undefined>;
+  readonly resolve: (key: CachedKey | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -42,7 +42,7 @@ interface Read {
 }
 
 export class ApiKeyCache {
-  private readonly known: KnownKeys;
+  private readonly known: CachedKeys;
   private readonly keeper = new RecordKeeper();
   private readonly unknown = new LRUCache<string, true>({ max: MOST_UNKNOWN, ttl: UNKNOWN_MS });
   private readonly waiting = new Map<string, Waiting>();
@@ -59,13 +59,13 @@ export class ApiKeyCache {
 
   constructor(
     private readonly lookup: ApiKeyLookup,
-    private readonly factory: KnownKeyFactory,
+    private readonly factory: CachedKeyFactory,
     private readonly bus: InvalidationBus,
     private readonly clock: Clock,
     /** Keys that are remembered; the database is asked for what is beyond. */
     mostKnown = MOST_KNOWN,
   ) {
-    this.known = new KnownKeys(mostKnown);
+    this.known = new CachedKeys(mostKnown);
     this.staleness = new KeyStaleness(bus, clock);
     METRICS.keyStaleness.collect = () => METRICS.keyStaleness.series().set(this.staleness.mostMs / 1_000);
     bus.subscribe((change) => this.invalidate(change));
@@ -79,7 +79,7 @@ export class ApiKeyCache {
    * The key with this secret's hash; undefined when there is none. Answers at once when the key is fresh in memory.
    * @throws Problem `authentication_unavailable` when the database must be asked and cannot be.
    */
-  find(hash: string): KnownKey | undefined | Promise<KnownKey | undefined> {
+  find(hash: string): CachedKey | undefined | Promise<CachedKey | undefined> {
     const key = this.current(hash);
     if (key !== undefined) {
       if (this.isFresh(key)) {
@@ -98,13 +98,13 @@ export class ApiKeyCache {
   /**
    * The key of a record as requests would find it, with what this process knows of its counts. It is not kept, and this is no use of it.
    */
-  build(record: ApiKeyRecord): KnownKey {
+  build(record: ApiKeyRecord): CachedKey {
     const previous = this.known.ofAccount(record.accountId).find((known) => known.record.keyId === record.keyId);
     return this.factory.build(record, this.clock.now(), previous);
   }
 
   /** What is in memory, with the limits of now: a grant ends with its month, also while the database is away; plans change. */
-  private current(hash: string): KnownKey | undefined {
+  private current(hash: string): CachedKey | undefined {
     const key = this.known.use(hash);
     if (key === undefined) return undefined;
     const isCurrent = key.limitsUntilMs === undefined || this.clock.now() < key.limitsUntilMs;
@@ -116,7 +116,7 @@ export class ApiKeyCache {
     return renewed;
   }
 
-  private isFresh(key: KnownKey): boolean {
+  private isFresh(key: CachedKey): boolean {
     const ageMs = this.clock.now() - key.checkedAtMs;
     // A clock that went back makes the age negative: then nothing is known about it.
     if (ageMs < 0) return false;
@@ -126,7 +126,7 @@ export class ApiKeyCache {
   }
 
   /** Asks the database again about a key that is in memory; goes on with what is known while the database is away. */
-  private recheck(hash: string, key: KnownKey): KnownKey | undefined | Promise<KnownKey | undefined> {
+  private recheck(hash: string, key: CachedKey): CachedKey | undefined | Promise<CachedKey | undefined> {
     const usable = Math.abs(this.clock.now() - key.checkedAtMs) < LONGEST_STALE_MS;
     const answer = this.load(hash);
     if (!usable) return answer;
@@ -143,12 +143,12 @@ export class ApiKeyCache {
   }
 
   /** One look-up per hash at a time, many hashes per query, a bounded number of queries. */
-  private load(hash: string): Promise<KnownKey | undefined> {
+  private load(hash: string): Promise<CachedKey | undefined> {
     const already = this.waiting.get(hash);
     if (already !== undefined) return already.promise;
     if (this.waiting.size >= MOST_WAITING) return Promise.reject(unavailable());
     this.misses.inc();
-    const waiting = Promise.withResolvers<KnownKey | undefined>();
+    const waiting = Promise.withResolvers<CachedKey | undefined>();
     this.waiting.set(hash, waiting);
     this.queue.push(hash);
     if (this.queries < MOST_QUERIES) void this.query();

@@ -5,7 +5,7 @@ import { holdsAddress } from './address-list.js';
 import { digestOf } from './api-key-format.js';
 import type { ApiKeyCache } from './api-key-cache.js';
 import { refusedKey } from './bearer.js';
-import type { KnownKey } from './known-key.js';
+import type { CachedKey } from './cached-key.js';
 import type { LastUsed } from './last-used.js';
 import { scopeProblem } from './scope-problem.js';
 import { missingScopes } from './scopes.js';
@@ -15,7 +15,7 @@ export class DeniedKey extends Problem {
   constructor(
     code: 'ip_not_allowed' | 'account_suspended',
     detail: string,
-    readonly key: KnownKey,
+    readonly key: CachedKey,
   ) {
     super(code, { detail });
   }
@@ -43,7 +43,7 @@ export class Authenticator {
    * @param address where the request comes from.
    * @throws Problem 503 `authentication_unavailable`: the promise rejects.
    */
-  authenticate(secret: string, address: string): KnownKey | Problem | Promise<KnownKey | Problem> {
+  authenticate(secret: string, address: string): CachedKey | Problem | Promise<CachedKey | Problem> {
     const found = this.cache.find(digestOf(secret));
     return found instanceof Promise ? found.then((key) => this.judge(key, address)) : this.judge(found, address);
   }
@@ -55,8 +55,8 @@ export class Authenticator {
   recognise(
     secret: string,
     address: string,
-  ): KnownKey | 'unknown' | 'unusable' | Promise<KnownKey | 'unknown' | 'unusable'> {
-    const verdict = (key: KnownKey | undefined): KnownKey | 'unknown' | 'unusable' => {
+  ): CachedKey | 'unknown' | 'unusable' | Promise<CachedKey | 'unknown' | 'unusable'> {
+    const verdict = (key: CachedKey | undefined): CachedKey | 'unknown' | 'unusable' => {
       if (key === undefined) return 'unknown';
       return unusable(key, address, this.clock.now()) === undefined ? key : 'unusable';
     };
@@ -71,7 +71,7 @@ export class Authenticator {
    * @param needed scopes of the operation.
    */
   async recheck(hash: string, address: string, needed: readonly string[]): Promise<Problem | undefined> {
-    let key: KnownKey | undefined;
+    let key: CachedKey | undefined;
     try {
       key = await this.cache.find(hash);
     } catch {
@@ -84,11 +84,11 @@ export class Authenticator {
   }
 
   /** Why a known key would be refused now; undefined: it would be let in. Is no use of the key. @param address undefined: from anywhere. */
-  foretell(key: KnownKey, address: string | undefined): Problem | undefined {
+  foretell(key: CachedKey, address: string | undefined): Problem | undefined {
     return unusable(key, address, this.clock.now());
   }
 
-  private judge(key: KnownKey | undefined, address: string): KnownKey | Problem {
+  private judge(key: CachedKey | undefined, address: string): CachedKey | Problem {
     if (key === undefined) return UNKNOWN_KEY;
     const now = this.clock.now();
     const problem = unusable(key, address, now);
@@ -102,7 +102,7 @@ export class Authenticator {
  * Why a key may not be used now, from here.
  * @param address undefined: from anywhere.
  */
-function unusable(key: KnownKey, address: string | undefined, nowMs: number): Problem | undefined {
+function unusable(key: CachedKey, address: string | undefined, nowMs: number): Problem | undefined {
   const { record } = key;
   if (record.keyStatus === 'revoked') return REVOKED_KEY;
   if (record.expiresAt !== null && nowMs >= record.expiresAt) return record.rotatedOut ? ROTATED_KEY : EXPIRED_KEY;

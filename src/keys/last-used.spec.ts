@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { pino } from 'pino';
-import type { KnownKey } from './known-key.js';
+import type { CachedKey } from './cached-key.js';
 import { LastUsed } from './last-used.js';
 
 const log = pino({ level: 'silent' });
 const NOW_MS = 1_800_000_000_000;
 
-function key(keyId: string): KnownKey {
-  return { record: { keyId }, useNotedAtMs: 0 } as unknown as KnownKey;
+function key(keyId: string): CachedKey {
+  return { record: { keyId }, useNotedAtMs: 0 } as unknown as CachedKey;
 }
 
 /** Remembers its batches; fails while told so. */

@@ -1,7 +1,7 @@
 /** When each key was last used, to the minute, written in batches off the request path. */
 import type { Logger } from '../platform/log.js';
 import { Pace } from '../platform/pace.js';
-import type { KnownKey } from './known-key.js';
+import type { CachedKey } from './cached-key.js';
 
 /** A key in steady use is noted once in this time. */
 const GRAIN_MS = 60_000;
@@ -31,7 +31,7 @@ export class LastUsed {
   ) {}
 
   /** Notes a use. On the request path: one comparison for a key in steady use. */
-  note(key: KnownKey, nowMs: number): void {
+  note(key: CachedKey, nowMs: number): void {
     if (nowMs - key.useNotedAtMs < GRAIN_MS && nowMs >= key.useNotedAtMs) return;
     key.useNotedAtMs = nowMs;
     if (this.waiting.size < MOST_WAITING) this.waiting.set(key.record.keyId, nowMs);

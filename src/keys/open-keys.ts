@@ -10,7 +10,7 @@ import type { ApiKeyRecord, InvalidationBus } from './api-key.js';
 import { ApiKeyCache } from './api-key-cache.js';
 import { DatabaseKeyLookup } from './api-key-lookup.js';
 import { Authenticator } from './authenticator.js';
-import { KnownKeyFactory, type KnownKey } from './known-key.js';
+import { CachedKeyFactory, type CachedKey } from './cached-key.js';
 import { LastUsed } from './last-used.js';
 import { ProcessBus } from './process-bus.js';
 import { RedisBus } from './redis-bus.js';
@@ -20,7 +20,7 @@ export interface Keys {
   readonly authenticator: Authenticator;
   readonly bus: InvalidationBus;
   /** The key of a record as requests would find it; see `ApiKeyCache.build`. */
-  build(record: ApiKeyRecord): KnownKey;
+  build(record: ApiKeyRecord): CachedKey;
   /** Goes by these plans from now on. */
   use(plans: GatewayFile['plans']): void;
   /** Writes the times of use that wait, and closes connections. Never rejects. */
@@ -42,7 +42,7 @@ export interface KeyParts {
 export function openKeys({ db, kind, clock, log, plans, redisUrl, alone }: KeyParts): Keys {
   const { bus, close } = redisUrl === undefined ? processBus(alone) : redisBus(redisUrl, clock, log);
   const lookup = new DatabaseKeyLookup(db, kind);
-  const factory = new KnownKeyFactory(plans, new ScopeSets());
+  const factory = new CachedKeyFactory(plans, new ScopeSets());
   const cache = new ApiKeyCache(lookup, factory, bus, clock);
   const lastUsed = new LastUsed(lookup, log);
   lastUsed.start();

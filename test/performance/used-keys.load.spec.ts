@@ -9,7 +9,7 @@ import { runInNewContext } from 'node:vm';
 import type { GatewayFile, Operation } from '../../src/config/model/schema.js';
 import type { ApiKeyLookup, ApiKeyRecord } from '../../src/keys/api-key.js';
 import { ApiKeyCache } from '../../src/keys/api-key-cache.js';
-import { KnownKeyFactory } from '../../src/keys/known-key.js';
+import { CachedKeyFactory } from '../../src/keys/cached-key.js';
 import { ProcessBus } from '../../src/keys/process-bus.js';
 import { ScopeSets } from '../../src/keys/scopes.js';
 import { keysText } from '../../src/limits/redis/decision-text.js';
@@ -74,7 +74,7 @@ class Rows implements ApiKeyLookup {
 it('a key that has been used is small, and smaller again when its use has been written', async () => {
   const clock = new TestClock();
   const rows = new Rows();
-  const cache = new ApiKeyCache(rows, new KnownKeyFactory(PLANS, new ScopeSets()), new ProcessBus(true), clock);
+  const cache = new ApiKeyCache(rows, new CachedKeyFactory(PLANS, new ScopeSets()), new ProcessBus(true), clock);
   const recorder = new UsageRecorder(clock);
   const use = async (hash: string): Promise<void> => {
     const subject = (await cache.find(hash))!.subject!;

@@ -11,7 +11,7 @@ import { ApiKeyCache } from '../../src/keys/api-key-cache.js';
 import { DatabaseKeyLookup } from '../../src/keys/api-key-lookup.js';
 import { Authenticator } from '../../src/keys/authenticator.js';
 import { FailedAttempts } from '../../src/keys/failed-attempts.js';
-import { KnownKeyFactory, type KnownKey } from '../../src/keys/known-key.js';
+import { CachedKeyFactory, type CachedKey } from '../../src/keys/cached-key.js';
 import { LastUsed } from '../../src/keys/last-used.js';
 import { ScopeSets } from '../../src/keys/scopes.js';
 import type { Limiter } from '../../src/limits/limiter.js';
@@ -23,7 +23,7 @@ export interface AdmissionUnderTest {
   readonly parts: StepParts;
   readonly steps: Steps;
   /** The key of a record as requests would find it. */
-  readonly known: (record: ApiKeyRecord) => KnownKey;
+  readonly known: (record: ApiKeyRecord) => CachedKey;
 }
 
 /** Opens the steps by a configuration. */
@@ -34,7 +34,7 @@ export function admissionOn(
   { clock, bus, log }: { readonly clock: Clock; readonly bus: InvalidationBus; readonly log: Logger },
 ): AdmissionUnderTest {
   const lookup = new DatabaseKeyLookup(database.db, database.kind);
-  const cache = new ApiKeyCache(lookup, new KnownKeyFactory(config.file.plans, new ScopeSets()), bus, clock);
+  const cache = new ApiKeyCache(lookup, new CachedKeyFactory(config.file.plans, new ScopeSets()), bus, clock);
   const parts: StepParts = {
     routes: new Routes(config),
     lifeCycle: new LifeCycle(config, () => 'http://localhost:8080', clock),

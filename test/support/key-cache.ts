@@ -2,7 +2,7 @@
 import type { GatewayFile } from '../../src/config/model/schema.js';
 import type { ApiKeyLookup, ApiKeyRecord, Heard, Invalidation, InvalidationBus } from '../../src/keys/api-key.js';
 import { ApiKeyCache } from '../../src/keys/api-key-cache.js';
-import { KnownKeyFactory, type KnownKey } from '../../src/keys/known-key.js';
+import { CachedKeyFactory, type CachedKey } from '../../src/keys/cached-key.js';
 import { ScopeSets } from '../../src/keys/scopes.js';
 import { METRICS } from '../../src/platform/metrics.js';
 import { Problem } from '../../src/problems/errors.js';
@@ -57,9 +57,9 @@ export function setUp(mostKnown?: number) {
   const clock = { nowMs: 1_800_000_000_000, now: () => clock.nowMs };
   const database = new Database();
   const bus = new Bus();
-  const factory = new KnownKeyFactory(PLANS, new ScopeSets());
+  const factory = new CachedKeyFactory(PLANS, new ScopeSets());
   const cache = new ApiKeyCache(database, factory, bus, clock, mostKnown);
-  const find = async (hash: string): Promise<KnownKey | undefined> => cache.find(hash);
+  const find = async (hash: string): Promise<CachedKey | undefined> => cache.find(hash);
   return { clock, database, bus, cache, find };
 }
 

@@ -10,7 +10,7 @@ import type { Step } from '../../admission/step.js';
 import type { Config, Operation } from '../../config/model/schema.js';
 import { plainAddress } from '../../keys/address-list.js';
 import type { ApiKeyRecord } from '../../keys/api-key.js';
-import type { KnownKey } from '../../keys/known-key.js';
+import type { CachedKey } from '../../keys/cached-key.js';
 import type { Preview } from '../../limits/preview.js';
 import { Problem } from '../../problems/errors.js';
 
@@ -24,7 +24,7 @@ export interface Asked {
 }
 
 export interface Explanation {
-  readonly known: KnownKey;
+  readonly known: CachedKey;
   readonly record: ApiKeyRecord;
   /** Undefined where the request finds none. */
   readonly operation: Operation | undefined;
@@ -43,7 +43,7 @@ export class Explainer {
    */
   constructor(
     private readonly steps: readonly Step[],
-    private readonly known: (record: ApiKeyRecord) => KnownKey,
+    private readonly known: (record: ApiKeyRecord) => CachedKey,
     private readonly config: () => Pick<Config, 'file' | 'operations'>,
   ) {}
 

@@ -5,7 +5,7 @@
 import type { Authenticator } from '../../keys/authenticator.js';
 import { bearerSecret } from '../../keys/bearer.js';
 import type { FailedAttempts } from '../../keys/failed-attempts.js';
-import type { KnownKey } from '../../keys/known-key.js';
+import type { CachedKey } from '../../keys/cached-key.js';
 import type { Exchange } from './exchange.js';
 
 /** Requests whose keys are looked up at the same time; beyond, one is counted without an account. */
@@ -20,7 +20,7 @@ export class EndedCallers {
   ) {}
 
   /** The key of a request that was refused before it was asked for; undefined where there is none that may be used. Never rejects. */
-  find(exchange: Exchange): KnownKey | undefined | Promise<KnownKey | undefined> {
+  find(exchange: Exchange): CachedKey | undefined | Promise<CachedKey | undefined> {
     const { clientAddress } = exchange;
     if (this.lookups >= MOST_LOOKUPS || this.failedAttempts.refusal(clientAddress) !== undefined) return undefined;
     const secret = bearerSecret(exchange.authorization, exchange.rawHeaders, exchange.url);
@@ -30,9 +30,9 @@ export class EndedCallers {
   }
 
   private async wait(
-    found: Promise<KnownKey | 'unknown' | 'unusable'>,
+    found: Promise<CachedKey | 'unknown' | 'unusable'>,
     exchange: Exchange,
-  ): Promise<KnownKey | undefined> {
+  ): Promise<CachedKey | undefined> {
     this.lookups += 1;
     try {
       const key = await found;
@@ -47,6 +47,6 @@ export class EndedCallers {
   }
 }
 
-function keyOf(found: KnownKey | 'unknown' | 'unusable'): KnownKey | undefined {
+function keyOf(found: CachedKey | 'unknown' | 'unusable'): CachedKey | undefined {
   return typeof found === 'string' ? undefined : found;
 }

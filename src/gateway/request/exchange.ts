@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AdmissionRequest, EndingPhase } from '../../admission/admission-request.js';
 import { isUnknownProxy } from '../../admission/unknown-proxy.js';
 import type { Operation } from '../../config/model/schema.js';
-import type { KnownKey } from '../../keys/known-key.js';
+import type { CachedKey } from '../../keys/cached-key.js';
 import type { Problem } from '../../problems/errors.js';
 import type { ClientAnswer, ClientMessage } from '../../http1/client/client-answer.js';
 import { PlainRequest } from '../../http1/client/plain-request.js';
@@ -53,7 +53,7 @@ export class Exchange implements ForwardClient, AdmissionRequest, Transaction {
   ending: EndingPhase | '' = '';
 
   // Set by the key.
-  key: KnownKey | undefined;
+  key: CachedKey | undefined;
   subject: QuotaSubject | undefined;
 
   // Set by the quota.

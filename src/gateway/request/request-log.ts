@@ -3,7 +3,7 @@ import { systemClock } from '../../platform/clock.js';
 import type { Operation } from '../../config/model/schema.js';
 import { ERRORS, type ErrorCode } from '../../problems/errors.js';
 import { withoutSecrets } from '../../keys/api-key-format.js';
-import type { KnownKey } from '../../keys/known-key.js';
+import type { CachedKey } from '../../keys/cached-key.js';
 import type { Log } from '../../platform/log.js';
 import { METRICS, type HistogramSeries, type ValueSeries } from '../../platform/metrics.js';
 import { ABORTED, CLIENT_ERROR, SERVER_ERROR, SUCCESS, type Completion } from '../../limits/model/usage-cell.js';
@@ -71,7 +71,7 @@ export class RequestLog {
   private recordEnding(exchange: Exchange, operation: Operation, status: number, durationMs: number): void {
     const { ending } = exchange;
     if (ending === '') return;
-    const end = (key: KnownKey | undefined): void => {
+    const end = (key: CachedKey | undefined): void => {
       METRICS.deprecatedRequests.series(operation.id, key?.record.accountId ?? '', ending).inc();
       this.writeLine(exchange, key, status, durationMs);
     };
@@ -80,7 +80,7 @@ export class RequestLog {
     else end(caller);
   }
 
-  private writeLine(exchange: Exchange, key: KnownKey | undefined, status: number, durationMs: number): void {
+  private writeLine(exchange: Exchange, key: CachedKey | undefined, status: number, durationMs: number): void {
     if (this.enabled) this.log.write(line(exchange, key, status, durationMs));
   }
 
@@ -113,7 +113,7 @@ function completionOf(status: number): Completion {
 }
 
 /** Written by hand: everything but the path, the address and the operation's id is of our own making and needs no escaping. */
-function line(exchange: Exchange, key: KnownKey | undefined, status: number, durationMs: number): string {
+function line(exchange: Exchange, key: CachedKey | undefined, status: number, durationMs: number): string {
   const { operation, decision, message } = exchange;
   const path = withoutSecrets(exchange.path).slice(0, LONGEST_PATH);
   const who = key === undefined ? '' : `,"account_id":"${key.record.accountId}","api_key_id":"${key.record.keyId}"`;

@@ -3,17 +3,17 @@
  * time that one had to (second chance): a use sets a mark, where an exact order of uses would move it through lists.
  */
 import { KeptRecord, type AccountPart } from './kept-record.js';
-import type { KnownKey } from './known-key.js';
+import type { CachedKey } from './cached-key.js';
 
-export class KnownKeys {
-  private readonly keys = new Map<string, KnownKey>();
+export class CachedKeys {
+  private readonly keys = new Map<string, CachedKey>();
   /** The first key of each account, which holds the others: a set for each would take more than all the rest of it. */
-  private readonly accounts = new Map<string, KnownKey>();
+  private readonly accounts = new Map<string, CachedKey>();
   /**
    * Goes round in the order in which keys came in. Made when the map is full: an iterator that stands still keeps every table alive that the
    * map has grown out of.
    */
-  private hand: Iterator<KnownKey> | undefined;
+  private hand: Iterator<CachedKey> | undefined;
 
   constructor(private readonly most: number) {}
 
@@ -22,19 +22,19 @@ export class KnownKeys {
   }
 
   /** On the request path. */
-  use(hash: string): KnownKey | undefined {
+  use(hash: string): CachedKey | undefined {
     const key = this.keys.get(hash);
     if (key !== undefined && !key.wasUsed) key.wasUsed = true;
     return key;
   }
 
   /** Without being used by it. */
-  get(hash: string): KnownKey | undefined {
+  get(hash: string): CachedKey | undefined {
     return this.keys.get(hash);
   }
 
   /** Takes the place of the key with this hash, if there is one. */
-  set(key: KnownKey): void {
+  set(key: CachedKey): void {
     const { hash, accountId } = key.record;
     const before = this.keys.get(hash);
     if (before !== undefined) this.unlink(before);
@@ -60,13 +60,13 @@ export class KnownKeys {
   }
 
   /** The keys of an account, at this moment. */
-  ofAccount(accountId: string): KnownKey[] {
-    const keys: KnownKey[] = [];
+  ofAccount(accountId: string): CachedKey[] {
+    const keys: CachedKey[] = [];
     for (let key = this.accounts.get(accountId); key !== undefined; key = key.nextOfAccount) keys.push(key);
     return keys;
   }
 
-  private unlink(key: KnownKey): void {
+  private unlink(key: CachedKey): void {
     const { nextOfAccount: next, previousOfAccount: previous } = key;
     if (next !== undefined) next.previousOfAccount = previous;
     if (previous !== undefined) previous.nextOfAccount = next;

@@ -20,13 +20,13 @@ interface KeyExceptions {
  * There is one for every key in use (test/performance/used-keys.load.spec.ts): it is its record and does not hold one, instants are whole
  * seconds, which V8 keeps in the field itself, and every field has a value from the beginning.
  */
-export class KnownKey extends KeptRecord {
+export class CachedKey extends KeptRecord {
   /** True after a re-check failed: the next ones run behind the request instead of in front of it. */
   recheckFailed = false;
-  /** Since somebody last looked; belongs to `KnownKeys`, as the next two. */
+  /** Since somebody last looked; belongs to `CachedKeys`, as the next two. */
   wasUsed = false;
-  nextOfAccount: KnownKey | undefined = undefined;
-  previousOfAccount: KnownKey | undefined = undefined;
+  nextOfAccount: CachedKey | undefined = undefined;
+  previousOfAccount: CachedKey | undefined = undefined;
   private readonly checkedAtSecond: number;
   private useNotedAtSecond = 0;
   private readonly exceptions: KeyExceptions | undefined;
@@ -87,7 +87,7 @@ export interface KeyRules {
 }
 
 /** Builds known keys from records, by the plans of the running configuration. */
-export class KnownKeyFactory {
+export class CachedKeyFactory {
   private inForce: KeyRules;
   private readonly terms = new TermsTable();
 
@@ -114,11 +114,11 @@ export class KnownKeyFactory {
   build(
     record: ApiKeyRecord,
     checkedAtMs: number,
-    previous: KnownKey | undefined,
+    previous: CachedKey | undefined,
     nowMs: number = checkedAtMs,
-  ): KnownKey {
+  ): CachedKey {
     const { label, endMs } = calendarOf(record.timeZone, record.billingDay).at(nowMs);
-    return new KnownKey(
+    return new CachedKey(
       KeptRecord.of(record),
       this.inForce.scopeSets.of(record.scopes),
       this.subject(record, label, previous),
@@ -130,7 +130,7 @@ export class KnownKeyFactory {
     );
   }
 
-  private subject(record: ApiKeyRecord, label: number, previous: KnownKey | undefined): QuotaSubject | undefined {
+  private subject(record: ApiKeyRecord, label: number, previous: CachedKey | undefined): QuotaSubject | undefined {
     // A plan of this name may have been configured once; what every object has is none.
     const plan = Object.hasOwn(this.inForce.plans, record.plan) ? this.inForce.plans[record.plan] : undefined;
     if (plan === undefined) return undefined;

@@ -5,7 +5,7 @@ import type { GatewayFile } from '../config/model/schema.js';
 import { NO_LIMIT_CHANGES, type LimitChanges } from '../limits/model/effective-limits.js';
 import type { ApiKeyRecord, InvalidationBus } from './api-key.js';
 import { ApiKeyCache } from './api-key-cache.js';
-import { KnownKeyFactory, type KnownKey } from './known-key.js';
+import { CachedKeyFactory, type CachedKey } from './cached-key.js';
 import { ScopeSets } from './scopes.js';
 
 const PLANS = {
@@ -20,8 +20,8 @@ function record(changes: Partial<LimitChanges> = {}, plan = 'starter'): ApiKeyRe
   return keyRecord({ scopes: ['*'], plan, timeZone: 'Europe/Vienna', limitChanges });
 }
 
-const factory = new KnownKeyFactory(PLANS, new ScopeSets());
-const build = (of: ApiKeyRecord, previous?: KnownKey, nowMs = LAST_SECOND_MS) => factory.build(of, nowMs, previous);
+const factory = new CachedKeyFactory(PLANS, new ScopeSets());
+const build = (of: ApiKeyRecord, previous?: CachedKey, nowMs = LAST_SECOND_MS) => factory.build(of, nowMs, previous);
 const granted = { accountGrant: { month: NOVEMBER, amount: 1_000 } };
 
 describe('the quota subject of a key', () => {

@@ -1,14 +1,14 @@
 /** Keys by hash and by account: whatever comes and goes, both say the same, and there are never more than there may be. */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { KnownKey } from './known-key.js';
-import { KnownKeys } from './known-keys.js';
+import type { CachedKey } from './cached-key.js';
+import { CachedKeys } from './cached-keys.js';
 
 const MOST = 6;
 
-function key(hash: string, accountId: string): KnownKey {
+function key(hash: string, accountId: string): CachedKey {
   const chain = { wasUsed: false, nextOfAccount: undefined, previousOfAccount: undefined };
-  return { record: { hash, accountId }, ...chain } as unknown as KnownKey;
+  return { record: { hash, accountId }, ...chain } as unknown as CachedKey;
 }
 
 const hash = fc.nat(11).map((at) => `h${at}`);
@@ -22,8 +22,8 @@ describe('known keys', () => {
   it('are the same by hash and by account, and bounded', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-        const keys = new KnownKeys(MOST);
-        const ever = new Map<string, KnownKey>();
+        const keys = new CachedKeys(MOST);
+        const ever = new Map<string, CachedKey>();
         for (const { do: what, hash: name, account } of steps) {
           if (what === 'use') keys.use(name);
           if (what === 'delete') keys.delete(name);
@@ -49,7 +49,7 @@ describe('known keys', () => {
   });
 
   it('make room by the ones that nobody has used since the last time, oldest first', () => {
-    const keys = new KnownKeys(3);
+    const keys = new CachedKeys(3);
     for (const name of ['a', 'b', 'c']) keys.set(key(name, 'acc'));
     keys.use('a');
     const known = (): string => ['a', 'b', 'c', 'd', 'e', 'f'].filter((name) => keys.get(name) !== undefined).join('');
@@ -64,7 +64,7 @@ describe('known keys', () => {
   });
 
   it('let every key of an account be deleted while they are looked at', () => {
-    const keys = new KnownKeys(MOST);
+    const keys = new CachedKeys(MOST);
     for (const name of ['a', 'b', 'c']) keys.set(key(name, 'acc'));
     for (const { record } of keys.ofAccount('acc')) keys.delete(record.hash);
     expect([keys.size, keys.ofAccount('acc'), keys.account('acc')]).toEqual([0, [], undefined]);
