@@ -1,7 +1,7 @@
 /**
  * READ FIRST: the request path, top to bottom. What runs is this list.
  *
- * Before it, `gateway/listener/fast-path.ts` or `request-hooks.ts` gives the request its name and refuses what is framed badly
+ * Before it, `gateway/listener/entrance.ts` gives the request its name and refuses what is framed badly
  * (400 414 431 501). `step-walk.ts` leads the request through the steps; the first refusal ends it, and a refused request has cost nothing.
  * Behind the last one `gateway/steps/backend.ts` forwards it: 413, 502, 503, 504 and whatever the backend says. Whatever refuses or
  * fails, `gateway/request/error.filter.ts` writes the one error shape; at the end `request-log.ts` counts the request and writes its one

@@ -24,8 +24,11 @@ export interface EdgeRequest {
   readonly target?: string;
   /** `Host`, or `:authority`. */
   readonly host?: string;
-  /** Flat: name, value. The key is added. */
+  /** Flat: name, value. The key is added, unless there is to be none. */
   readonly fields?: readonly string[];
+  readonly hasKey?: boolean;
+  /** Over HTTP/1.1: whether it asks for the end of its connection; otherwise the response has to end it. */
+  readonly isLast?: boolean;
   /** Goes as it is; the fields say how long it is. */
   readonly body?: string;
 }
@@ -70,11 +73,12 @@ function withTls({ config = {}, ...more }: ProxiedOptions): ProxiedOptions {
 export function requestText(
   { authorization }: Proxied,
   way: Way,
-  { method = 'GET', target = '/api/v1/open', host = 'a', fields = [], body = '' }: EdgeRequest,
+  { method = 'GET', target = '/api/v1/open', host = 'a', fields = [], body = '', hasKey = true }: EdgeRequest,
 ): string {
   const lines = fields.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
+  const key = hasKey ? `Authorization: ${authorization}\r\n` : '';
   const first = way === 'read by Node' ? '\r\n' : '';
-  return `${first}${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\n${lines}\r\n${body}`;
+  return `${first}${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${key}${lines}\r\n${body}`;
 }
 
 async function connectTo({ port }: Proxied, way: Way): Promise<Socket> {
@@ -90,7 +94,8 @@ async function askHttp1(proxied: Proxied, way: Way, request: EdgeRequest): Promi
   const socket = (await connectTo(proxied, way)).setEncoding('latin1');
   let text = '';
   socket.on('data', (piece: string) => (text += piece));
-  const fields = [...(request.fields ?? []), 'Connection', 'close'];
+  const last = request.isLast === false ? [] : ['Connection', 'close'];
+  const fields = [...(request.fields ?? []), ...last];
   socket.write(requestText(proxied, way, { ...request, fields }), 'latin1');
   socket.setTimeout(5_000, () => socket.destroy());
   await once(socket, 'end').catch(() => undefined);
@@ -100,7 +105,7 @@ async function askHttp1(proxied: Proxied, way: Way, request: EdgeRequest): Promi
 
 async function askHttp2(
   { trailgate, authorization }: Proxied,
-  { method = 'GET', target = '/api/v1/open', host = 'a', fields = [], body }: EdgeRequest,
+  { method = 'GET', target = '/api/v1/open', host = 'a', fields = [], body, hasKey = true }: EdgeRequest,
 ): Promise<Answer> {
   const session = connectHttp2(trailgate.gatewayUrl, { rejectUnauthorized: false });
   session.on('error', () => undefined);
@@ -108,7 +113,9 @@ async function askHttp2(
   for (let at = 0; at < fields.length; at += 2) more[(fields[at] ?? '').toLowerCase()] = fields[at + 1] ?? '';
   try {
     const pseudo = { ':method': method, ':path': target, ':authority': host };
-    const stream = session.request({ ...pseudo, authorization, ...more });
+    const request = { ...pseudo, ...(hasKey ? { authorization } : {}), ...more };
+    // As browsers and everybody else do it: a request without a body ends with its head.
+    const stream = session.request(request, { endStream: body === undefined });
     const [headers] = (await once(body === undefined ? stream.end() : stream.end(body, 'latin1'), 'response')) as [
       IncomingHttpHeaders,
     ];

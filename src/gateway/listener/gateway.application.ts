@@ -17,7 +17,8 @@ import type { Connections } from './connections.js';
 import type { Cors } from '../request/cors.js';
 import { EndedCallers } from '../request/ended-callers.js';
 import { ErrorFilter } from '../request/error.filter.js';
-import type { GatewayRequest } from '../request/exchange.js';
+import { exchangeOf } from '../request/exchange.js';
+import { Entrance } from './entrance.js';
 import { FastPath } from './fast-path.js';
 import { inOrder } from '../../admission/steps.js';
 import { StepWalk } from '../../admission/step-walk.js';
@@ -74,12 +75,12 @@ export async function createGatewayApplication(
   const secureField = hstsField(hsts);
   const secureLines = linesOf(secureField);
   const arrivals = new Arrivals(requestLog, trustedProxies, secureField);
-  const filter = new ErrorFilter(deps.routes, log.logger, arrivals);
+  const filter = new ErrorFilter(deps.routes, log.logger);
   const { steps } = deps;
   const backend = new Backend({ ...deps, filter });
   const upgrades = new Upgrades(deps.routes);
   const parser = { ...PARSER, shouldUpgradeCallback: (message: IncomingMessage) => upgrades.accepts(message) };
-  const options = serverOptions(parser, filter, arrivals, deps.cors, secureLines);
+  const options = serverOptions(parser, filter, deps.cors, secureLines);
   const certificate = tls === undefined ? undefined : new Certificate(tls, deps.config.path, log.logger);
   const adapter = new FastifyAdapter(
     // Fastify gives `http` to a plain server only.
@@ -87,7 +88,7 @@ export async function createGatewayApplication(
   );
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   passBodiesThrough(fastify);
-  installRequestHooks(fastify, { ...deps, arrivals, filter });
+  installRequestHooks(fastify, arrivals);
   const application = await NestFactory.create<NestFastifyApplication>(
     GatewayModule.forRoot(deps, { steps, backend }, more),
     adapter,
@@ -99,12 +100,11 @@ export async function createGatewayApplication(
   );
   application.useGlobalFilters(filter);
   const server = application.getHttpServer() as Server;
-  const { routes, cors, draining } = deps;
   const walk = new StepWalk<Exchange>(inOrder(steps), {
     admitted: (exchange) => backend.answer(exchange),
     refused: (reason, exchange) => filter.answer(reason, exchange),
   });
-  const fastPath = new FastPath({ routes, cors, draining, arrivals, walk });
+  const fastPath = new FastPath({ routes: deps.routes, entrance: new Entrance({ ...deps, arrivals, filter }), walk });
   fastPath.install(server);
   delayContinue(server);
   refuseConnect(server, deps.cors, secureLines);
@@ -117,13 +117,7 @@ export async function createGatewayApplication(
   return application;
 }
 
-function serverOptions(
-  parser: object,
-  filter: ErrorFilter,
-  arrivals: Arrivals,
-  cors: Cors,
-  secureLines: string,
-): FastifyServerOptions {
+function serverOptions(parser: object, filter: ErrorFilter, cors: Cors, secureLines: string): FastifyServerOptions {
   return {
     // No hook of Nest's middleware is needed, and its engine would run on every request.
     skipMiddie: true,
@@ -137,11 +131,9 @@ function serverOptions(
     http: parser,
     clientErrorHandler: (error: ParserError, socket: Socket) => answerParserError(error, socket, cors, secureLines),
     // What the router refuses before a hook runs, such as %ff in a path.
-    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
-      const exchange = (request as GatewayRequest).exchange ?? arrivals.begin(request.raw, reply.raw);
-      if (cors.enabled) cors.apply(exchange);
+    frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) => {
       reply.hijack();
-      filter.answer(error, exchange);
+      filter.answer(error, exchangeOf(reply.raw));
     },
   } as FastifyServerOptions;
 }

@@ -2,14 +2,8 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { Problem, type ErrorCode } from '../../problems/errors.js';
 import type { Logger } from '../../platform/log.js';
-import { hasBody } from '../../proxy/calls/request-body.js';
 import { routeProblem } from '../../proxy/routing/route-problem.js';
-import type { Arrivals } from './arrivals.js';
-import type { Exchange, GatewayReply, GatewayRequest } from './exchange.js';
-import { framingProblem, isHttp2 } from './framing.js';
-import { answerLast } from './last-answer.js';
-import { methodProblem } from '../../platform/methods.js';
-import { answerOptions } from './options.js';
+import { exchangeOf, type Exchange, type GatewayReply } from './exchange.js';
 import type { Routes } from '../../admission/routes.js';
 import { writeProblem } from './write-problem.js';
 
@@ -24,52 +18,17 @@ const FRAMEWORK_CODES: Readonly<Record<number, ErrorCode>> = {
   503: 'shutting_down',
 };
 
-/** What is understood at all, whatever an operation may be. */
-const SERVER_METHODS = 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT';
-
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(
     private readonly routes: Routes,
     private readonly log: Logger,
-    /** Makes the exchange of a request that no hook has seen. */
-    private readonly arrivals: Arrivals,
   ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
-    const request = host.getArgByIndex<GatewayRequest>(0);
     const reply = host.getArgByIndex<GatewayReply>(1);
     reply.hijack();
-    const exchange = request.exchange as Exchange | null | undefined;
-    if (exchange === null || exchange === undefined)
-      this.answerUnseen(error, this.arrivals.begin(request.raw, reply.raw));
-    else this.answer(error, exchange);
-  }
-
-  /**
-   * What is refused before our hook has seen the request: a target that is no path (`*`), and over HTTP/2 a method that the router
-   * has never heard of. Of the server as a whole only OPTIONS can be asked (RFC 9112 section 3.2.4); a backend is never asked for it.
-   */
-  private answerUnseen(error: unknown, exchange: Exchange): void {
-    const problem = framingProblem(exchange.message) ?? methodProblem(exchange.message.method);
-    if (problem === undefined && exchange.url.startsWith('/')) {
-      this.answer(error, exchange);
-      return;
-    }
-    if (
-      problem === undefined &&
-      exchange.message.method === 'OPTIONS' &&
-      exchange.url === '*' &&
-      !hasBody(exchange.message)
-    ) {
-      answerOptions(exchange, SERVER_METHODS);
-      return;
-    }
-    if (!isHttp2(exchange.message)) {
-      exchange.answer.endConnection();
-      answerLast(exchange.incoming);
-    }
-    this.answer(problem ?? new Problem('bad_request', { detail: 'The request target is not a path.' }), exchange);
+    this.answer(error, exchangeOf(reply.raw));
   }
 
   /** Answers an exchange with why a guard said no, or with what was thrown. */

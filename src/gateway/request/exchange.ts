@@ -176,6 +176,13 @@ export interface ExchangeResponse extends ServerResponse {
   exchange?: Exchange;
 }
 
+/** The exchange of a response that Node writes. @throws Error for one that has not come in by the entrance. */
+export function exchangeOf(response: object): Exchange {
+  const { exchange } = response as ExchangeResponse;
+  if (exchange === undefined) throw new Error('a request has come past the entrance');
+  return exchange;
+}
+
 /** A request of the gateway's application: Fastify's, with the exchange that the first hook made. */
 export interface GatewayRequest extends FastifyRequest {
   exchange: Exchange;

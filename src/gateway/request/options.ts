@@ -2,9 +2,18 @@
 import { Problem } from '../../problems/errors.js';
 import type { ClientMessage } from '../../http1/client/client-answer.js';
 import { fieldsOfLines } from '../../http1/grammar/fields.js';
+import { hasBody } from '../../proxy/calls/request-body.js';
 import { forwardsLeft } from '../../proxy/fields/max-forwards.js';
 import type { Exchange } from './exchange.js';
 import type { Routes } from '../../admission/routes.js';
+
+/** What is understood at all, whatever an operation may be. */
+export const SERVER_METHODS = 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT';
+
+/** Whether a request asks for what the server as a whole can do (RFC 9112 section 3.2.4); a backend is never asked for it. */
+export function isOfServer({ method, url, message }: Exchange): boolean {
+  return url === '*' && method === 'OPTIONS' && !hasBody(message);
+}
 
 /** What is wrong with how far an OPTIONS may go. */
 export function forwardsProblem(message: ClientMessage): Problem | undefined {

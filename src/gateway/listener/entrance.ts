@@ -1,0 +1,109 @@
+/**
+ * The one entrance: what is done with every request before the first step, once, whether it was read by hand or by Node, over HTTP/2, or
+ * asks for an upgrade. Refuses with 400, 414, 431 and 501; responds itself to OPTIONS that go no further.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { requestLineProblem } from '../../admission/request-line.js';
+import type { Routes } from '../../admission/routes.js';
+import type { PlainConnection } from '../../http1/client/plain-connection.js';
+import { PlainRequest } from '../../http1/client/plain-request.js';
+import { forgetLastAllowed, isLastAllowed } from '../../platform/node-internals.js';
+import type { Problem } from '../../problems/errors.js';
+import type { Arrivals } from '../request/arrivals.js';
+import type { Cors } from '../request/cors.js';
+import type { ErrorFilter } from '../request/error.filter.js';
+import type { Exchange } from '../request/exchange.js';
+import { framingProblem, isHttp2 } from '../request/framing.js';
+import { answerLast, isClosing } from '../request/last-answer.js';
+import { answerOptions, forwardsProblem, isOfServer, methodsAtLastHop, SERVER_METHODS } from '../request/options.js';
+import type { Draining } from './draining.js';
+
+/** EntranceParts are what the entrance stands on. */
+export interface EntranceParts {
+  readonly arrivals: Arrivals;
+  readonly filter: ErrorFilter;
+  readonly routes: Routes;
+  readonly cors: Cors;
+  readonly draining: Draining;
+}
+
+/** Entrance admits requests to the steps. */
+export class Entrance {
+  private readonly arrivals: Arrivals;
+  private readonly filter: ErrorFilter;
+  private readonly routes: Routes;
+  private readonly cors: Cors;
+  private readonly draining: Draining;
+
+  constructor({ arrivals, filter, routes, cors, draining }: EntranceParts) {
+    this.arrivals = arrivals;
+    this.filter = filter;
+    this.routes = routes;
+    this.cors = cors;
+    this.draining = draining;
+  }
+
+  /** Receives a request that Node has read. @returns what `admit` returns; undefined as well for what must not be served. */
+  receive(message: IncomingMessage, response: ServerResponse): Exchange | undefined {
+    // RFC 9112 section 9.6: it was sent behind the last request of its connection.
+    if (isClosing(message.socket)) return undefined;
+    endWithLastResponse(response);
+    return this.admit(this.arrivals.begin(message, response));
+  }
+
+  /** Receives a plain request, likewise. */
+  receivePlain(request: PlainRequest, connection: PlainConnection): Exchange | undefined {
+    return this.admit(this.arrivals.beginPlain(request, connection));
+  }
+
+  /** Admits a request. @returns the request that goes on to the steps; undefined: it has had its response. */
+  private admit(exchange: Exchange): Exchange | undefined {
+    const { message } = exchange;
+    if (this.draining.hasBegun) exchange.answer.endConnection();
+    const isPreflight = this.cors.enabled && this.cors.apply(exchange);
+    const broken = framingProblem(message);
+    // What is read by hand has no other method, and no other characters.
+    const problem = broken ?? (message instanceof PlainRequest ? undefined : lineProblem(exchange));
+    if (problem !== undefined) {
+      if (broken !== undefined || !exchange.url.startsWith('/')) endWithResponse(exchange);
+      this.filter.answer(problem, exchange);
+      return undefined;
+    }
+    return exchange.method === 'OPTIONS' && this.respondsTo(exchange, isPreflight) ? undefined : exchange;
+  }
+
+  /** Responds to an OPTIONS that nobody else is asked for: of the server as a whole, a preflight, the last of its hops. */
+  private respondsTo(exchange: Exchange, isPreflight: boolean): boolean {
+    if (isPreflight) {
+      this.cors.answerPreflight(exchange);
+      return true;
+    }
+    const allow = isOfServer(exchange) ? SERVER_METHODS : methodsAtLastHop(exchange, this.routes);
+    if (allow === undefined) return false;
+    answerOptions(exchange, allow);
+    return true;
+  }
+}
+
+/** What is wrong with a request that is framed well. Of the server as a whole it can be asked by OPTIONS alone (RFC 9112 section 3.2.4). */
+function lineProblem(exchange: Exchange): Problem | undefined {
+  if (isOfServer(exchange)) return undefined;
+  return requestLineProblem(exchange.method, exchange.url) ?? forwardsProblem(exchange.message);
+}
+
+/**
+ * The last request that `gateway.limits.requestsPerConnection` lets a connection have. Node says `Connection: close` and goes on,
+ * sending 503 to whatever comes behind it; here the connection ends.
+ */
+function endWithLastResponse(response: ServerResponse): void {
+  if (!isLastAllowed(response)) return;
+  forgetLastAllowed(response);
+  response.shouldKeepAlive = false;
+}
+
+/** What follows on a connection whose framing is in doubt must not be served. A connection of HTTP/2 has no framing of requests. */
+function endWithResponse({ message, answer }: Exchange): void {
+  if (isHttp2(message)) return;
+  answer.endConnection();
+  if (!(message instanceof PlainRequest)) answerLast(message as IncomingMessage);
+}

@@ -1,0 +1,198 @@
+/**
+ * Every request comes in by one entrance: a response is the same, field by field and byte by byte, whether it was read by hand or by
+ * Node, came over TLS or over HTTP/2, but for what speaks of the connection.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createSecret } from '../../src/keys/api-key-format.js';
+import { json } from '../support/backend.js';
+import { startEdge, WAYS, type Edge, type EdgeRequest, type Way } from '../support/edge.js';
+import type { Answer } from '../support/http.js';
+import { eventually } from '../support/processes.js';
+
+const ORIGIN = 'https://app.example.com';
+const CONFIG = {
+  operations: [
+    { match: 'OPTIONS /things', service: 'backend', scopes: [] },
+    { match: 'POST /things', service: 'backend', scopes: [] },
+    { match: 'GET /secret', service: 'backend', scopes: ['files:read'] },
+    { match: 'GET /retired', service: 'backend', scopes: [], deprecation: '2024-01-01', sunset: '2025-01-01' },
+    { match: 'GET /old', service: 'backend', scopes: [], deprecation: '2025-01-01', sunset: '2099-01-01' },
+  ],
+};
+const CORS = { origins: [ORIGIN], allowCredentials: true, exposedHeaders: ['X-Request-Id'] };
+const UNKNOWN = createSecret('live');
+const long = (length: number) => `/api/v1/open?q=${'x'.repeat(length - '/api/v1/open?q='.length)}`;
+
+interface Case extends EdgeRequest {
+  readonly status: number;
+  /** With a key that may do little. */
+  readonly isNarrow?: boolean;
+  /** The ways that can bring such a request. */
+  readonly ways?: readonly Way[];
+}
+
+const HTTP1 = WAYS.filter((way) => way !== 'over HTTP/2');
+const options = (fields: readonly string[], more: object = {}) => ({ method: 'OPTIONS', fields, ...more });
+const preflight = ['Origin', ORIGIN, 'Access-Control-Request-Method', 'GET'];
+const MANY = Array.from({ length: 201 }, (_, at) => [`X-${at}`, '1']).flat();
+const withBody = (method: string) => ({ method, fields: ['Content-Length', '2'], body: '{}' });
+
+const CASES: Readonly<Record<string, Case>> = {
+  'a request that is served': { status: 200 },
+  'one with a query': { status: 200, target: '/api/v1/open?limit=2' },
+  'one with a body': { status: 200, target: '/api/v1/things', ...withBody('POST') },
+  'one of HEAD': { status: 200, method: 'HEAD' },
+  'one of a page': { status: 200, fields: ['Origin', ORIGIN] },
+  'one of another page': { status: 200, fields: ['Origin', 'https://elsewhere.example'] },
+  'one of what will end': { status: 200, target: '/api/v1/old' },
+  'the usage of the caller': { status: 200, target: '/api/v1/usage' },
+  'the description': { status: 200, target: '/api/v1/openapi.json' },
+  'no key': { status: 401, hasKey: false },
+  'no key, of a page': { status: 401, hasKey: false, fields: ['Origin', ORIGIN] },
+  'a key in the URL': { status: 400, target: `/api/v1/open?key=${UNKNOWN}` },
+  'a missing scope': { status: 403, target: '/api/v1/secret', isNarrow: true },
+  'no such path': { status: 404, target: '/api/v1/nothing' },
+  'nothing below the base path': { status: 404, target: '/elsewhere' },
+  'an error page that is not there': { status: 404, target: '/docs/errors/nothing' },
+  'another method': { status: 405, method: 'DELETE' },
+  'another method with a body': { status: 405, ...withBody('PUT') },
+  'a method that nobody knows': { status: 501, method: 'PURGE' },
+  'the same with a body': { status: 501, ...withBody('PURGE') },
+  'what has been retired': { status: 410, target: '/api/v1/retired' },
+  'the longest URL': { status: 200, target: long(8_192), ways: WAYS.filter((way) => way !== 'read by hand') },
+  'a longer one': { status: 414, target: long(8_193) },
+  'a path of two readings': { status: 400, target: '/api/v1/open//x' },
+  'a path that is no UTF-8': { status: 400, target: '/api/v1/%ff' },
+  'the same beside the base path': { status: 400, target: '/elsewhere/%ff' },
+  'a query that no URL has': { status: 400, target: '/api/v1/open?q=<b>' },
+  'a fragment': { status: 400, target: '/api/v1/open?q=1#x' },
+  'a fragment behind the path': { status: 400, target: '/api/v1/open#x' },
+  'a target that is no path': { status: 400, target: '*', ways: HTTP1 },
+  'a host that is none': { status: 400, host: 'a,b' },
+  'two hosts': { status: 400, fields: ['Host', 'b'] },
+  'too many fields': { status: 431, fields: MANY, ways: HTTP1 },
+  'an absolute target': { status: 200, target: 'http://a/api/v1/open', ways: HTTP1 },
+  'an absolute target of no host': { status: 400, target: 'http://a,b/api/v1/open', ways: HTTP1 },
+  'another coding': { status: 501, ...withBody('POST'), fields: ['Transfer-Encoding', 'gzip, chunked'], ways: HTTP1 },
+  'chunked, twice': { status: 400, method: 'POST', fields: ['Transfer-Encoding', 'chunked, chunked'], ways: HTTP1 },
+  'OPTIONS of the server': { status: 204, ...options([], { target: '*' }) },
+  'OPTIONS of an operation': { status: 200, ...options([], { target: '/api/v1/things' }) },
+  'OPTIONS that go no further': { status: 204, ...options(['Max-Forwards', '0'], { target: '/api/v1/things' }) },
+  'OPTIONS that go nobody knows how far': { status: 400, ...options(['Max-Forwards', 'x']) },
+};
+
+/** With CORS these are another. */
+const PREFLIGHTS: Readonly<Record<string, Case>> = {
+  'a preflight': { status: 204, hasKey: false, ...options(preflight) },
+  'a preflight of another page': {
+    status: 204,
+    hasKey: false,
+    ...options(['Origin', 'https://elsewhere.example', ...preflight.slice(2)]),
+  },
+  'a preflight of nothing': { status: 404, hasKey: false, ...options(preflight, { target: '/api/v1/nothing' }) },
+};
+
+const OF_THE_CONNECTION = /^(date|connection|keep-alive|content-length|transfer-encoding)$/;
+
+/** Without what differs from one connection, listener, key or instant to the next. */
+function same(text: string): string {
+  return text
+    .replaceAll(/https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?::\d+)?/g, 'https://api.example.com')
+    .replaceAll(/\b(acc|key|req)_[0-9a-z]+/g, '$1_…')
+    .replaceAll(/\b(t|r)=\d+/g, '$1=…')
+    .replaceAll(/"(used|remaining)":\d+|"resets_at":"[^"]+"/g, '…');
+}
+
+function fieldsOf({ rawHeaders }: Answer): string[] {
+  const lines: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(at, at + 2);
+    if (OF_THE_CONNECTION.test(name.toLowerCase()) || name.startsWith(':')) continue;
+    const isCount = /^(x-ratelimit-(remaining|reset)|retry-after|etag)$/i.test(name);
+    lines.push(`${name}: ${isCount ? '…' : same(value)}`);
+  }
+  return lines;
+}
+
+/** By names in small letters, in the order of the alphabet, those of a name in one: as HTTP/2 can be compared. */
+function joined(lines: readonly string[]): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const line of lines.toSorted()) {
+    const [name = '', value = ''] = line.split(/: (.*)/s);
+    const before = fields[name.toLowerCase()];
+    fields[name.toLowerCase()] = before === undefined ? value : `${before}, ${value}`;
+  }
+  return fields;
+}
+
+const narrowKeys = new Map<unknown, string>();
+
+async function narrowKeyOf(edge: Edge, way: Way): Promise<string> {
+  const { trailgate } = edge.of(way);
+  const known = narrowKeys.get(trailgate);
+  if (known !== undefined) return known;
+  const { key } = await trailgate.admin.newKey('unlimited', { scopes: ['customers:read'] });
+  narrowKeys.set(trailgate, key.secret);
+  return key.secret;
+}
+
+async function ask(edge: Edge, way: Way, request: Case): Promise<{ answer: Answer; told: object; loose: object }> {
+  const narrow = request.isNarrow === true ? ['Authorization', `Bearer ${await narrowKeyOf(edge, way)}`] : [];
+  const fields = ['X-Request-Id', 'one-for.all', ...narrow, ...(request.fields ?? [])];
+  const hasKey = narrow.length === 0 && request.hasKey !== false;
+  const answer = await edge.ask(way, { ...request, fields, hasKey });
+  const rest = { status: answer.status, body: same(answer.text) };
+  const lines = fieldsOf(answer);
+  return { answer, told: { ...rest, lines }, loose: { ...rest, lines: joined(lines) } };
+}
+
+/** The response by the first way, which is that of the others as well. */
+async function expectSame(edge: Edge, request: Case): Promise<Answer> {
+  const [firstWay = 'read by Node', ...others] = request.ways ?? WAYS;
+  const first = await ask(edge, firstWay, request);
+  expect({ way: firstWay, status: first.answer.status }).toEqual({ way: firstWay, status: request.status });
+  for (const way of others) {
+    const { told, loose } = await ask(edge, way, request);
+    const [wanted, is] = way === 'over HTTP/2' ? [first.loose, loose] : [first.told, told];
+    expect({ way, ...is }).toEqual({ way, ...wanted });
+  }
+  return first.answer;
+}
+
+describe.each([
+  ['without CORS', undefined],
+  ['with CORS', CORS],
+])('%s', (_what, cors) => {
+  let edge: Edge;
+  beforeAll(async () => {
+    edge = await startEdge({ config: { ...CONFIG, gateway: cors === undefined ? {} : { cors } } });
+    edge.answerWith(json({ ok: true }));
+  });
+  afterAll(() => edge.stop());
+
+  const cases = Object.entries(cors === undefined ? CASES : { ...CASES, ...PREFLIGHTS });
+  it.each(cases)('%s gets the same response by every way', (_name, request) => expectSame(edge, request));
+});
+
+describe('while the gateway drains', () => {
+  let edge: Edge;
+  beforeAll(async () => {
+    edge = await startEdge({ config: { ...CONFIG, gateway: { shutdown: { delay: '20s' } } } });
+    edge.answerWith(json({ ok: true }));
+    for (const way of WAYS.filter((each) => each === 'read by hand' || each === 'over TLS')) {
+      const { trailgate } = edge.of(way);
+      trailgate.signal('SIGTERM');
+      const isReady = async () => (await fetch(`${trailgate.adminUrl}/readyz`)).status === 200;
+      await eventually(`the program ${way} is about to end`, async () => !(await isReady()));
+    }
+  });
+  afterAll(() => edge.stop());
+
+  it('a request gets the same response by every way, and the connection ends with it', async () => {
+    for (const name of ['a request that is served', 'no key', 'no such path', 'the usage of the caller'] as const) {
+      const request = { ...CASES[name]!, isLast: false };
+      expect((await expectSame(edge, request)).headers['connection']).toBe('close');
+      for (const way of HTTP1) expect((await ask(edge, way, request)).answer.headers['connection']).toBe('close');
+    }
+  });
+});
