@@ -4,7 +4,7 @@
  * Before it, `gateway/listener/entrance.ts` gives the request its name and refuses what is framed badly
  * (400 414 431 501). `step-walk.ts` leads the request through the steps; the first refusal ends it, and a refused request has cost nothing.
  * Behind the last one `gateway/steps/backend.ts` forwards it: 413, 502, 503, 504 and whatever the backend says. Whatever refuses or
- * fails, `gateway/request/error.filter.ts` writes the one error shape; at the end `request-log.ts` counts the request and writes its one
+ * fails, `gateway/request/error.filter.ts` writes the one error shape; at the end `request-end.ts` counts the request and writes its one
  * log line. Requests that come through Nest's router (`gateway.controller.ts`) are asked the same steps by guards of the same names.
  */
 import type { Authenticator } from '../keys/authenticator.js';

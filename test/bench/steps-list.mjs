@@ -12,7 +12,7 @@ const { problemBody } = await dist('problems/errors.js');
 const { Exchange } = await dist('gateway/request/exchange.js');
 const { framingProblem, originForm } = await dist('gateway/request/framing.js');
 const { LifeCycle } = await dist('admission/life-cycle.js');
-const { RequestLog } = await dist('gateway/request/request-log.js');
+const { RequestEnd } = await dist('gateway/request/request-end.js');
 const { Routes } = await dist('admission/routes.js');
 const { openSteps } = await dist('admission/steps.js');
 const { FailedAttempts } = await dist('keys/failed-attempts.js');
@@ -186,11 +186,11 @@ function endSteps(exchange, known, decision, { operations }, log, recorder) {
     recorder.begin(exchange, subject, operation, decision);
   };
   const nobody = { find: () => undefined };
-  const quiet = new RequestLog({ ...log, logger: { isLevelEnabled: () => false } }, recorder, nobody);
-  const full = new RequestLog(log, recorder, nobody);
-  const end = (requestLog) => () => {
+  const quiet = new RequestEnd({ ...log, logger: { isLevelEnabled: () => false } }, recorder, nobody);
+  const full = new RequestEnd(log, recorder, nobody);
+  const end = (requestEnd) => () => {
     note();
-    requestLog.record(exchange);
+    requestEnd.end(exchange);
   };
   return [
     { id: 'end', what: 'the end: usage and metrics', run: end(quiet) },

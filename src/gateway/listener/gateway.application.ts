@@ -33,7 +33,7 @@ import { answerParserError } from './parser-errors.js';
 import { readProxyProtocol } from './proxied-connections.js';
 import { endQueuedWith } from './queued-answers.js';
 import { installRequestHooks } from './request-hooks.js';
-import { RequestLog } from '../request/request-log.js';
+import { RequestEnd } from '../request/request-end.js';
 import { Upgrades } from './upgrades.js';
 
 const LARGEST_HEAD_BYTES = 16 * 1024;
@@ -70,11 +70,11 @@ export async function createGatewayApplication(
   log: Log,
   more: readonly DynamicModule[],
 ): Promise<NestFastifyApplication> {
-  const requestLog = new RequestLog(log, deps.recorder, new EndedCallers(deps.authenticator, deps.failedAttempts));
+  const requestEnd = new RequestEnd(log, deps.recorder, new EndedCallers(deps.authenticator, deps.failedAttempts));
   const { trustedProxies, proxyProtocol, tls, hsts } = deps.config.file.gateway;
   const secureField = hstsField(hsts);
   const secureLines = linesOf(secureField);
-  const arrivals = new Arrivals(requestLog, trustedProxies, secureField);
+  const arrivals = new Arrivals(requestEnd, trustedProxies, secureField);
   const filter = new ErrorFilter(deps.routes, log.logger);
   const { steps } = deps;
   const backend = new Backend({ ...deps, filter });

@@ -12,7 +12,7 @@ import { discardRest } from '../../proxy/calls/discard-body.js';
 import { KEEP_ALIVE_TIMEOUT_MS } from './connection-timeouts.js';
 import { Exchange, type ExchangeOwner, type ExchangeResponse } from './exchange.js';
 import { originForm } from './framing.js';
-import type { RequestLog } from './request-log.js';
+import type { RequestEnd } from './request-end.js';
 
 /** Whether an address is that of a proxy of ours. */
 type Trusts = (address: string, hop: number) => boolean;
@@ -26,7 +26,7 @@ export class Arrivals implements ExchangeOwner {
    * @param secureField of every response to a client that speaks HTTPS: name and value; empty for none.
    */
   constructor(
-    private readonly requestLog: RequestLog,
+    private readonly requestEnd: RequestEnd,
     trustedProxies: readonly string[],
     readonly secureField: readonly string[],
   ) {
@@ -69,7 +69,7 @@ export class Arrivals implements ExchangeOwner {
     exchange.closeListener?.onClose();
     // Answered without a look at the body: it must not trickle in for ever.
     if (!exchange.message.complete) discardRest(exchange.incoming);
-    this.requestLog.record(exchange, status);
+    this.requestEnd.end(exchange, status);
   }
 
   /** Where a request comes from: what a trusted proxy says, as far as it is an address; else the other end of the connection. */

@@ -1,0 +1,29 @@
+/** The one log line of a request. Never a secret. */
+import { systemClock } from '../../platform/clock.js';
+import { withoutSecrets } from '../../keys/api-key-format.js';
+import type { CachedKey } from '../../keys/cached-key.js';
+import { formatUtc } from '../../platform/rfc3339.js';
+import type { Exchange } from './exchange.js';
+
+const LONGEST_PATH = 1_000;
+/** Over HTTP/2 a method may be as long as a head. */
+const LONGEST_METHOD = 32;
+
+/**
+ * The log line of a request that has ended, written by hand: everything but the path, the address and the operation's id is of our own making and needs no escaping. */
+export function logLine(exchange: Exchange, key: CachedKey | undefined, status: number, durationMs: number): string {
+  const { operation, decision, message } = exchange;
+  const path = withoutSecrets(exchange.path).slice(0, LONGEST_PATH);
+  const who = key === undefined ? '' : `,"account_id":"${key.record.accountId}","api_key_id":"${key.record.keyId}"`;
+  const where =
+    operation === undefined ? '' : `,"operation":${JSON.stringify(operation.id)},"service":"${operation.service}"`;
+  const quota = decision === undefined ? '' : `,"quota":"${decision.admitted ? 'admitted' : 'refused'}"`;
+  const code = exchange.problemCode === '' ? '' : `,"code":"${exchange.problemCode}"`;
+  const upstream = exchange.upstreamMs < 0 ? '' : `,"upstream_ms":${exchange.upstreamMs.toFixed(2)}`;
+  return (
+    `{"level":"info","time":"${formatUtc(systemClock.now())}","event":"request","request_id":"${exchange.requestId}",` +
+    `"method":${JSON.stringify((message.method ?? '').slice(0, LONGEST_METHOD))},"path":${JSON.stringify(path)},"status":${status},` +
+    `"duration_ms":${durationMs.toFixed(2)}${upstream}${who}${where}${quota}${code},` +
+    `"client_address":${JSON.stringify(exchange.clientAddress)}}\n`
+  );
+}

@@ -1,0 +1,74 @@
+/** The end of every request, in one place: what it came to in its account's usage, its metrics, its one log line. */
+import type { Operation } from '../../config/model/schema.js';
+import type { CachedKey } from '../../keys/cached-key.js';
+import { ABORTED, CLIENT_ERROR, SERVER_ERROR, SUCCESS, type Completion } from '../../limits/model/usage-cell.js';
+import type { Log } from '../../platform/log.js';
+import { METRICS } from '../../platform/metrics.js';
+import type { ErrorCode } from '../../problems/errors.js';
+import type { UsageRecorder } from '../../usage/usage-recorder.js';
+import type { EndedCallers } from './ended-callers.js';
+import type { Exchange } from './exchange.js';
+import { logLine } from './log-line.js';
+import { RequestMetrics } from './request-metrics.js';
+
+/** Status in the log for a client that left before it had its response, as nginx writes it. */
+const CLIENT_GONE = 499;
+/** Switching protocols; the duration is that of the WebSocket. */
+const UPGRADED = 101;
+
+/** RequestEnd ends requests. */
+export class RequestEnd {
+  private readonly metrics = new RequestMetrics();
+  private readonly logs: boolean;
+
+  constructor(
+    private readonly log: Log,
+    private readonly recorder: UsageRecorder,
+    private readonly endedCallers: Pick<EndedCallers, 'find'>,
+  ) {
+    this.logs = log.logger.isLevelEnabled('info');
+  }
+
+  /**
+   * Ends a request: called once, when its connection is done with it.
+   * @param sent status of the response; 0: the client did not get all of it.
+   */
+  end(exchange: Exchange, sent: number): void {
+    const { metrics } = this;
+    const { operation, isUpgraded, isStreamed, upstreamMs, problemCode } = exchange;
+    const status = isUpgraded ? UPGRADED : sent === 0 ? CLIENT_GONE : sent;
+    this.recorder.end(exchange, completionOf(status));
+    const durationMs = performance.now() - exchange.startedMs;
+    metrics.durationOf(exchange.method ?? '', operation, status).observe(durationMs / 1_000);
+    if (upstreamMs >= 0 && sent !== 0 && !isUpgraded && !isStreamed) {
+      metrics.overhead.observe((durationMs - upstreamMs) / 1_000);
+    }
+    if (problemCode !== '') metrics.refusalsOf(problemCode as ErrorCode).inc();
+    if (exchange.ending === '' || operation === undefined) this.writeLine(exchange, exchange.key, status, durationMs);
+    else this.endOfEnding(exchange, operation, status, durationMs);
+  }
+
+  /** Whoever is refused because of an end has not been asked for a key yet. */
+  private endOfEnding(exchange: Exchange, operation: Operation, status: number, durationMs: number): void {
+    const { ending } = exchange;
+    if (ending === '') return;
+    const end = (key: CachedKey | undefined): void => {
+      METRICS.deprecatedRequests.series(operation.id, key?.record.accountId ?? '', ending).inc();
+      this.writeLine(exchange, key, status, durationMs);
+    };
+    const caller = ending === 'deprecated' ? exchange.key : this.endedCallers.find(exchange);
+    if (caller instanceof Promise) void caller.then(end);
+    else end(caller);
+  }
+
+  private writeLine(exchange: Exchange, key: CachedKey | undefined, status: number, durationMs: number): void {
+    if (this.logs) this.log.write(logLine(exchange, key, status, durationMs));
+  }
+}
+
+/** What a request that was admitted came to. */
+function completionOf(status: number): Completion {
+  if (status < 400) return SUCCESS;
+  if (status === CLIENT_GONE) return ABORTED;
+  return status < 500 ? CLIENT_ERROR : SERVER_ERROR;
+}
