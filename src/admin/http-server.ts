@@ -1,11 +1,12 @@
 /** How the admin listener speaks HTTP: bounds, request ids, JSON bodies, and answers where no route is reached. */
-import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import type { Clock } from '../platform/clock.js';
-import { hasUnknownMethod, type ParserError } from '../http1/client/unknown-method.js';
+import { parserProblemCode, parserProblemText } from '../http1/client/parser-problem.js';
+import type { ParserError } from '../http1/client/unknown-method.js';
 import { newId } from '../database/ids.js';
-import { Problem, PROBLEM_CONTENT_TYPE, problemBody, type ErrorCode } from '../problems/errors.js';
+import { Problem } from '../problems/errors.js';
 import type { Logger } from '../platform/log.js';
 import { methodProblem, UNKNOWN_METHOD_DETAIL } from '../platform/methods.js';
 import { responseUnderWay } from '../platform/node-internals.js';
@@ -17,12 +18,6 @@ const BODY_LIMIT_BYTES = 64 * 1024;
 const REQUEST_TIMEOUT_MS = 15_000;
 const CONNECTION_TIMEOUT_MS = 30_000;
 const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
-
-/** What Node's parser refuses before there is a request. */
-const PARSER_PROBLEMS: Readonly<Record<string, ErrorCode>> = {
-  HPE_HEADER_OVERFLOW: 'headers_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
-};
 
 /** Resources are checked by `validation.pipe.ts`; without these Fastify would load Ajv and its like, 2 MB of them. */
 const NO_SCHEMAS = { buildValidator: noSchema, buildSerializer: noSchema };
@@ -118,18 +113,15 @@ function answerParserError(error: ParserError, socket: Socket, clock: Clock): vo
     socket.destroy();
     return;
   }
-  const code = hasUnknownMethod(error) ? 'not_implemented' : (PARSER_PROBLEMS[error.code ?? ''] ?? 'bad_request');
-  const problem = new Problem(code, code === 'not_implemented' ? { detail: UNKNOWN_METHOD_DETAIL } : {});
+  const code = parserProblemCode(error);
   const requestId = newId('req', clock.now());
-  const body = JSON.stringify(problemBody(problem, requestId));
-  const head = [
-    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}`,
-    `Content-Type: ${PROBLEM_CONTENT_TYPE}`,
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `Date: ${new Date(clock.now()).toUTCString()}`,
-    `X-Request-Id: ${requestId}`,
-    'Cache-Control: no-store',
-    'Connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.end(
+    parserProblemText({
+      code,
+      detail: code === 'not_implemented' ? UNKNOWN_METHOD_DETAIL : undefined,
+      requestId,
+      dateLine: `Date: ${new Date(clock.now()).toUTCString()}\r\n`,
+      lines: `X-Request-Id: ${requestId}\r\n`,
+    }),
+  );
 }

@@ -1,8 +1,13 @@
 /** What Node's parser refuses, before there is a request or in the middle of its body: the same shape, written to the socket by hand. */
 import type { Socket } from 'node:net';
-import { ERRORS, Problem, problemBody, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../../problems/errors.js';
 import { linesOf } from '../../http1/grammar/fields.js';
-import { hasUnknownMethod, type ParserError } from '../../http1/client/unknown-method.js';
+import {
+  HEAD_TOO_LARGE,
+  parserProblemCode,
+  parserProblemText,
+  type ParserProblemCode,
+} from '../../http1/client/parser-problem.js';
+import type { ParserError } from '../../http1/client/unknown-method.js';
 import { dateLine } from '../../http1/client/whole-answer.js';
 import { METRICS } from '../../platform/metrics.js';
 import type { Cors } from '../request/cors.js';
@@ -12,16 +17,7 @@ import { UNKNOWN_METHOD_DETAIL } from '../../platform/methods.js';
 import { requestId } from '../request/request-ids.js';
 import { responseUnderWay, type NodeResponse } from '../../platform/node-internals.js';
 
-const HEAD_TOO_LARGE = 'HPE_HEADER_OVERFLOW';
-const STATUS_TEXT: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  413: 'Content Too Large',
-  431: 'Request Header Fields Too Large',
-  501: 'Not Implemented',
-};
-
-const DETAILS: Partial<Record<ErrorCode, string>> = {
+const DETAILS: Readonly<Record<ParserProblemCode, string>> = {
   bad_request: 'The request is not valid HTTP.',
   request_timeout: 'The request did not arrive in time.',
   headers_too_large: 'The request line and headers are larger than 16 KiB, or there are too many headers.',
@@ -48,7 +44,7 @@ export function answerParserError(error: ParserError, socket: Socket, cors: Cors
   // The parser fails again with every byte that comes after.
   if (failed.has(socket)) return;
   failed.add(socket);
-  const code = hasUnknownMethod(error) ? 'not_implemented' : codeOf(error.code);
+  const code = parserProblemCode(error);
   METRICS.clientErrors.series(code).inc();
   if (error.code === 'ECONNRESET') socket.destroy();
   else {
@@ -64,7 +60,7 @@ function originOf({ code, rawPacket }: ParserError): string | undefined {
 }
 
 /** @param more field lines, each with its end. */
-function answerInTurn(code: ErrorCode, socket: Socket, more: string): void {
+function answerInTurn(code: ParserProblemCode, socket: Socket, more: string): void {
   // Node's own default looks there as well.
   const response = responseUnderWay(socket) as (ExchangeResponse & NodeResponse) | null;
   if (response?.req.complete === true) {
@@ -82,27 +78,5 @@ function answerInTurn(code: ErrorCode, socket: Socket, more: string): void {
   if (exchange !== undefined) exchange.problemCode = code;
   const id = exchange?.requestId ?? requestId(undefined);
   const lines = exchange?.problemLines ?? `X-Request-Id: ${id}\r\n${more}`;
-  const { status } = ERRORS[code];
-  const body = JSON.stringify(problemBody(new Problem(code, { detail: DETAILS[code] ?? '' }), id));
-  endConnection(
-    socket,
-    `HTTP/1.1 ${status} ${STATUS_TEXT[status]}\r\nContent-Type: ${PROBLEM_CONTENT_TYPE}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n${dateLine()}Cache-Control: no-store\r\n${lines}` +
-      `Connection: close\r\n\r\n${body}`,
-  );
-}
-
-function codeOf(
-  code: string | undefined,
-): 'bad_request' | 'request_timeout' | 'headers_too_large' | 'content_too_large' {
-  switch (code) {
-    case HEAD_TOO_LARGE:
-      return 'headers_too_large';
-    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return 'content_too_large';
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return 'request_timeout';
-    default:
-      return 'bad_request';
-  }
+  endConnection(socket, parserProblemText({ code, detail: DETAILS[code], requestId: id, dateLine: dateLine(), lines }));
 }
