@@ -273,6 +273,14 @@ describe('the source', () => {
     expect(namedTooEarly(`\n${early}`)).toEqual(['store']);
   });
 
+  it('is handed its clock: who puts the program together takes the system’s', () => {
+    // A default of what tests call; the time of a line of the log, and of `Date`.
+    const alsoTake =
+      /^src\/(reference\/reference\.module|config\/load|gateway\/request\/request-log|http1\/client\/whole-answer)/;
+    const mayTake = new RegExp(`^src/(boot|cli|platform|customers)/|${alsoTake.source}`);
+    expect(linesWith(/\bsystemClock\b/, mayTake)).toEqual([]);
+  });
+
   it('parses lists of fields in one place', () => {
     const otherLists = /^src\/(http1\/grammar\/fields|redis\/address|boot\/program|usage\/usage-query|cli\/)/;
     // X-Forwarded-* is read from its end, and a coding has its parameters and its place.

@@ -92,7 +92,7 @@ async function open(
   if (forwards) letEventLoopGoFirst();
   const running = new RunningConfig(withoutDocuments(config));
   const description = forwards ? describeApi(config) : undefined;
-  const reload = new Reload(running, forwards, log.logger);
+  const reload = new Reload(running, forwards, systemClock, log.logger);
   const domain = await openDomain(running, roles, forwards, log, shutdown, beforeBackends);
   const admission = openAdmission(domain, log);
   const { dataDir, adminToken } = config.environment;

@@ -1,5 +1,5 @@
 /** A changed configuration is taken over while the program runs: on SIGHUP, and when its files change. A bad one changes nothing. */
-import { systemClock } from '../platform/clock.js';
+import type { Clock } from '../platform/clock.js';
 import { ConfigWatch } from '../config/config-watch.js';
 import { fixedSettings } from '../config/fixed-settings.js';
 import type { RunningConfig } from '../config/running-config.js';
@@ -25,9 +25,10 @@ export class Reload {
   constructor(
     private readonly config: RunningConfig,
     private readonly describes: boolean,
+    private readonly clock: Clock,
     private readonly log: Logger,
   ) {
-    this.takeover = new Takeover(config, log);
+    this.takeover = new Takeover(config, clock, log);
     this.watch.follow(config.current);
     onSignal('SIGHUP', () => this.asked());
   }
@@ -72,7 +73,7 @@ export class Reload {
   }
 
   private async load(): Promise<void> {
-    const sinceMs = systemClock.now();
+    const sinceMs = this.clock.now();
     const result = await this.check.run(this.request());
     // What is being taken down takes nothing over.
     if (this.state === 'stopped') return;

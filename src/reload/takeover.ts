@@ -1,5 +1,5 @@
 /** A configuration that has been checked becomes the one in force, and everybody learns of it. */
-import { systemClock } from '../platform/clock.js';
+import type { Clock } from '../platform/clock.js';
 import type { NextConfig, RunningConfig } from '../config/running-config.js';
 import { configSummary } from '../config/summary.js';
 import type { Logger } from '../platform/log.js';
@@ -8,12 +8,13 @@ import { METRICS } from '../platform/metrics.js';
 export class Takeover {
   constructor(
     readonly config: RunningConfig,
+    private readonly clock: Clock,
     private readonly log: Logger,
   ) {}
 
   /** The one of the start is in force since now. */
   started(): void {
-    METRICS.configReloadTime.series().set(nowSeconds());
+    this.noteChange();
   }
 
   /**
@@ -26,7 +27,7 @@ export class Takeover {
       const needRestart = await this.config.replace(next, isWanted);
       if (needRestart === undefined) return undefined;
       METRICS.configReloads.series('applied').inc();
-      METRICS.configReloadTime.series().set(nowSeconds());
+      this.noteChange();
       const summary = configSummary(this.config.current);
       this.log.info({ event: 'config_changed', ...summary }, 'The configuration is in force');
       return needRestart;
@@ -44,8 +45,8 @@ export class Takeover {
       'The changed configuration has problems; the one in force stays',
     );
   }
-}
 
-function nowSeconds(): number {
-  return Math.floor(systemClock.now() / 1_000);
+  private noteChange(): void {
+    METRICS.configReloadTime.series().set(Math.floor(this.clock.now() / 1_000));
+  }
 }
