@@ -31,7 +31,9 @@ export class LifeCycle {
     return ending === undefined ? undefined : endProblem(ending, this.clock.now());
   }
 
-  /** Adds the fields to the answer. @returns what the request is refused with, see `endProblem`; it carries the fields. */
+  /**
+   * Adds the fields to the answer. @returns what the request is refused with, see `endProblem`; it carries the fields.
+   */
   apply(request: Pick<AdmissionRequest, 'endingLines' | 'ending'>, operation: Operation): Problem | undefined {
     const ending = this.endings[operation.index];
     if (ending === undefined) return undefined;

@@ -2,8 +2,8 @@
 import { Problem } from '../problems/errors.js';
 
 /**
- * What is not in the grammar of RFC 3986 section 3.4. Brackets are not in it either: `filter[name]=` is what very many clients send, and
- * nobody reads them in two ways. A percent sign that begins no escape stays the backend's to judge.
+ * What is not in the grammar of RFC 3986 section 3.4. Brackets are not in it either: `filter[name]=` is what very many
+ * clients send, and nobody reads them in two ways. A percent sign that begins no escape stays the backend's to judge.
  */
 const UNFIT = /[^A-Za-z0-9._~!$&'()*+,;=:@/?%[\]-]/;
 

@@ -22,8 +22,8 @@ export class QuotaReport {
   }
 
   /**
-   * Adds the fields of a request that costs nothing. Without counters to ask, the answer goes out without them: it is about something
-   * else and must not fail for want of these fields.
+   * Adds the fields of a request that costs nothing. Without counters to ask, the answer goes out without them: it is
+   * about something else and must not fail for want of these fields.
    * @param own a limit of the endpoint itself, which is told beside those of the plan.
    * @returns what to wait for; undefined where the counters answered at once. Never rejects.
    */

@@ -1,4 +1,7 @@
-/** Whoever is refused again and again is told of its quota without asking the counters each time; never less than it has used here. */
+/**
+ * Whoever is refused again and again is told of its quota without asking the counters each time; never less than it has
+ * used here.
+ */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { subjectWith } from '../../test/support/quotas.js';
 import type { QuotaCounts, QuotaDecision } from '../limits/model/policies.js';

@@ -1,12 +1,15 @@
 /**
- * What was last said of a key's quota, kept for an instant: for those who are refused before their quota is asked for. Nothing limits
- * them, and each of their requests would be as much work for the counters as one that is admitted.
+ * What was last said of a key's quota, kept for an instant: for those who are refused before their quota is asked for.
+ * Nothing limits them, and each of their requests would be as much work for the counters as one that is admitted.
  */
 import type { Clock } from '../platform/clock.js';
 import type { QuotaCounts, QuotaDecision } from '../limits/model/policies.js';
 import type { QuotaSubject } from '../limits/model/subject.js';
 
-/** How late a report may be about what other keys of the account, or other nodes, have used; of the key's own requests here it is not. */
+/**
+ * How late a report may be about what other keys of the account, or other nodes, have used; of the key's own requests
+ * here it is not.
+ */
 const REPEATED_MS = 100;
 /** Keys that are refused all the time are few; beyond, all are forgotten. */
 const MOST_REPORTS = 1_000;

@@ -1,4 +1,6 @@
-/** What may stand in the first line of a request, before anybody looks for what it asks for. Refuses with 400, 414, 501. */
+/**
+ * What may stand in the first line of a request, before anybody looks for what it asks for. Refuses with 400, 414, 501.
+ */
 import { methodProblem } from '../platform/methods.js';
 import { Problem } from '../problems/errors.js';
 import { queryProblem } from './query.js';

@@ -1,4 +1,7 @@
-/** What is certain not to be there is refused at once; whatever Nest's router may know, or read in another way, is left to it. */
+/**
+ * What is certain not to be there is refused at once; whatever Nest's router may know, or read in another way, is left
+ * to it.
+ */
 import { describe, expect, it } from '@jest/globals';
 import type { Config, Operation } from '../config/model/schema.js';
 import { Routes } from './routes.js';

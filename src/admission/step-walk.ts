@@ -1,6 +1,6 @@
 /**
- * How a request goes through the steps: one after the other, once, and to its backend behind the last of them. It takes one object here,
- * and no promise where a step says at once or by callback.
+ * How a request goes through the steps: one after the other, once, and to its backend behind the last of them. It takes
+ * one object here, and no promise where a step says at once or by callback.
  */
 import type { Waiting } from '../platform/waiting.js';
 import { Problem } from '../problems/errors.js';

@@ -1,11 +1,15 @@
 /**
- * READ FIRST: the request path, top to bottom. What runs is this list.
+ * READ FIRST: the request path, top to bottom. What runs is this list, and it is what `explain` previews.
  *
- * Before it, `gateway/listener/entrance.ts` gives the request its name and refuses what is framed badly
- * (400 414 431 501). `step-walk.ts` leads the request through the steps; the first refusal ends it, and a refused request has cost nothing.
- * Behind the last one `gateway/steps/backend.ts` forwards it: 413, 502, 503, 504 and whatever the backend says. Whatever refuses or
- * fails, `gateway/request/error.filter.ts` writes the one error shape; at the end `request-end.ts` counts the request and writes its one
- * log line. Requests that come through Nest's router (`gateway.controller.ts`) are asked the same steps by guards of the same names.
+ * - Before it, `gateway/listener/entrance.ts` gives the request its name and refuses what is framed badly: 400, 414,
+ *   431, 501.
+ * - `step-walk.ts` leads it through the steps. The first refusal ends it, and a refused request has cost nothing.
+ * - Behind the last one, `gateway/steps/backend.ts` forwards it: 413, 502, 503, 504 and whatever the backend says.
+ * - Whatever refuses or fails, `gateway/request/error.filter.ts` writes the one error shape.
+ * - At the end, `gateway/request/request-end.ts` ends its usage, its metrics and its one log line.
+ *
+ * What comes through Nest's router (`gateway/steps/gateway.controller.ts`) is asked the same steps, by guards of the
+ * same names.
  */
 import type { Authenticator } from '../keys/authenticator.js';
 import type { FailedAttempts } from '../keys/failed-attempts.js';

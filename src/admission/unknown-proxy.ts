@@ -4,8 +4,8 @@ import { plainAddress } from '../keys/address-list.js';
 import { isPrivateAddress } from '../keys/client-network.js';
 
 /**
- * Whether the address is that of a proxy among ours which `trustedProxies` does not name: it says for whom it speaks, and is not
- * on the internet, from where anyone could say so.
+ * Whether the address is that of a proxy among ours which `trustedProxies` does not name: it says for whom it speaks,
+ * and is not on the internet, from where anyone could say so.
  */
 export function isUnknownProxy({ headers, socket }: ClientMessage, clientAddress: string): boolean {
   if (headers['x-forwarded-for'] === undefined && headers['forwarded'] === undefined) return false;

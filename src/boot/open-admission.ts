@@ -1,4 +1,7 @@
-/** The steps of the request path, opened once: for whoever serves requests in this process, and for whoever explains them. */
+/**
+ * The steps of the request path, opened once: for whoever serves requests in this process, and for whoever explains
+ * them.
+ */
 import { LifeCycle } from '../admission/life-cycle.js';
 import { QuotaReport } from '../admission/quota-report.js';
 import { Routes } from '../admission/routes.js';
@@ -10,7 +13,9 @@ import { systemClock } from '../platform/clock.js';
 import type { Log } from '../platform/log.js';
 import type { Domain } from './open-domain.js';
 
-/** PublicUrl is the origin of the API, which is not known before a port is bound where the configuration leaves it open. */
+/**
+ * PublicUrl is the origin of the API, which is not known before a port is bound where the configuration leaves it open.
+ */
 export class PublicUrl {
   boundPort: number;
 

@@ -3,7 +3,7 @@ import type { LimitChanges } from '../limits/model/effective-limits.js';
 
 /**
  * The row of a key joined with its secret and its account, as plain immutable data. The store reads it, the cache keeps it,
- * the guards judge it.
+ * the key step judges it.
  */
 export interface ApiKeyRecord {
   /** SHA-256 of the secret that was presented, as `digestOf` gives it. */

@@ -37,8 +37,8 @@ export class Authenticator {
   ) {}
 
   /**
-   * The key that a secret belongs to, or why it may not be used: 401 `invalid_api_key`, `revoked_api_key`, `expired_api_key`; 403
-   * `ip_not_allowed`, `account_suspended`, both as `DeniedKey`.
+   * The key that a secret belongs to, or why it may not be used: 401 `invalid_api_key`, `revoked_api_key`,
+   * `expired_api_key`; 403 `ip_not_allowed`, `account_suspended`, both as `DeniedKey`.
    * @param secret well formed, see `bearerSecret`.
    * @param address where the request comes from.
    * @throws Problem 503 `authentication_unavailable`: the promise rejects.
@@ -49,7 +49,8 @@ export class Authenticator {
   }
 
   /**
-   * The key that a secret belongs to, for whoever counts and lets nobody in: no use of the key, and not said to anybody.
+   * The key that a secret belongs to, for whoever counts and lets nobody in: no use of the key, and not said to
+   * anybody.
    * @throws Problem 503 `authentication_unavailable`: the promise rejects.
    */
   recognise(
@@ -65,8 +66,8 @@ export class Authenticator {
   }
 
   /**
-   * Why a key that was let in may not go on with what it does; undefined: it may, or nobody can tell at the moment. Is no use of the
-   * key. Never rejects.
+   * Why a key that was let in may not go on with what it does; undefined: it may, or nobody can tell at the moment. Is
+   * no use of the key. Never rejects.
    * @param hash of the secret that was presented.
    * @param needed scopes of the operation.
    */
@@ -83,7 +84,10 @@ export class Authenticator {
     return unusable(key, address, this.clock.now()) ?? (mayNot ? scopeProblem(scopes, needed) : undefined);
   }
 
-  /** Why a known key would be refused now; undefined: it would be let in. Is no use of the key. @param address undefined: from anywhere. */
+  /**
+   * Why a known key would be refused now; undefined: it would be let in. Is no use of the key. @param address
+   * undefined: from anywhere.
+   */
   foretell(key: CachedKey, address: string | undefined): Problem | undefined {
     return unusable(key, address, this.clock.now());
   }

@@ -1,6 +1,6 @@
 /**
- * How a key comes in: `Authorization: Bearer <key>` (RFC 6750 section 2.1), once, and nowhere else. The challenges that a
- * refusal carries are written here too (RFC 6750 section 3).
+ * How a key comes in: `Authorization: Bearer <key>` (RFC 6750 section 2.1), once, and nowhere else. The challenges that
+ * a refusal carries are written here too (RFC 6750 section 3).
  */
 import { FixedProblem, type ErrorCode, type Problem } from '../problems/errors.js';
 import { holdsSecret, isWellFormedSecret, SECRET_LENGTH } from './api-key-format.js';
@@ -31,7 +31,8 @@ const KEY_IN_URL = new FixedProblem('malformed_authorization', {
 });
 
 /**
- * The secret of a request; a problem where it has none: `missing_api_key`, `invalid_api_key` or `malformed_authorization`.
+ * The secret of a request; a problem where it has none: `missing_api_key`, `invalid_api_key` or
+ * `malformed_authorization`.
  * @param authorization the header as Node gives it (the first one, when there are several).
  * @param rawHeaders name, value, name, value: to see whether there are several.
  * @param url path and query as received: a key in it is refused, because URLs end up in logs and histories.

@@ -1,7 +1,7 @@
 /**
- * The throttle of addresses that try keys: so many wrong ones in a minute, then 429 until that minute is over. Counted in
- * this process alone. While nobody fails there is nothing to look up; a known key from an address without failures pays one
- * look-up while somebody else fails.
+ * The throttle of addresses that try keys: so many wrong ones in a minute, then 429 until that minute is over. Counted
+ * in this process alone. While nobody fails there is nothing to look up; a known key from an address without failures
+ * pays one look-up while somebody else fails.
  */
 import type { Clock } from '../platform/clock.js';
 import { FixedProblem, type ErrorCode, type Problem } from '../problems/errors.js';
@@ -58,7 +58,9 @@ export class FailedAttempts {
     METRICS.failedAttemptAddresses.collect = () => METRICS.failedAttemptAddresses.series().set(this.windows.size);
   }
 
-  /** So many from now on; what has been counted stays, unless it is 0: then nobody is throttled, and all is forgotten. */
+  /**
+   * So many from now on; what has been counted stays, unless it is 0: then nobody is throttled, and all is forgotten.
+   */
   use(perMinute: number): void {
     this.perMinute = perMinute;
     if (perMinute === 0) this.windows.clear();
@@ -108,7 +110,10 @@ export class FailedAttempts {
     if (window.failures >= this.perMinute) this.tell(network, window);
   }
 
-  /** Says that an address is throttled: once in its minute, and once more where the limit was raised and is reached again. */
+  /**
+   * Says that an address is throttled: once in its minute, and once more where the limit was raised and is reached
+   * again.
+   */
   private tell(network: string, window: Window): void {
     if (window.toldAt >= this.perMinute) return;
     window.toldAt = this.perMinute;

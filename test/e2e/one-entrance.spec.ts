@@ -1,6 +1,6 @@
 /**
- * Every request comes in by one entrance: a response is the same, field by field and byte by byte, whether it was read by hand or by
- * Node, came over TLS or over HTTP/2, but for what speaks of the connection.
+ * Every request comes in by one entrance: a response is the same, field by field and byte by byte, whether it was read
+ * by hand or by Node, came over TLS or over HTTP/2, but for what speaks of the connection.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/keys/api-key-format.js';

@@ -1,4 +1,7 @@
-/** Every way on which a request comes in, side by side: read by hand, read by Node, over TLS and over HTTP/2; the bytes are the test's own. */
+/**
+ * Every way on which a request comes in, side by side: read by hand, read by Node, over TLS and over HTTP/2; the bytes
+ * are the test's own.
+ */
 import { once } from 'node:events';
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
@@ -69,7 +72,9 @@ function withTls({ config = {}, ...more }: ProxiedOptions): ProxiedOptions {
   return { ...more, config: { ...config, gateway } };
 }
 
-/** The bytes of a request. An empty line in front of it is for Node's parser: no request that is read by hand has one. */
+/**
+ * The bytes of a request. An empty line in front of it is for Node's parser: no request that is read by hand has one.
+ */
 export function requestText(
   { authorization }: Proxied,
   way: Way,

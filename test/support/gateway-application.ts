@@ -1,4 +1,7 @@
-/** The gateway's application in this process, on a real port, with the parts that the program gives it but for the backends. */
+/**
+ * The gateway's application in this process, on a real port, with the parts that the program gives it but for the
+ * backends.
+ */
 import { openSync } from 'node:fs';
 import { Agent } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * What a key would be told, and by which limits: the steps of the request path, previewed. The key is built and judged by the same code as
- * there.
+ * What a key would be told, and by which limits: the steps of the request path, previewed. The key is built and judged
+ * by the same code as there.
  */
 import type { Account } from '../../accounts/accounts.js';
 import type { ApiKey } from '../../accounts/api-key-rows.js';

@@ -1,6 +1,7 @@
 /**
- * The one entrance: what is done with every request before the first step, once, whether it was read by hand or by Node, over HTTP/2, or
- * asks for an upgrade. Refuses with 400, 414, 431 and 501; responds itself to OPTIONS that go no further.
+ * The one entrance: what is done with every request before the first step, once, whether it was read by hand or by
+ * Node, over HTTP/2, or asks for an upgrade. Refuses with 400, 414, 431 and 501; responds itself to OPTIONS that go no
+ * further.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { requestLineProblem } from '../../admission/request-line.js';
@@ -43,7 +44,10 @@ export class Entrance {
     this.draining = draining;
   }
 
-  /** Receives a request that Node has read. @returns what `admit` returns; undefined as well for what must not be served. */
+  /**
+   * Receives a request that Node has read. @returns what `admit` returns; undefined as well for what must not be
+   * served.
+   */
   receive(message: IncomingMessage, response: ServerResponse): Exchange | undefined {
     // RFC 9112 section 9.6: it was sent behind the last request of its connection.
     if (isClosing(message.socket)) return undefined;
@@ -72,7 +76,9 @@ export class Entrance {
     return exchange.method === 'OPTIONS' && this.respondsTo(exchange, isPreflight) ? undefined : exchange;
   }
 
-  /** Responds to an OPTIONS that nobody else is asked for: of the server as a whole, a preflight, the last of its hops. */
+  /**
+   * Responds to an OPTIONS that nobody else is asked for: of the server as a whole, a preflight, the last of its hops.
+   */
   private respondsTo(exchange: Exchange, isPreflight: boolean): boolean {
     if (isPreflight) {
       this.cors.answerPreflight(exchange);
@@ -85,15 +91,18 @@ export class Entrance {
   }
 }
 
-/** What is wrong with a request that is framed well. Of the server as a whole it can be asked by OPTIONS alone (RFC 9112 section 3.2.4). */
+/**
+ * What is wrong with a request that is framed well. Of the server as a whole it can be asked by OPTIONS alone (RFC 9112
+ * section 3.2.4).
+ */
 function lineProblem(exchange: Exchange): Problem | undefined {
   if (isOfServer(exchange)) return undefined;
   return requestLineProblem(exchange.method, exchange.url) ?? forwardsProblem(exchange.message);
 }
 
 /**
- * The last request that `gateway.limits.requestsPerConnection` lets a connection have. Node says `Connection: close` and goes on,
- * sending 503 to whatever comes behind it; here the connection ends.
+ * The last request that `gateway.limits.requestsPerConnection` lets a connection have. Node says `Connection: close`
+ * and goes on, sending 503 to whatever comes behind it; here the connection ends.
  */
 function endWithLastResponse(response: ServerResponse): void {
   if (!isLastAllowed(response)) return;
@@ -101,7 +110,10 @@ function endWithLastResponse(response: ServerResponse): void {
   response.shouldKeepAlive = false;
 }
 
-/** What follows on a connection whose framing is in doubt must not be served. A connection of HTTP/2 has no framing of requests. */
+/**
+ * What follows on a connection whose framing is in doubt must not be served. A connection of HTTP/2 has no framing of
+ * requests.
+ */
 function endWithResponse({ message, answer }: Exchange): void {
   if (isHttp2(message)) return;
   answer.endConnection();

@@ -1,8 +1,8 @@
 /**
  * The way of nearly every request: from its connection, or from Node's server, by the entrance straight to the steps
- * (`src/admission/steps.ts`). Nest's router would ask the same ones with eight async functions, and Fastify's would look the
- * operation up in a table that has one entry. What is not for the API, or comes in another version of HTTP, goes on through both of them
- * and to the same steps.
+ * (`src/admission/steps.ts`). Nest's router would ask the same ones with eight async functions, and Fastify's would
+ * look the operation up in a table that has one entry. What is not for the API, or comes in another version of HTTP,
+ * goes on through both of them and to the same steps.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Routes } from '../../admission/routes.js';

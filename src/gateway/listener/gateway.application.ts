@@ -38,8 +38,8 @@ import { Upgrades } from './upgrades.js';
 
 const LARGEST_HEAD_BYTES = 16 * 1024;
 /**
- * Node's deadline for a whole request would cut a large upload in the middle of its progress: none. A body that stands still ends by
- * its service's `timeouts.idle`, one that nobody wants by `discard-body.ts`.
+ * Node's deadline for a whole request would cut a large upload in the middle of its progress: none. A body that stands
+ * still ends by its service's `timeouts.idle`, one that nobody wants by `discard-body.ts`.
  */
 const NO_REQUEST_TIMEOUT = 0;
 const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
@@ -183,7 +183,10 @@ function passBodiesThrough(fastify: FastifyInstance): void {
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
-/** `100 Continue` goes out when the body is wanted, not before the request has passed its guards (RFC 9110 section 10.1.1). */
+/**
+ * `100 Continue` goes out when the body is wanted, not before the request has passed the steps (RFC 9110 section
+ * 10.1.1).
+ */
 function delayContinue(server: Server): void {
   const asUsual = (message: IncomingMessage, response: ServerResponse) => server.emit('request', message, response);
   server.on('checkContinue', asUsual);

@@ -1,4 +1,6 @@
-/** What Fastify's router is told of a request that has come in by the entrance, and what its own responses say of it. */
+/**
+ * What Fastify's router is told of a request that has come in by the entrance, and what its own responses say of it.
+ */
 import type { FastifyInstance } from 'fastify';
 import type { Arrivals } from '../request/arrivals.js';
 import { exchangeOf, type GatewayRequest } from '../request/exchange.js';

@@ -1,6 +1,6 @@
 /**
- * WebSocket handshakes (RFC 6455): requests like any other until they are accepted, so that route, key, scope and quota are asked
- * in the same order by the same guards. Everything else that asks for an upgrade is served as if it had not.
+ * WebSocket handshakes (RFC 6455): requests like any other until they are accepted, so that route, key, scope and quota
+ * are asked in the same order by the same steps. Everything else that asks for an upgrade is served as if it had not.
  */
 import { ServerResponse, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';

@@ -72,7 +72,10 @@ export class Arrivals implements ExchangeOwner {
     this.requestEnd.end(exchange, status);
   }
 
-  /** Where a request comes from: what a trusted proxy says, as far as it is an address; else the other end of the connection. */
+  /**
+   * Where a request comes from: what a trusted proxy says, as far as it is an address; else the other end of the
+   * connection.
+   */
   private addressOf(message: ClientMessage): string {
     const direct = plainAddress(message.socket.remoteAddress ?? '');
     if (this.trusts === undefined) return direct;
@@ -90,7 +93,10 @@ export class Arrivals implements ExchangeOwner {
   }
 }
 
-/** The last address of `X-Forwarded-For` that none of our proxies has, going back from the connection's; that itself where one is none. */
+/**
+ * The last address of `X-Forwarded-For` that none of our proxies has, going back from the connection's; that itself
+ * where one is none.
+ */
 function beforeTrusted(direct: string, forwardedFor: string, trusts: Trusts): string {
   let address = direct;
   for (const told of forwardedFor.split(',').toReversed()) {

@@ -1,4 +1,6 @@
-/** The one place that turns whatever was thrown into an answer. What nobody foresaw is a 500 without a word about why. */
+/**
+ * The one place that turns whatever was thrown into an answer. What nobody foresaw is a 500 without a word about why.
+ */
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { Problem, type ErrorCode } from '../../problems/errors.js';
 import type { Logger } from '../../platform/log.js';

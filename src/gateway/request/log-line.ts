@@ -10,7 +10,9 @@ const LONGEST_PATH = 1_000;
 const LONGEST_METHOD = 32;
 
 /**
- * The log line of a request that has ended, written by hand: everything but the path, the address and the operation's id is of our own making and needs no escaping. */
+ * The log line of a request that has ended, written by hand: everything but the path, the address and the operation's
+ * id is of our own making and needs no escaping.
+ */
 export function logLine(exchange: Exchange, key: CachedKey | undefined, status: number, durationMs: number): string {
   const { operation, decision, message } = exchange;
   const path = withoutSecrets(exchange.path).slice(0, LONGEST_PATH);

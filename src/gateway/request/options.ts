@@ -1,4 +1,7 @@
-/** OPTIONS that the gateway answers by itself, beside preflights: of the server as a whole, and those that may be forwarded no further. */
+/**
+ * OPTIONS that the gateway answers by itself, beside preflights: of the server as a whole, and those that may be
+ * forwarded no further.
+ */
 import { Problem } from '../../problems/errors.js';
 import type { ClientMessage } from '../../http1/client/client-answer.js';
 import { fieldsOfLines } from '../../http1/grammar/fields.js';
@@ -10,7 +13,10 @@ import type { Routes } from '../../admission/routes.js';
 /** What is understood at all, whatever an operation may be. */
 export const SERVER_METHODS = 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT';
 
-/** Whether a request asks for what the server as a whole can do (RFC 9112 section 3.2.4); a backend is never asked for it. */
+/**
+ * Whether a request asks for what the server as a whole can do (RFC 9112 section 3.2.4); a backend is never asked for
+ * it.
+ */
 export function isOfServer({ method, url, message }: Exchange): boolean {
   return url === '*' && method === 'OPTIONS' && !hasBody(message);
 }
@@ -22,8 +28,8 @@ export function forwardsProblem(message: ClientMessage): Problem | undefined {
 }
 
 /**
- * The methods of what an OPTIONS asks for that ends here, as `Allow` lists them (RFC 9110 section 7.6.2); undefined where it does not, or
- * where nothing would be forwarded anyway.
+ * The methods of what an OPTIONS asks for that ends here, as `Allow` lists them (RFC 9110 section 7.6.2); undefined
+ * where it does not, or where nothing would be forwarded anyway.
  */
 export function methodsAtLastHop(exchange: Exchange, routes: Routes): string | undefined {
   if (forwardsLeft(exchange.message) !== 0 || routes.match(exchange.method, exchange.path).kind !== 'operation')

@@ -1,4 +1,6 @@
-/** The metrics of requests that have ended: how long they took, what of that was ours, and what they were refused with. */
+/**
+ * The metrics of requests that have ended: how long they took, what of that was ours, and what they were refused with.
+ */
 import type { Operation } from '../../config/model/schema.js';
 import { METRICS, type HistogramSeries, type ValueSeries } from '../../platform/metrics.js';
 import { ERRORS, type ErrorCode } from '../../problems/errors.js';
@@ -13,7 +15,10 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set([
   'OPTIONS',
   'QUERY',
 ]);
-/** RequestMetrics finds the series of a request. It is not told a time: that would be a number on the heap for each request. */
+/**
+ * RequestMetrics finds the series of a request. It is not told a time: that would be a number on the heap for each
+ * request.
+ */
 export class RequestMetrics {
   /** By operation and status: an array read instead of a look-up by text, for the requests that come most. */
   private readonly byOperation: HistogramSeries[][] = [];

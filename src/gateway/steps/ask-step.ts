@@ -1,4 +1,7 @@
-/** The thin adapter by which Nest's router asks the steps of the request path: a guard for each, under the name of its step. */
+/**
+ * The thin adapter by which Nest's router asks the steps of the request path: a guard for each, under the name of its
+ * step.
+ */
 import type { ExecutionContext } from '@nestjs/common';
 import type { Step } from '../../admission/step.js';
 import { Promised } from '../../platform/waiting.js';

@@ -48,17 +48,20 @@ export class Backend {
   }
 
   /**
-   * Streams the backend's answer to the client, or answers with what went wrong; does nothing for a client that has gone meanwhile,
-   * which then costs nothing. What the plan does not charge for is refunded; so is what was refused before it was sent.
+   * Streams the backend's answer to the client, or answers with what went wrong; does nothing for a client that has
+   * gone meanwhile, which then costs nothing. What the plan does not charge for is refunded; so is what was refused
+   * before it was sent.
    */
   answer(exchange: Exchange): void {
     const { operation, key, message, answer, clientAddress, scheme, requestId } = exchange;
     if (operation === undefined || key === undefined) throw new Problem('internal_error');
-    // Gone while its key was looked up or its quota decided: nobody would end a call that begins now, and it would hold a
+    // Gone while its key was looked up or its quota decided: nobody would end a call that begins now, and it would hold
+    // a
     // connection until its deadline.
     if (answer.isGone || clientAddress === '') {
       this.refund(exchange);
-      // A connection that was reset before its address was asked for need not be read any more, and would never be noticed.
+      // A connection that was reset before its address was asked for need not be read any more, and would never be
+      // noticed.
       answer.destroy();
       return;
     }
@@ -121,8 +124,9 @@ function linesFor(message: ClientMessage): string {
 }
 
 /**
- * Whether the cost of a request stays counted although it is answered with an error: of 400 and above, each of which comes by here.
- * 502, 503, 504: the caller got nothing for it. Who leaves before the answer is there pays, or leaving early would be free.
+ * Whether the cost of a request stays counted although it is answered with an error: of 400 and above, each of which
+ * comes by here. 502, 503, 504: the caller got nothing for it. Who leaves before the answer is there pays, or leaving
+ * early would be free.
  */
 function isCharged({ subject, answer }: Exchange, status: number): boolean {
   if (status === 502 || status === 503 || status === 504) return false;

@@ -1,6 +1,7 @@
 /**
- * The request path as Nest's router knows it, for what comes through that: another HTTP version, unusual framing, whatever is not below
- * the base path. The guards ask the steps of `src/admission/steps.ts`, in the order that stands there; read that first.
+ * The request path as Nest's router knows it, for what comes through that: another HTTP version, unusual framing,
+ * whatever is not below the base path. The guards ask the steps of `src/admission/steps.ts`, in the order that stands
+ * there; read that first.
  */
 import { All, Controller, Req, Res, UseGuards } from '@nestjs/common';
 import { ApiKeyGuard } from './api-key.guard.js';

@@ -1,6 +1,6 @@
 /**
- * The quota step of `steps.ts`, for requests that come through Nest's router. The stock guard would ask for each window by itself, one after
- * the other, counting some before another refuses.
+ * The quota step of `steps.ts`, for requests that come through Nest's router. The stock guard would ask for each window
+ * by itself, one after the other, counting some before another refuses.
  */
 import { Inject, Injectable, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
@@ -21,7 +21,8 @@ export class QuotaGuard extends ThrottlerGuard {
   }
 
   override canActivate(context: ExecutionContext): Promise<boolean> {
-    // The base class promises a promise; Nest takes the plain value as well, and a decision in this process needs no tick.
+    // The base class promises a promise; Nest takes the plain value as well, and a decision in this process needs no
+    // tick.
     return askStep(this.steps.quota, context) as Promise<boolean>;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * `GET {basePath}/usage`: the caller's own limits and what is left of them, and with `group_by` what its requests came to: those
- * of the calling key, not of the account's other keys. Needs a key but no scope, and costs nothing. Refuses with 400 for wrong
- * parameters, 429 for too many sums, 503 while nobody can tell.
+ * `GET {basePath}/usage`: the caller's own limits and what is left of them, and with `group_by` what its requests came
+ * to: those of the calling key, not of the account's other keys. Needs a key but no scope, and costs nothing. Refuses
+ * with 400 for wrong parameters, 429 for too many sums, 503 while nobody can tell.
  */
 import { Controller, Get, Req, Res, UseGuards } from '@nestjs/common';
 import { Problem } from '../../problems/errors.js';

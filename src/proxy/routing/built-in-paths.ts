@@ -1,4 +1,6 @@
-/** What the gateway answers itself: pages of the reference, and what stands below the base path beside the operations. */
+/**
+ * What the gateway answers itself: pages of the reference, and what stands below the base path beside the operations.
+ */
 import { ERRORS } from '../../problems/errors.js';
 
 /** Where the pages of the reference live; `type` of a problem leads below it. */

@@ -1,6 +1,6 @@
 /**
- * Which operation a request asks for: method and normalised path against the templates of the configuration. What is not
- * configured is not reachable. Built once per configuration, never changed.
+ * Which operation a request asks for: method and normalised path against the templates of the configuration. What is
+ * not configured is not reachable. Built once per configuration, never changed.
  */
 import type { Operation } from '../../config/model/schema.js';
 import { inTurns } from '../../platform/pace.js';
@@ -11,8 +11,8 @@ export type RouteMatch =
   | { readonly kind: 'operation'; readonly operation: Operation }
   | { readonly kind: 'not_found' }
   /**
-   * Somebody else on the same listener may have it: what the gateway answers by itself (`builtIn`, its path below the base path), and all
-   * that is not below the base path.
+   * Somebody else on the same listener may have it: what the gateway answers by itself (`builtIn`, its path below the
+   * base path), and all that is not below the base path.
    */
   | { readonly kind: 'not_ours'; readonly builtIn?: string }
   | { readonly kind: 'invalid_path' }
@@ -21,7 +21,9 @@ export type RouteMatch =
 
 interface Node {
   readonly statics: Map<string, Node>;
-  /** Lower-case names of `statics`, for finding a path that only a case-insensitive backend would take for one of them. */
+  /**
+   * Lower-case names of `statics`, for finding a path that only a case-insensitive backend would take for one of them.
+   */
   readonly lowerCase: Set<string>;
   parameter: Node | undefined;
   methods: Methods | undefined;
@@ -118,7 +120,10 @@ function find(node: Node, segments: readonly string[], at: number): Node | undef
   return find(node.parameter, segments, at + 1);
 }
 
-/** `EXPORT`, `export.json`, `export%20` or `export%3f` beside a static `export`: backends exist that would route it there. */
+/**
+ * `EXPORT`, `export.json`, `export%20` or `export%3f` beside a static `export`: backends exist that would route it
+ * there.
+ */
 function looksLikeStatic(node: Node, segment: string): boolean {
   if (node.lowerCase.size === 0) return false;
   const lower = segment.trim().toLowerCase();
