@@ -15,6 +15,7 @@ const CONFIG = {
     { match: 'OPTIONS /things', service: 'backend', scopes: [] },
     { match: 'POST /things', service: 'backend', scopes: [] },
     { match: 'GET /secret', service: 'backend', scopes: ['files:read'] },
+    { match: 'GET /live', service: 'backend', scopes: ['files:read'], websocket: true },
     { match: 'GET /retired', service: 'backend', scopes: [], deprecation: '2024-01-01', sunset: '2025-01-01' },
     { match: 'GET /old', service: 'backend', scopes: [], deprecation: '2025-01-01', sunset: '2099-01-01' },
   ],
@@ -79,6 +80,25 @@ const CASES: Readonly<Record<string, Case>> = {
   'OPTIONS of an operation': { status: 200, ...options([], { target: '/api/v1/things' }) },
   'OPTIONS that go no further': { status: 204, ...options(['Max-Forwards', '0'], { target: '/api/v1/things' }) },
   'OPTIONS that go nobody knows how far': { status: 400, ...options(['Max-Forwards', 'x']) },
+};
+
+/** What asks for an upgrade of its connection leaves HTTP before it comes in. */
+const HANDSHAKE = [
+  'Connection',
+  'Upgrade',
+  'Upgrade',
+  'websocket',
+  'Sec-WebSocket-Version',
+  '13',
+  'Sec-WebSocket-Key',
+  'dGhlIHNhbXBsZSBub25jZQ==',
+];
+const HANDSHAKES: Readonly<Record<string, Case>> = {
+  'without a key': { status: 401, target: '/api/v1/live', hasKey: false },
+  'of a page, without a key': { status: 401, target: '/api/v1/live', hasKey: false, fields: ['Origin', ORIGIN] },
+  'with a missing scope': { status: 403, target: '/api/v1/live', isNarrow: true },
+  'with a host that is none': { status: 400, target: '/api/v1/live', host: 'a,b' },
+  'with a query that no URL has': { status: 400, target: '/api/v1/live?q=<b>' },
 };
 
 /** With CORS these are another. */
@@ -172,6 +192,17 @@ describe.each([
 
   const cases = Object.entries(cors === undefined ? CASES : { ...CASES, ...PREFLIGHTS });
   it.each(cases)('%s gets the same response by every way', (_name, request) => expectSame(edge, request));
+
+  it.each(Object.entries(HANDSHAKES))('a handshake %s is refused as any other request', async (_name, request) => {
+    for (const way of HTTP1) {
+      const plain = await ask(edge, way, request);
+      const fields = [...(request.fields ?? []), ...HANDSHAKE];
+      const handshake = await ask(edge, way, { ...request, fields, isLast: false });
+      expect(plain.answer.status).toBe(request.status);
+      expect({ way, ...handshake.told }).toEqual({ way, ...plain.told });
+      expect(handshake.answer.headers['connection']).toBe('close');
+    }
+  });
 });
 
 describe('while the gateway drains', () => {
