@@ -17,6 +17,7 @@ import { subjectWith } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 
+const LOG = pino({ level: 'silent' });
 const OPERATION = { index: 0, id: 'list', method: 'GET', template: '/', service: 's', scopes: [], cost: 1 };
 
 /** Does to a write what a network can: fails it before it begins, or loses the answer after it was committed. */
@@ -51,9 +52,7 @@ class Node {
     this.counters = new ProcessCounters(clock, this.ledger);
     this.recorder = new UsageRecorder(clock);
     this.table = new UnreliableTable(database.db, database.kind, isShared);
-    const log = pino({ level: 'silent' });
-    const options = { isShared, exact: this.counters };
-    this.flush = new UsageFlush(this.table, this.ledger, this.recorder, clock, log, options);
+    this.flush = new UsageFlush(this.table, this.ledger, this.recorder, clock, LOG, { isShared, exact: this.counters });
   }
 
   async begin(subject = subjectWith({})): Promise<CountedRequest> {
