@@ -2,17 +2,17 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
-import { testDatabase } from '../../test/support/database.js';
-import { subjectWith, type SubjectOptions, UTC_MONTHS } from '../../test/support/quotas.js';
-import { TestClock } from '../../test/support/stores.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import { MonthLedger } from './month-ledger.js';
-import { monthPeriodAt } from '../limits/model/month-period.js';
-import type { QuotaSubject } from '../limits/model/subject.js';
-import { ProcessCounters } from '../limits/process/process-counters.js';
-import { UsageFlush } from './usage-flush.js';
-import { UsageRecorder } from './usage-recorder.js';
-import { UsageTable, type CounterRow } from './usage-table.js';
+import { testDatabase } from '../support/database.js';
+import { subjectWith, type SubjectOptions, UTC_MONTHS } from '../support/quotas.js';
+import { TestClock } from '../support/stores.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { MonthLedger } from '../../src/usage/month-ledger.js';
+import { monthPeriodAt } from '../../src/limits/model/month-period.js';
+import type { QuotaSubject } from '../../src/limits/model/subject.js';
+import { ProcessCounters } from '../../src/limits/process/process-counters.js';
+import { UsageFlush } from '../../src/usage/usage-flush.js';
+import { UsageRecorder } from '../../src/usage/usage-recorder.js';
+import { UsageTable, type CounterRow } from '../../src/usage/usage-table.js';
 
 const LOG = pino({ level: 'silent' });
 const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
