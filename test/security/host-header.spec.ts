@@ -43,6 +43,17 @@ describe('is refused with 400', () => {
     expect(gateway.backend.requests).toHaveLength(0);
   });
 
+  // Section 3.2.2: the authority of the target counts, and the Host has to be valid all the same.
+  it.each(['', 'Host: a";for=1.2.3.4\r\n', 'Host: a\r\nHost: b\r\n', 'Host: a, b\r\n'])(
+    'beside an absolute target too: %j',
+    async (hosts) => {
+      const answer = parseAnswer(await get(hosts, 'http://api.example.com/api/v1/open'));
+      expectProblem(answer, 'bad_request');
+      expect(answer.headers['connection']).toBe('close');
+      expect(gateway.backend.requests).toHaveLength(0);
+    },
+  );
+
   it.each([
     'http:///api/v1/open',
     'http://user@a/api/v1/open',

@@ -52,20 +52,25 @@ export class Entrance {
     // RFC 9112 section 9.6: it was sent behind the last request of its connection.
     if (isClosing(message.socket)) return undefined;
     endWithLastResponse(response);
-    return this.admit(this.arrivals.begin(message, response));
+    // Before it has its name: an absolute target takes the place of the Host that was sent.
+    const broken = framingProblem(message);
+    return this.admit(this.arrivals.begin(message, response), broken);
   }
 
   /** Receives a plain request, likewise. */
   receivePlain(request: PlainRequest, connection: PlainConnection): Exchange | undefined {
-    return this.admit(this.arrivals.beginPlain(request, connection));
+    return this.admit(this.arrivals.beginPlain(request, connection), framingProblem(request));
   }
 
-  /** Admits a request. @returns the request that goes on to the steps; undefined: it has had its response. */
-  private admit(exchange: Exchange): Exchange | undefined {
+  /**
+   * Admits a request.
+   * @param broken what is wrong with its framing.
+   * @returns the request that goes on to the steps; undefined: it has had its response.
+   */
+  private admit(exchange: Exchange, broken: Problem | undefined): Exchange | undefined {
     const { message } = exchange;
     if (this.draining.hasBegun) exchange.answer.endConnection();
     const isPreflight = this.cors.enabled && this.cors.apply(exchange);
-    const broken = framingProblem(message);
     // What is read by hand has no other method, and no other characters.
     const problem = broken ?? (message instanceof PlainRequest ? undefined : lineProblem(exchange));
     if (problem !== undefined) {
