@@ -144,6 +144,7 @@ export async function openRedisQuotas(
     stop: async () => {
       watch.stop();
       try {
+        await recovery.finish();
         await emptied.look();
         await flush.stop();
       } finally {

@@ -41,6 +41,13 @@ export class Recovery {
     return this.degradation.refund(subject, decision, this.counters.aheadMs);
   }
 
+  /** Counts in the store what is left over, where it answers: for the end of the process. Never rejects. */
+  async finish(): Promise<void> {
+    if (!this.degradation.isOver) return;
+    if (!this.degradation.outage.isEmpty) this.start();
+    await this.underWay;
+  }
+
   private start(): void {
     this.underWay ??= this.recover().finally(() => (this.underWay = undefined));
   }

@@ -70,6 +70,15 @@ describeWithRedis('requests that were admitted without the store', () => {
     expect(await usedOf('acc_known')).toBe(2);
   });
 
+  it('are counted in a store that answers before the process ends', async () => {
+    const fresh = subjectWith({ accountMonth: 100 }, { accountId: 'acc_fresh', keyId: 'key_fresh' });
+    months.failure = new Error('no database');
+    expect((await limiter.decide(fresh, 3)).source).toBe('local');
+    months.failure = undefined;
+    await recovery.finish();
+    expect(await usedOf('acc_fresh')).toBe(3);
+  });
+
   it('are counted when a probe finds it, before the store decides again', async () => {
     const subject = subjectWith({ accountMonth: 10 }, { accountId: 'acc_1', keyId: 'key_1' });
     expect((await limiter.decide(subject, 2)).source).toBe('store');
