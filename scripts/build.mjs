@@ -1,8 +1,8 @@
 /**
  * Builds `dist/`; with `--if-stale` only where it is missing or was built from other sources than those that are here.
  *
- * What runs from `dist/` is never built over: the build goes into a folder of its own, and takes the place of `dist/` whole, with
- * the hash of its sources in it, once it is complete. Builds that start at the same time go one after the other, and the
+ * Files of `dist/` are never written where a program may read them: the build goes into a folder of its own, and takes the place of
+ * `dist/` whole, with the hash of its sources in it, once it is complete. Builds that start at the same time go one after the other, and the
  * second finds its work done. Whichever moment a build is killed in, `dist/` is the old one, the new one or missing, never
  * a part; the next build clears what is left.
  */
@@ -18,7 +18,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -57,7 +56,9 @@ function isBuiltFrom(hash) {
 }
 
 /** Waits until no other build runs. The lock is SQLite's, on a file: the kernel gives it back however a build ends. */
-function lock() {
+async function lock() {
+  // Only here: an older Node that has nothing to build comes to where the program says which one it needs.
+  const { DatabaseSync } = await import('node:sqlite');
   mkdirSync(WORKSHOP, { recursive: true });
   const database = new DatabaseSync(join(WORKSHOP, 'lock'), { timeout: LOCK_TIMEOUT_MS });
   database.exec('begin exclusive');
@@ -105,8 +106,9 @@ async function build(hash) {
 
 const onlyIfStale = process.argv.includes('--if-stale');
 if (!onlyIfStale || !isBuiltFrom(hashSources())) {
-  const unlock = lock();
+  let unlock;
   try {
+    unlock = await lock();
     // Hashed before the compiler reads them: what changes meanwhile is built the next time.
     const hash = hashSources();
     if (!onlyIfStale || !isBuiltFrom(hash)) await build(hash);
@@ -114,6 +116,6 @@ if (!onlyIfStale || !isBuiltFrom(hashSources())) {
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 1;
   } finally {
-    unlock();
+    unlock?.();
   }
 }
