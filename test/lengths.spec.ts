@@ -71,7 +71,9 @@ const WITH_LONG_LINES = [
 ];
 
 const files = globSync('src/**/*.ts').toSorted();
-const tests = globSync('test/**/*.ts', { exclude: ['**/node_modules/**', 'test/bench/peers/**'] });
+const tests = globSync('test/**/*.ts', {
+  exclude: ['**/node_modules/**', '**/.venv/**', '**/generated/**', 'test/bench/peers/**'],
+});
 const textOf = (file: string) => readFileSync(file, 'utf8');
 /** `src/limits/redis/scripts.ts` → `limits/redis`. */
 const folderOf = (file: string) => relative('src', dirname(file));
