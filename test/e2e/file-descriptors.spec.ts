@@ -120,6 +120,7 @@ describeWithLimits('without a file descriptor for a backend', () => {
   );
 
   it('that is told in the log, once for many, and in a metric', async () => {
+    await eventually('it is told', () => events(gateway, 'out_of_resources').length > 0);
     const told = events(gateway, 'out_of_resources');
     expect(told[0]).toMatchObject({ level: 'error', resource: 'file_descriptors' });
     const times = told.map(({ time }) => Date.parse(String(time)));
@@ -168,6 +169,7 @@ describeWithLimits('without file descriptors for clients', () => {
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     const cut = await metric(gateway, 'trailgate_connections_cut_total{reason="file_descriptors"}');
     expect(cut).toBeGreaterThanOrEqual(LIMIT);
+    await eventually('it is told', () => events(gateway, 'out_of_resources').length > 0);
     expect(events(gateway, 'out_of_resources')[0]).toMatchObject({ resource: 'file_descriptors', where: 'accept' });
     expect(events(gateway, 'target_lost')).toEqual([]);
   });
