@@ -50,7 +50,10 @@ export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
   };
 }
 
-/** The fields of a key that the audit log keeps, by the names of the API. */
+/**
+ * The fields of a key that the audit log keeps, by the names of the API: every one that can be changed, since a change
+ * that is not seen here is not written.
+ */
 export function auditedKey(row: ApiKeyTable): AuditedFields {
   return {
     name: row.name,

@@ -41,6 +41,7 @@ export class CachedKey extends KeptRecord {
   ) {
     super(record.hash, record.keyId, record.account, record.key);
     this.checkedAtSecond = Math.floor(checkedAtMs / 1_000);
+    // Every exception is looked at here: one that is left out would be forgotten, and the key let in.
     const isUsual = exceptions.allowedAddresses === undefined && exceptions.limitsUntilMs === undefined;
     this.exceptions = isUsual ? undefined : exceptions;
   }

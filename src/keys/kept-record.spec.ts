@@ -38,6 +38,10 @@ describe('a kept record', () => {
     expect([fieldsOf(first), fieldsOf(second)]).toEqual([FIELDS, other]);
   });
 
+  it('is tried with a difference in every field', () => {
+    expect(OTHERS.flatMap((other) => Object.keys(other)).toSorted()).toEqual(Object.keys(FIELDS).toSorted());
+  });
+
   it('shares its account with a key of the same account', () => {
     const keeper = new RecordKeeper();
     const { account } = keeper.keep(FIELDS, undefined);

@@ -96,7 +96,10 @@ export class RecordKeeper {
   }
 }
 
-/** A key like most: nothing sets it apart from others with its scopes. */
+/**
+ * A key like most: nothing sets it apart from others with its scopes. Every other field of `KeyPart` is looked at here:
+ * one that is left out would be that of whichever key was read first.
+ */
 function isUsual({ keyStatus, expiresAt, rotatedOut, allowedIps, limitChanges }: ApiKeyRecord): boolean {
   const isPlain = keyStatus === 'active' && expiresAt === null && !rotatedOut;
   return isPlain && allowedIps.length === 0 && limitChanges === NO_LIMIT_CHANGES;

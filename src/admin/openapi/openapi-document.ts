@@ -1,6 +1,7 @@
 /**
  * The description of the admin API (OpenAPI 3.1), read from the controllers themselves: routes from Nest's decorators,
- * bodies and queries from the zod schemas that check them. There is no second list that could drift.
+ * bodies and queries from the zod schemas that check them. Beside it stand two small lists:
+ * `ID_PREFIXES` and `CREATED_WITH_PATH`.
  */
 import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';

@@ -1,6 +1,7 @@
 /**
  * The words of a quota: the four policies, the limits of a subject, and what a decision says. Shared by every store,
- * so that a request is judged and described the same way wherever its counters live.
+ * so that a request is judged and described the same way wherever its counters live. CONTRIBUTING.md says what else a
+ * new window asks for.
  */
 import type { PlanConfig } from '../../config/model/schema.js';
 import type { MonthPeriod } from './month-period.js';
@@ -112,7 +113,7 @@ export function violatedBy(limits: QuotaLimits, used: QuotaCounts, cost: number)
   return bits;
 }
 
-const NAMES_OF_BITS: readonly (readonly PolicyName[])[] = Array.from({ length: 16 }, (_, bits) =>
+const NAMES_OF_BITS: readonly (readonly PolicyName[])[] = Array.from({ length: 2 ** POLICY_NAMES.length }, (_, bits) =>
   POLICY_NAMES.filter(([bit]) => (bits & bit) !== 0).map(([, name]) => name),
 );
 
