@@ -7,12 +7,6 @@ import { Problem } from '../problems/errors.js';
  */
 const UNFIT = /[^A-Za-z0-9._~!$&'()*+,;=:@/?%[\]-]/;
 
-/** Whether a URL has a query, from its question mark on, that may be passed on as it is; true where it has none. */
-export function hasFitQuery(url: string): boolean {
-  const at = url.indexOf('?');
-  return at === -1 || !UNFIT.test(url.slice(at));
-}
-
 /** What is wrong with the query or with a fragment of a URL, undefined where nothing is. */
 export function queryProblem(url: string): Problem | undefined {
   const at = url.search(/[?#]/);

@@ -21,6 +21,6 @@ export function methodProblem(method: string | undefined): Problem | undefined {
   return isKnownMethod(method) ? undefined : UNKNOWN_METHOD;
 }
 
-export function isKnownMethod(method: string | undefined): boolean {
+function isKnownMethod(method: string | undefined): boolean {
   return method !== undefined && KNOWN.has(method);
 }

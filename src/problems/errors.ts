@@ -94,7 +94,7 @@ export const ERRORS = {
   backend_timeout: { status: 504, title: 'The backend did not answer in time', fault: 'backend' },
   backend_error: { status: 500, title: 'The backend failed', fault: 'backend' },
 
-  // What a backend refused, in our shape, with its own status (design section 2.5).
+  // What a backend refused, in our shape, with its own status.
   request_refused: { status: 400, title: 'The request was refused', fault: 'client' },
   validation_failed: { status: 422, title: 'Some fields are not valid', fault: 'client' },
   payment_required: { status: 402, title: 'Payment is required', fault: 'client' },
@@ -173,7 +173,7 @@ const StacklessError = function () {} as unknown as new () => Error;
 StacklessError.prototype = Error.prototype;
 
 /**
- * An error on its way to the caller. Guards return it, handlers throw it; one filter per application writes it.
+ * An error on its way to the caller. Steps return it, handlers throw it; one filter per application writes it.
  *
  * It is an `Error` without a stack: a refusal is an answer, not a fault in the program. Put an unexpected error into `cause`, where
  * its own stack survives.

@@ -1,4 +1,4 @@
-/** Who may call, and what everybody else is told (design, section 2.2): never more, never less, never let in. */
+/** Who may call, and what everybody else is told: never more, never less, never let in. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ErrorCode } from '../../src/problems/errors.js';
 import { createSecret } from '../../src/keys/api-key-format.js';

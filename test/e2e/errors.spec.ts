@@ -1,4 +1,4 @@
-/** However an error comes about, it has the one shape: RFC 9457, held to the catalogue (design, section 2.5). */
+/** However an error comes about, it has the one shape: RFC 9457, held to the catalogue. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

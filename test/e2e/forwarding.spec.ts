@@ -1,4 +1,4 @@
-/** What arrives at a backend, byte for byte, and what of its answer arrives at the client (design, section 2.7). */
+/** What arrives at a backend, byte for byte, and what of its answer arrives at the client. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, type RecordedRequest } from '../support/backend.js';
 import { send, type SendOptions } from '../support/http.js';

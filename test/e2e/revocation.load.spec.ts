@@ -1,5 +1,5 @@
 /**
- * A change to a key or its account is in force on every process within a second (design, section 2.3), and within the
+ * A change to a key or its account is in force on every process within a second, and within the
  * stated ten seconds while the message bus is down. Two processes on one Redis and one PostgreSQL.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';

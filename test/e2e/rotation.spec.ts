@@ -1,4 +1,4 @@
-/** A key gets a new secret without a moment at which its holder cannot work (design, section 2.3). */
+/** A key gets a new secret without a moment at which its holder cannot work. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

@@ -1,5 +1,5 @@
 /**
- * The secret of a key appears nowhere but in the answer that made it (design, section 2.3): not in a database, in Redis, a
+ * The secret of a key appears nowhere but in the answer that made it: not in a database, in Redis, a
  * log, a metric, a backend's request or an error, however carelessly its owner sends it around.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

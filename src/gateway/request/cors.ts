@@ -1,5 +1,5 @@
 /**
- * Cross-origin requests from browsers (Fetch standard, section 3.2). Before the first guard: a preflight, which carries no key,
+ * Cross-origin requests from browsers (Fetch standard, section 3.2). Before the first step: a preflight, which carries no key,
  * is answered here; every other answer, errors too, says which pages may read it. Where it is not configured nothing runs.
  */
 import type { CorsConfig } from '../../config/model/listener-schema.js';

@@ -33,7 +33,7 @@ export class ErrorFilter implements ExceptionFilter {
     this.answer(error, exchangeOf(reply.raw));
   }
 
-  /** Answers an exchange with why a guard said no, or with what was thrown. */
+  /** Responds to an exchange with why a step said no, or with what was thrown. */
   answer(error: unknown, exchange: Exchange): void {
     const problem = exchange.refusal ?? (error instanceof Problem ? error : this.translate(error, exchange));
     if (problem.status >= 500 && problem.cause !== undefined) {

@@ -60,7 +60,7 @@ export class Exchange implements ForwardClient, AdmissionRequest, Transaction {
   decision: QuotaDecision | undefined;
 
   // Set by whichever step refuses, and by whoever writes the problem.
-  /** Why a guard said no, where it did not throw: a 429 comes by the thousand, and throwing is not free. */
+  /** Why a step said no, where it did not throw: a 429 comes by the thousand, and throwing is not free. */
   refusal: Problem | undefined;
   /** Code of the problem that the client was told. */
   problemCode = '';

@@ -55,13 +55,11 @@ export class Backend {
   answer(exchange: Exchange): void {
     const { operation, key, message, answer, clientAddress, scheme, requestId } = exchange;
     if (operation === undefined || key === undefined) throw new Problem('internal_error');
-    // Gone while its key was looked up or its quota decided: nobody would end a call that begins now, and it would hold
-    // a
-    // connection until its deadline.
+    // Gone while its key was looked up or its quota decided: nobody would end a call that begins now, and it would
+    // hold a connection until its deadline.
     if (answer.isGone || clientAddress === '') {
       this.refund(exchange);
-      // A connection that was reset before its address was asked for need not be read any more, and would never be
-      // noticed.
+      // A connection that was reset before its address was asked for need not be read any more: nobody would notice.
       answer.destroy();
       return;
     }

@@ -1,5 +1,4 @@
-/** Looks through a map a part at a time for what may go, off the request path. */
-/** IdleReaper removes what idles from a map, some of it at a time. */
+/** IdleReaper removes what idles from a map, some of it at a time and off the request path. */
 export class IdleReaper<Value> {
   private entries: Iterator<[string, Value]> | undefined;
 

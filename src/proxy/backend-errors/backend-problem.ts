@@ -1,6 +1,6 @@
 /**
  * A backend's own error, in our shape. A 4xx keeps its status and whatever meaning its JSON has; a 5xx keeps nothing but the
- * fact (design section 2.5). Pure: bytes in, problem out.
+ * fact. Pure: bytes in, problem out.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorMap } from '../../config/model/schema.js';

@@ -110,7 +110,7 @@ export class Forwarder {
 
   /**
    * The service of a request. One that was let in before the service left the configuration is served as it was when it
-   * came; should its guards have taken so long that the service is closed, there is no such route any more.
+   * came; should its steps have taken so long that the service is closed, there is no such route any more.
    */
   private upstreamOf({ operation: { service } }: ForwardRequest): Upstream {
     let upstream = this.upstreams.get(service);

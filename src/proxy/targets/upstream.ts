@@ -29,7 +29,7 @@ export interface UpstreamOptions {
 
 /** How often a retired service is asked whether its last call is over. */
 const RETIRED_CHECK_INTERVAL_MS = 250;
-/** How long a retired service waits for requests that were let in before and are still with their guards. */
+/** How long a retired service waits for requests that were let in before and are still at their steps. */
 const RETIRED_GRACE_MS = 5_000;
 
 export class Upstream {
