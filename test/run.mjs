@@ -1,6 +1,7 @@
 /**
  * What `npm test [-- arguments of Jest]` runs: finds (or installs) and starts one Redis and one PostgreSQL for the whole
  * run, runs Jest, stops them, and ends with one line: `N passed, N failed` (`, N skipped` where some were).
+ * In CI what failed is tried once more, and that is said.
  * `--unit`, `--integration` or `--load` as first argument runs a part: what stands beside the source, without servers; what needs the
  * built program and servers; what puts the machine under load.
  */
@@ -9,7 +10,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -38,6 +39,7 @@ const { startRedis } = await import('./support/redis.ts');
 const { startPostgres } = await import('./support/postgres.ts');
 const { countReasons } = await import('./support/skipped.ts');
 const { inWords } = await import('./support/progress.ts');
+const { filesToTryAgain, summarise } = await import('./support/run-summary.ts');
 
 function installWhatIsMissing() {
   if (missingPackages().length > 0 && mayInstall()) {
@@ -115,19 +117,15 @@ function saySkipped(runs) {
   for (const [reason, count] of countReasons(tests)) console.error(`Skipped ${count}: ${reason}.`);
 }
 
-/** The last line and the exit code. A file that could not run counts as a failure, and so does a run without tests. */
-function summarise(runs) {
-  const sum = (name) => runs.reduce((total, { results }) => total + (results?.[name] ?? 0), 0);
-  const passed = sum('numPassedTests');
-  const skipped = sum('numPendingTests') + sum('numTodoTests');
-  let failed = sum('numFailedTests') + sum('numRuntimeErrorTestSuites');
-  if (passed + failed === 0) console.error('No test ran.');
-  const isGood = runs.every(({ code, leaked }) => code === 0 && !leaked) && passed > 0 && failed === 0;
-  if (!isGood && failed === 0) failed = 1;
-  return {
-    line: `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`,
-    exitCode: isGood ? 0 : 1,
-  };
+/**
+ * In CI a few files that failed are tried once more, alone, when the rest is done: what rests on real time can fail on a busy machine.
+ * The last line says how many tests needed that, and their names stand above it.
+ */
+async function tryAgain(runs, environment, folder) {
+  const files = process.env.CI === undefined ? [] : filesToTryAgain(runs);
+  if (files.length === 0) return undefined;
+  console.error(`Once more, alone: ${files.map((file) => relative(ROOT, file)).join(', ')}`);
+  return runJest(['--runInBand', '--runTestsByPath', ...files], environment, folder);
 }
 
 // Everything that the run writes goes into one folder; PostgreSQL's user must be able to walk through it.
@@ -143,9 +141,12 @@ try {
   try {
     const startedAtMs = performance.now();
     const runs = await runAll(args, environment, folder);
+    const again = await tryAgain(runs, environment, folder);
     saySkipped(runs);
     console.error(`It took ${inWords(performance.now() - startedAtMs)}.`);
-    outcome = summarise(runs);
+    outcome = summarise(runs, again);
+    for (const name of outcome.secondTries) console.error(`At the second try: ${relative(ROOT, name)}`);
+    if (outcome.line.startsWith('0 passed, 1 failed')) console.error('No test ran, or Jest failed by itself.');
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
   }

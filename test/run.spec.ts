@@ -1,9 +1,10 @@
 /** `npm test` tells its reader how far it is, how long it will take, and what it left out and why. */
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnOwned, temporaryFolder } from './support/processes.js';
 import { inWords, progressLine } from './support/progress.js';
+import { filesToTryAgain, summarise, type JestRun } from './support/run-summary.js';
 
 /** Runs `test/run.mjs` on a machine where no server is on the PATH and none may be installed. */
 async function runBare(args: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
@@ -46,3 +47,73 @@ it.each([
   [89_000, '89 s'],
   [600_000, '10 min'],
 ])('says %d ms as %s', (ms, words) => expect(inWords(ms)).toBe(words));
+
+/** A pass in which each file has a test for each of the statuses. */
+function pass(files: Readonly<Record<string, readonly string[]>>, run: Partial<JestRun> = {}): JestRun {
+  const testResults = Object.entries(files).map(([name, statuses]) => ({
+    name,
+    status: statuses.length === 0 || statuses.includes('failed') ? 'failed' : 'passed',
+    assertionResults: statuses.map((status, index) => ({ status, fullName: `test ${index + 1}` })),
+  }));
+  const isGood = testResults.every(({ status }) => status === 'passed');
+  return { code: isGood ? 0 : 1, leaked: false, results: { testResults }, ...run };
+}
+
+describe('the last line', () => {
+  const FLAKY = pass({ a: ['passed'], b: ['passed', 'failed'] });
+
+  it.each<{ what: string; line: string; runs: JestRun[]; again?: JestRun }>([
+    {
+      what: 'all is well',
+      line: '3 passed, 0 failed, 1 skipped',
+      runs: [pass({ a: ['passed', 'pending'], b: ['passed', 'passed'] })],
+    },
+    { what: 'a test failed', line: '2 passed, 1 failed', runs: [FLAKY] },
+    { what: 'it failed again', line: '2 passed, 1 failed', runs: [FLAKY], again: pass({ b: ['passed', 'failed'] }) },
+    {
+      what: 'another one failed then',
+      line: '2 passed, 1 failed',
+      runs: [FLAKY],
+      again: pass({ b: ['failed', 'passed'] }),
+    },
+    {
+      what: 'it passed then',
+      line: '3 passed, 0 failed, 1 of them at the second try',
+      runs: [FLAKY],
+      again: pass({ b: ['passed', 'passed'] }),
+    },
+    { what: 'a file could not run', line: '1 passed, 1 failed', runs: [pass({ a: ['passed'], b: [] })] },
+    {
+      what: 'Jest did not come so far',
+      line: '1 passed, 1 failed',
+      runs: [pass({ a: ['passed'] }), { ...FLAKY, results: null }],
+    },
+    { what: 'nor at the second try', line: '2 passed, 1 failed', runs: [FLAKY], again: { ...FLAKY, results: null } },
+    {
+      what: 'a test left something open',
+      line: '1 passed, 1 failed',
+      runs: [pass({ a: ['passed'] }, { leaked: true })],
+    },
+    { what: 'Jest failed by itself', line: '1 passed, 1 failed', runs: [pass({ a: ['passed'] }, { code: 1 })] },
+    { what: 'no test ran', line: '0 passed, 1 failed', runs: [pass({})] },
+  ])('where $what: $line', ({ line, runs, again }) => {
+    const summary = summarise(runs, again);
+    expect(summary.line).toBe(line);
+    expect(summary.exitCode).toBe(line.includes(' 0 failed') ? 0 : 1);
+  });
+
+  it('has the names of what needed a second try above it', () => {
+    expect(summarise([FLAKY], pass({ b: ['passed', 'passed'] })).secondTries).toEqual(['b: test 2']);
+  });
+});
+
+describe('a second try', () => {
+  it('is for few files, and not where Jest itself failed', () => {
+    const failing = (count: number) =>
+      pass(Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, ['failed']])));
+    expect(filesToTryAgain([pass({ a: ['passed'] }), failing(3)])).toEqual(['f0', 'f1', 'f2']);
+    expect(filesToTryAgain([failing(4)])).toEqual([]);
+    expect(filesToTryAgain([failing(1), { code: null, leaked: false, results: null }])).toEqual([]);
+    expect(filesToTryAgain([{ ...failing(1), leaked: true }])).toEqual([]);
+  });
+});
