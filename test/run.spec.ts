@@ -95,6 +95,12 @@ describe('the last line', () => {
       runs: [pass({ a: ['passed'] }, { leaked: true })],
     },
     { what: 'Jest failed by itself', line: '1 passed, 1 failed', runs: [pass({ a: ['passed'] }, { code: 1 })] },
+    {
+      what: 'Jest failed by itself at the second try',
+      line: '3 passed, 1 failed',
+      runs: [FLAKY],
+      again: pass({ b: ['passed', 'passed'] }, { code: 1 }),
+    },
     { what: 'no test ran', line: '0 passed, 1 failed', runs: [pass({})] },
   ])('where $what: $line', ({ line, runs, again }) => {
     const summary = summarise(runs, again);

@@ -55,7 +55,7 @@ export function summarise(runs: readonly JestRun[], again?: JestRun): RunSummary
   const unable = files.filter((file) => hasFailed(file) && !file.assertionResults.some(hasFailed)).length;
   let failed = count('failed') + unable;
   const all = again === undefined ? runs : [...runs, again];
-  const isWhole = all.every(({ leaked, results }) => !leaked && results !== null) && runs.every(endedAsItSays);
+  const isWhole = all.every((run) => !run.leaked && run.results !== null && endedAsItSays(run));
   if ((!isWhole || passed === 0) && failed === 0) failed = 1;
   const secondTries = first.flatMap((file) => (second.has(file.name) ? namesOfFailed(file) : []));
   const notes = [
