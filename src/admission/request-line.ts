@@ -6,7 +6,7 @@ import { Problem } from '../problems/errors.js';
 import { queryProblem } from './query.js';
 
 /** Longest path and query. Node's own limit is on the whole head and answers with a less helpful 431. */
-export const LONGEST_URL = 8_192;
+const LONGEST_URL = 8_192;
 
 /** What is wrong with method and URL of a request; undefined where nothing is. */
 export function requestLineProblem(method: string | undefined, url: string): Problem | undefined {
