@@ -52,7 +52,6 @@ const WITH_LONG_LINES = [
   'gateway/listener',
   'gateway/request',
   'gateway/steps',
-  'http1/backend',
   'http1/client',
   'http1/grammar',
   'keys',

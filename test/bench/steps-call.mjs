@@ -3,7 +3,7 @@ import path from 'node:path';
 
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
 
-const { parseAnswerHead } = await dist('http1/backend/answer-head.js');
+const { parseResponseHead } = await dist('http1/backend/response-head.js');
 
 /**
  * @param gateway from `openGateway`; its pool of connections is not used by any other step.
@@ -13,7 +13,7 @@ const { parseAnswerHead } = await dist('http1/backend/answer-head.js');
 export function callStep({ domain, config, endpoint }, message, answer, exchange) {
   const { forwarder } = domain;
   const [operation] = config.operations;
-  const head = parseAnswerHead(answer, 0, answer.length, false);
+  const head = parseResponseHead(answer, 0, answer.length, false);
   const body = answer.subarray(head.end);
   const sending = { abort: () => undefined, pause: () => undefined, resume: () => undefined };
   endpoint.pool.dispatch = (call) => {

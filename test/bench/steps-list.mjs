@@ -17,7 +17,7 @@ const { Routes } = await dist('admission/routes.js');
 const { openSteps } = await dist('admission/steps.js');
 const { FailedAttempts } = await dist('keys/failed-attempts.js');
 const { linesOf } = await dist('http1/grammar/fields.js');
-const { parseAnswerHead } = await dist('http1/backend/answer-head.js');
+const { parseResponseHead } = await dist('http1/backend/response-head.js');
 const { parsePlainRequest } = await dist('http1/client/plain-request.js');
 const { responseHead } = await dist('proxy/calls/response-head.js');
 const { ErrorResponse } = await dist('proxy/calls/error-response.js');
@@ -151,7 +151,7 @@ function fieldSteps(exchange, { subject, record, scopeSet }, decision, { config:
   const request = { message, client: exchange, basePath, ownCors: false };
   // As it arrives: in one text with its body.
   const answer = Buffer.from(`${BACKEND_HEAD}\r\n${BODY}`);
-  const { lines } = parseAnswerHead(answer, 0, answer.length, false);
+  const { lines } = parseResponseHead(answer, 0, answer.length, false);
   return [
     {
       id: 'quota-fields',
@@ -166,7 +166,7 @@ function fieldSteps(exchange, { subject, record, scopeSet }, decision, { config:
     {
       id: 'answer-parsed',
       what: "the head of the backend's answer is read",
-      run: () => mustBe(200, parseAnswerHead(answer, 0, answer.length, false).status),
+      run: () => mustBe(200, parseResponseHead(answer, 0, answer.length, false).status),
     },
     {
       id: 'response-headers',

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { Framing } from '../../src/http1/backend/answer-head.js';
+import { Framing } from '../../src/http1/backend/response-head.js';
 import { ChunkedBody } from '../../src/http1/backend/chunked-body.js';
 import { ConnectionPool } from '../../src/http1/backend/connection-pool.js';
 import { Connector } from '../../src/http1/backend/connector.js';

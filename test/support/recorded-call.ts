@@ -1,6 +1,6 @@
 /** A call on a connection of src/http1 that writes down all it is told, and what breaks the contract of `Call`. */
 import type { Readable } from 'node:stream';
-import type { AnswerHead } from '../../src/http1/backend/answer-head.js';
+import type { ResponseHead } from '../../src/http1/backend/response-head.js';
 import type { Call, Sending } from '../../src/http1/backend/call.js';
 
 export interface RequestOptions {
@@ -20,7 +20,7 @@ export class RecordedCall implements Call {
   readonly body: Readable | null;
   readonly bodyBytes: number;
   sending: Sending | undefined;
-  head: AnswerHead | undefined;
+  head: ResponseHead | undefined;
   trailerText = '';
   /** Its `code` where it has one. */
   error: string | undefined;
@@ -70,12 +70,12 @@ export class RecordedCall implements Call {
     if (++this.sentTimes > 1) this.breaches.push('sent twice');
   }
 
-  onInterim(head: AnswerHead): void {
+  onInterim(head: ResponseHead): void {
     this.check('onInterim', false);
     this.interim.push(head.status);
   }
 
-  onHead(head: AnswerHead): void {
+  onHead(head: ResponseHead): void {
     this.check('onHead', false);
     this.head = head;
     this.on('head', this);

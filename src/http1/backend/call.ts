@@ -1,36 +1,43 @@
-/** One request and whoever waits for its answer, as a connection sees them. */
+/** One request and whoever waits for its response, as a connection sees them. */
 import type { Readable } from 'node:stream';
-import type { AnswerHead } from './answer-head.js';
+import type { ResponseHead } from './response-head.js';
 
 export interface Call {
   readonly method: string;
   /** Path and query. */
   readonly target: string;
   /**
-   * Field lines, each with its CRLF, in Latin-1; without `Host`, `Connection` and `Transfer-Encoding`, which the connection writes.
-   * Whoever makes them has looked at every byte.
+   * Field lines, each with its CRLF, in Latin-1; without `Host`, `Connection` and `Transfer-Encoding`, which the
+   * connection writes. Whoever makes them has looked at every byte.
    */
   readonly fieldLines: string;
   /** Null: no body follows. */
   readonly body: Readable | null;
-  /** What `Content-Length` among the field lines says of the body; -1: it is not there, and the body goes out in chunks. */
+  /**
+   * What `Content-Length` among the field lines says of the body; -1: it is not there, and the body goes out in chunks.
+   */
   readonly bodyBytes: number;
 
   /** A connection has been found; it is written to when this returns, unless the call has been aborted. */
   onConnection(sending: Sending): void;
   /** The whole request has been handed to the connection. */
   onSent(): void;
-  /** An answer before the answer (1xx); may come more than once. */
-  onInterim(head: AnswerHead): void;
+  /** A response before the response (1xx); may come more than once. */
+  onInterim(head: ResponseHead): void;
   /** Followed by `onWhole`, or by any number of `onData`, and `onEnd`. */
-  onHead(head: AnswerHead): void;
-  /** A body that arrived whole together with its head. It is overwritten by what is read next: of use until `onEnd` has returned. */
+  onHead(head: ResponseHead): void;
+  /**
+   * A body that arrived whole together with its head. It is overwritten by what
+   * is read next: of use until `onEnd` has returned.
+   */
   onWhole(body: Buffer): void;
   /** A piece of a body, which the receiver may keep. */
   onData(piece: Buffer): void;
   /** What has come together with the head has been told, and there is more to come. Not where `onWhole` was called. */
   onPartial(): void;
-  /** @param trailerText lines behind a chunked body, each with its CRLF; as they were sent, and fields to the letter. */
+  /**
+   * @param trailerText lines behind a chunked body, each with its CRLF; as they were sent, and fields to the letter.
+   */
   onEnd(trailerText: string): void;
   /** The only end where there is no `onEnd`; nothing follows. What the handlers above throw comes back here. */
   onError(error: Error): void;
@@ -40,7 +47,7 @@ export interface Call {
 export interface Sending {
   /** Ends the call with `onError(reason)`, and the connection with it. */
   abort(call: Call, reason: Error): void;
-  /** Reads no more of the answer; what has been read still arrives. */
+  /** Reads no more of the response; what has been read still arrives. */
   pause(call: Call): void;
   resume(call: Call): void;
 }

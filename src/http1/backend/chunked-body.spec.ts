@@ -1,4 +1,7 @@
-/** Bodies in chunks: read the same however they are cut, ended where they end, refused where they could be read in two ways. */
+/**
+ * Bodies in chunks: read the same however they are cut, ended where they end,
+ * refused where they could be read in two ways.
+ */
 import { describe, expect, it } from '@jest/globals';
 import { ChunkedBody } from './chunked-body.js';
 
@@ -11,7 +14,9 @@ interface Reading {
   readonly error: string | undefined;
 }
 
-/** Reads a body in pieces, each at another place of a larger buffer with line ends all over it, as the connection does. */
+/**
+ * Reads a body in pieces, each at another place of a larger buffer with line ends all over it, as the connection does.
+ */
 function read(text: string, cuts: readonly number[] = []): Reading {
   const body = new ChunkedBody();
   const buffer = Buffer.alloc(text.length + 64);

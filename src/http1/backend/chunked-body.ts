@@ -12,8 +12,11 @@ const enum Step {
 
 /** Size and extensions of a chunk; extensions mean nothing here, and a long line is an attack on whoever reads it. */
 const LONGEST_SIZE_LINE = 256;
-const SIZE_LINE =
-  /^([0-9A-Fa-f]{1,13})(?:[ \t]*;[ \t]*[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:[ \t]*=[ \t]*(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/;
+const TOKEN = /[!#$%&'*+.^_`|~0-9A-Za-z-]+/.source;
+const QUOTED = /"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"/.source;
+const SIZE_LINE = new RegExp(
+  `^([0-9A-Fa-f]{1,13})(?:[ \\t]*;[ \\t]*${TOKEN}(?:[ \\t]*=[ \\t]*(?:${TOKEN}|${QUOTED}))?)*$`,
+);
 const LARGEST_TRAILERS = 16 * 1024;
 const CR = 0x0d;
 const LF = 0x0a;

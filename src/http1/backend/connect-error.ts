@@ -1,4 +1,7 @@
-/** Why a connection could not be opened: the other side, the way to it, or ourselves. The system's codes do not always tell. */
+/**
+ * Why a connection could not be opened: the other side, the way to it, or
+ * ourselves. The system's codes do not always tell.
+ */
 import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { resourceOf, SHORTAGES } from '../../platform/shortages.js';
@@ -20,8 +23,9 @@ interface ConnectError extends Error {
 }
 
 /**
- * The error by which a connection that could not be opened is judged: where a name has several addresses, one that failed for another
- * reason than ours. What we have run out of ourselves is noted, and has a code of its own. Any other error is returned as it is.
+ * The error by which a connection that could not be opened is judged: where a name has several addresses, one that
+ * failed for another reason than ours. What we have run out of ourselves is noted, and has a code of its own. Any other
+ * error is returned as it is.
  */
 export function connectError(error: ConnectError): Error {
   const causes = error.errors ?? [error];
@@ -37,7 +41,8 @@ export function connectError(error: ConnectError): Error {
 
 /**
  * The code that says what happened.
- * - Without a free file descriptor the C library opens neither its files nor a socket, and says of each name that there is none.
+ * - Without a free file descriptor the C library opens neither its files nor a socket, and says of each name that there
+ *   is none.
  * - An address of a family that this machine does not have fails as if all ports were in use.
  */
 function codeOf({ code = '', syscall, address }: ConnectError): string {

@@ -1,4 +1,6 @@
-/** Connections to one server, plain and over TLS: how many, in which order, for how long, and that none is ever lost. */
+/**
+ * Connections to one server, plain and over TLS: how many, in which order, for how long, and that none is ever lost.
+ */
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -10,9 +12,9 @@ import { RecordedCall } from '../../../test/support/recorded-call.js';
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
 const NOTHING = { open: 0, idle: 0, connecting: 0, queue: 0 };
 
-const answerAll = (socket: Socket): void => void socket.on('data', () => socket.write(OK));
+const respondToAll = (socket: Socket): void => void socket.on('data', () => socket.write(OK));
 /** Slowly enough that calls of one moment need a connection each. */
-const answerSlowly = (socket: Socket): void => void socket.on('data', () => setTimeout(() => socket.write(OK), 30));
+const respondSlowly = (socket: Socket): void => void socket.on('data', () => setTimeout(() => socket.write(OK), 30));
 /** Holds up this process, as a long garbage collection would. */
 const block = (ms: number): void => {
   for (const untilMs = performance.now() + ms; performance.now() < untilMs;);
@@ -46,7 +48,7 @@ describeWays('the connections to a server', (isSecure) => {
   });
 
   it('are used last first, so that those too many grow old', async () => {
-    await start(answerSlowly, 5);
+    await start(respondSlowly, 5);
     await Promise.all(Array.from({ length: 5 }, () => line.send().over));
     const used = new Set<Socket>();
     for (let time = 0; time < 10; time++) used.add(socketOf(await line.send().over));
@@ -55,7 +57,7 @@ describeWays('the connections to a server', (isSecure) => {
   });
 
   it('are closed when they have idled for long', async () => {
-    await start(answerSlowly, 2, { idleMs: 100 });
+    await start(respondSlowly, 2, { idleMs: 100 });
     await Promise.all([line.send().over, line.send().over]);
     await eventually('they are closed', () => line.sockets.every(({ destroyed }) => destroyed));
     expect(line.counts).toEqual(NOTHING);
@@ -67,8 +69,8 @@ describeWays('the connections to a server', (isSecure) => {
     ['timeout=60', 1],
     ['max=3', 1],
   ])('are kept as the server says: Keep-Alive: %s', async (value, connections) => {
-    const answer = `HTTP/1.1 200 OK\r\nKeep-Alive: ${value}\r\nContent-Length: 0\r\n\r\n`;
-    await start((socket) => socket.on('data', () => socket.write(answer)));
+    const response = `HTTP/1.1 200 OK\r\nKeep-Alive: ${value}\r\nContent-Length: 0\r\n\r\n`;
+    await start((socket) => socket.on('data', () => socket.write(response)));
     for (let time = 0; time < 2; time++) expect((await line.send().over).outcome).toBe('200');
     expect(line.sockets).toHaveLength(connections);
   });
@@ -77,8 +79,8 @@ describeWays('the connections to a server', (isSecure) => {
     ['HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello', 2],
     ['HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello', 1],
     ['HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello', 2],
-  ])('are used again only where the answer lets them: %j', async (answer, connections) => {
-    await start((socket) => socket.on('data', () => socket.write(answer)));
+  ])('are used again only where the answer lets them: %j', async (response, connections) => {
+    await start((socket) => socket.on('data', () => socket.write(response)));
     for (let time = 0; time < 2; time++) expect((await line.send().over).text).toBe('hello');
     expect(line.sockets).toHaveLength(connections);
   });
@@ -101,7 +103,7 @@ describeWays('the connections to a server', (isSecure) => {
   });
 
   it('that the server has closed are not used', async () => {
-    await start(answerSlowly, 3);
+    await start(respondSlowly, 3);
     await Promise.all([line.send().over, line.send().over, line.send().over]);
     for (const socket of line.sockets) socket.end();
     await eventually('they are closed', () => line.counts.open === 0);
@@ -109,7 +111,7 @@ describeWays('the connections to a server', (isSecure) => {
   });
 
   it('that turn out to have been closed take the others along: a retry at once finds a new one', async () => {
-    await start(answerSlowly, 3);
+    await start(respondSlowly, 3);
     await Promise.all([line.send().over, line.send().over, line.send().over]);
     const retried = new RecordedCall();
     line.calls.push(retried);
@@ -124,7 +126,7 @@ describeWays('the connections to a server', (isSecure) => {
   });
 
   it('serve others when a call is cancelled before it has one', async () => {
-    await start(answerAll);
+    await start(respondToAll);
     const cancelled = new RecordedCall();
     line.pool.dispatch(cancelled);
     line.pool.cancel(cancelled);
@@ -171,7 +173,7 @@ describeWays('the connections to a server', (isSecure) => {
   });
 
   it('may be asked for again by whoever hears that one has failed', async () => {
-    await start((socket, index) => (index < 3 ? reset(socket) : answerAll(socket)), 2);
+    await start((socket, index) => (index < 3 ? reset(socket) : respondToAll(socket)), 2);
     const calls: RecordedCall[] = [];
     const again = (): void => {
       calls.push(
@@ -191,7 +193,7 @@ describe('connections', () => {
   afterEach(() => line.stop());
 
   it('that idled while this process was held up are not used: what is sent arrives', async () => {
-    line = await PooledServer.start(false, answerSlowly, 2);
+    line = await PooledServer.start(false, respondSlowly, 2);
     await Promise.all([line.send().over, line.send().over]);
     for (const socket of line.sockets) socket.end();
     block(1_600);
@@ -201,7 +203,7 @@ describe('connections', () => {
   });
 
   it('that idled while this process was held up are closed when it goes on', async () => {
-    line = await PooledServer.start(false, answerSlowly, 2);
+    line = await PooledServer.start(false, respondSlowly, 2);
     await Promise.all([line.send().over, line.send().over]);
     block(1_600);
     await sleep(50);

@@ -1,4 +1,7 @@
-/** The connections to one server: kept while they idle, opened while there are fewer than allowed, and handed out one call each. */
+/**
+ * The connections to one server: kept while they idle, opened while there are
+ * fewer than allowed, and handed out one call each.
+ */
 import type { Call } from './call.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { Connector } from './connector.js';
@@ -19,8 +22,8 @@ const EARLIER_THAN_SERVER_MS = 2_000;
 const LONGEST_IDLE_MS = 60_000;
 const SWEEP_INTERVAL_MS = 500;
 /**
- * Sweeps further apart: this process was held up, and what servers did meanwhile to connections that idle has not been read. What is
- * sent on one that has long been closed is lost, and not every request may be sent twice.
+ * Sweeps further apart: this process was held up, and what servers did meanwhile to connections that idle has not been
+ * read. What is sent on one that has long been closed is lost, and not every request may be sent twice.
  */
 const LONGEST_PAUSE_MS = 1_500;
 
@@ -105,7 +108,10 @@ export class ConnectionPool implements ConnectionOwner {
     this.sweeper = setInterval(() => this.sweep(), SWEEP_INTERVAL_MS).unref();
   }
 
-  /** One had been closed before it was used; those that have idled for longer are hardly better, and a retry must not find them. */
+  /**
+   * One had been closed before it was used; those that have idled for longer
+   * are hardly better, and a retry must not find them.
+   */
   onStale(): void {
     this.closeIdle();
   }

@@ -1,4 +1,7 @@
-/** One connection to a real server on 127.0.0.1, plain and over TLS: what a call is told, and what becomes of the connection. */
+/**
+ * One connection to a real server on 127.0.0.1, plain and over TLS: what a call
+ * is told, and what becomes of the connection.
+ */
 import { afterEach, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
 import { PooledServer, reset, socketOf, describeWays } from '../../../test/support/pooled-server.js';
@@ -45,20 +48,20 @@ describeWays('a connection', (isSecure) => {
     ],
     ['without a body', 'HTTP/1.1 204 No Content\r\nX-A: b\r\n\r\n', ''],
     ['behind interim ones', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n${OK}`, 'hello'],
-  ])('reads an answer %s whatever packets it comes in, and is good for the next', async (_what, answer, text) => {
+  ])('reads an answer %s whatever packets it comes in, and is good for the next', async (_what, response, text) => {
     let cut = 0;
     await start((socket) => {
       socket.setNoDelay(true);
       socket.on('data', () => {
-        socket.write(answer.slice(0, cut));
-        setTimeout(() => socket.write(answer.slice(cut)), 2);
+        socket.write(response.slice(0, cut));
+        setTimeout(() => socket.write(response.slice(cut)), 2);
       });
     });
-    for (cut = 1; cut < answer.length; cut += cut % 3 === 0 ? 5 : 1) {
+    for (cut = 1; cut < response.length; cut += cut % 3 === 0 ? 5 : 1) {
       const call = await line.send().over;
-      expect([cut, call.outcome, call.text]).toEqual([cut, answer.includes(' 204 ') ? '204' : '200', text]);
-      expect(call.interim).toEqual(answer.includes(' 103 ') ? [100, 103] : []);
-      expect(call.trailerText).toBe(answer.includes('0\r\nA: b') ? 'A: b\r\n' : '');
+      expect([cut, call.outcome, call.text]).toEqual([cut, response.includes(' 204 ') ? '204' : '200', text]);
+      expect(call.interim).toEqual(response.includes(' 103 ') ? [100, 103] : []);
+      expect(call.trailerText).toBe(response.includes('0\r\nA: b') ? 'A: b\r\n' : '');
     }
     expect(line.sockets).toHaveLength(1);
   });
@@ -102,10 +105,10 @@ describeWays('a connection', (isSecure) => {
       'bytes behind the rest of a body',
       ['HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe', 'lloHTTP/1.1 200 Poisoned\r\n\r\n'],
     ],
-  ])('is closed behind %s, and the next call gets an answer of its own', async (_what, answer, method = 'GET') => {
+  ])('is closed behind %s, and the next call gets an answer of its own', async (_what, response, method = 'GET') => {
     await start((socket) =>
       socket.on('data', async () => {
-        for (const piece of [answer].flat()) {
+        for (const piece of [response].flat()) {
           socket.write(piece);
           await new Promise((resolve) => setTimeout(resolve, 20));
         }
@@ -142,8 +145,8 @@ describeWays('a connection', (isSecure) => {
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nx\r\n\r\n',
       'TRAILGATE_BAD_ANSWER',
     ],
-  ])('is closed by %s', async (_what, answer, code) => {
-    await answering(answer);
+  ])('is closed by %s', async (_what, response, code) => {
+    await answering(response);
     expect((await line.send().over).outcome).toBe(code);
     expect(line.counts.open).toBe(0);
   });
@@ -157,8 +160,8 @@ describeWays('a connection', (isSecure) => {
     ['in a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhell'],
     ['before the last chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n'],
     ['in the last chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n'],
-  ])('that ends %s fails its call', async (_what, answer) => {
-    await start((socket) => socket.once('data', () => socket.end(answer)));
+  ])('that ends %s fails its call', async (_what, response) => {
+    await start((socket) => socket.once('data', () => socket.end(response)));
     expect((await line.send().over).error).toBe('TRAILGATE_BACKEND_CLOSED');
   });
 
@@ -167,8 +170,10 @@ describeWays('a connection', (isSecure) => {
     'HTTP/1.1 200 OK\r\n',
     'HTTP/1.1 200 OK\r\n\r\nhello',
     'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello',
-  ])('that is reset behind %j fails its call', async (answer) => {
-    await start((socket) => socket.once('data', () => socket.write(answer, () => setTimeout(() => reset(socket), 20))));
+  ])('that is reset behind %j fails its call', async (response) => {
+    await start((socket) =>
+      socket.once('data', () => socket.write(response, () => setTimeout(() => reset(socket), 20))),
+    );
     expect((await line.send().over).error).toBe('ECONNRESET');
   });
 

@@ -1,12 +1,15 @@
-/** One connection and the call that it serves: the request goes out, its answer comes in, and then the next may have it. */
+/**
+ * One connection and the call that it serves: the request goes out, its
+ * response comes in, and then the next may have it.
+ */
 import type { Socket } from 'node:net';
-import { Framing, mayBecomeHead, parseAnswerHead, type AnswerHead } from './answer-head.js';
+import { Framing, mayBecomeHead, parseResponseHead, type ResponseHead } from './response-head.js';
 import type { Call, Sending } from './call.js';
 import { ChunkedBody } from './chunked-body.js';
 import { connectionError, protocolError } from '../grammar/errors.js';
 import { RequestWriter } from './request-writer.js';
 
-/** Of the head of an answer. */
+/** Of the head of a response. */
 const LARGEST_HEAD_BYTES = 64 * 1024;
 /** A body of up to so many bytes is handed on as one when it has arrived together with its head. */
 const LARGEST_WHOLE_BYTES = 16 * 1024;
@@ -26,9 +29,9 @@ export class Connection implements Sending {
   idleUntilMs = 0;
   private socket!: Socket;
   private call: Call | undefined;
-  /** The head of an answer while more of it is to come. */
+  /** The head of a response while more of it is to come. */
   private held: Buffer | undefined;
-  private head: AnswerHead | undefined;
+  private head: ResponseHead | undefined;
   /** Of a body whose length is known. */
   private bytesLeft = 0;
   private chunked: ChunkedBody | undefined;
@@ -62,7 +65,8 @@ export class Connection implements Sending {
   serve(call: Call): boolean {
     this.call = call;
     call.onConnection(this);
-    // It may have been aborted by itself, which ends the connection; or the connection has failed without anybody's word.
+    // It may have been aborted by itself, which ends the connection; or the
+    // connection has failed without anybody's word.
     if (this.call !== call) return false;
     this.writer.write(call);
     return true;
@@ -100,7 +104,7 @@ export class Connection implements Sending {
 
   private takeHead(buffer: Buffer, bytes: number): void {
     const { call } = this;
-    // Nobody has asked: whoever came next would take this for the answer.
+    // Nobody has asked: whoever came next would take this for the response.
     if (call === undefined) {
       this.fail(connectionError('TRAILGATE_BAD_ANSWER', 'nothing was asked'));
       return;
@@ -112,7 +116,7 @@ export class Connection implements Sending {
     const seen = held === undefined ? 0 : held.length;
     const mayBeWhole = held === undefined || whole.indexOf(HEAD_END, Math.max(0, seen - HEAD_END.length)) !== -1;
     for (let at = 0; ;) {
-      const head = mayBeWhole ? parseAnswerHead(whole, at, to, call.method === 'HEAD') : undefined;
+      const head = mayBeWhole ? parseResponseHead(whole, at, to, call.method === 'HEAD') : undefined;
       if ((head === undefined ? to : head.end - HEAD_END.length) - at > LARGEST_HEAD_BYTES) {
         throw connectionError('TRAILGATE_ANSWER_HEAD_TOO_LARGE');
       }
@@ -136,12 +140,12 @@ export class Connection implements Sending {
   /** Keeps a part of a head until more of it comes. @param seen how far it was looked at before. */
   private hold(buffer: Buffer, at: number, to: number, seen: number): void {
     this.held = copy(buffer, at, to);
-    // Whatever is no answer would be waited for until the deadline.
+    // Whatever is no response would be waited for until the deadline.
     const text = this.held.toString('latin1');
     if (!mayBecomeHead(text, Math.max(0, seen - at - HEAD_END.length))) throw protocolError('status line');
   }
 
-  private beginBody(call: Call, head: AnswerHead, buffer: Buffer, to: number): void {
+  private beginBody(call: Call, head: ResponseHead, buffer: Buffer, to: number): void {
     this.head = head;
     call.onHead(head);
     if (this.call !== call) return;
@@ -181,7 +185,7 @@ export class Connection implements Sending {
     if (chunked.isDone && this.call === call) this.complete(call, chunked.trailerText, end === bytes);
   }
 
-  /** The answer is whole. @param isClean whether nothing came behind it. */
+  /** The response is whole. @param isClean whether nothing came behind it. */
   private complete(call: Call, trailerText: string, isClean: boolean): void {
     const { head } = this;
     this.call = undefined;

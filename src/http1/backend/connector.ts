@@ -11,8 +11,8 @@ const PLAIN_READ_BYTES = 64 * 1024;
 const TLS_READ_BYTES = 16 * 1024;
 
 /**
- * What every plain connection of this process reads into: a piece is used or copied before the next one is read. One over TLS has a
- * buffer of its own, because a write can make it read.
+ * What every plain connection of this process reads into: a piece is used or copied before the next one is read. One
+ * over TLS has a buffer of its own, because a write can make it read.
  */
 const sharedBuffer = Buffer.allocUnsafeSlow(PLAIN_READ_BYTES);
 

@@ -1,4 +1,6 @@
-/** Bodies of requests on their way to a real server, plain and over TLS: framed, throttled, let go of, and heard out. */
+/**
+ * Bodies of requests on their way to a real server, plain and over TLS: framed, throttled, let go of, and heard out.
+ */
 import { afterEach, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
@@ -16,13 +18,13 @@ describeWays('the body of a request', (isSecure) => {
 
   /** What has arrived on each connection. */
   let received: string[] = [];
-  const collecting = (answer = (_text: string): string => ''): Promise<void> => {
+  const collecting = (response = (_text: string): string => ''): Promise<void> => {
     received = [];
     return start((socket, index) => {
       received[index] = '';
       socket.on('data', (data) => {
         received[index] += data.toString('latin1');
-        socket.write(answer(received[index] ?? ''));
+        socket.write(response(received[index] ?? ''));
       });
     });
   };
@@ -153,7 +155,8 @@ describeWays('the body of a request', (isSecure) => {
       await eventually('it is connected', () => line.sockets.length === time + 1);
       await new Promise((resolve) => setTimeout(resolve, 10));
       const socket = line.sockets[time];
-      // What it has not read makes the server's kernel reset the connection, and the next write fails before anything is read.
+      // What it has not read makes the server's kernel reset the connection,
+      // and the next write fails before anything is read.
       socket?.write('HTTP/1.1 413 Too Large\r\nContent-Length: 5\r\n\r\nlarge');
       await new Promise<void>((resolve) => (isSecure ? setTimeout(resolve, 5) : resolve()));
       socket?.destroy();

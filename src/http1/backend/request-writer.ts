@@ -1,4 +1,7 @@
-/** Writes requests to a connection, one after the other: the head in one write, a body as fast as the other side takes it. */
+/**
+ * Writes requests to a connection, one after the other: the head in one write,
+ * a body as fast as the other side takes it.
+ */
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Call } from './call.js';

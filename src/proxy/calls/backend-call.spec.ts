@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { configSchema } from '../../config/model/schema.js';
-import { Framing, type AnswerHead } from '../../http1/backend/answer-head.js';
+import { Framing, type ResponseHead } from '../../http1/backend/response-head.js';
 import type { Call, Sending } from '../../http1/backend/call.js';
 import type { ConnectionPool } from '../../http1/backend/connection-pool.js';
 import { Problem } from '../../problems/errors.js';
@@ -97,8 +97,8 @@ class FakeConnection implements Sending {
   }
 }
 
-function head(status: number, framing: Framing, contentLength: number): AnswerHead {
-  return { status, framing, contentLength, lines: 'Content-Type: text/plain\r\n' } as AnswerHead;
+function head(status: number, framing: Framing, contentLength: number): ResponseHead {
+  return { status, framing, contentLength, lines: 'Content-Type: text/plain\r\n' } as ResponseHead;
 }
 
 /** A request, its client, and what becomes of it. */

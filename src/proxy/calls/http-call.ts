@@ -4,7 +4,7 @@
  * else streams.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Framing, type AnswerHead } from '../../http1/backend/answer-head.js';
+import { Framing, type ResponseHead } from '../../http1/backend/response-head.js';
 import type { Call, Sending } from '../../http1/backend/call.js';
 import { fieldsOfLines } from '../../http1/grammar/fields.js';
 import { passableTrailers, takesTrailers } from '../fields/trailers.js';
@@ -122,12 +122,12 @@ export class HttpCall extends BackendCall implements Call {
     this.responseIn(this.isHiddenProbe ? Math.min(firstByte, PROBE_TIMEOUT_MS) : firstByte);
   }
 
-  onInterim({ status, lines }: AnswerHead): void {
+  onInterim({ status, lines }: ResponseHead): void {
     if (this.state === CallState.Sent) this.enter(CallState.Announced);
     if (this.interimResponses++ < MOST_INTERIM_RESPONSES) passInterimResponse(this.request, status, lines);
   }
 
-  onHead({ status, lines, framing, contentLength }: AnswerHead): void {
+  onHead({ status, lines, framing, contentLength }: ResponseHead): void {
     this.status = status;
     if (status >= 502 && this.isHiddenProbe && verdictOf('answered', status) === 'bad') {
       this.abort(peerError('TRAILGATE_PROBE_FAILED'));

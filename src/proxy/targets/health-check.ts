@@ -1,6 +1,6 @@
 /** Asks an address every so often whether it is well, on a connection of its own: the calls' may all be in use. */
 import type { ServiceConfig } from '../../config/model/schema.js';
-import type { AnswerHead } from '../../http1/backend/answer-head.js';
+import type { ResponseHead } from '../../http1/backend/response-head.js';
 import type { Call } from '../../http1/backend/call.js';
 import { verdictOf, type Verdict } from './balancer.js';
 import type { Endpoint } from './endpoint.js';
@@ -93,7 +93,7 @@ class HealthCall implements Call {
     private readonly resolve: (result: CheckResult) => void,
   ) {}
 
-  onHead({ status }: AnswerHead): void {
+  onHead({ status }: ResponseHead): void {
     this.resolve(status >= 200 && status < 300 ? { verdict: 'good' } : { verdict: 'bad', why: `status ${status}` });
   }
 

@@ -1,16 +1,16 @@
-/** Heads of answers: what they mean for the body and the connection, and what is refused. */
+/** Heads of responses: what they mean for the body and the connection, and what is refused. */
 import { describe, expect, it } from '@jest/globals';
 import { fieldsOfLines } from '../grammar/fields.js';
-import { Framing, parseAnswerHead, type AnswerHead } from './answer-head.js';
+import { Framing, parseResponseHead, type ResponseHead } from './response-head.js';
 
 /** The head of these lines, which an empty one follows. */
-const read = (text: string, isHead = false): AnswerHead => {
+const read = (text: string, isHead = false): ResponseHead => {
   const bytes = Buffer.from(`${text}\r\n`, 'latin1');
-  const head = parseAnswerHead(bytes, 0, bytes.length, isHead);
+  const head = parseResponseHead(bytes, 0, bytes.length, isHead);
   if (head === undefined) throw new Error('not whole');
   return head;
 };
-const parse = (text: string, isHead = false): AnswerHead => read(text.replaceAll('\n', '\r\n'), isHead);
+const parse = (text: string, isHead = false): ResponseHead => read(text.replaceAll('\n', '\r\n'), isHead);
 const OK = 'HTTP/1.1 200 OK\n';
 const BAD = expect.objectContaining({ code: 'TRAILGATE_BAD_ANSWER' });
 /** What a call of the parser throws. */

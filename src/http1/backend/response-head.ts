@@ -1,6 +1,7 @@
 /**
- * The head of an answer: status line and fields (RFC 9112 sections 4 and 5), and what follows from them for the body and for the
- * connection (sections 6 and 9). Strict: two readers who could understand a head differently must not both be asked.
+ * The head of a response: status line and fields (RFC 9112 sections 4 and 5), and
+ * what follows from them for the body and for the connection (sections 6 and 9).
+ * Strict: two readers who could understand a head differently must not both be asked.
  */
 import { COLON, CR, isName, LF, nameEnd, SPACE, standsAt, valueEnd } from '../grammar/bytes.js';
 import { protocolError } from '../grammar/errors.js';
@@ -15,12 +16,12 @@ export const enum Framing {
   Close,
 }
 
-export interface AnswerHead {
+export interface ResponseHead {
   readonly status: number;
   /** The field lines as they were sent, each with its CRLF; fields to the letter. */
   readonly lines: string;
   readonly framing: Framing;
-  /** -1: not told. Of an answer to HEAD and of a 304, what a GET would have. */
+  /** -1: not told. Of a response to HEAD and of a 304, what a GET would have. */
   readonly contentLength: number;
   /** Whether another request may follow on the connection. */
   readonly keepsAlive: boolean;
@@ -58,7 +59,7 @@ interface Meaning {
  * @param isHead whether HEAD was asked.
  * @throws Error `TRAILGATE_BAD_ANSWER` for anything that is not to the letter.
  */
-export function parseAnswerHead(bytes: Buffer, from: number, to: number, isHead: boolean): AnswerHead | undefined {
+export function parseResponseHead(bytes: Buffer, from: number, to: number, isHead: boolean): ResponseHead | undefined {
   const linesAt = statusLineEnd(bytes, from, to);
   if (linesAt === -1) return undefined;
   const meaning: Meaning = { length: -1, isChunked: false, connection: '', keepAliveMs: -1 };
@@ -84,7 +85,7 @@ export function parseAnswerHead(bytes: Buffer, from: number, to: number, isHead:
   if (isChunked && length !== -1) throw protocolError('content-length beside transfer-encoding');
   const status = statusAt(bytes, from);
   const framing = framingOf(status, isHead, isChunked, length);
-  // A 204 whose fields speak of a body may have one all the same, and its bytes would be taken for the next answer.
+  // A 204 whose fields speak of a body may have one all the same, and its bytes would be taken for the next response.
   const isMisframed = status === 204 && (length > 0 || isChunked);
   const keepsAlive = framing !== Framing.Close && !isMisframed && persists(connection, isOld);
   const lines = bytes.toString('latin1', linesAt, at);
@@ -160,7 +161,8 @@ function valueOf(bytes: Buffer, from: number, to: number): string {
 }
 
 /**
- * Whether a head may still come of what has arrived of it: another protocol, or lines that end otherwise, never become one.
+ * Whether a head may still come of what has arrived of it: another protocol, or
+ * lines that end otherwise, never become one.
  * @param from where it was looked at before.
  */
 export function mayBecomeHead(text: string, from: number): boolean {
