@@ -190,7 +190,7 @@ describe('the source', () => {
   it('is handed its clock: who puts the program together takes the system’s', () => {
     // A default of what tests call; the time of a line of the log, and of `Date`.
     const alsoTake =
-      /^src\/(reference\/reference\.module|config\/load|gateway\/request\/log-line|http1\/client\/whole-answer)/;
+      /^src\/(reference\/reference\.module|config\/load|gateway\/request\/log-line|http1\/client\/whole-response)/;
     const mayTake = new RegExp(`^src/(boot|cli|platform|customers)/|${alsoTake.source}`);
     expect(linesWith(/\bsystemClock\b/, mayTake)).toEqual([]);
   });

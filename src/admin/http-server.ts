@@ -42,7 +42,7 @@ export function serverOptions(clock: Clock): FastifyServerOptions {
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       sendProblem(problemOf(error), request, reply);
     },
-    clientErrorHandler: (error: ParserError, socket: Socket) => answerParserError(error, socket, clock),
+    clientErrorHandler: (error: ParserError, socket: Socket) => respondToParserError(error, socket, clock),
   } as FastifyServerOptions;
 }
 
@@ -107,7 +107,7 @@ export function ignoreExpectations(server: Server): void {
 }
 
 /** Answers what Node's parser refuses in the one shape, as far as the socket still takes an answer. */
-function answerParserError(error: ParserError, socket: Socket, clock: Clock): void {
+function respondToParserError(error: ParserError, socket: Socket, clock: Clock): void {
   // Bytes of ours would end up inside an answer that has begun. Node's own default looks here as well.
   if (error.code === 'ECONNRESET' || !socket.writable || responseUnderWay(socket)?.headersSent === true) {
     socket.destroy();

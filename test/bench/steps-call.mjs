@@ -24,7 +24,7 @@ export function callStep({ domain, config, endpoint }, message, answer, exchange
     call.onEnd('');
   };
   let written = 0;
-  exchange.answer = {
+  exchange.response = {
     isGone: false,
     hasBegun: false,
     takesWhole: true,

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { configSchema } from '../../src/config/model/schema.js';
 import type { Operation } from '../../src/config/model/schema.js';
-import { NodeAnswer } from '../../src/http1/client/node-answer.js';
+import { NodeClientResponse } from '../../src/http1/client/node-client-response.js';
 import { Forwarder } from '../../src/proxy/calls/forwarder.js';
 import { send } from '../support/http.js';
 import { eventually } from '../support/processes.js';
@@ -83,7 +83,7 @@ beforeEach(async () => {
       ownCors: false,
       client: {
         responseLines: '',
-        answer: new NodeAnswer(message, response, 0),
+        response: new NodeClientResponse(message, response, 0),
         failedTarget: '',
         failedStatus: 0,
         isUpgraded: false,

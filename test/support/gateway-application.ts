@@ -67,6 +67,6 @@ export async function startGateway(
 }
 
 function forward({ client }: ForwardRequest): void {
-  client.answer.response.writeHead(200, { 'X-Said': FORWARDED, 'Content-Length': 0 });
-  client.answer.response.end();
+  client.response.nodeResponse.writeHead(200, { 'X-Said': FORWARDED, 'Content-Length': 0 });
+  client.response.nodeResponse.end();
 }

@@ -28,7 +28,7 @@ export class Served implements Transaction {
     this.nodes = { message, response };
   }
 
-  answer(body: string): void {
+  respond(body: string): void {
     this.connection.writeWhole(200, `Content-Length: ${body.length}\r\n`, body);
   }
 }
@@ -100,7 +100,7 @@ export class PlainServer {
         if (!this.isServing) return false;
         const one = new Served(request, connection);
         this.served.push(one);
-        if (this.isPrompt) one.answer(`hand ${request.url}`);
+        if (this.isPrompt) one.respond(`hand ${request.url}`);
         return true;
       },
     });
@@ -146,7 +146,7 @@ export class PlainServer {
   async unread(): Promise<Client> {
     const client = await this.asked();
     client.socket.pause();
-    this.onlyOne().answer('x'.repeat(16 * 1024 * 1024));
+    this.onlyOne().respond('x'.repeat(16 * 1024 * 1024));
     return client;
   }
 }

@@ -13,8 +13,8 @@ import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
 
 /**
- * TLS 1.3 and 1.2. Of 1.2 the suites with forward secrecy and authenticated encryption alone, because HTTP/2 is offered (RFC 9113 section
- * 9.2.2), in our order; nobody negotiates anew on a connection that stands.
+ * TLS 1.3 and 1.2. Of 1.2 the suites with forward secrecy and authenticated encryption alone, because HTTP/2 is offered
+ * (RFC 9113 section 9.2.2), in our order; nobody negotiates anew on a connection that stands.
  */
 const TLS_POLICY: SecureContextOptions = {
   minVersion: 'TLSv1.2',

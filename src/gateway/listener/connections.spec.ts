@@ -67,8 +67,8 @@ it('one that is asked again and again stays', async () => {
 it('one whose answer takes long stays until it is there', async () => {
   const client = await open();
   client.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n');
-  const [answer] = (await once(client, 'data')) as [Buffer];
-  expect(answer.toString()).toContain('slow');
+  const [response] = (await once(client, 'data')) as [Buffer];
+  expect(response.toString()).toContain('slow');
 });
 
 it('one that has become something else than HTTP stays', async () => {

@@ -1,7 +1,8 @@
 /**
- * The connections of the public listener: how many there may be, how long each may be used, and the end of those whose client
- * does not read. Costs by the connection and by the second, nothing by the request. An idle connection is held by its place in a set
- * and nothing else: the listeners are the same functions for all, and what a sweep notes is of those that something waits for.
+ * The connections of the public listener: how many there may be, how long each may be used, and the end of those whose
+ * client does not read. Costs by the connection and by the second, nothing by the request. An idle connection is held
+ * by its place in a set and nothing else: the listeners are the same functions for all, and what a sweep notes is of
+ * those that something waits for.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -64,7 +65,10 @@ export class Connections {
     this.use(gateway, services);
   }
 
-  /** Holds to these limits, and waits for clients as long as these services do, from now on; nobody who is connected is cut. */
+  /**
+   * Holds to these limits, and waits for clients as long as these services do, from
+   * now on; nobody who is connected is cut.
+   */
   use({ limits }: GatewayFile['gateway'], services: GatewayFile['services']): void {
     this.longestIdleMs = Math.max(0, ...Object.values(services).map(({ timeouts }) => timeouts.idle));
     this.limits = limits;
@@ -124,8 +128,8 @@ export class Connections {
   }
 
   /**
-   * Waits for the end of every connection, and cuts those that are left after `graceMs`. When it resolves each request has its end, and
-   * that has been noted.
+   * Waits for the end of every connection, and cuts those that are left after `graceMs`. When it resolves each request
+   * has its end, and that has been noted.
    */
   async endAll(graceMs: number): Promise<void> {
     const cutMs = performance.now() + graceMs;
@@ -138,7 +142,10 @@ export class Connections {
     await after(END_CHECK_INTERVAL_MS);
   }
 
-  /** What `closeIdleConnections` does to connections that Node reads: ends those that wait for a request, a new one not at once. */
+  /**
+   * What `closeIdleConnections` does to connections that Node reads: ends those that wait
+   * for a request, a new one not at once.
+   */
   endIdlePlain(): void {
     const openedBeforeMs = performance.now() - NEW_MS;
     for (const socket of this.open) {
@@ -148,7 +155,10 @@ export class Connections {
     }
   }
 
-  /** Makes no garbage of those that nothing waits for: ten thousand times some, every two seconds, would keep V8 from giving memory back. */
+  /**
+   * Makes no garbage of those that nothing waits for: ten thousand times some, every two seconds,
+   * would keep V8 from giving memory back.
+   */
   private sweep(now: number): void {
     for (const socket of this.open) {
       const waiting = socket.writableLength;
@@ -178,8 +188,8 @@ export class Connections {
   }
 
   /**
-   * Ends a connection that has had no request for `keepAliveTimeoutMs`. Node's own `keepAliveTimeout` makes two timers for every request:
-   * one when it begins to idle and one when it no longer does.
+   * Ends a connection that has had no request for `keepAliveTimeoutMs`. Node's own `keepAliveTimeout` makes two timers
+   * for every request: one when it begins to idle and one when it no longer does.
    */
   private endIdle(socket: SystemSocket): void {
     const { bytesRead } = socket;

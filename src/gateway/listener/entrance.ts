@@ -15,8 +15,8 @@ import type { Cors } from '../request/cors.js';
 import type { ErrorFilter } from '../request/error.filter.js';
 import type { Exchange } from '../request/exchange.js';
 import { framingProblem, isHttp2 } from '../request/framing.js';
-import { answerLast, isClosing } from '../request/last-answer.js';
-import { answerOptions, forwardsProblem, isOfServer, methodsAtLastHop, SERVER_METHODS } from '../request/options.js';
+import { isClosing, makeResponseLast } from '../request/last-response.js';
+import { respondToOptions, forwardsProblem, isOfServer, methodsAtLastHop, SERVER_METHODS } from '../request/options.js';
 import type { Draining } from './draining.js';
 
 /** EntranceParts are what the entrance stands on. */
@@ -69,13 +69,13 @@ export class Entrance {
    */
   private admit(exchange: Exchange, broken: Problem | undefined): Exchange | undefined {
     const { message } = exchange;
-    if (this.draining.hasBegun) exchange.answer.endConnection();
+    if (this.draining.hasBegun) exchange.response.endConnection();
     const isPreflight = this.cors.enabled && this.cors.apply(exchange);
     // What is read by hand has no other method, and no other characters.
     const problem = broken ?? (message instanceof PlainRequest ? undefined : lineProblem(exchange));
     if (problem !== undefined) {
       if (broken !== undefined || !exchange.url.startsWith('/')) endWithResponse(exchange);
-      this.filter.answer(problem, exchange);
+      this.filter.respond(problem, exchange);
       return undefined;
     }
     return exchange.method === 'OPTIONS' && this.respondsTo(exchange, isPreflight) ? undefined : exchange;
@@ -86,12 +86,12 @@ export class Entrance {
    */
   private respondsTo(exchange: Exchange, isPreflight: boolean): boolean {
     if (isPreflight) {
-      this.cors.answerPreflight(exchange);
+      this.cors.respondToPreflight(exchange);
       return true;
     }
     const allow = isOfServer(exchange) ? SERVER_METHODS : methodsAtLastHop(exchange, this.routes);
     if (allow === undefined) return false;
-    answerOptions(exchange, allow);
+    respondToOptions(exchange, allow);
     return true;
   }
 }
@@ -119,8 +119,8 @@ function endWithLastResponse(response: ServerResponse): void {
  * What follows on a connection whose framing is in doubt must not be served. A connection of HTTP/2 has no framing of
  * requests.
  */
-function endWithResponse({ message, answer }: Exchange): void {
+function endWithResponse({ message, response }: Exchange): void {
   if (isHttp2(message)) return;
-  answer.endConnection();
-  if (!(message instanceof PlainRequest)) answerLast(message as IncomingMessage);
+  response.endConnection();
+  if (!(message instanceof PlainRequest)) makeResponseLast(message as IncomingMessage);
 }

@@ -13,7 +13,7 @@ import type { PlainRequest } from '../../http1/client/plain-request.js';
 import { KEEP_ALIVE_TIMEOUT_MS } from '../request/connection-timeouts.js';
 import type { Exchange } from '../request/exchange.js';
 import type { Entrance } from './entrance.js';
-import { mustWait } from './queued-answers.js';
+import { mustWait } from './queued-responses.js';
 
 /** What it needs of the rest. */
 export interface FastPathParts {

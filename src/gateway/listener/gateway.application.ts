@@ -29,9 +29,9 @@ import { ALPN_PROTOCOLS, speakHttp2 } from './http2.js';
 import { Http2Sessions } from './http2-sessions.js';
 import { hstsField } from './hsts.js';
 import type { ParserError } from '../../http1/client/unknown-method.js';
-import { answerParserError } from './parser-errors.js';
+import { respondToParserError } from './parser-errors.js';
 import { readProxyProtocol } from './proxied-connections.js';
-import { endQueuedWith } from './queued-answers.js';
+import { endQueuedWith } from './queued-responses.js';
 import { installRequestHooks } from './request-hooks.js';
 import { RequestEnd } from '../request/request-end.js';
 import { Upgrades } from './upgrades.js';
@@ -101,8 +101,8 @@ export async function createGatewayApplication(
   application.useGlobalFilters(filter);
   const server = application.getHttpServer() as Server;
   const walk = new StepWalk<Exchange>(inOrder(steps), {
-    admitted: (exchange) => backend.answer(exchange),
-    refused: (reason, exchange) => filter.answer(reason, exchange),
+    admitted: (exchange) => backend.forward(exchange),
+    refused: (reason, exchange) => filter.respond(reason, exchange),
   });
   const fastPath = new FastPath({ routes: deps.routes, entrance: new Entrance({ ...deps, arrivals, filter }), walk });
   fastPath.install(server);
@@ -129,11 +129,11 @@ function serverOptions(parser: object, filter: ErrorFilter, cors: Cors, secureLi
     keepAliveTimeout: 0,
     requestTimeout: NO_REQUEST_TIMEOUT,
     http: parser,
-    clientErrorHandler: (error: ParserError, socket: Socket) => answerParserError(error, socket, cors, secureLines),
+    clientErrorHandler: (error: ParserError, socket: Socket) => respondToParserError(error, socket, cors, secureLines),
     // What the router refuses before a hook runs, such as %ff in a path.
     frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) => {
       reply.hijack();
-      filter.answer(error, exchangeOf(reply.raw));
+      filter.respond(error, exchangeOf(reply.raw));
     },
   } as FastifyServerOptions;
 }
@@ -200,6 +200,6 @@ function refuseConnect(server: Server, cors: Cors, secureLines: string): void {
     // Node has let go of the connection: without a listener its error would end the process.
     socket.on('error', () => socket.destroy());
     endQueuedWith(socket);
-    answerParserError(new Error('CONNECT'), socket, cors, secureLines);
+    respondToParserError(new Error('CONNECT'), socket, cors, secureLines);
   });
 }

@@ -1,13 +1,17 @@
 /**
- * What is malformed in HTTP/2 costs its stream, not its connection (RFC 9113 section 8.1.1). nghttp2 resets such a stream by itself, but
- * Node then ends the whole session and every other request on it: a fault of a stream and one of the connection reach it under one number.
- * Here the end of the session waits until it is known which of the two it was.
+ * What is malformed in HTTP/2 costs its stream, not its connection (RFC 9113 section 8.1.1). nghttp2
+ * resets such a stream by itself, but Node then ends the whole session and every other request on it: a
+ * fault of a stream and one of the connection reach it under one number. Here the end of the session waits
+ * until it is known which of the two it was.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 
 /** nghttp2's number of a "general protocol error". */
 const ERR_PROTO = -505;
-/** A stream is reset in the turn in which its fault is found; of a fault of the connection nghttp2 has sent GOAWAY by then. */
+/**
+ * A stream is reset in the turn in which its fault is found; of a fault of the
+ * connection nghttp2 has sent GOAWAY by then.
+ */
 const VERDICT_MS = 100;
 
 type Destroy = (error?: Error | number, code?: number) => void;

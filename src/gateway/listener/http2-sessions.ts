@@ -1,6 +1,6 @@
 /**
- * The HTTP/2 connections that are open. What a client does not take waits in its stream, where `connections.ts` cannot see it: here
- * such streams are cut, and connections that nothing is asked on are closed, whatever else they send.
+ * The HTTP/2 connections that are open. What a client does not take waits in its stream, where `connections.ts` cannot
+ * see it: here such streams are cut, and connections that nothing is asked on are closed, whatever else they send.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -19,7 +19,7 @@ interface OpenSession {
   isClosing: boolean;
 }
 
-/** What an answer had left at the last sweep, and since when nothing of that has gone. */
+/** What a response had left at the last sweep, and since when nothing of that has gone. */
 interface Progress {
   readonly bytes: number;
   readonly sinceMs: number;
@@ -27,14 +27,14 @@ interface Progress {
 
 export class Http2Sessions {
   private readonly open = new Map<ServerHttp2Session, OpenSession>();
-  /** Answers that are complete and not taken. */
+  /** Responses that are complete and not taken. */
   private untaken = new Map<ServerHttp2Stream, Progress>();
   private readonly timer: NodeJS.Timeout;
   private isEnding = false;
 
   /**
    * @param idleTimeoutMs after which a connection without a request is closed.
-   * @param longestIdleMs how long a client may take for the next piece of an answer; may change.
+   * @param longestIdleMs how long a client may take for the next piece of a response; may change.
    */
   constructor(
     private readonly idleTimeoutMs: number,

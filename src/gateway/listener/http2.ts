@@ -1,6 +1,6 @@
 /**
- * HTTP/2 beside HTTP/1.1 on the TLS listener (RFC 9113). The connection's ALPN decides; a request of either version takes
- * the same path, because those of HTTP/2 are given the shape that the steps know from HTTP/1.1.
+ * HTTP/2 beside HTTP/1.1 on the TLS listener (RFC 9113). The connection's ALPN decides; a request of either version
+ * takes the same path, because those of HTTP/2 are given the shape that the steps know from HTTP/1.1.
  */
 import type { Server } from 'node:https';
 import {
@@ -23,10 +23,14 @@ export const ALPN_PROTOCOLS = ['h2', 'http/1.1'];
 const MOST_CONCURRENT_STREAMS = 100;
 const LARGEST_HEAD_BYTES = 16 * 1024;
 const LARGEST_SENT_HEAD_BYTES = 1024 * 1024;
-/** What a client may send ahead of a backend that reads slowly: by each request, and by all of a connection together. */
+/**
+ * What a client may send ahead of a backend that reads slowly: by each request, and by all of a connection together.
+ */
 const WINDOW_BYTES = 1024 * 1024;
 
-/** A request of HTTP/2 as HTTP/1.1 would have brought it: with `Host`, without pseudo-fields, its cookies in one field. */
+/**
+ * A request of HTTP/2 as HTTP/1.1 would have brought it: with `Host`, without pseudo-fields, its cookies in one field.
+ */
 class GatewayHttp2Request extends Http2ServerRequest {
   constructor(
     stream: ServerHttp2Stream,
@@ -57,7 +61,10 @@ class GatewayHttp2Response extends Http2ServerResponse {
     }
   }
 
-  /** An answer that is cut short must not look complete: the stream is reset, the other requests of the connection go on. */
+  /**
+   * A response that is cut short must not look complete: the stream is reset, the
+   * other requests of the connection go on.
+   */
   override destroy(): this {
     const { stream } = this;
     if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
@@ -80,9 +87,11 @@ Object.defineProperty(GatewayHttp2Response.prototype, 'destroyed', {
 });
 
 const OPTIONS: ServerOptions = {
-  // What a backend says twice (`X-Content-Type-Options`, by itself and by what stands before it) is passed on as over HTTP/1.1.
+  // What a backend says twice (`X-Content-Type-Options`, by itself and by what stands
+  // before it) is passed on as over HTTP/1.1.
   strictSingleValueFields: false,
-  // All that a backend's head may hold (64 KiB), however many fields that are; more than Node's 64 KiB would end the connection.
+  // All that a backend's head may hold (64 KiB), however many fields that are; more than
+  // Node's 64 KiB would end the connection.
   maxSendHeaderBlockLength: LARGEST_SENT_HEAD_BYTES,
   Http2ServerRequest: GatewayHttp2Request as unknown as typeof Http2ServerRequest,
   Http2ServerResponse: GatewayHttp2Response as unknown as typeof Http2ServerResponse,

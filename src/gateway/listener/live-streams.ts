@@ -1,7 +1,8 @@
 /**
- * A key that may not be used any more ends what it has open: answers that stream, uploads and WebSockets are asked about again when
- * the message bus says that their key or account has changed, and every ten seconds, for what no message tells: an expiry, or a
- * message that was missed. Looks at the calls that are under way; a request that ends soon costs nothing.
+ * A key that may not be used any more ends what it has open: responses that stream, uploads and WebSockets are
+ * asked about again when the message bus says that their key or account has changed, and every ten seconds, for
+ * what no message tells: an expiry, or a message that was missed. Looks at the calls that are under way; a
+ * request that ends soon costs nothing.
  */
 import type { Invalidation, InvalidationBus } from '../../keys/api-key.js';
 import type { Authenticator } from '../../keys/authenticator.js';

@@ -1,4 +1,7 @@
-/** What Node's parser refuses, before there is a request or in the middle of its body: the same shape, written to the socket by hand. */
+/**
+ * What Node's parser refuses, before there is a request or in the middle of its body: the same
+ * shape, written to the socket by hand.
+ */
 import type { Socket } from 'node:net';
 import { linesOf } from '../../http1/grammar/fields.js';
 import {
@@ -8,11 +11,11 @@ import {
   type ParserProblemCode,
 } from '../../http1/client/parser-problem.js';
 import type { ParserError } from '../../http1/client/unknown-method.js';
-import { dateLine } from '../../http1/client/whole-answer.js';
+import { dateLine } from '../../http1/client/whole-response.js';
 import { METRICS } from '../../platform/metrics.js';
 import type { Cors } from '../request/cors.js';
 import type { ExchangeResponse } from '../request/exchange.js';
-import { endConnection } from '../request/last-answer.js';
+import { endConnection } from '../request/last-response.js';
 import { UNKNOWN_METHOD_DETAIL } from '../../platform/methods.js';
 import { requestId } from '../request/request-ids.js';
 import { responseUnderWay, type NodeResponse } from '../../platform/node-internals.js';
@@ -30,12 +33,12 @@ const ORIGIN = /\r\nOrigin:[ \t]*([^\s,]+)[ \t]*\r\n/i;
 const failed = new WeakSet<Socket>();
 
 /**
- * Answers a connection whose request could not be parsed, and closes it. Good requests that were sent before it have their answers
- * first (RFC 9112 section 9.3.2).
+ * Responds to a connection whose request could not be parsed, and closes it. Good requests that were sent before it
+ * have their responses first (RFC 9112 section 9.3.2).
  * @param cors a page can send too many headers, and should be able to read that it did.
  * @param secureLines fields of a response over TLS, each with its CRLF.
  */
-export function answerParserError(error: ParserError, socket: Socket, cors: Cors, secureLines = ''): void {
+export function respondToParserError(error: ParserError, socket: Socket, cors: Cors, secureLines = ''): void {
   // A client that had closed its side, and has gone: it has sent nothing wrong.
   if (error.code === 'EPIPE') {
     socket.destroy();
@@ -49,26 +52,28 @@ export function answerParserError(error: ParserError, socket: Socket, cors: Cors
   if (error.code === 'ECONNRESET') socket.destroy();
   else {
     const lines = linesOf(cors.fieldsOfUnread(() => originOf(error)));
-    answerInTurn(code, socket, 'encrypted' in socket ? lines + secureLines : lines);
+    respondInTurn(code, socket, 'encrypted' in socket ? lines + secureLines : lines);
   }
 }
 
-/** Of a head that is too large, as far as it stands in what was read last; a browser causes no other of these errors. */
+/**
+ * Of a head that is too large, as far as it stands in what was read last; a browser causes no other of these errors.
+ */
 function originOf({ code, rawPacket }: ParserError): string | undefined {
   if (code !== HEAD_TOO_LARGE || !Buffer.isBuffer(rawPacket)) return undefined;
   return ORIGIN.exec(rawPacket.toString('latin1'))?.[1];
 }
 
 /** @param more field lines, each with its end. */
-function answerInTurn(code: ParserProblemCode, socket: Socket, more: string): void {
+function respondInTurn(code: ParserProblemCode, socket: Socket, more: string): void {
   // Node's own default looks there as well.
   const response = responseUnderWay(socket) as (ExchangeResponse & NodeResponse) | null;
   if (response?.req.complete === true) {
-    // Its close is told when the next answer in the line has its turn.
-    response.once('close', () => answerInTurn(code, socket, more));
+    // Its close is told when the next response in the line has its turn.
+    response.once('close', () => respondInTurn(code, socket, more));
     return;
   }
-  // Half an answer to the broken request itself is on the connection: bytes of ours would end up inside it.
+  // Half a response to the broken request itself is on the connection: bytes of ours would end up inside it.
   if (!socket.writable || response?.headersSent === true) {
     socket.destroy();
     return;

@@ -1,7 +1,8 @@
 /**
- * Connections that come through a load balancer which passes bytes on and says in front of them whose they are (the PROXY protocol). Only
- * the addresses that `gateway.proxyProtocol` names are believed, and from those it must come: a connection without it is cut, because
- * guessing would let a client choose its address. Nothing here costs a request; where it is not configured, nothing is installed.
+ * Connections that come through a load balancer which passes bytes on and says in front of them whose they are (the
+ * PROXY protocol). Only the addresses that `gateway.proxyProtocol` names are believed, and from those it must come: a
+ * connection without it is cut, because guessing would let a client choose its address. Nothing here costs a request;
+ * where it is not configured, nothing is installed.
  */
 import type { Server } from 'node:http';
 import type { BlockList, Socket } from 'node:net';

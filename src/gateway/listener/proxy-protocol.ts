@@ -1,6 +1,7 @@
 /**
- * The PROXY protocol, versions 1 and 2 (HAProxy's `proxy-protocol.txt`): the first bytes of a connection in which a load balancer that
- * passes bytes on tells whose connection it is. Only its grammar; who is believed is decided in `proxied-connections.ts`.
+ * The PROXY protocol, versions 1 and 2 (HAProxy's `proxy-protocol.txt`): the first bytes of a connection in
+ * which a load balancer that passes bytes on tells whose connection it is. Only its grammar; who is believed is
+ * decided in `proxied-connections.ts`.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 
@@ -10,7 +11,9 @@ export interface ProxySource {
   readonly port: number;
 }
 
-/** `bytes` of the header, and its source; undefined: the load balancer speaks for itself (a health check of its own). */
+/**
+ * `bytes` of the header, and its source; undefined: the load balancer speaks for itself (a health check of its own).
+ */
 export interface ProxyHeader {
   readonly bytes: number;
   readonly source: ProxySource | undefined;
@@ -27,7 +30,10 @@ const LOCAL_COMMAND = 0x20;
 const TCP_OVER_IPV4 = 0x11;
 const TCP_OVER_IPV6 = 0x21;
 
-/** Reads the header at the beginning of a connection; `more`: it has not come whole yet; `broken`: there is none, or a wrong one. */
+/**
+ * Reads the header at the beginning of a connection; `more`: it has not come whole yet;
+ * `broken`: there is none, or a wrong one.
+ */
 export function readProxyHeader(bytes: Buffer): ProxyHeader | 'more' | 'broken' {
   const compared = Math.min(bytes.length, SIGNATURE.length);
   if (bytes.subarray(0, compared).equals(SIGNATURE.subarray(0, compared))) {

@@ -5,7 +5,7 @@
 import { ServerResponse, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { hasBody } from '../../proxy/calls/request-body.js';
-import { endConnection } from '../request/last-answer.js';
+import { endConnection } from '../request/last-response.js';
 import { Routes } from '../../admission/routes.js';
 import { noteUpgradeHead } from '../request/upgrade-heads.js';
 import { responseUnderWay } from '../../platform/node-internals.js';
@@ -19,14 +19,14 @@ export class Upgrades {
     if (method !== 'GET' || httpVersion !== '1.1' || headers.upgrade?.toLowerCase() !== 'websocket') return false;
     // A handshake has no body: what a backend took for one would be the first frames of the WebSocket.
     if (hasBody(message)) return false;
-    // Answers to requests before it are still to come: Node would let go of the connection that they need.
+    // Responses to requests before it are still to come: Node would let go of the connection that they need.
     if (responseUnderWay(message.socket) !== null) return false;
     const query = url.indexOf('?');
     const match = this.routes.match(method, query === -1 ? url : url.slice(0, query));
     return match.kind === 'operation' && match.operation.isWebSocket === true;
   }
 
-  /** Hands every accepted handshake to the request path, with an answer that is written to its connection. */
+  /** Hands every accepted handshake to the request path, with a response that is written to its connection. */
   install(server: Server): void {
     server.on('upgrade', (message: IncomingMessage, socket: Socket, head: Buffer) => {
       noteUpgradeHead(message, head);
@@ -37,7 +37,7 @@ export class Upgrades {
       const response = new ServerResponse(message);
       response.shouldKeepAlive = false;
       response.assignSocket(socket);
-      // An answer other than 101 is the last one.
+      // A response other than 101 is the last one.
       response.once('finish', () => endConnection(socket));
       server.emit('request', message, response);
     });

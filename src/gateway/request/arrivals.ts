@@ -3,9 +3,9 @@ import { compile } from '@fastify/proxy-addr';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { plainAddress } from '../../keys/address-list.js';
-import type { ClientMessage } from '../../http1/client/client-answer.js';
+import type { ClientMessage } from '../../http1/client/client-response.js';
 import { linesOf } from '../../http1/grammar/fields.js';
-import { NodeAnswer } from '../../http1/client/node-answer.js';
+import { NodeClientResponse } from '../../http1/client/node-client-response.js';
 import type { PlainConnection } from '../../http1/client/plain-connection.js';
 import type { PlainRequest } from '../../http1/client/plain-request.js';
 import { discardRest } from '../../proxy/calls/discard-body.js';
@@ -38,7 +38,7 @@ export class Arrivals implements ExchangeOwner {
   begin(message: IncomingMessage, response: ServerResponse): Exchange {
     const exchange = new Exchange(
       message,
-      new NodeAnswer(message, response, KEEP_ALIVE_TIMEOUT_MS),
+      new NodeClientResponse(message, response, KEEP_ALIVE_TIMEOUT_MS),
       originForm(message),
       this.addressOf(message),
       this.schemeOf(message),
@@ -61,7 +61,7 @@ export class Arrivals implements ExchangeOwner {
 
   onHandedOver(exchange: Exchange, message: IncomingMessage, response: ServerResponse): void {
     exchange.message = message;
-    exchange.answer = new NodeAnswer(message, response, KEEP_ALIVE_TIMEOUT_MS);
+    exchange.response = new NodeClientResponse(message, response, KEEP_ALIVE_TIMEOUT_MS);
     watchEnd(exchange, response);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Whose request met the end of an operation, or a rehearsal of it: these are refused before their key is looked at. Looked for when the
- * response has been sent, so that no response depends on it in content or time.
+ * Whose request met the end of an operation, or a rehearsal of it: these are refused before their key is looked at.
+ * Looked for when the response has been sent, so that no response depends on it in content or time.
  */
 import type { Authenticator } from '../../keys/authenticator.js';
 import { bearerSecret } from '../../keys/bearer.js';
@@ -19,7 +19,10 @@ export class EndedCallers {
     private readonly failedAttempts: Pick<FailedAttempts, 'refusal' | 'note'>,
   ) {}
 
-  /** The key of a request that was refused before it was asked for; undefined where there is none that may be used. Never rejects. */
+  /**
+   * The key of a request that was refused before it was asked for; undefined where there is
+   * none that may be used. Never rejects.
+   */
   find(exchange: Exchange): CachedKey | undefined | Promise<CachedKey | undefined> {
     const { clientAddress } = exchange;
     if (this.lookups >= MOST_LOOKUPS || this.failedAttempts.refusal(clientAddress) !== undefined) return undefined;

@@ -1,5 +1,5 @@
 /**
- * The one place that turns whatever was thrown into an answer. What nobody foresaw is a 500 without a word about why.
+ * The one place that turns whatever was thrown into a response. What nobody foresaw is a 500 without a word about why.
  */
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { Problem, type ErrorCode } from '../../problems/errors.js';
@@ -30,11 +30,11 @@ export class ErrorFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const reply = host.getArgByIndex<GatewayReply>(1);
     reply.hijack();
-    this.answer(error, exchangeOf(reply.raw));
+    this.respond(error, exchangeOf(reply.raw));
   }
 
   /** Responds to an exchange with why a step said no, or with what was thrown. */
-  answer(error: unknown, exchange: Exchange): void {
+  respond(error: unknown, exchange: Exchange): void {
     const problem = exchange.refusal ?? (error instanceof Problem ? error : this.translate(error, exchange));
     if (problem.status >= 500 && problem.cause !== undefined) {
       this.log.warn(
@@ -47,7 +47,7 @@ export class ErrorFilter implements ExceptionFilter {
     } catch (failure) {
       // Nobody else would answer: whoever refuses has done with the request.
       this.log.error({ event: 'internal_error', request_id: exchange.requestId, err: failure }, 'An unexpected error');
-      exchange.answer.destroy();
+      exchange.response.destroy();
     }
   }
 

@@ -1,6 +1,6 @@
 /** The fields of ours on a response: each step sets its own, and they are joined when the head is written. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { ClientAnswer, ClientMessage } from '../../http1/client/client-answer.js';
+import type { ClientMessage, ClientResponse } from '../../http1/client/client-response.js';
 import { Exchange } from './exchange.js';
 
 let exchange: Exchange;
@@ -8,7 +8,7 @@ let exchange: Exchange;
 beforeEach(() => {
   const message = { method: 'GET', headers: { 'x-request-id': 'abc' } } as unknown as ClientMessage;
   const owner = { onEnd: () => undefined, onHandedOver: () => undefined };
-  exchange = new Exchange(message, {} as ClientAnswer, '/api/v1/customers?limit=1', '192.0.2.1', 'https', owner);
+  exchange = new Exchange(message, {} as ClientResponse, '/api/v1/customers?limit=1', '192.0.2.1', 'https', owner);
 });
 
 const NAME = 'X-Request-Id: abc\r\n';

@@ -6,7 +6,7 @@ import { isUnknownProxy } from '../../admission/unknown-proxy.js';
 import type { Operation } from '../../config/model/schema.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { Problem } from '../../problems/errors.js';
-import type { ClientAnswer, ClientMessage } from '../../http1/client/client-answer.js';
+import type { ClientMessage, ClientResponse } from '../../http1/client/client-response.js';
 import { PlainRequest } from '../../http1/client/plain-request.js';
 import type { Transaction } from '../../http1/client/plain-connection.js';
 import type { CloseListener, ForwardClient } from '../../proxy/targets/forward-request.js';
@@ -22,7 +22,7 @@ const NONE_TWICE: readonly string[] = [];
 
 /** Who is told how an exchange goes on. */
 export interface ExchangeOwner {
-  /** @param status of the answer; 0: the client has gone before its end. */
+  /** @param status of the response; 0: the client has gone before its end. */
   onEnd(exchange: Exchange, status: number): void;
   onHandedOver(exchange: Exchange, message: IncomingMessage, response: ServerResponse): void;
 }
@@ -86,7 +86,7 @@ export class Exchange implements ForwardClient, AdmissionRequest, Transaction {
 
   constructor(
     public message: ClientMessage,
-    public answer: ClientAnswer,
+    public response: ClientResponse,
     /** Path and query, as received. */
     readonly url: string,
     readonly clientAddress: string,
@@ -123,14 +123,14 @@ export class Exchange implements ForwardClient, AdmissionRequest, Transaction {
     this.whenFailed?.(this, problem);
   }
 
-  /** For what cannot be written whole; see `ClientAnswer`. */
-  get response(): ServerResponse {
-    return this.answer.response;
+  /** For what cannot be written whole; see `ClientResponse`. */
+  get nodeResponse(): ServerResponse {
+    return this.response.nodeResponse;
   }
 
   /** The request as Node has it: only that can have a body. */
   get incoming(): IncomingMessage {
-    void this.answer.response;
+    void this.response.nodeResponse;
     return this.message as IncomingMessage;
   }
 
@@ -171,7 +171,7 @@ export class Exchange implements ForwardClient, AdmissionRequest, Transaction {
   }
 }
 
-/** Node's answer to a request, with what is known of that. */
+/** Node's response to a request, with what is known of that. */
 export interface ExchangeResponse extends ServerResponse {
   exchange?: Exchange;
 }

@@ -1,9 +1,9 @@
 /**
- * What Node's parser lets through although RFC 9112 says that it must be refused, or that two readers may take differently:
- * decided before anything of the request is believed. Refuses with 400, 431 and 501.
+ * What Node's parser lets through although RFC 9112 says that it must be refused, or that two readers may take
+ * differently: decided before anything of the request is believed. Refuses with 400, 431 and 501.
  */
 import { Problem } from '../../problems/errors.js';
-import type { ClientMessage } from '../../http1/client/client-answer.js';
+import type { ClientMessage } from '../../http1/client/client-response.js';
 import { PlainRequest } from '../../http1/client/plain-request.js';
 import { isHost } from './host.js';
 
@@ -18,7 +18,10 @@ export function isHttp2(message: ClientMessage): boolean {
   return message.httpVersionMajor === 2 && 'stream' in message;
 }
 
-/** What is wrong with how the request is framed, or undefined. The connection must not be used again after such a problem. */
+/**
+ * What is wrong with how the request is framed, or undefined. The connection must
+ * not be used again after such a problem.
+ */
 export function framingProblem(message: ClientMessage): Problem | undefined {
   // Read by hand: to the letter, and without what is refused below.
   if (message instanceof PlainRequest) return hostProblem(message.headers.host === undefined ? 0 : 1, message);
@@ -33,12 +36,16 @@ export function framingProblem(message: ClientMessage): Problem | undefined {
   if (problem !== undefined) return problem;
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return undefined;
-  // RFC 9112 section 6.1: HTTP/1.0 knows no Transfer-Encoding; someone on the way may have taken the body for a request.
+  // RFC 9112 section 6.1: HTTP/1.0 knows no Transfer-Encoding; someone on the way
+  // may have taken the body for a request.
   if (httpVersion === '1.0') return refused('HTTP/1.0 has no Transfer-Encoding.');
   return codingProblem(coding.toLowerCase());
 }
 
-/** RFC 9112 section 6.1: `chunked`, once and at the end. Another coding would be lost when the message is framed anew for the backend. */
+/**
+ * RFC 9112 section 6.1: `chunked`, once and at the end. Another coding would be lost when the
+ * message is framed anew for the backend.
+ */
 function codingProblem(coding: string): Problem | undefined {
   if (coding === 'chunked') return undefined;
   const isFaulty = coding.split(',').some((each, at, { length }) => {
@@ -57,8 +64,8 @@ function hostProblem(hosts: number, { headers, httpVersion }: ClientMessage): Pr
 }
 
 /**
- * Path and query of the request target. The absolute form (RFC 9112 section 3.2.2) stands for the same request with another
- * `Host`, which is put in the place of the one that was sent. Every other form is returned as it is.
+ * Path and query of the request target. The absolute form (RFC 9112 section 3.2.2) stands for the same request with
+ * another `Host`, which is put in the place of the one that was sent. Every other form is returned as it is.
  */
 export function originForm(message: ClientMessage): string {
   const target = message.url ?? '';

@@ -22,9 +22,10 @@ export function logLine(exchange: Exchange, key: CachedKey | undefined, status: 
   const quota = decision === undefined ? '' : `,"quota":"${decision.admitted ? 'admitted' : 'refused'}"`;
   const code = exchange.problemCode === '' ? '' : `,"code":"${exchange.problemCode}"`;
   const upstream = exchange.upstreamMs < 0 ? '' : `,"upstream_ms":${exchange.upstreamMs.toFixed(2)}`;
+  const method = JSON.stringify((message.method ?? '').slice(0, LONGEST_METHOD));
   return (
     `{"level":"info","time":"${formatUtc(systemClock.now())}","event":"request","request_id":"${exchange.requestId}",` +
-    `"method":${JSON.stringify((message.method ?? '').slice(0, LONGEST_METHOD))},"path":${JSON.stringify(path)},"status":${status},` +
+    `"method":${method},"path":${JSON.stringify(path)},"status":${status},` +
     `"duration_ms":${durationMs.toFixed(2)}${upstream}${who}${where}${quota}${code},` +
     `"client_address":${JSON.stringify(exchange.clientAddress)}}\n`
   );

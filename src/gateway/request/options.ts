@@ -3,7 +3,7 @@
  * forwarded no further.
  */
 import { Problem } from '../../problems/errors.js';
-import type { ClientMessage } from '../../http1/client/client-answer.js';
+import type { ClientMessage } from '../../http1/client/client-response.js';
 import { fieldsOfLines } from '../../http1/grammar/fields.js';
 import { hasBody } from '../../proxy/calls/request-body.js';
 import { forwardsLeft } from '../../proxy/fields/max-forwards.js';
@@ -38,7 +38,7 @@ export function methodsAtLastHop(exchange: Exchange, routes: Routes): string | u
 }
 
 /** 204 with what may be asked for. @param allow methods, as `Allow` lists them. */
-export function answerOptions(exchange: Exchange, allow: string): void {
-  exchange.response.writeHead(204, ['Allow', allow, ...fieldsOfLines(exchange.responseLines)]);
-  exchange.response.end();
+export function respondToOptions(exchange: Exchange, allow: string): void {
+  exchange.nodeResponse.writeHead(204, ['Allow', allow, ...fieldsOfLines(exchange.responseLines)]);
+  exchange.nodeResponse.end();
 }

@@ -26,7 +26,10 @@ export function requestId(offered: string | undefined, names = randomNames()): s
   return `req_${names.slice(0, REQUEST_ID_END)}`;
 }
 
-/** The trace context for the backend: the client's trace with a new span, or a new trace when there is none or it is broken. */
+/**
+ * The trace context for the backend: the client's trace with a new span, or a new
+ * trace when there is none or it is broken.
+ */
 export function traceparent(offered: string | undefined, names = randomNames()): string {
   const match = offered === undefined ? null : TRACEPARENT.exec(offered);
   const span = names.slice(TRACE_ID_END, SPAN_ID_END);

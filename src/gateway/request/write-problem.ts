@@ -1,23 +1,25 @@
 /** How a problem leaves the gateway: RFC 9457 on the raw connection, the same from every step. */
 import { PROBLEM_CONTENT_TYPE, type Problem } from '../../problems/errors.js';
-import type { ClientMessage } from '../../http1/client/client-answer.js';
+import type { ClientMessage } from '../../http1/client/client-response.js';
 import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';
-import { dateLine } from '../../http1/client/whole-answer.js';
+import { dateLine } from '../../http1/client/whole-response.js';
 import { problemBytes } from '../../problems/problem-text.js';
 import type { Exchange } from './exchange.js';
 import { discardRest } from '../../proxy/calls/discard-body.js';
 import { isHttp2 } from './framing.js';
-import { answerLast, isClosing } from './last-answer.js';
+import { isClosing, makeResponseLast } from './last-response.js';
 
 /** A refused body up to this length is read to its end instead of closing the connection. */
 const LARGEST_DISCARDED_BODY_BYTES = 64 * 1024;
 
-/** Answers with a problem. When the head is already out, the connection is cut: a broken answer must not look whole. */
+/**
+ * Responds with a problem. When the head is already out, the connection is cut: a broken response must not look whole.
+ */
 export function writeProblem(exchange: Exchange, problem: Problem): void {
-  const { answer, message } = exchange;
+  const { response, message } = exchange;
   exchange.problemCode = problem.code;
-  if (answer.hasBegun) {
-    answer.destroy();
+  if (response.hasBegun) {
+    response.destroy();
     return;
   }
   const body = problemBytes(problem, exchange.requestId);
@@ -29,19 +31,19 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
   if (upgrade !== undefined) head += `Upgrade: ${upgrade}\r\n`;
   // Nothing is left to be read, although the parser may not have said so yet.
   const isBare = (message.complete || !hasUnreadBody(message)) && message.method !== 'HEAD';
-  if (isBare && answer.takesWhole) {
-    answer.writeWhole(problem.status, upgrade === undefined ? head : `${head}Connection: Upgrade\r\n`, body);
+  if (isBare && response.takesWhole) {
+    response.writeWhole(problem.status, upgrade === undefined ? head : `${head}Connection: Upgrade\r\n`, body);
     return;
   }
   const isLast = endsConnection(exchange, problem);
-  const { response } = exchange;
+  const { nodeResponse } = exchange;
   // A Connection that is none of its own means to Node that the connection goes on.
-  const isKept = !isLast && response.shouldKeepAlive;
+  const isKept = !isLast && nodeResponse.shouldKeepAlive;
   if (upgrade !== undefined) head += `Connection: ${isKept ? 'keep-alive' : 'close'}, Upgrade\r\n`;
   else if (isLast) head += 'Connection: close\r\n';
-  response.writeHead(problem.status, fieldsOfLines(head));
-  if (message.method === 'HEAD') response.end();
-  else response.end(body, 'latin1');
+  nodeResponse.writeHead(problem.status, fieldsOfLines(head));
+  if (message.method === 'HEAD') nodeResponse.end();
+  else nodeResponse.end(body, 'latin1');
 }
 
 /** Sees to a body that has not been read; whether the connection ends with the response because of it. */
@@ -54,13 +56,13 @@ function endsConnection(exchange: Exchange, { status }: Problem): boolean {
     discardRest(exchange.incoming);
     return false;
   }
-  answerLast(exchange.incoming);
+  makeResponseLast(exchange.incoming);
   return true;
 }
 
 /**
- * Whether the rest of the body can be read and thrown away, so that the connection goes on. Not where the client waits for a
- * 100: it need not send the body then, and what it sends next would be taken for it (RFC 9110 section 10.1.1).
+ * Whether the rest of the body can be read and thrown away, so that the connection goes on. Not where the client waits
+ * for a 100: it need not send the body then, and what it sends next would be taken for it (RFC 9110 section 10.1.1).
  */
 function isSmall(message: ClientMessage): boolean {
   const { headers, socket } = message;

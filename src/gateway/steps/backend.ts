@@ -1,6 +1,6 @@
 /** The last step: the operation's service is asked, and a request that it could not serve is refunded. */
 import { Problem } from '../../problems/errors.js';
-import type { ClientMessage } from '../../http1/client/client-answer.js';
+import type { ClientMessage } from '../../http1/client/client-response.js';
 import { linesOfMessage } from '../../http1/client/plain-request.js';
 import type { Forwarder } from '../../proxy/calls/forwarder.js';
 import { forwardsLeft, withOneForwardLess } from '../../proxy/fields/max-forwards.js';
@@ -48,19 +48,19 @@ export class Backend {
   }
 
   /**
-   * Streams the backend's answer to the client, or answers with what went wrong; does nothing for a client that has
+   * Streams the backend's response to the client, or responds with what went wrong; does nothing for a client that has
    * gone meanwhile, which then costs nothing. What the plan does not charge for is refunded; so is what was refused
    * before it was sent.
    */
-  answer(exchange: Exchange): void {
-    const { operation, key, message, answer, clientAddress, scheme, requestId } = exchange;
+  forward(exchange: Exchange): void {
+    const { operation, key, message, response, clientAddress, scheme, requestId } = exchange;
     if (operation === undefined || key === undefined) throw new Problem('internal_error');
     // Gone while its key was looked up or its quota decided: nobody would end a call that begins now, and it would
     // hold a connection until its deadline.
-    if (answer.isGone || clientAddress === '') {
+    if (response.isGone || clientAddress === '') {
       this.refund(exchange);
       // A connection that was reset before its address was asked for need not be read any more: nobody would notice.
-      answer.destroy();
+      response.destroy();
       return;
     }
     const { accountId, keyId } = key.record;
@@ -102,14 +102,14 @@ export class Backend {
     if (this.proxyStatus.isOn && error instanceof Problem) {
       exchange.proxyStatusLine = `Proxy-Status: ${proxyStatusOf(error, exchange)}\r\n`;
     }
-    this.filter.answer(error, exchange);
+    this.filter.respond(error, exchange);
   };
 
   private refund(exchange: Exchange): void {
     const { subject, decision } = exchange;
     if (subject === undefined || decision === undefined) return;
     this.recorder.refundWhen(exchange, this.quotas.refund(subject, decision));
-    // The answer says what is left without the cost.
+    // The response says what is left without the cost.
     exchange.quotaLines = quotaLines(subject, withoutCost(decision));
   }
 }
@@ -123,10 +123,10 @@ function linesFor(message: ClientMessage): string {
 
 /**
  * Whether the cost of a request stays counted although it is answered with an error: of 400 and above, each of which
- * comes by here. 502, 503, 504: the caller got nothing for it. Who leaves before the answer is there pays, or leaving
+ * comes by here. 502, 503, 504: the caller got nothing for it. Who leaves before the response is there pays, or leaving
  * early would be free.
  */
-function isCharged({ subject, answer }: Exchange, status: number): boolean {
+function isCharged({ subject, response }: Exchange, status: number): boolean {
   if (status === 502 || status === 503 || status === 504) return false;
-  return subject?.charge !== 'successes' || answer.isGone;
+  return subject?.charge !== 'successes' || response.isGone;
 }

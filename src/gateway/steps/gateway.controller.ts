@@ -19,7 +19,7 @@ export class GatewayController {
   /** The operation's service answers: 413, 502, 503, 504 and whatever it says. */
   @All('*')
   forward(@Req() request: GatewayRequest, @Res() reply: GatewayReply): void {
-    reply.hijack(); // The answer streams straight to the client's connection.
-    this.backend.answer(request.exchange);
+    reply.hijack(); // The response streams straight to the client's connection.
+    this.backend.forward(request.exchange);
   }
 }

@@ -34,10 +34,10 @@ export class UsageController {
   @Get()
   async read(@Req() request: GatewayRequest, @Res() reply: GatewayReply): Promise<void> {
     const { exchange } = request;
-    const { response, message } = exchange;
+    const { nodeResponse, message } = exchange;
     const body = await this.bodyFor(exchange);
     reply.hijack();
-    response.writeHead(200, [
+    nodeResponse.writeHead(200, [
       'Content-Type',
       'application/json; charset=utf-8',
       'Content-Length',
@@ -46,8 +46,8 @@ export class UsageController {
       'private, no-store',
       ...fieldsOfLines(exchange.responseLines),
     ]);
-    if (message.method === 'HEAD') response.end();
-    else response.end(body);
+    if (message.method === 'HEAD') nodeResponse.end();
+    else nodeResponse.end(body);
   }
 
   /** The fields of limits are on the response whatever comes of it: the key has been accepted. */
@@ -97,7 +97,9 @@ class TooManySums extends Problem {
   constructor(readonly policy: OwnPolicy) {
     const seconds = String(policy.resetSeconds);
     super('too_many_usage_queries', {
-      detail: `Usage can be summed up ${policy.limit} times a minute with one key. Try again in ${seconds} seconds. Without group_by there is no such limit.`,
+      detail:
+        `Usage can be summed up ${policy.limit} times a minute with one key. Try again in ${seconds} seconds. ` +
+        'Without group_by there is no such limit.',
       headers: ['Retry-After', seconds, 'X-Should-Retry', 'true'],
       violatedPolicies: [policy.name],
       retryAfter: policy.resetSeconds,

@@ -1,16 +1,22 @@
 /**
- * Clients that close their side of a connection while a request is under way. Such a client may only have said all that it has to say, and
- * wait for its response; or it has gone. TCP tells the two apart when something is written, and not before: one that has gone answers
- * with a reset. What can be written before there is a response is how every response begins.
+ * Clients that close their side of a connection while a request is under way. Such a client may only have said
+ * all that it has to say, and wait for its response; or it has gone. TCP tells the two apart when something is
+ * written, and not before: one that has gone answers with a reset. What can be written before there is a
+ * response is how every response begins.
  */
 import type { Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { isReadByParser, keepHalfClosed, queuedBytes, responseUnderWay } from '../../platform/node-internals.js';
 
 const BEGINNING = 'HTTP/1.1 ';
-/** Before the second byte of it, which finds out: the reset that the first has met is noticed by whoever writes next. */
+/**
+ * Before the second byte of it, which finds out: the reset that the first has met is noticed by whoever writes next.
+ */
 const FIRST_PAUSE_MS = 100;
-/** Between all of them. Those behind the second are for clients that go later on; in the end the deadlines of the service end it. */
+/**
+ * Between all of them. Those behind the second are for clients that go later on; in the end
+ * the deadlines of the service end it.
+ */
 const PAUSES_MS = [FIRST_PAUSE_MS, 400, 1_500, 3_000, 5_000, 10_000, 20_000, 20_000];
 /** A response that has begun is cut when nothing of it has been written, and nothing has waited to be, for so long. */
 const SILENCE_MS = 1_000;
@@ -31,8 +37,9 @@ function onClientEnd(this: Socket): void {
 }
 
 /**
- * Called when the client of a connection that Node reads has closed its side: its request goes on for as long as it is there to take the
- * response. Does nothing where no request is under way or one has not come whole: Node ends the connection, or says what is wrong.
+ * Called when the client of a connection that Node reads has closed its side: its request goes on for as long as it is
+ * there to take the response. Does nothing where no request is under way or one has not come whole: Node ends the
+ * connection, or says what is wrong.
  */
 export function awaitResponse(socket: Socket): void {
   const response = responseUnderWay(socket);
@@ -66,7 +73,10 @@ export function announceResponse(socket: Socket): void {
   announce();
 }
 
-/** Nothing can be written into a response but what it says: one that goes on tells by itself whether the client is there. */
+/**
+ * Nothing can be written into a response but what it says: one that goes on tells
+ * by itself whether the client is there.
+ */
 function cutWhenSilent(socket: Socket, response: ServerResponse): void {
   let before = socket.bytesWritten;
   const timer = setInterval(() => {

@@ -1,6 +1,6 @@
 /**
- * What Node's parser refuses, before there is a request or in the middle of its body: which code that is, and the response in the one
- * shape, which is written to the socket by hand.
+ * What Node's parser refuses, before there is a request or in the middle of its body: which code that is, and the
+ * response in the one shape, which is written to the socket by hand.
  */
 import { ERRORS, Problem, problemBody, PROBLEM_CONTENT_TYPE } from '../../problems/errors.js';
 import { hasUnknownMethod, type ParserError } from './unknown-method.js';

@@ -29,7 +29,7 @@ describe('plain requests', () => {
     await until(() => line.served.length === 1);
     client.get('/2');
     await sleep(30);
-    line.onlyOne().answer('last');
+    line.onlyOne().respond('last');
     await until(() => client.isEnded);
     expect(client.text).toContain('\r\nConnection: close\r\n\r\nlast');
     expect([line.served.length, line.nodes]).toEqual([1, []]);
@@ -39,7 +39,7 @@ describe('plain requests', () => {
     const client = await line.asked();
     client.socket[leave]();
     await until(() => line.onlyOne().status === 0);
-    line.onlyOne().answer('nobody hears this');
+    line.onlyOne().respond('nobody hears this');
     expect(line.onlyOne().connection.isGone).toBe(true);
   });
 
@@ -47,7 +47,7 @@ describe('plain requests', () => {
     const client = await line.asked();
     client.socket.end();
     await sleep(150);
-    line.onlyOne().answer('all the same');
+    line.onlyOne().respond('all the same');
     await until(() => line.onlyOne().status === 200 && client.isEnded);
     expect(client.text).toMatch(/^HTTP\/1\.1 200 OK\r\nContent-Length: 12\r\nConnection: close\r\n\r\nall the same$/);
   });
@@ -97,13 +97,13 @@ describe('a connection becomes Node’s', () => {
     client.get('/1?x=y', 'X-A: b\r\n');
     await until(() => line.served.length === 1);
     const one = line.onlyOne();
-    const { response } = one.connection;
-    expect(one.nodes?.response).toBe(response);
+    const { nodeResponse } = one.connection;
+    expect(one.nodes?.response).toBe(nodeResponse);
     expect(one.nodes?.message).toMatchObject({ url: '/1?x=y', complete: true, rawHeaders: one.request.rawHeaders });
-    response.writeHead(200);
-    response.write('some ');
+    nodeResponse.writeHead(200);
+    nodeResponse.write('some ');
     await client.sees('some ');
-    response.end('more');
+    nodeResponse.end('more');
     client.get('/2');
     await client.sees('some ', 'more', 'node /2');
     expect([line.served.length, line.nodes]).toEqual([1, ['/2']]);
@@ -119,7 +119,7 @@ describe('a connection becomes Node’s', () => {
     await client.sees('first', 'node /2');
   });
 
-  it('when a request comes behind an answer that the client has not taken, and that one is not asked for again', async () => {
+  it('when a request comes behind a response that the client has not taken, which is not asked for again', async () => {
     const client = await line.unread();
     client.get('/2');
     await sleep(50);

@@ -1,22 +1,24 @@
 /**
- * A client's connection as long as its requests are plain and their answers whole: both are read and written here, at a fraction of
- * what Node's server costs. With the first one that is not, the connection becomes Node's for good, and what has been read of it goes
- * there first; a request that is under way goes along.
+ * A client's connection as long as its requests are plain and their responses whole: both are read and written here, at
+ * a fraction of what Node's server costs. With the first one that is not, the connection becomes Node's for good, and
+ * what has been read of it goes there first; a request that is under way goes along.
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ClientAnswer } from './client-answer.js';
+import type { ClientResponse } from './client-response.js';
 import { announceResponse, awaitResponse } from './half-closed.js';
 import { parsePlainRequest, type PlainRequest } from './plain-request.js';
-import { CLOSE_LINE, wholeHead, writeJoined } from './whole-answer.js';
+import { CLOSE_LINE, wholeHead, writeJoined } from './whole-response.js';
 
 /** Whoever serves the requests of a listener. */
 export interface PlainRequestServer {
   /** Requests of one connection; 0: any number. */
   readonly mostRequests: number;
-  /** Field lines, each with its CRLF, of an answer behind which another request may follow. */
+  /** Field lines, each with its CRLF, of a response behind which another request may follow. */
   readonly keepAliveLines: string;
-  /** Serves a request, for which it calls `begin` first; false: it has done nothing, and Node's server is to have it. */
+  /**
+   * Serves a request, for which it calls `begin` first; false: it has done nothing, and Node's server is to have it.
+   */
   serve(request: PlainRequest, connection: PlainConnection): boolean;
   /** Makes a connection Node's; what it has read comes as its `data`. */
   handOver(socket: Socket): void;
@@ -26,7 +28,7 @@ export interface PlainRequestServer {
 
 /** A request that is being served. */
 export interface Transaction {
-  /** The answer has been sent; status 0: the client has gone before. */
+  /** The response has been sent; status 0: the client has gone before. */
   onEnd(status: number): void;
   /** From here on Node has the connection, and this is the same request. */
   onHandedOver(message: IncomingMessage, response: ServerResponse): void;
@@ -40,7 +42,7 @@ export function plainConnectionOf(socket: Socket): PlainConnection | undefined {
   return (socket as PlainSocket)[CONNECTION];
 }
 
-export class PlainConnection implements ClientAnswer {
+export class PlainConnection implements ClientResponse {
   /** When it was opened, by `performance.now()`. */
   readonly openedMs = performance.now();
   /** Of the client, as far as it has been asked for; belongs to whoever serves. */
@@ -87,7 +89,7 @@ export class PlainConnection implements ClientAnswer {
     return this.status !== 0;
   }
 
-  get response(): ServerResponse {
+  get nodeResponse(): ServerResponse {
     if (this.transaction !== undefined && !this.socket.destroyed) this.handOver();
     return (this.adopted ??= responseToNobody(this.socket));
   }
@@ -115,8 +117,9 @@ export class PlainConnection implements ClientAnswer {
   }
 
   /**
-   * Counts a request that Node has read, which is the last one where there have been as many as there may be. False: the last one was
-   * before it, and it must not be served (RFC 9112 section 9.6). Node knows of those alone that it has read.
+   * Counts a request that Node has read, which is the last one where there have been as many as there
+   * may be. False: the last one was before it, and it must not be served (RFC 9112 section 9.6). Node
+   * knows of those alone that it has read.
    */
   countNodes(response: ServerResponse): boolean {
     if (this.isLast) return false;
@@ -185,7 +188,7 @@ export class PlainConnection implements ClientAnswer {
     return ++this.requests >= most && most > 0;
   }
 
-  /** An answer that could not be sent ends with its connection. */
+  /** A response that could not be sent ends with its connection. */
   private sent(status: number, error: Error | null | undefined): void {
     if (error === null || error === undefined) this.end(status);
   }
@@ -207,7 +210,7 @@ export class PlainConnection implements ClientAnswer {
     this.request = undefined;
     socket.off('error', onSocketError);
     this.server.handOver(socket);
-    // One that has been answered, and is under way until the client has taken the answer, comes to its end here.
+    // One that has been answered, and is under way until the client has taken the response, comes to its end here.
     if (request !== undefined && !this.hasBegun) socket.emit('data', Buffer.from(request.text, 'latin1'));
   }
 }

@@ -1,4 +1,6 @@
-/** Limits of connections and of the requests of one, whoever reads them; and what is told of a reset. On real sockets. */
+/**
+ * Limits of connections and of the requests of one, whoever reads them; and what is told of a reset. On real sockets.
+ */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PlainServer, until } from '../../../test/support/plain-server.js';
@@ -36,7 +38,7 @@ describe('limits', () => {
     if (isByHand) {
       client.send(String(two));
       await until(() => line.served.length === 2);
-      const response = line.served[1]?.connection.response;
+      const response = line.served[1]?.connection.nodeResponse;
       response?.write('streamed');
       client.send(String(three));
       await sleep(30);

@@ -6,7 +6,7 @@ import type { Server } from 'node:http';
 import type { OnReadOpts, Socket } from 'node:net';
 import { reopenWith } from '../../platform/node-internals.js';
 import { plainConnectionOf, PlainConnection, type PlainRequestServer } from './plain-connection.js';
-import { keepAliveLines } from './whole-answer.js';
+import { keepAliveLines } from './whole-response.js';
 
 const READ_BYTES = 64 * 1024;
 
@@ -68,7 +68,10 @@ function toldOf(socket: Socket): PropertyDescriptorMap {
   return { remoteAddress, remotePort, remoteFamily } as PropertyDescriptorMap;
 }
 
-/** A socket in the place of the one that was accepted, which reads without making a buffer, and an event, of every piece. */
+/**
+ * A socket in the place of the one that was accepted, which reads without making a
+ * buffer, and an event, of every piece.
+ */
 function readByHand(accepted: Socket): Socket {
   const socket = reopenWith(accepted, ONREAD);
   // Its client's address, where a load balancer has told it (`proxied-connections.ts`).

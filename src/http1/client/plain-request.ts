@@ -1,9 +1,10 @@
 /**
- * Requests that have nothing unusual about them, read by hand: GET and DELETE without a body, whole in one piece, every byte to the
- * letter of RFC 9112. Whatever is not of this form is no error: Node's parser reads it, and says what is wrong with it.
+ * Requests that have nothing unusual about them, read by hand: GET and DELETE without a body, whole in one
+ * piece, every byte to the letter of RFC 9112. Whatever is not of this form is no error: Node's parser
+ * reads it, and says what is wrong with it.
  */
 import type { Socket } from 'node:net';
-import type { ClientFields, ClientMessage } from './client-answer.js';
+import type { ClientFields, ClientMessage } from './client-response.js';
 import { COLON, CR, isName, LF, nameEnd, standsAt, targetEnd, valueEnd } from '../grammar/bytes.js';
 import { fieldsOfLines, linesOf, trimmed } from '../grammar/fields.js';
 
@@ -22,7 +23,10 @@ export class PlainRequest implements ClientMessage {
   constructor(
     readonly method: 'GET' | 'DELETE',
     readonly url: string,
-    /** The field lines as they were sent, each with its CRLF; fields to the letter, and none twice that Node would not join. */
+    /**
+     * The field lines as they were sent, each with its CRLF; fields to the letter, and
+     * none twice that Node would not join.
+     */
     readonly lines: string,
     readonly headers: ClientFields,
     readonly socket: Socket,
@@ -101,7 +105,10 @@ export function parsePlainRequest(bytes: Buffer, to: number, socket: Socket): Pl
   return new PlainRequest(method, target, lines, headers, socket, headers.connection !== 'close');
 }
 
-/** Where the fields of a plain request end, of which what matters is noted; -1 where they are more, or others, than those. */
+/**
+ * Where the fields of a plain request end, of which what matters is noted; -1 where
+ * they are more, or others, than those.
+ */
 function noteFields(bytes: Buffer, from: number, to: number, fields: PlainFields): number {
   let at = from;
   for (let count = 0; at < to && bytes[at] !== CR; count++) {

@@ -15,7 +15,10 @@ export interface ParserError extends Error {
   readonly bytesParsed?: number;
 }
 
-/** Whether all that is wrong, as far as the request line goes, is a method that the parser does not know (RFC 9110 section 9.1). */
+/**
+ * Whether all that is wrong, as far as the request line goes, is a method that the parser
+ * does not know (RFC 9110 section 9.1).
+ */
 export function hasUnknownMethod({ code, rawPacket, bytesParsed = 0 }: ParserError): boolean {
   if (code !== INVALID_METHOD || !Buffer.isBuffer(rawPacket)) return false;
   // It stopped within the method, or behind one that begins like a known one.

@@ -58,7 +58,10 @@ export function standsAt(bytes: Uint8Array, at: number, to: number, expected: Ui
   return true;
 }
 
-/** Whether the name that begins at `at`, of characters of names and as long as `lower`, is this one. @param lower in lower case. */
+/**
+ * Whether the name that begins at `at`, of characters of names and as long as `lower`, is this one.
+ * @param lower in lower case.
+ */
 export function isName(bytes: Uint8Array, at: number, lower: Uint8Array): boolean {
   for (let index = 0; index < lower.length; index++) {
     if (((bytes[at + index] as number) | LETTER_CASE) !== lower[index]) return false;

@@ -1,4 +1,7 @@
-/** What goes wrong on a connection, named by `code`. Made without a stack, because it describes the peer and not the program. */
+/**
+ * What goes wrong on a connection, named by `code`. Made without a stack, because it
+ * describes the peer and not the program.
+ */
 
 /** What can be wrong with a peer or its connection. */
 export type ConnectionErrorCode =

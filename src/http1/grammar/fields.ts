@@ -4,13 +4,19 @@ import { protocolError } from './errors.js';
 /** Fields by name in lower case; several of one name in a list. Names of object members are names like any. */
 export type FieldsByName = Record<string, string | string[] | undefined>;
 
-/** Name and colon without space between them, no line that goes on in the next, no byte that is not text. One way to match only. */
+/**
+ * Name and colon without space between them, no line that goes on in the next, no byte
+ * that is not text. One way to match only.
+ */
 const LINES = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
 const SPACE = 0x20;
 const TAB = 0x09;
 const ZERO = 0x30;
 
-/** The values of a name, several joined as RFC 9110 section 5.3 says; undefined: not there. @param lower in lower case. */
+/**
+ * The values of a name, several joined as RFC 9110 section 5.3 says; undefined: not there.
+ * @param lower in lower case.
+ */
 export function fieldValue(fields: readonly string[], lower: string): string | undefined {
   let value: string | undefined;
   for (let index = 0; index < fields.length; index += 2) {
@@ -67,7 +73,10 @@ export function trimmed(text: string, from: number, to: number): string {
   return text.slice(start, end);
 }
 
-/** The members of a list such as `Connection` has (RFC 9110 section 5.6.1), as they were sent; empty ones count for nothing. */
+/**
+ * The members of a list such as `Connection` has (RFC 9110 section 5.6.1), as they
+ * were sent; empty ones count for nothing.
+ */
 export function listMembers(value: string): string[] {
   return value
     .split(',')
@@ -81,8 +90,10 @@ export function listTokens(value: string): string[] {
 }
 
 /**
- * Whether the value of a `Content-Length` can be passed on as it was sent: one space, a number without zeros in front, and nothing behind it.
- * @param from behind the colon. @param to where the line's CRLF begins; between the two are digits, and spaces around them.
+ * Whether the value of a `Content-Length` can be passed on as it was sent: one space, a number without
+ * zeros in front, and nothing behind it.
+ * @param from behind the colon. @param to where the line's CRLF begins; between the
+ * two are digits, and spaces around them.
  */
 export function isLengthLine(lines: string, from: number, to: number): boolean {
   if (lines.charCodeAt(from) !== SPACE || isSpace(lines.charCodeAt(to - 1))) return false;

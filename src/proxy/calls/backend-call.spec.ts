@@ -112,7 +112,7 @@ class Life {
   private readonly client: ForwardClient;
 
   constructor(accountId: string) {
-    const begin = () => void (answer.hasBegun = true);
+    const begin = () => void (response.hasBegun = true);
     Object.assign(this.response, {
       writeHead: begin,
       flushHeaders: () => undefined,
@@ -121,17 +121,17 @@ class Life {
       write: () => random() < 0.6,
       end: () => this.told.push('whole'),
     });
-    const answer = {
+    const response = {
       hasBegun: false,
       isGone: false,
       takesWhole: random() < 0.7,
-      response: this.response as unknown as ServerResponse,
+      nodeResponse: this.response as unknown as ServerResponse,
       writeWhole: () => (begin(), void this.told.push('whole')),
       endConnection: () => undefined,
       destroy: () => void this.told.push('cut'),
     };
     this.client = {
-      answer,
+      response,
       responseLines: '',
       startedMs: 0,
       upstreamMs: -1,

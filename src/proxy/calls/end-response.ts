@@ -16,5 +16,5 @@ export function endResponse(response: ServerResponse, body: Buffer | undefined):
 export function cutResponse({ message, client }: ForwardRequest): void {
   const { socket } = message;
   if (message.httpVersion === '1.0' && !('encrypted' in socket)) socket.resetAndDestroy();
-  client.answer.destroy();
+  client.response.destroy();
 }

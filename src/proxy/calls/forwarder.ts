@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayFile, ServiceConfig } from '../../config/model/schema.js';
 import { Problem } from '../../problems/errors.js';
-import type { ClientMessage } from '../../http1/client/client-answer.js';
+import type { ClientMessage } from '../../http1/client/client-response.js';
 import { readBackendTls, type BackendTlsFiles } from '../targets/backend-tls.js';
 import { Deadlines } from '../targets/deadlines.js';
 import type { ForwardRequest } from '../targets/forward-request.js';

@@ -85,7 +85,7 @@ export class HttpCall extends BackendCall implements Call {
       this.body = new RequestBody(message as IncomingMessage, this.upstream.config.maxBodyBytes, () =>
         this.onBodyProgress(),
       );
-      if (expectsContinue(message)) request.client.answer.response.writeContinue();
+      if (expectsContinue(message)) request.client.response.nodeResponse.writeContinue();
     }
     this.target = prefix + request.path;
     pool.dispatch(this);
@@ -183,10 +183,10 @@ export class HttpCall extends BackendCall implements Call {
       return;
     }
     const { held } = this;
-    const { answer } = this.request.client;
-    if (held !== undefined && this.method !== 'HEAD' && answer.takesWhole) {
+    const { response } = this.request.client;
+    if (held !== undefined && this.method !== 'HEAD' && response.takesWhole) {
       this.end('answered');
-      answer.writeWhole(this.status, held.wholeLines, held.body);
+      response.writeWhole(this.status, held.wholeLines, held.body);
       return;
     }
     // Before the call counts as over: whatever this throws comes back as `onError`.
@@ -240,7 +240,7 @@ export class HttpCall extends BackendCall implements Call {
   }
 
   private get response(): ServerResponse {
-    return this.request.client.answer.response;
+    return this.request.client.response.nodeResponse;
   }
 
   /** The client reads more slowly than the backend writes: stop reading until its connection has room again. */

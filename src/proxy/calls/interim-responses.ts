@@ -15,11 +15,11 @@ const CONTINUE = 100;
  * @param lines its fields, each with its CRLF.
  */
 export function passInterimResponse(request: ForwardRequest, status: number, lines: string): void {
-  const { answer } = request.client;
-  if (request.message.httpVersion === '1.0' || status === CONTINUE || answer.hasBegun || answer.isGone) return;
+  const { response } = request.client;
+  if (request.message.httpVersion === '1.0' || status === CONTINUE || response.hasBegun || response.isGone) return;
   const link = fieldValue(fieldsOfLines(lines), 'link');
   try {
-    answer.response.writeInformation(status, link === undefined ? {} : { link });
+    response.nodeResponse.writeInformation(status, link === undefined ? {} : { link });
   } catch {
     // A value that Node does not write: only a hint is lost.
   }

@@ -54,7 +54,7 @@ describe('a body on its way to the backend', () => {
     expect(body.errored).toMatchObject({ code: 'TRAILGATE_CLIENT_GONE' });
   });
 
-  it('of just the limit passes, one byte more ends the stream with an error and lets nothing of that chunk through', async () => {
+  it('of just the limit passes, one byte more ends the stream with an error before any of that chunk', async () => {
     const exact = message();
     exact.push('x'.repeat(10));
     exact.push(null);

@@ -67,7 +67,7 @@ export interface PassedFields {
 }
 
 /**
- * The fields of a backend's answer that a client gets. What passes as it is, is passed as one piece of text and not field by field.
+ * The fields of a backend's response that a client gets. What passes as it is, is passed as one piece of text and not field by field.
  * @param lines each with its CRLF, and fields to the letter.
  */
 export function passedFields(lines: string, { ownCors = false, references }: PassingRules = {}): PassedFields {

@@ -1,7 +1,7 @@
 /** What the forwarder is given and what it reports. */
 import type { Operation } from '../../config/model/schema.js';
 import type { Problem } from '../../problems/errors.js';
-import type { ClientAnswer, ClientMessage } from '../../http1/client/client-answer.js';
+import type { ClientMessage, ClientResponse } from '../../http1/client/client-response.js';
 
 /** One request, ready to be sent. */
 export interface ForwardRequest {
@@ -23,14 +23,14 @@ export interface ForwardRequest {
 /** What the forwarder and whoever holds the client's connection tell each other. */
 export interface ForwardClient {
   /** Another one when the connection becomes Node's: to be asked for each time. */
-  readonly answer: ClientAnswer;
+  readonly response: ClientResponse;
   /** Field lines that every response to this request carries, each with its CRLF: request id, limits. */
   readonly responseLines: string;
   /** When the request came, by `performance.now()`. */
   readonly startedMs: number;
-  /** Time that its backend took, all attempts and the wait for a connection together; set before the answer ends. */
+  /** Time that its backend took, all attempts and the wait for a connection together; set before the response ends. */
   upstreamMs: number;
-  /** Whether the answer went out in pieces: then its end is also a matter of how fast the client takes them. */
+  /** Whether the response went out in pieces: then its end is also a matter of how fast the client takes them. */
   isStreamed: boolean;
   /** Whether the backend may have seen anything of the request; set before it does. */
   wasSent: boolean;

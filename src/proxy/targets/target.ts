@@ -61,7 +61,7 @@ export class Target {
     for (const check of this.checks.values()) check.stop();
   }
 
-  /** Closes idle connections at once and each of the others with its answer. */
+  /** Closes idle connections at once and each of the others with its response. */
   async close(): Promise<void> {
     await Promise.all([...this.endpoints, ...this.closing].map(({ pool }) => pool.close()));
   }

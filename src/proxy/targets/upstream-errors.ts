@@ -43,7 +43,7 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   TRAILGATE_TARGET_LOST: { code: 'backend_timeout', outcome: 'moved' },
   TRAILGATE_REQUEST_TOO_LARGE: { code: 'content_too_large', outcome: 'request_too_large' },
   TRAILGATE_CLIENT_GONE: { code: 'request_timeout', outcome: 'client_gone' },
-  // Seen by nobody: the head of the answer is out, or the refusal has a code of its own.
+  // Seen by nobody: the head of the response is out, or the refusal has a code of its own.
   TRAILGATE_ACCESS_ENDED: { code: 'invalid_api_key', outcome: 'access_ended' },
   TRAILGATE_CLIENT_TOO_SLOW: { code: 'request_timeout', outcome: 'client_too_slow' },
   TRAILGATE_BAD_ANSWER: BAD_RESPONSE,
@@ -51,7 +51,7 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   TRAILGATE_BODY_LENGTH: { code: 'request_timeout', outcome: 'client_gone' },
 };
 
-/** The failure that an error stands for; what nobody foresaw is a bad answer of the backend. */
+/** The failure that an error stands for; what nobody foresaw is a bad response of the backend. */
 export function upstreamFailure(error: unknown): UpstreamFailure {
   const code = errorCode(error);
   if (code === undefined) return BAD_RESPONSE;

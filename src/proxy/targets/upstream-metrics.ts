@@ -53,7 +53,7 @@ export class TargetSeries {
 const OVERHEAD = METRICS.requestOverhead.series();
 
 /**
- * An answer that streams begins. What it costs from here on cannot be told from what its client takes, so that the time until the
+ * A response that streams begins. What it costs from here on cannot be told from what its client takes, so that the time until the
  * backend was asked has to do, without that of attempts that failed.
  * @param askedMs when that was, by `performance.now()`.
  */

@@ -117,7 +117,7 @@ export class Upstream {
     if (this.waiting.length > 0) this.serveWaiting();
   }
 
-  /** A probe has been answered: its target is back, without waiting for the end of the answer. */
+  /** A probe has been answered: its target is back, without waiting for the end of the response. */
   probeAnswered(call: PendingCall, endpoint: Endpoint, status: number): void {
     this.balancer.judge(endpoint, call, verdictOf('answered', status), this.deadlines.nowMs);
   }
@@ -267,7 +267,7 @@ export class Upstream {
     if (state !== 'healthy') this.moveFrom(endpoint);
   }
 
-  /** What still waits for an answer of a target that is out of service is taken elsewhere, as far as that is safe. */
+  /** What still waits for a response of a target that is out of service is taken elsewhere, as far as that is safe. */
   private moveFrom(endpoint: Endpoint): void {
     for (const call of this.active.filter((each) => each.endpoint === endpoint)) {
       if (this.budget.isEmpty || this.balancer.pickOther(endpoint) === undefined) return;

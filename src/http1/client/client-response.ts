@@ -1,9 +1,11 @@
-/** The answer to one request of a client, however its connection is read; and what is asked of a request, likewise. */
+/**
+ * The response to one request of a client, however its connection is read; and what is asked of a request, likewise.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
- * The fields of a request that a gateway looks at, in the form that Node gives them: several of a name are one here only where Node
- * joins them. A name that is missing here cannot be asked for: `plain-request.ts` keeps these alone.
+ * The fields of a request that a gateway looks at, in the form that Node gives them: several of a name are one here
+ * only where Node joins them. A name that is missing here cannot be asked for: `plain-request.ts` keeps these alone.
  */
 export interface ClientFields {
   readonly 'access-control-request-method'?: string | undefined;
@@ -32,22 +34,23 @@ export interface ClientMessage extends Pick<
   readonly headers: ClientFields;
 }
 
-export interface ClientAnswer {
-  /** The client has gone, or the answer was cut. */
+export interface ClientResponse {
+  /** The client has gone, or the response was cut. */
   readonly isGone: boolean;
-  /** Whether a byte of the answer has been written, other than of an interim one. */
+  /** Whether a byte of the response has been written, other than of an interim one. */
   readonly hasBegun: boolean;
   /** Whether `writeWhole` may write it: HTTP/1.1, and nobody has set a field on the response. */
   readonly takesWhole: boolean;
   /** Node's, for whatever streams. Asking for it makes the connection Node's, where it was not. */
-  readonly response: ServerResponse;
+  readonly nodeResponse: ServerResponse;
   /**
-   * Writes head and body in one piece and ends the answer, where `takesWhole`.
-   * @param lines its fields, each with its CRLF: with `Date` and the `Content-Length` of the body, without `Connection`.
+   * Writes head and body in one piece and ends the response, where `takesWhole`.
+   * @param lines its fields, each with its CRLF: with `Date` and the
+   * `Content-Length` of the body, without `Connection`.
    * @param body bytes, which are of no use to it when this has returned; a text is Latin-1, byte for byte.
    */
   writeWhole(status: number, lines: string, body: string | Buffer): void;
-  /** No other request is served behind this one; the answer says so. */
+  /** No other request is served behind this one; the response says so. */
   endConnection(): void;
   /** Cuts the connection. */
   destroy(): void;

@@ -8,47 +8,48 @@ import {
   setHead,
   setKeepAliveTimeout,
 } from '../../platform/node-internals.js';
-import type { ClientAnswer, ClientMessage } from './client-answer.js';
-import { CLOSE_LINE, keepAliveLines, wholeHead } from './whole-answer.js';
+import type { ClientMessage, ClientResponse } from './client-response.js';
+import { CLOSE_LINE, keepAliveLines, wholeHead } from './whole-response.js';
 
 /** A response on a connection that Node reads. */
-export class NodeAnswer implements ClientAnswer {
+export class NodeClientResponse implements ClientResponse {
   /** @param keepAliveTimeoutMs for the `Keep-Alive` field. */
   constructor(
     private readonly message: Pick<ClientMessage, 'httpVersion'>,
-    readonly response: ServerResponse,
+    readonly nodeResponse: ServerResponse,
     keepAliveTimeoutMs: number,
   ) {
-    setKeepAliveTimeout(response, keepAliveTimeoutMs);
+    setKeepAliveTimeout(nodeResponse, keepAliveTimeoutMs);
   }
 
   get isGone(): boolean {
-    return this.response.destroyed;
+    return this.nodeResponse.destroyed;
   }
 
   get hasBegun(): boolean {
-    return this.response.headersSent;
+    return this.nodeResponse.headersSent;
   }
 
   get takesWhole(): boolean {
-    const { response, message } = this;
-    return message.httpVersion === '1.1' && !response.headersSent && response.getHeaderNames().length === 0;
+    const { nodeResponse, message } = this;
+    return message.httpVersion === '1.1' && !nodeResponse.headersSent && nodeResponse.getHeaderNames().length === 0;
   }
 
   writeWhole(status: number, lines: string, body: string | Buffer): void {
-    const { response } = this;
-    response.statusCode = status;
-    setHead(response, wholeHead(status, lines, connectionLines(response)), body.length);
-    // As a Latin-1 string, byte for byte, the body joins the head in one buffer; as a Buffer the two would leave by writev.
-    response.end(typeof body === 'string' ? body : body.toString('latin1'), 'latin1');
+    const { nodeResponse } = this;
+    nodeResponse.statusCode = status;
+    setHead(nodeResponse, wholeHead(status, lines, connectionLines(nodeResponse)), body.length);
+    // As a Latin-1 string, byte for byte, the body joins the head in one buffer; as a
+    // Buffer the two would leave by writev.
+    nodeResponse.end(typeof body === 'string' ? body : body.toString('latin1'), 'latin1');
   }
 
   endConnection(): void {
-    this.response.shouldKeepAlive = false;
+    this.nodeResponse.shouldKeepAlive = false;
   }
 
   destroy(): void {
-    this.response.destroy();
+    this.nodeResponse.destroy();
   }
 }
 

@@ -1,4 +1,4 @@
-/** The head of an answer that is written by hand: of small ones whose body is there. */
+/** The head of a response that is written by hand: of small ones whose body is there. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { systemClock } from '../../platform/clock.js';
@@ -6,15 +6,15 @@ import { systemClock } from '../../platform/clock.js';
 /** Of head and body together; what is larger is put together by itself. */
 const JOINED_BYTES = 20 * 1024;
 
-/** What answers are put together in, as long as the system takes them at once. */
+/** What responses are put together in, as long as the system takes them at once. */
 let joined = Buffer.allocUnsafeSlow(JOINED_BYTES);
 const statusLines: string[] = [];
 let dateText = '';
 let dateSecond = 0;
 
 /**
- * Status line and fields (RFC 9112 sections 4 and 5), and the empty line. Node's `writeHead` would look at every name and value once
- * more and compare each with seven names.
+ * Status line and fields (RFC 9112 sections 4 and 5), and the empty line. Node's `writeHead` would look at every name
+ * and value once more and compare each with seven names.
  * @param lines the fields, each with its CRLF, of which every byte has been looked at; `Date` among them.
  * @param connectionLines how the connection goes on, likewise.
  */
@@ -27,8 +27,9 @@ function statusLine(status: number): string {
 }
 
 /**
- * How a connection goes on behind an answer, as lines with their CRLF (RFC 9112 section 9).
- * @param timeoutMs how long it may idle; 0: nothing is said of it. @param most requests that it may have; 0: any number.
+ * How a connection goes on behind a response, as lines with their CRLF (RFC 9112 section 9).
+ * @param timeoutMs how long it may idle; 0: nothing is said of it. @param most
+ * requests that it may have; 0: any number.
  */
 export function keepAliveLines(timeoutMs: number, most: number): string {
   const hint = timeoutMs > 0 ? `Keep-Alive: timeout=${timeoutMs / 1_000}${most > 0 ? `, max=${most}` : ''}\r\n` : '';

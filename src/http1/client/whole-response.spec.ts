@@ -1,8 +1,8 @@
-/** Answers that leave in one piece, on real sockets. */
+/** Responses that leave in one piece, on real sockets. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { dateLine, wholeHead, writeJoined } from './whole-answer.js';
+import { dateLine, wholeHead, writeJoined } from './whole-response.js';
 
 const SMALL = 1_000;
 const HELD = 15_000;

@@ -1,6 +1,7 @@
 /**
- * Requests that have come while another of their connection is under way (pipelining): which of them may be served beside it, and the
- * end of those whose turn never comes. The answers leave in the order of the requests by Node's doing.
+ * Requests that have come while another of their connection is under way (pipelining): which of them
+ * may be served beside it, and the end of those whose turn never comes. The responses leave in the
+ * order of the requests by Node's doing.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,9 +10,9 @@ import { responseUnderWay } from '../../platform/node-internals.js';
 /** RFC 9110 section 9.2.1. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
-/** Of one connection, without the request whose answer is under way. */
+/** Of one connection, without the request whose response is under way. */
 class Queue {
-  readonly answers = new Set<ServerResponse>();
+  readonly responses = new Set<ServerResponse>();
   private unsafe = 0;
 
   get isSafe(): boolean {
@@ -19,11 +20,11 @@ class Queue {
   }
 
   add(response: ServerResponse): void {
-    this.answers.add(response);
+    this.responses.add(response);
     const step = isSafe(response) ? 0 : 1;
     this.unsafe += step;
     response.once('close', () => {
-      this.answers.delete(response);
+      this.responses.delete(response);
       this.unsafe -= step;
     });
   }
@@ -32,9 +33,10 @@ class Queue {
 const queues = new WeakMap<Socket, Queue>();
 
 /**
- * Whether a request has to wait until the answers before it are done, which its response tells by `socket`: only such with safe methods
- * may be served side by side (RFC 9112 section 9.3.2), because what one of the others changes must be there for those behind it. One that
- * waits reads no body, and is forgotten with its connection. To be asked once of each request, in their order.
+ * Whether a request has to wait until the responses before it are done, which its response tells by `socket`: only
+ * such with safe methods may be served side by side (RFC 9112 section 9.3.2), because what one of the others changes
+ * must be there for those behind it. One that waits reads no body, and is forgotten with its connection. To be asked
+ * once of each request, in their order.
  */
 export function mustWait(message: IncomingMessage, response: ServerResponse): boolean {
   if (response.socket !== null || message.httpVersionMajor !== 1) return false;
@@ -48,7 +50,7 @@ export function mustWait(message: IncomingMessage, response: ServerResponse): bo
 /** Ends those of a connection that Node has let go of, when it closes: a `CONNECT` came behind them. */
 export function endQueuedWith(socket: Socket): void {
   socket.once('close', () => {
-    for (const response of queues.get(socket)?.answers ?? []) response.destroy();
+    for (const response of queues.get(socket)?.responses ?? []) response.destroy();
   });
 }
 
