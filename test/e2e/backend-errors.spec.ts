@@ -22,10 +22,10 @@ describe("a framework's refusal", () => {
   it.each(['rails', 'spring-boot', 'django-rest-framework', 'laravel', 'nestjs', 'fastapi'])(
     'of %s keeps its status, and its wrong fields have pointers',
     async (name) => {
-      const { answers } = JSON.parse(readFileSync(`test/support/backend-errors/${name}.json`, 'utf8')) as {
-        answers: Answer[];
+      const { responses } = JSON.parse(readFileSync(`test/support/backend-errors/${name}.json`, 'utf8')) as {
+        responses: Answer[];
       };
-      for (const { status, contentType, body, problem } of answers) {
+      for (const { status, contentType, body, problem } of responses) {
         gateway.answerWith((_request, response) => {
           response.writeHead(status, { 'content-type': contentType });
           response.end(body);

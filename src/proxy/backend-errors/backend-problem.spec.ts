@@ -1,11 +1,11 @@
 /** A backend's error in our shape: which status and code it gets, what it keeps and what it never says. */
 import { describe, expect, it } from '@jest/globals';
 import { problemBody } from '../../problems/errors.js';
-import { backendProblem, type BackendAnswer } from './backend-problem.js';
+import { backendProblem, type BackendResponse } from './backend-problem.js';
 
 const SECRET = 'postgres://app:hunter2@10.0.0.5/prod';
 
-const jsonAnswer = (status: number, body: unknown, headers: BackendAnswer['headers'] = {}): BackendAnswer => ({
+const jsonResponse = (status: number, body: unknown, headers: BackendResponse['headers'] = {}): BackendResponse => ({
   status,
   headers: { 'content-type': 'application/json', ...headers },
   body: JSON.stringify(body),
@@ -32,7 +32,7 @@ describe('a refusal of the backend keeps its status', () => {
     [451, 'request_refused'],
     [499, 'request_refused'],
   ])('%i with code %s, and its words', (status, code) => {
-    const problem = backendProblem(jsonAnswer(status, { message: 'Not on Sundays.' }), false);
+    const problem = backendProblem(jsonResponse(status, { message: 'Not on Sundays.' }), false);
     expect(problem).toMatchObject({ status, code });
     expect(problemBody(problem, 'req_1')).toMatchObject({
       status,
@@ -46,7 +46,7 @@ describe('a refusal of the backend keeps its status', () => {
     const body = {
       error: { code: 'email_taken', message: 'Exists.', fields: [{ field: 'email', message: 'is taken' }] },
     };
-    expect(problemBody(backendProblem(jsonAnswer(409, body), false), 'req_1')).toMatchObject({
+    expect(problemBody(backendProblem(jsonResponse(409, body), false), 'req_1')).toMatchObject({
       code: 'conflict',
       reason: 'email_taken',
       errors: [{ detail: 'is taken', pointer: '#/email' }],
@@ -71,12 +71,12 @@ describe('a refusal of the backend keeps its status', () => {
     [400, { code: 'quota_exceeded', message: 'x' }, 'request_refused'],
     [409, { code: 'invalid_parameter', message: 'x' }, 'conflict'],
   ])('a wrong parameter has the code that it has everywhere: %i %j is %s', (status, body, code) => {
-    expect(backendProblem(jsonAnswer(status, body), false)).toMatchObject({ status, code });
+    expect(backendProblem(jsonResponse(status, body), false)).toMatchObject({ status, code });
   });
 
   it('its body cannot overwrite a member of ours', () => {
     const body = { status: 200, code: 'x', type: 'evil', title: 'evil', request_id: 'evil', instance: 'evil' };
-    const written = problemBody(backendProblem(jsonAnswer(404, body), false), 'req_1');
+    const written = problemBody(backendProblem(jsonResponse(404, body), false), 'req_1');
     expect(written).toMatchObject({
       status: 404,
       code: 'resource_not_found',
@@ -98,7 +98,7 @@ describe('a refusal of the backend keeps its status', () => {
       'content-encoding': 'gzip',
       'www-authenticate': 'Basic realm="x"',
     };
-    expect(backendProblem(jsonAnswer(416, {}, headers), false).options.headers).toEqual([
+    expect(backendProblem(jsonResponse(416, {}, headers), false).options.headers).toEqual([
       'retry-after',
       '7',
       'allow',
@@ -127,19 +127,19 @@ describe('a failure of the backend says nothing of what it is', () => {
     [600, 502, 'backend_bad_response'],
     [999, 502, 'backend_bad_response'],
   ])('%i is answered with %i %s and not a byte of its body', (status, answered, code) => {
-    for (const answer of [
-      jsonAnswer(status, { message: SECRET, code: SECRET, errors: [{ field: SECRET, message: SECRET }] }),
+    for (const response of [
+      jsonResponse(status, { message: SECRET, code: SECRET, errors: [{ field: SECRET, message: SECRET }] }),
       { status, headers: { 'content-type': 'text/html', 'x-debug': SECRET }, body: `<pre>${SECRET}\n at x.js:1</pre>` },
       { status, headers: {}, body: undefined },
     ]) {
-      const problem = backendProblem(answer, false);
+      const problem = backendProblem(response, false);
       expect(problem).toMatchObject({ status: answered, code });
       expect(JSON.stringify([problemBody(problem, 'req_1'), problem.options])).not.toContain('hunter2');
     }
   });
 
   it('503 keeps Retry-After', () => {
-    expect(backendProblem(jsonAnswer(503, {}, { 'retry-after': '120' }), false).options.headers).toEqual([
+    expect(backendProblem(jsonResponse(503, {}, { 'retry-after': '120' }), false).options.headers).toEqual([
       'retry-after',
       '120',
     ]);
@@ -148,19 +148,19 @@ describe('a failure of the backend says nothing of what it is', () => {
 
 describe("a backend's refusal of the gateway is our fault", () => {
   it.each([401, 403, 407])('%i is answered with 502 that tells nothing', (status) => {
-    const answer = jsonAnswer(
+    const response = jsonResponse(
       status,
       { message: SECRET },
       { 'www-authenticate': 'Basic realm="internal"', 'proxy-authenticate': 'Basic' },
     );
-    const problem = backendProblem(answer, false);
+    const problem = backendProblem(response, false);
     expect(problem).toMatchObject({ status: 502, code: 'backend_bad_response' });
     expect(JSON.stringify([problemBody(problem, 'req_1'), problem.options])).not.toMatch(/hunter2|internal/);
   });
 
   it('unless the service authenticates: then it speaks to the client', () => {
     const refused = backendProblem(
-      jsonAnswer(401, { message: 'Sign in again.' }, { 'www-authenticate': 'Bearer realm="b"' }),
+      jsonResponse(401, { message: 'Sign in again.' }, { 'www-authenticate': 'Bearer realm="b"' }),
       true,
     );
     expect(refused).toMatchObject({ status: 401, code: 'invalid_api_key' });
@@ -169,7 +169,7 @@ describe("a backend's refusal of the gateway is our fault", () => {
       headers: ['www-authenticate', 'Bearer realm="b"'],
     });
     const forbidden = backendProblem(
-      jsonAnswer(403, { message: 'Not your customer.' }, { 'www-authenticate': 'x' }),
+      jsonResponse(403, { message: 'Not your customer.' }, { 'www-authenticate': 'x' }),
       true,
     );
     expect(forbidden).toMatchObject({ status: 403, code: 'forbidden' });
@@ -178,7 +178,7 @@ describe("a backend's refusal of the gateway is our fault", () => {
 });
 
 describe('a body without meaning', () => {
-  it.each<[string, BackendAnswer['headers'], string | undefined]>([
+  it.each<[string, BackendResponse['headers'], string | undefined]>([
     ['HTML', { 'content-type': 'text/html' }, '<html><h1>Not Found</h1><address>Apache/2.4.1</address></html>'],
     ['plain text', { 'content-type': 'text/plain' }, 'Apache says no'],
     [

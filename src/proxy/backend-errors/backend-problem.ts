@@ -1,6 +1,6 @@
 /**
- * A backend's own error, in our shape. A 4xx keeps its status and whatever meaning its JSON has; a 5xx keeps nothing but the
- * fact. Pure: bytes in, problem out.
+ * A backend's own error, in our shape. A 4xx keeps its status and whatever meaning its JSON has; a 5xx keeps nothing
+ * but the fact. Pure: bytes in, problem out.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorMap } from '../../config/model/schema.js';
@@ -30,7 +30,7 @@ const BACKEND_CODES: Readonly<Record<number, ErrorCode>> = {
   504: 'backend_timeout',
 };
 
-/** Fields of a refused answer that a client needs beside the body. */
+/** Fields of a refused response that a client needs beside the body. */
 const KEPT_FIELDS = [
   'retry-after',
   'allow',
@@ -44,7 +44,7 @@ const KEPT_FIELDS = [
 
 const UPGRADE_REQUIRED = 426;
 
-export interface BackendAnswer {
+export interface BackendResponse {
   readonly status: number;
   readonly headers: Readonly<IncomingHttpHeaders>;
   /** As far as it was read; undefined when it was too large or could not be decoded. */
@@ -52,23 +52,24 @@ export interface BackendAnswer {
 }
 
 /**
- * The problem for a backend's answer of 400 and above.
- * @param authenticates whether the service's own 401 and 403 speak to the client; else they mean that we are misconfigured.
+ * The problem for a backend's response of 400 and above.
+ * @param authenticates whether the service's own 401 and 403 speak to the client; else
+ * they mean that we are misconfigured.
  * @param errors where the service's errors keep what they say.
  */
-export function backendProblem(answer: BackendAnswer, authenticates: boolean, errors?: ErrorMap): Problem {
-  const { status } = answer;
-  if (status >= 500) return serverProblem(answer);
+export function backendProblem(response: BackendResponse, authenticates: boolean, errors?: ErrorMap): Problem {
+  const { status } = response;
+  if (status >= 500) return serverProblem(response);
   if ((status === 401 || status === 403 || status === 407) && !authenticates) {
     return new Problem('backend_bad_response', {
       detail: 'The service behind this API refused the gateway. This is a fault on our side, not in your request.',
     });
   }
-  const meaning: ErrorMeaning = readErrorBody(answer.headers['content-type'], answer.body, errors);
+  const meaning: ErrorMeaning = readErrorBody(response.headers['content-type'], response.body, errors);
   return new Problem(clientCode(status, meaning), {
     status,
-    headers: keptFields(answer.headers, status),
-    ...upgradeOf(answer),
+    headers: keptFields(response.headers, status),
+    ...upgradeOf(response),
     ...(meaning.detail === undefined ? {} : { detail: meaning.detail }),
     ...(meaning.errors === undefined ? {} : { errors: meaning.errors }),
     ...(meaning.reason === undefined ? {} : { reason: meaning.reason }),
@@ -76,13 +77,13 @@ export function backendProblem(answer: BackendAnswer, authenticates: boolean, er
 }
 
 /** RFC 9110 section 15.5.22: a 426 names what has to be spoken instead. */
-function upgradeOf({ status, headers: { upgrade } }: BackendAnswer): Pick<ProblemOptions, 'upgrade'> {
+function upgradeOf({ status, headers: { upgrade } }: BackendResponse): Pick<ProblemOptions, 'upgrade'> {
   return status === UPGRADE_REQUIRED && upgrade !== undefined ? { upgrade: String(upgrade) } : {};
 }
 
 /**
- * The code of a refusal: a wrong parameter or cursor has the code that it has at our own endpoints, where the backend calls it so, or
- * names nothing but parameters.
+ * The code of a refusal: a wrong parameter or cursor has the code that it has at our own endpoints, where the backend
+ * calls it so, or names nothing but parameters.
  */
 function clientCode(status: number, { reason, errors = [] }: ErrorMeaning): ErrorCode {
   if (status === 400 || status === 422) {
@@ -92,14 +93,14 @@ function clientCode(status: number, { reason, errors = [] }: ErrorMeaning): Erro
   return CLIENT_CODES[status] ?? 'request_refused';
 }
 
-function serverProblem(answer: BackendAnswer): Problem {
-  const code = BACKEND_CODES[answer.status] ?? 'backend_bad_response';
+function serverProblem(response: BackendResponse): Problem {
+  const code = BACKEND_CODES[response.status] ?? 'backend_bad_response';
   return new Problem(code, {
     detail:
       code === 'backend_unavailable'
         ? 'The service behind this API is unavailable at the moment. Try again later.'
         : 'The service behind this API failed. Quote the request id when you report it.',
-    headers: keptFields(answer.headers, answer.status),
+    headers: keptFields(response.headers, response.status),
   });
 }
 

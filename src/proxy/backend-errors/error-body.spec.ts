@@ -116,7 +116,8 @@ describe('the message, the code and the wrong fields are found where each framew
         status: 400,
         error: 'Bad Request',
         message:
-          'JSON parse error: Cannot deserialize value of type `int`; nested exception is com.fasterxml.jackson.databind.exc.InvalidFormatException: Cannot deserialize',
+          'JSON parse error: Cannot deserialize value of type `int`; nested exception is ' +
+          'com.fasterxml.jackson.databind.exc.InvalidFormatException: Cannot deserialize',
         trace:
           'org.springframework.http.converter.HttpMessageNotReadableException: JSON parse error\n\tat a.b.C(D.java:1)',
         path: '/customers',

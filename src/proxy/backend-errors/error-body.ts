@@ -1,7 +1,8 @@
 /**
- * What a backend's JSON error says, whatever framework wrote it: a message, a machine-readable reason, the fields that are
- * wrong. Knows the shapes of RFC 9457, Rails, Laravel, Django REST, FastAPI, Spring, NestJS, JSON:API and the `{"error": {…}}`
- * family by where they put things, not by name. Anything that is not JSON of such a shape says nothing.
+ * What a backend's JSON error says, whatever framework wrote it: a message, a machine-readable reason, the
+ * fields that are wrong. Knows the shapes of RFC 9457, Rails, Laravel, Django REST, FastAPI, Spring,
+ * NestJS, JSON:API and the `{"error": {…}}` family by where they put things, not by name. Anything that is
+ * not JSON of such a shape says nothing.
  */
 import type { ErrorMap } from '../../config/model/schema.js';
 import type { FieldError } from '../../problems/errors.js';
@@ -21,12 +22,21 @@ const MOST_FIELDS = 100;
 const MOST_LEVELS = 16;
 const REASON = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 /**
- * A message with these in it was written for developers: a stack trace, a path, markup, an SQL statement, a class of PHP (the 404 of
- * Laravel and Symfony names the model), a class or method of Java (Spring, for wrong parameters). Nothing in it may be tried from
- * every position over the rest of the text: backends repeat what a client sent, and the time would be its square.
+ * A message with these in it was written for developers: a stack trace, a path, markup, an SQL statement, a class
+ * of PHP (the 404 of Laravel and Symfony names the model), a class or method of Java (Spring, for wrong
+ * parameters). Nothing in it may be tried from every position over the rest of the text: backends repeat what a
+ * client sent, and the time would be its square.
  */
-const NOT_FOR_CLIENTS =
-  /\n[^\S\n]*at |Traceback \(most recent|<[a-z!/]|[A-Za-z0-9_$](?:Exception|Error):|\.(?:java|py|rb|php|js|ts|go|cs):\d+|\bSELECT .{0,500} FROM\b|\b(?:App|Illuminate|Symfony|Doctrine)\\|\bjava\.(?:lang|util)\.|\bmethod='/i;
+const NOT_FOR_CLIENTS = new RegExp(
+  [
+    /\n[^\S\n]*at |Traceback \(most recent|<[a-z!/]|[A-Za-z0-9_$](?:Exception|Error):/,
+    /\.(?:java|py|rb|php|js|ts|go|cs):\d+|\bSELECT .{0,500} FROM\b|\b(?:App|Illuminate|Symfony|Doctrine)\\/,
+    /\bjava\.(?:lang|util)\.|\bmethod='/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'i',
+);
 
 /** Names under which frameworks put what is wrong with the whole of the body (Django, Rails). */
 const WHOLE_BODY: ReadonlySet<string> = new Set(['non_field_errors', '__all__', 'base']);

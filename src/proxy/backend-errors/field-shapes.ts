@@ -5,8 +5,8 @@ const MOST_LEVELS = 16;
 const SENTENCE = /^(?:property |each value in )?([a-z_$][\w$]{0,99}(?:\.[\w$]{1,99}){0,15}) (?:must|should) /;
 
 /**
- * Whether a value is what stands behind a field's name in Django REST and Rails: texts, or fields of its own, or a list of such; in
- * such a list what is right is empty.
+ * Whether a value is what stands behind a field's name in Django REST and Rails: texts, or fields of its own, or a list
+ * of such; in such a list what is right is empty.
  */
 export function isFieldTree(value: unknown, level = 0): boolean {
   if (value === null || typeof value !== 'object' || level > MOST_LEVELS) return false;
@@ -18,7 +18,9 @@ export function isFieldTree(value: unknown, level = 0): boolean {
   return value.every((entry) => typeof entry === 'string') || value.every(isRight);
 }
 
-/** `addresses.1.city` of "addresses.1.city should not be empty"; undefined where a sentence does not begin like that. */
+/**
+ * `addresses.1.city` of "addresses.1.city should not be empty"; undefined where a sentence does not begin like that.
+ */
 export function propertyOfSentence(sentence: string): string | undefined {
   return SENTENCE.exec(sentence)?.[1];
 }

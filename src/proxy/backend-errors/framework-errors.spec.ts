@@ -10,7 +10,7 @@ interface Fixture {
   readonly framework: string;
   readonly version: string;
   readonly source: string;
-  readonly answers: readonly {
+  readonly responses: readonly {
     readonly what: string;
     readonly status: number;
     readonly contentType: string;
@@ -28,10 +28,10 @@ it('there are fixtures of six frameworks, each with its version and source', () 
   for (const { version, source } of fixtures) expect([version, source.length > 30]).toEqual([expect.any(String), true]);
 });
 
-describe.each(fixtures)('$framework $version', ({ answers }) => {
-  it.each(answers)('$status: $what', ({ status, contentType, body, problem }) => {
+describe.each(fixtures)('$framework $version', ({ responses }) => {
+  it.each(responses)('$status: $what', ({ status, contentType, body, problem }) => {
     const made = backendProblem({ status, headers: { 'content-type': contentType }, body }, false);
-    const { code, detail, errors } = problemBody(made, 'req_1') as Fixture['answers'][number]['problem'];
+    const { code, detail, errors } = problemBody(made, 'req_1') as Fixture['responses'][number]['problem'];
     expect({ status: made.status, code, errors }).toEqual({ status, code: problem.code, errors: problem.errors });
     expect(problem.detail === undefined || problem.detail === (detail ?? null)).toBe(true);
     expect(status < 500 || detail?.startsWith('The service behind this API failed. ')).toBe(true);

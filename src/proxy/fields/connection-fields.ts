@@ -1,4 +1,7 @@
-/** Fields that speak to the next hop only and are never passed on, in either direction (RFC 9110 section 7.6.1). Lower case. */
+/**
+ * Fields that speak to the next hop only and are never passed on, in either direction
+ * (RFC 9110 section 7.6.1). Lower case.
+ */
 export const HOP_BY_HOP_FIELDS = [
   'connection',
   'keep-alive',

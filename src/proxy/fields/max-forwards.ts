@@ -1,4 +1,7 @@
-/** How often a request may still be forwarded (RFC 9110 section 7.6.2): the client of an OPTIONS can ask somebody on the way. */
+/**
+ * How often a request may still be forwarded (RFC 9110 section 7.6.2): the client of an
+ * OPTIONS can ask somebody on the way.
+ */
 import type { ClientMessage } from '../../http1/client/client-response.js';
 import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';
 
@@ -7,8 +10,8 @@ const MOST_FORWARDS = 1_000_000;
 const NAME = 'max-forwards';
 
 /**
- * How often a request may be forwarded; undefined where it does not say, or its method does not count: TRACE, which would, is never
- * forwarded. NaN: it says something that is no number.
+ * How often a request may be forwarded; undefined where it does not say, or its method does not count: TRACE, which
+ * would, is never forwarded. NaN: it says something that is no number.
  */
 export function forwardsLeft({ method, headers }: ClientMessage): number | undefined {
   const told = headers[NAME];
@@ -16,7 +19,10 @@ export function forwardsLeft({ method, headers }: ClientMessage): number | undef
   return /^[0-9]+$/.test(told) ? Number(told) : NaN;
 }
 
-/** The field lines of a request that is forwarded, with one less to go. @param left as `forwardsLeft` has it, above 0. */
+/**
+ * The field lines of a request that is forwarded, with one less to go.
+ * @param left as `forwardsLeft` has it, above 0.
+ */
 export function withOneForwardLess(lines: string, left: number): string {
   const fields = fieldsOfLines(lines);
   const others = fields.filter((_, index) => fields[index - (index % 2)]?.toLowerCase() !== NAME);

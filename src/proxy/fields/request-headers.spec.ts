@@ -1,4 +1,6 @@
-/** What a backend receives beside the body: the client's own fields, and ours, which no client can forge or take away. */
+/**
+ * What a backend receives beside the body: the client's own fields, and ours, which no client can forge or take away.
+ */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';

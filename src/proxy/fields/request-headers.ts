@@ -1,6 +1,7 @@
 /**
- * What a backend receives: the client's end-to-end fields, and our own on top. Hop-by-hop fields and every name that we set
- * ourselves are taken out first, so that no client can speak in our name (RFC 9110 section 7.6, design section 2.7).
+ * What a backend receives: the client's end-to-end fields, and our own on top. Hop-by-hop fields and
+ * every name that we set ourselves are taken out first, so that no client can speak in our name (RFC
+ * 9110 section 7.6, design section 2.7).
  */
 import { holdsSecret } from '../../keys/api-key-format.js';
 import {
@@ -83,8 +84,8 @@ export interface ForwardedIdentity {
 }
 
 /**
- * Field lines for the backend, each with its CRLF. The client's are not looked at byte by byte: a strict parser has refused whatever
- * could end a line. What passes as it is, is passed as one piece of text and not field by field.
+ * Field lines for the backend, each with its CRLF. The client's are not looked at byte by byte: a strict parser has
+ * refused whatever could end a line. What passes as it is, is passed as one piece of text and not field by field.
  * @param lines as they were received, each with its CRLF.
  */
 export function backendRequestHeaders(lines: string, identity: ForwardedIdentity): string {
@@ -116,8 +117,8 @@ function forwarded(lines: string, identity: ForwardedIdentity, isClean: boolean)
     }
   }
   out = from === 0 ? lines : out + lines.slice(from);
-  // One look at all that is the client's; the rare one that finds something looks at each. A look puts the pieces of a text together
-  // in one copy: of the whole it would be made here, and once more when the head is written.
+  // One look at all that is the client's; the rare one that finds something looks at each. A look puts the pieces of a
+  // text together in one copy: of the whole it would be made here, and once more when the head is written.
   if (!isClean && (holdsSecret(out) || holdsSecret(via))) return forwarded(withoutSecrets(lines), identity, true);
   return `${out}${identityLines(identity)}Via: ${via}${identity.httpVersion} trailgate\r\n`;
 }
@@ -181,7 +182,10 @@ function isOurs(lower: string): boolean {
   return NEVER_FORWARDED.has(lower) || NEVER_FORWARDED_PREFIXES.some((prefix) => lower.startsWith(prefix));
 }
 
-/** Whether the trace is the client's. The state of a trace that begins anew must be deleted (W3C Trace Context, section 4.3). */
+/**
+ * Whether the trace is the client's. The state of a trace that begins anew must be
+ * deleted (W3C Trace Context, section 4.3).
+ */
 function continuesTrace(lines: string, { traceparent }: ForwardedIdentity): boolean {
   const offered = fieldValue(fieldsOfLines(lines), 'traceparent');
   return offered !== undefined && offered.slice(3, 35) === traceparent.slice(3, 35);

@@ -46,7 +46,7 @@ const enum Rule {
   Via,
 }
 
-/** Rules by name as it was spelled: backends spell a handful of names, so most answers find all of theirs here. */
+/** Rules by name as it was spelled: backends spell a handful of names, so most responses find all of theirs here. */
 const rules = new Map<string, Rule>();
 const MOST_RULES = 2_000;
 
@@ -67,7 +67,8 @@ export interface PassedFields {
 }
 
 /**
- * The fields of a backend's response that a client gets. What passes as it is, is passed as one piece of text and not field by field.
+ * The fields of a backend's response that a client gets. What passes as it is, is passed as one
+ * piece of text and not field by field.
  * @param lines each with its CRLF, and fields to the letter.
  */
 export function passedFields(lines: string, { ownCors = false, references }: PassingRules = {}): PassedFields {
@@ -99,7 +100,8 @@ export function passedFields(lines: string, { ownCors = false, references }: Pas
     }
   }
   passed = from === 0 ? lines : passed + lines.slice(from);
-  // RFC 9110 section 7.6.3: who has passed it on before stays, and we stand behind them. Where nobody has, a gateway need not say so.
+  // RFC 9110 section 7.6.3: who has passed it on before stays, and we stand behind them. Where
+  // nobody has, a gateway need not say so.
   if (hasVia) passed += VIA_LINE;
   return { lines: named === undefined ? passed : withoutNamed(passed, named), hasCacheControl, hasDate };
 }

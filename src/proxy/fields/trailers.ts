@@ -1,6 +1,7 @@
 /**
- * Fields behind a body (RFC 9110 section 6.5). A backend's are passed to clients that say that they take them; nothing that has to be
- * known before the body, or that only we may set, can come this way. A request's are dropped, which section 6.5.1 allows.
+ * Fields behind a body (RFC 9110 section 6.5). A backend's are passed to clients that say that they take them;
+ * nothing that has to be known before the body, or that only we may set, can come this way. A request's are
+ * dropped, which section 6.5.1 allows.
  */
 import type { ClientMessage } from '../../http1/client/client-response.js';
 import { fieldsByName, fieldsOfLines, listMembers } from '../../http1/grammar/fields.js';

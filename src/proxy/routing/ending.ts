@@ -1,6 +1,6 @@
 /**
- * When an operation ends, and what its answers say of it until then: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), what takes its
- * place (RFC 5829), and the brown-outs that rehearse the end.
+ * When an operation ends, and what its responses say of it until then: `Deprecation` (RFC 9745), `Sunset` (RFC 8594),
+ * what takes its place (RFC 5829), and the brown-outs that rehearse the end.
  */
 import type { LifeCycleDates, Operation } from '../../config/model/schema.js';
 import { FixedProblem, type Problem } from '../../problems/errors.js';
@@ -12,7 +12,7 @@ const SUNSET = new FixedProblem('operation_sunset', {
 
 /** What is worked out once for an operation that will end. */
 export interface Ending {
-  /** Fields of every answer, each line with its CRLF. */
+  /** Fields of every response, each line with its CRLF. */
   readonly lines: string;
   readonly deprecatedFromMs: number;
   readonly sunsetMs: number;
@@ -25,7 +25,10 @@ interface Brownout {
   readonly problem: Problem;
 }
 
-/** What a request is refused with at `nowMs`: `operation_sunset` from the end on, `operation_brownout` in a rehearsal of it. */
+/**
+ * What a request is refused with at `nowMs`: `operation_sunset` from the end on,
+ * `operation_brownout` in a rehearsal of it.
+ */
 export function endProblem({ sunsetMs, brownouts }: Ending, nowMs: number): Problem | undefined {
   if (nowMs >= sunsetMs) return SUNSET;
   return brownouts.find(({ fromMs, toMs }) => nowMs >= fromMs && nowMs < toMs)?.problem;
@@ -38,7 +41,9 @@ function brownoutOf(fromMs: number, toMs: number, sunsetMs: number): Brownout {
 function brownoutProblem(toMs: number, sunsetMs: number): Problem {
   const end = sunsetMs === Infinity ? 'soon' : `on ${new Date(sunsetMs).toISOString()}`;
   return new FixedProblem('operation_brownout', {
-    detail: `This will be retired ${end}; until ${new Date(toMs).toISOString()} it answers as it will then, as a rehearsal.`,
+    detail:
+      `This will be retired ${end}; until ${new Date(toMs).toISOString()} it answers as it will then, ` +
+      'as a rehearsal.',
   });
 }
 

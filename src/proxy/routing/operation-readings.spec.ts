@@ -4,7 +4,10 @@ import fc from 'fast-check';
 import { OPERATIONS, table } from '../../../test/support/operation-tables.js';
 import type { Operation } from '../../config/model/schema.js';
 
-/** Segments of a path by the letter of RFC 3986: split at `/`, then decoded; undefined where the grammar does not allow it. */
+/**
+ * Segments of a path by the letter of RFC 3986: split at `/`, then decoded; undefined
+ * where the grammar does not allow it.
+ */
 function strictReading(path: string): string[] | undefined {
   if (!path.startsWith('/')) return undefined;
   const segments: string[] = [];
@@ -115,7 +118,8 @@ describe('for whatever is sent', () => {
         const match = table.match(sent, path);
         // How a backend takes a path that was configured in just these characters is the operator's choice.
         if (match.kind !== 'operation' || match.operation.template === path) return;
-        // `#` and `?` are allowed in identifiers; a backend that decodes before it parses loses the segments behind them.
+        // `#` and `?` are allowed in identifiers; a backend that decodes before it
+        // parses loses the segments behind them.
         if (/%(?:23|3f).*\//i.test(path)) return;
         found++;
         for (const [name, read] of Object.entries(BACKEND_READINGS)) {

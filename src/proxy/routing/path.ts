@@ -1,15 +1,21 @@
 /**
- * Paths that say one thing only. Routes are matched on the normalised path and the original is forwarded, so every form that
- * a backend might read differently than we do is refused instead of guessed at (RFC 3986 section 6, RFC 9110 section 7).
+ * Paths that say one thing only. Routes are matched on the normalised path and the original is forwarded,
+ * so every form that a backend might read differently than we do is refused instead of guessed at (RFC
+ * 3986 section 6, RFC 9110 section 7).
  */
 
 /** Segments of unreserved characters and sub-delimiters, none empty (but a trailing one), none beginning with a dot. */
 const PLAIN = /^(?:\/[A-Za-z0-9_~!$&'()*+,=:@-][A-Za-z0-9._~!$&'()*+,=:@-]*)+\/?$|^\/$/;
 
-/** RFC 3986 section 3.3 without `;`, which some servers take for the end of a segment, and without empty segments inside. */
+/**
+ * RFC 3986 section 3.3 without `;`, which some servers take for the end of a
+ * segment, and without empty segments inside.
+ */
 const WELL_FORMED = /^(?:\/(?:[A-Za-z0-9._~!$&'()*+,=:@-]|%[0-9A-Fa-f]{2})+)+\/?$/;
 
-/** What a second decoding, or a decoding before splitting, would turn into a separator, a dot segment or an end of text. */
+/**
+ * What a second decoding, or a decoding before splitting, would turn into a separator, a dot segment or an end of text.
+ */
 const TREACHEROUS = /%(?:2f|5c|3b|00|25[0-9a-f]{2})/i;
 
 /** A dot segment, also where a backend cuts off spaces, or decodes before it looks for the query. */

@@ -1,6 +1,6 @@
 /**
- * What a service's connections over TLS are verified by and show of us: authorities and a client certificate from files, read at
- * start and again when they change. Connections that stand are not touched.
+ * What a service's connections over TLS are verified by and show of us: authorities and a client certificate from
+ * files, read at start and again when they change. Connections that stand are not touched.
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -73,7 +73,10 @@ export class BackendTls {
   }
 }
 
-/** Reads the files of a service. Rejects where one cannot be read, is none of its kind, or certificate and key do not fit together. */
+/**
+ * Reads the files of a service. Rejects where one cannot be read, is none of its kind, or
+ * certificate and key do not fit together.
+ */
 export async function readBackendTls(
   service: string,
   config: BackendTlsConfig,

@@ -1,7 +1,7 @@
 /**
- * Chooses where a call goes: the less loaded of two random addresses, of those that are well. One that fails several times
- * in a row is ejected for a while and then tried with a single call, the probe: it is back when that succeeds and its health check
- * passes as well. When none is left, nothing but probes goes out.
+ * Chooses where a call goes: the less loaded of two random addresses, of those that are well. One that fails several
+ * times in a row is ejected for a while and then tried with a single call, the probe: it is back when that succeeds and
+ * its health check passes as well. When none is left, nothing but probes goes out.
  */
 import type { Endpoint } from './endpoint.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
@@ -125,7 +125,8 @@ export class Balancer {
 
   /** The ejected address whose turn it is, for one call. */
   private probe(call: Choosing, nowMs: number): Endpoint | undefined {
-    // With others in service the probe's caller must lose nothing: it has to be one that can go elsewhere afterwards, and have room there.
+    // With others in service the probe's caller must lose nothing: it has to be one that can go
+    // elsewhere afterwards, and have room there.
     if (this.available.length > 0) {
       if (!call.isRepeatable && nowMs < this.nextProbeMs + PROBE_PATIENCE_MS) return undefined;
       if (leastLoaded(this.available, undefined) === undefined) return undefined;

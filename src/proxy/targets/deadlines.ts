@@ -1,6 +1,6 @@
 /**
- * Deadlines of many calls with one timer. Setting one is an assignment; a sweep finds what is overdue. A call may therefore
- * outlive its deadline by up to two sweeps.
+ * Deadlines of many calls with one timer. Setting one is an assignment; a sweep finds what is overdue. A call may
+ * therefore outlive its deadline by up to two sweeps.
  */
 
 /** Something that must be over by a certain time. */
@@ -16,9 +16,9 @@ const SWEEP_INTERVAL_MS = 100;
 
 export class Deadlines {
   /**
-   * An array whose gaps are filled from its end, not a Set: a Set that is added to and deleted from leaves behind tables that
-   * point at each other, and one of them in the old generation keeps every request since alive until the next full
-   * collection. That cost ten milliseconds per scavenge under load.
+   * An array whose gaps are filled from its end, not a Set: a Set that is added to and deleted from leaves behind
+   * tables that point at each other, and one of them in the old generation keeps every request since alive until the
+   * next full collection. That cost ten milliseconds per scavenge under load.
    */
   private readonly open: Expiring[] = [];
   private readonly timer: NodeJS.Timeout;
@@ -60,7 +60,8 @@ export class Deadlines {
     const now = performance.now();
     const isLate = now - this.sweptMs > 2 * SWEEP_INTERVAL_MS;
     this.sweptMs = now;
-    // This process was held up, and what has come in meanwhile has not been read: the peers must not be blamed for that.
+    // This process was held up, and what has come in meanwhile has not been read:
+    // the peers must not be blamed for that.
     if (isLate) setImmediate(() => this.expire(now));
     else this.expire(now);
   }

@@ -93,7 +93,10 @@ export class Endpoint {
     return this.inFlight >= this.config.connections;
   }
 
-  /** Rests for `durationMs`, each further time twice as long, at most `longestMs`; it begins anew once it has been well for that long. */
+  /**
+   * Rests for `durationMs`, each further time twice as long, at most `longestMs`; it begins anew
+   * once it has been well for that long.
+   */
   eject(nowMs: number, durationMs: number, longestMs: number): void {
     const wasWell = this.ejectedUntilMs === 0 && nowMs - this.returnedMs > longestMs;
     this.ejections = wasWell ? 1 : Math.min(this.ejections + 1, MOST_DOUBLINGS);
@@ -112,8 +115,8 @@ export class Endpoint {
   }
 
   /**
-   * Ends a rest: its checks failed and pass again, so something has changed. Only once until it has been well again: checks that come
-   * and go would have it tried all the time.
+   * Ends a rest: its checks failed and pass again, so something has changed. Only once until it has been well again:
+   * checks that come and go would have it tried all the time.
    */
   cutRest(nowMs: number): void {
     if (this.ejectedUntilMs <= nowMs || this.restWasCut) return;

@@ -45,7 +45,10 @@ export class HealthCheck {
     if (verdict !== 'none') this.count(verdict === 'good', pauseMs);
   }
 
-  /** A target is in service until its checks say otherwise; one that starts later than we do is so with its first good response. */
+  /**
+   * A target is in service until its checks say otherwise; one that starts later than we
+   * do is so with its first good response.
+   */
   private count(passed: boolean, pauseMs: number): void {
     const { healthyAfter, unhealthyAfter, interval } = this.settings;
     this.successes = passed ? this.successes + 1 : 0;

@@ -1,7 +1,7 @@
 /**
- * A backend's own address in the fields of its response, as clients must see it. What points to the target that answered becomes a
- * path of the public API, which every client resolves against the URL that it asked (RFC 9110 section 10.2.2): neither the
- * `Host` of the request nor a load balancer's scheme has to be believed for it.
+ * A backend's own address in the fields of its response, as clients must see it. What points to the target that
+ * answered becomes a path of the public API, which every client resolves against the URL that it asked (RFC 9110
+ * section 10.2.2): neither the `Host` of the request nor a load balancer's scheme has to be believed for it.
  */
 /** Where a target is, and where its paths begin for the public. */
 export interface ReferenceMap {

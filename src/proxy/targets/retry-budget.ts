@@ -1,6 +1,6 @@
 /**
- * How many retries a service may have: a share of its requests, so that a service in trouble is not asked twice as often
- * because of it. A bucket that each request fills a little and each retry empties by one.
+ * How many retries a service may have: a share of its requests, so that a service in trouble is not asked twice as
+ * often because of it. A bucket that each request fills a little and each retry empties by one.
  */
 
 /** What a service without traffic may retry at once, and what is in the bucket at start. */
@@ -25,8 +25,8 @@ export class RetryBudget {
 
   /**
    * Takes a retry; false where none is left.
-   * @param isProbe of the one call that tried an ejected target: there are few, and we chose it ourselves. Only where there are no retries
-   *   at all is there none for it.
+   * @param isProbe of the one call that tried an ejected target: there are few, and we chose it ourselves. Only where
+   *   there are no retries at all is there none for it.
    */
   withdraw(isProbe: boolean): boolean {
     if (this.isEmpty && (!isProbe || this.share === 0)) return false;

@@ -1,4 +1,7 @@
-/** The numbers of a service and of its targets. Series are kept, so that counting a call is one look-up and two additions. */
+/**
+ * The numbers of a service and of its targets. Series are kept, so that counting a
+ * call is one look-up and two additions.
+ */
 import { BACKEND_STATUSES } from '../../platform/request-metrics.js';
 import { METRICS, type HistogramSeries, type ValueSeries } from '../../platform/metrics.js';
 import type { ForwardClient } from './forward-request.js';
@@ -53,8 +56,8 @@ export class TargetSeries {
 const OVERHEAD = METRICS.requestOverhead.series();
 
 /**
- * A response that streams begins. What it costs from here on cannot be told from what its client takes, so that the time until the
- * backend was asked has to do, without that of attempts that failed.
+ * A response that streams begins. What it costs from here on cannot be told from what its client takes, so that the
+ * time until the backend was asked has to do, without that of attempts that failed.
  * @param askedMs when that was, by `performance.now()`.
  */
 export function noteStream(client: ForwardClient, askedMs: number): void {

@@ -1,6 +1,6 @@
 /**
- * A service's targets as one: which address a call goes to, how many go out at a time and how many wait, what an account may
- * hold of it, and what is tried again.
+ * A service's targets as one: which address a call goes to, how many go out at a time and how many wait, what an
+ * account may hold of it, and what is tried again.
  */
 import type { ServiceConfig } from '../../config/model/schema.js';
 import { Problem } from '../../problems/errors.js';
@@ -123,8 +123,8 @@ export class Upstream {
   }
 
   /**
-   * Where a call goes that failed at `failed` and may be tried again: to another address; to the same one only where it is
-   * the only one and `sameMayDo`. Undefined: nowhere, or the budget is used up.
+   * Where a call goes that failed at `failed` and may be tried again: to another address; to the same one only where it
+   * is the only one and `sameMayDo`. Undefined: nowhere, or the budget is used up.
    * @param wasProbe it tried an ejected target.
    */
   retry(call: PendingCall, failed: Endpoint, sameMayDo: boolean, wasProbe: boolean): Endpoint | undefined {
@@ -164,7 +164,7 @@ export class Upstream {
     return calls;
   }
 
-  /** Gets no calls but of requests that are on their way here, and is closed when all are over; cut off after `timeoutMs`. */
+  /** Gets no calls but of requests on their way here, and is closed when they are over; cut off after `timeoutMs`. */
   async retire(timeoutMs: number): Promise<void> {
     this.isRetired = true;
     for (const target of this.targets) target.stop();

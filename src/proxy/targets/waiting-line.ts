@@ -1,4 +1,7 @@
-/** Calls that wait for a connection, first come first served. A list through the calls themselves: leaving costs nothing. */
+/**
+ * Calls that wait for a connection, first come first served. A list through the
+ * calls themselves: leaving costs nothing.
+ */
 import type { PendingCall } from './pending-call.js';
 
 export class WaitingLine {

@@ -1,5 +1,5 @@
 /**
- * Records the errors of ../backend-errors/NAME.json anew: sends each answer's `request` to the application, which runs at BASE,
+ * Records the errors of ../backend-errors/NAME.json anew: sends each response's `request` to the application, which runs at BASE,
  * and writes down what it really answered. What must come out of it (`problem`) stays: see src/proxy/backend-errors/framework-errors.spec.ts.
  *
  *   node record.mjs NAME BASE VERSION
@@ -14,11 +14,12 @@ async function record({ what, request, problem }) {
   const { method, path, body, accept = 'application/json' } = request;
   const headers = { accept, ...(body !== undefined && { 'content-type': 'application/json' }) };
   const sent = typeof body === 'object' ? JSON.stringify(body) : body;
-  const answer = await fetch(`${base}${path}`, { method, headers, body: sent, signal: AbortSignal.timeout(30_000) });
-  const contentType = answer.headers.get('content-type') ?? '';
-  return { what, request, status: answer.status, contentType, body: await answer.text(), problem };
+  const response = await fetch(`${base}${path}`, { method, headers, body: sent, signal: AbortSignal.timeout(30_000) });
+  const contentType = response.headers.get('content-type') ?? '';
+  return { what, request, status: response.status, contentType, body: await response.text(), problem };
 }
 
-const answers = [];
-for (const answer of fixture.answers) answers.push(answer.request === undefined ? answer : await record(answer));
-writeFileSync(file, `${JSON.stringify({ ...fixture, version, answers }, null, 2)}\n`);
+const responses = [];
+for (const response of fixture.responses)
+  responses.push(response.request === undefined ? response : await record(response));
+writeFileSync(file, `${JSON.stringify({ ...fixture, version, responses }, null, 2)}\n`);
