@@ -38,7 +38,7 @@ export interface DatabaseHandle {
   /** Ends every connection; on SQLite the write-ahead log is folded into the file. */
   close(): Promise<void>;
   /** A round trip to the database, bounded by the call deadline. Rejects with why there is none. */
-  answers(): Promise<void>;
+  ping(): Promise<void>;
   /** Writes a row, bounded likewise. Rejects with why that cannot be done. */
   takesWrites(): Promise<void>;
 }
@@ -118,7 +118,7 @@ async function handle(kind: DatabaseHandle['kind'], dialect: Dialect): Promise<D
     db,
     kind,
     close: () => db.destroy(),
-    answers: () => ping(db),
+    ping: () => ping(db),
     takesWrites: () => writeProbe(db),
   };
 }

@@ -1,4 +1,7 @@
-/** One process per data folder, where the counters live inside the process: a second one would admit the same quota twice. */
+/**
+ * One process per data folder, where the counters live inside the process: a second
+ * one would admit the same quota twice.
+ */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -12,8 +15,9 @@ const SQLITE_BUSY = 5;
 export type ReleaseDataDir = () => void;
 
 /**
- * Takes the folder, which is made if it is missing. The lock is an open exclusive transaction on `trailgate.lock`: a file
- * lock that no crash leaves behind. Throws `DatabaseOpenError` where another process has it or the folder cannot be written.
+ * Takes the folder, which is made if it is missing. The lock is an open exclusive transaction on
+ * `trailgate.lock`: a file lock that no crash leaves behind. Throws `DatabaseOpenError` where another process
+ * has it or the folder cannot be written.
  */
 export function lockDataDir(dataDir: string): ReleaseDataDir {
   const file = join(dataDir, 'trailgate.lock');
@@ -28,8 +32,8 @@ export function lockDataDir(dataDir: string): ReleaseDataDir {
     database?.close();
     if (((error as { errcode?: number }).errcode ?? 0) % 256 !== SQLITE_BUSY) throw sqliteOpenError(error, file);
     throw new DatabaseOpenError(
-      `The data folder ${dataDir} is in use by ${holder(pidFile)}: stop it, give this one another TRAILGATE_DATA_DIR, ` +
-        'or set REDIS_URL on both so that they share their counters.',
+      `The data folder ${dataDir} is in use by ${holder(pidFile)}: stop it, ` +
+        'give this one another TRAILGATE_DATA_DIR, or set REDIS_URL on both so that they share their counters.',
       error,
     );
   }

@@ -1,9 +1,12 @@
 /**
- * What a database can refuse with, the same words for SQLite and PostgreSQL. A rejected statement keeps the driver's own
- * error; a database that cannot be asked is always a `DatabaseUnavailable`.
+ * What a database can refuse with, the same words for SQLite and PostgreSQL. A rejected statement keeps the driver's
+ * own error; a database that cannot be asked is always a `DatabaseUnavailable`.
  */
 
-/** The database could not be asked or did not answer in time. Whether a write that it interrupted took effect is unknown. */
+/**
+ * The database could not be asked or did not answer in time. Whether a write that
+ * it interrupted took effect is unknown.
+ */
 export class DatabaseUnavailable extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? {} : { cause });
@@ -11,7 +14,10 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
-/** The database could not be opened at start. The message is one line for the person who starts the program: what is wrong, what to do. */
+/**
+ * The database could not be opened at start. The message is one line for the person who starts
+ * the program: what is wrong, what to do.
+ */
 export class DatabaseOpenError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? {} : { cause });
@@ -33,10 +39,16 @@ export class SqliteError extends Error {
 
 const SQLITE_UNIQUE_CODES: ReadonlySet<number> = new Set([2067, 1555]);
 
-/** Primary result codes of SQLite that say nothing about the statement: busy, locked, read-only, I/O error, corrupt, full, cannot open, not a database. */
+/**
+ * Primary result codes of SQLite that say nothing about the statement: busy, locked, read-only, I/O error, corrupt,
+ * full, cannot open, not a database.
+ */
 const SQLITE_UNAVAILABLE_CODES: ReadonlySet<number> = new Set([5, 6, 8, 10, 11, 13, 14, 26]);
 
-/** SQLSTATE classes: connection exception, insufficient resources, operator intervention (also a cancelled statement), system error. */
+/**
+ * SQLSTATE classes: connection exception, insufficient resources, operator intervention (also
+ * a cancelled statement), system error.
+ */
 const POSTGRES_UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58']);
 
 /** A standby that was promoted or demoted, a lock that did not come in time, a login that is refused since start. */

@@ -4,7 +4,7 @@ import { DatabaseHealth } from './database-health.js';
 const UP = { kind: 'up' };
 
 describe('what is known of the database', () => {
-  let answers: () => Promise<void>;
+  let ping: () => Promise<void>;
   let takesWrites: () => Promise<void>;
   let writes: number;
   let told: { event: string; cause?: string }[];
@@ -12,7 +12,7 @@ describe('what is known of the database', () => {
   let health: DatabaseHealth;
 
   beforeEach(async () => {
-    answers = async () => {};
+    ping = async () => {};
     takesWrites = async () => {};
     writes = 0;
     told = [];
@@ -20,7 +20,7 @@ describe('what is known of the database', () => {
     const note = (fields: object): void => void told.push(fields as { event: string });
     health = new DatabaseHealth(
       {
-        answers: () => answers(),
+        ping: () => ping(),
         takesWrites: () => {
           writes += 1;
           return takesWrites();
@@ -57,12 +57,12 @@ describe('what is known of the database', () => {
   });
 
   it('one that cannot be reached is that and nothing else, and is asked for a write as soon as it can', async () => {
-    answers = refuse;
+    ping = refuse;
     takesWrites = refuse;
     await health.probe();
     health.writeFailed(new Error('connection lost'));
     expect(health.state).toEqual({ kind: 'unreachable', sinceMs: 1_000, cause: 'disk is full' });
-    answers = async () => {};
+    ping = async () => {};
     await health.probe();
     expect(health.state).toMatchObject({ kind: 'unwritable', cause: 'disk is full' });
     takesWrites = async () => {};
@@ -73,7 +73,7 @@ describe('what is known of the database', () => {
 
   it('one that does not respond is lost before the call to it has ended', async () => {
     let end: () => void = () => {};
-    answers = () => new Promise((resolve) => (end = resolve));
+    ping = () => new Promise((resolve) => (end = resolve));
     const probing = health.probe();
     while (health.state.kind === 'up') await new Promise((done) => setTimeout(done, 20));
     expect(health.state).toMatchObject({ kind: 'unreachable', cause: 'no response within 2000 ms' });

@@ -1,6 +1,6 @@
 /**
- * Knows whether the database answers and whether it takes writes, so that nobody has to ask and wait. A probe in the background asks;
- * what is written anyway is a witness as well: a disk that takes one row need not take a thousand.
+ * Knows whether the database answers and whether it takes writes, so that nobody has to ask and wait. A probe in the
+ * background asks; what is written anyway is a witness as well: a disk that takes one row need not take a thousand.
  */
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
@@ -39,7 +39,7 @@ export class DatabaseHealth implements WriteWitness {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly database: Pick<DatabaseHandle, 'answers' | 'takesWrites'>,
+    private readonly database: Pick<DatabaseHandle, 'ping' | 'takesWrites'>,
     private readonly clock: Clock,
     private readonly log: Pick<Logger, 'error' | 'warn'>,
   ) {}
@@ -90,7 +90,7 @@ export class DatabaseHealth implements WriteWitness {
     );
     late.unref();
     try {
-      await this.database.answers();
+      await this.database.ping();
       this.unreachable = undefined;
     } catch (error) {
       this.lost(error);

@@ -25,8 +25,8 @@ function increment(digits: readonly number[]): number[] {
 }
 
 /**
- * A new id: prefix, 9 digits of milliseconds (until the year 3084), 16 digits of randomness (79 bits). Ids of one process sort by the
- * order of the calls, also within a millisecond; those of several processes by time.
+ * A new id: prefix, 9 digits of milliseconds (until the year 3084), 16 digits of randomness (79 bits). Ids of one
+ * process sort by the order of the calls, also within a millisecond; those of several processes by time.
  */
 export function newId(prefix: 'acc' | 'key' | 'aud' | 'req' | 'evt' | 'adj', nowMs: number): string {
   lastRandom = nowMs > lastMs ? randomDigits() : increment(lastRandom);

@@ -1,6 +1,6 @@
 /**
- * Many rows as one bound value: a statement of fixed text takes any number of them, so that neither side compiles or binds
- * thousands of parameters. The same text for both databases but for the function that takes the array apart.
+ * Many rows as one bound value: a statement of fixed text takes any number of them, so that neither side compiles or
+ * binds thousands of parameters. The same text for both databases but for the function that takes the array apart.
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { DatabaseHandle } from './connect.js';

@@ -1,5 +1,6 @@
 /**
- * The tables' history: one list for both databases. A migration that has shipped is never edited; a change is a new one.
+ * The tables' history: one list for both databases. A migration that has shipped is
+ * never edited; a change is a new one.
  */
 import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration } from 'kysely/migration';
@@ -226,9 +227,8 @@ const events: Migration = {
 /** The accounts' own counters by month: those of their keys, and of other months, are many times as many. */
 const countersOfAccounts: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
-    await sql`create index quota_counter_of_accounts on quota_counter (period, account_id) where api_key_id = ''`.execute(
-      db,
-    );
+    const on = sql`create index quota_counter_of_accounts on quota_counter (period, account_id) where api_key_id = ''`;
+    await on.execute(db);
   },
 };
 

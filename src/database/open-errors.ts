@@ -27,7 +27,10 @@ function sqliteReason(code: string | undefined, errcode: number | undefined, mes
     return `The data folder of ${file} is not a folder: set TRAILGATE_DATA_DIR to a folder.`;
   }
   if (['ENOENT', 'EACCES', 'EPERM', 'EROFS'].includes(code ?? '') || errcode === 8 || errcode === 14) {
-    return `${file} cannot be written: give this user write access to its folder, or set TRAILGATE_DATA_DIR to another one.`;
+    return (
+      `${file} cannot be written: give this user write access to its folder, ` +
+      'or set TRAILGATE_DATA_DIR to another one.'
+    );
   }
   if (errcode === 26) {
     return `${file} is not an SQLite database: move it away, or set TRAILGATE_DATA_DIR to another folder.`;
@@ -64,14 +67,23 @@ function postgresReason(code: string | undefined, message: string, address: stri
     return `PostgreSQL at ${address} refuses user "${user}" or its password: correct DATABASE_URL, or pg_hba.conf.`;
   }
   if (code === '3D000')
-    return `PostgreSQL at ${address} has no database "${database}": create it (createdb ${database}), or correct DATABASE_URL.`;
+    return (
+      `PostgreSQL at ${address} has no database "${database}": create it (createdb ${database}), ` +
+      'or correct DATABASE_URL.'
+    );
   if (code === '42501') {
-    return `PostgreSQL user "${user}" may not create tables in "${database}": make it the owner of the database, or grant it create on schema public.`;
+    return (
+      `PostgreSQL user "${user}" may not create tables in "${database}": make it the owner of the database, or ` +
+      'grant it create on schema public.'
+    );
   }
   if (code === '53300')
     return `PostgreSQL at ${address} has no free connection: raise max_connections, or stop other clients.`;
   if (/timeout/i.test(message))
-    return `PostgreSQL at ${address} does not answer in time: check that the server runs and that the network lets it through.`;
+    return (
+      `PostgreSQL at ${address} does not answer in time: check that the server runs ` +
+      'and that the network lets it through.'
+    );
   if (/SSL/i.test(message)) return `PostgreSQL at ${address}: ${oneLine(message)}: correct sslmode in DATABASE_URL.`;
   return migrationReason(message) ?? `PostgreSQL at ${address} cannot be used: ${oneLine(message)}.`;
 }

@@ -1,6 +1,7 @@
 /**
- * Many rows as one bound value, for SQLite: rows of one length behind each other, and columns that are the same in all rows once. A
- * column of a row is cut out from where it stands, where JSON is looked through for every column of every row (decision 0029).
+ * Many rows as one bound value, for SQLite: rows of one length behind each other, and columns that are the same
+ * in all rows once. A column of a row is cut out from where it stands, where JSON is looked through for every
+ * column of every row (decision 0029).
  */
 import { sql, type RawBuilder } from 'kysely';
 import { jsonRows, type JsonColumn } from './json-rows.js';

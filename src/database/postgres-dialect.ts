@@ -1,4 +1,7 @@
-/** Kysely on PostgreSQL: a bounded pool, a deadline on connecting and on each statement, one error for a server that cannot be asked. */
+/**
+ * Kysely on PostgreSQL: a bounded pool, a deadline on connecting and on each statement, one
+ * error for a server that cannot be asked.
+ */
 import { PostgresDialect, type Dialect, type PostgresPool, type PostgresPoolClient } from 'kysely';
 import { Pool, types, type PoolClient } from 'pg';
 import { DatabaseUnavailable, translatePostgresError } from './database-errors.js';
@@ -17,10 +20,15 @@ export interface PostgresOptions {
   readonly maxConnections: number;
 }
 
-/** How much longer than the server's own statement timeout we listen: only a frozen server or a dead network lets it pass. */
+/**
+ * How much longer than the server's own statement timeout we listen: only a frozen
+ * server or a dead network lets it pass.
+ */
 const GRACE_MS = 500;
 
-/** A Kysely dialect on the server. Rejects with `DatabaseUnavailable` where the server, not the statement, is to blame. */
+/**
+ * A Kysely dialect on the server. Rejects with `DatabaseUnavailable` where the server, not the statement, is to blame.
+ */
 export function postgresDialect(options: PostgresOptions): Dialect {
   const pool = new Pool({
     connectionString: options.databaseUrl,
@@ -32,9 +40,11 @@ export function postgresDialect(options: PostgresOptions): Dialect {
     idle_in_transaction_session_timeout: options.statementTimeoutMs * 5,
     keepAlive: true,
   });
-  // An idle connection that the server closes: the pool drops it by itself, but without a listener the process would end.
+  // An idle connection that the server closes: the pool drops it by itself, but
+  // without a listener the process would end.
   pool.on('error', () => {});
-  // One in use that is ended between two statements of a transaction has no listener of the pool's; the next statement rejects.
+  // One in use that is ended between two statements of a transaction has no listener of
+  // the pool's; the next statement rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
   return new PostgresDialect({ pool: translatingPool(pool) });
 }
@@ -56,8 +66,8 @@ function translatingPool(pool: Pool): PostgresPool {
 function translatingClient(client: PoolClient): PostgresPoolClient {
   let brokenBy: DatabaseUnavailable | undefined;
   async function query(sql: string, parameters: readonly unknown[]): Promise<unknown> {
-    // A rollback on a connection that does not answer would wait as long again; the server rolls back when it is closed.
-    // It is the first error that says why: Kysely hands on that of the rollback.
+    // A rollback on a connection that does not answer would wait as long again; the server rolls back when it is
+    // closed. It is the first error that says why: Kysely hands on that of the rollback.
     if (brokenBy !== undefined) throw brokenBy;
     try {
       return await client.query(sql, [...parameters]);
@@ -69,7 +79,7 @@ function translatingClient(client: PoolClient): PostgresPoolClient {
   }
   return {
     query: query as PostgresPoolClient['query'],
-    // A connection whose answer is still outstanding must not serve the next caller.
+    // A connection whose response is still outstanding must not serve the next caller.
     release: (destroy) => client.release(brokenBy !== undefined || destroy === true),
   };
 }

@@ -65,7 +65,9 @@ export interface QuotaCounterTable {
   /** The month's first day in the account's zone as a number, 20261101. */
   period: number;
   used: number;
-  /** Time of the counters' store at which an operator set the count, ms; what was seen before counts no more. 0: never. */
+  /**
+   * Time of the counters' store at which an operator set the count, ms; what was seen before counts no more. 0: never.
+   */
   set_at: Generated<number>;
   /** When the count was seen to be so, by the clock of the counters, ms; and the microseconds beyond them. */
   observed_at: Generated<number>;

@@ -6,7 +6,7 @@ import { DatabaseUnavailable, SqliteError, translateSqliteError } from './databa
 import type { SqliteReply, SqliteRequest, SqliteWorkerData } from './sqlite-worker.js';
 
 export interface SqliteClientOptions extends SqliteWorkerData {
-  /** A call that has no answer by then rejects with `DatabaseUnavailable`. */
+  /** A call that has no response by then rejects with `DatabaseUnavailable`. */
   readonly deadlineMs: number;
 }
 
@@ -45,7 +45,9 @@ export class SqliteClient {
     return this.opening;
   }
 
-  /** One statement. Rejects with `SqliteError`, or `DatabaseUnavailable` after the deadline or where the worker died. */
+  /**
+   * One statement. Rejects with `SqliteError`, or `DatabaseUnavailable` after the deadline or where the worker died.
+   */
   query(sql: string, parameters: readonly unknown[]): Promise<SqliteReply> {
     return this.call({ kind: 'query', sql, parameters });
   }
@@ -55,7 +57,9 @@ export class SqliteClient {
     await this.call({ kind: 'reset' });
   }
 
-  /** Waits, with no deadline, until the worker has ended what it is doing, then rolls back what is open. Never rejects. */
+  /**
+   * Waits, with no deadline, until the worker has ended what it is doing, then rolls back what is open. Never rejects.
+   */
   async recover(): Promise<void> {
     await Promise.all(
       [...this.pending.values()].map((call) => new Promise<void>((resolve) => chainSettle(call, resolve))),
@@ -128,7 +132,8 @@ export class SqliteClient {
       pending.reject(new DatabaseUnavailable(`SQLite: no answer within ${deadlineMs} ms`));
     }, deadlineMs);
     const settle = pending.settle.bind(pending);
-    // Assigned by its name: written there it would be an old object from the beginning, and keep what was asked and answered (decision 0026).
+    // Assigned by its name: written there it would be an old object from the beginning, and keep what
+    // was asked and answered (decision 0026).
     const settleInTime = (): void => {
       clearTimeout(timer);
       settle();

@@ -1,5 +1,6 @@
 /**
- * Kysely on SQLite in a worker thread: one connection, which one caller at a time holds for a statement or a transaction.
+ * Kysely on SQLite in a worker thread: one connection, which one caller at a time
+ * holds for a statement or a transaction.
  */
 import {
   SqliteAdapter,
@@ -30,7 +31,8 @@ class SqliteWorkerAdapter extends SqliteAdapter {
     return true;
   }
 
-  // SQLite rolls schema changes back like any other, and `begin immediate` keeps a second process that migrates waiting.
+  // SQLite rolls schema changes back like any other, and `begin immediate` keeps a
+  // second process that migrates waiting.
   override get supportsTransactionalDdl(): boolean {
     return true;
   }
@@ -63,7 +65,8 @@ class SqliteWorkerDriver implements Driver {
   }
 
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    // Not deferred: two transactions that both read and then both want to write would otherwise fail each other at once.
+    // Not deferred: two transactions that both read and then both want to write
+    // would otherwise fail each other at once.
     await session(connection).run('begin immediate');
     session(connection).inTransaction = true;
   }
@@ -109,7 +112,7 @@ class SqliteWorkerConnection implements DatabaseConnection {
   }
 
   async run<R>(sql: string, parameters: readonly unknown[] = []): Promise<QueryResult<R>> {
-    // After a lost answer or worker the transaction is gone: the next statement would run, and stay, on its own.
+    // After a lost response or worker the transaction is gone: the next statement would run, and stay, on its own.
     if (this.broken || this.generation !== this.client.generation) {
       throw new DatabaseUnavailable('SQLite: the connection was lost in the middle of a transaction');
     }

@@ -15,13 +15,15 @@ export interface SqliteWorkerData {
   readonly busyTimeoutMs: number;
 }
 
-/** `query` runs one statement; `reset` rolls back whatever transaction is open; `close` checkpoints and closes the file. */
+/**
+ * `query` runs one statement; `reset` rolls back whatever transaction is open; `close` checkpoints and closes the file.
+ */
 export type SqliteRequest =
   | { readonly id: number; readonly kind: 'query'; readonly sql: string; readonly parameters: readonly unknown[] }
   | { readonly id: number; readonly kind: 'reset' }
   | { readonly id: number; readonly kind: 'close' };
 
-/** The answer to the request of the same id; id 0 is the answer to opening the file. */
+/** The response to the request of the same id; id 0 is the response to opening the file. */
 export interface SqliteReply {
   readonly id: number;
   readonly rows?: readonly unknown[];
@@ -74,7 +76,7 @@ function prepare(connection: DatabaseSync, sql: string): CachedStatement {
   return cached;
 }
 
-function answer(request: SqliteRequest): SqliteReply {
+function carryOut(request: SqliteRequest): SqliteReply {
   const { id } = request;
   if (database === undefined) throw new Error('the database is closed');
   if (request.kind === 'close') {
@@ -126,4 +128,4 @@ reply(0, () => {
   database = open();
   return { id: 0 };
 });
-parentPort?.on('message', (request: SqliteRequest) => reply(request.id, () => answer(request)));
+parentPort?.on('message', (request: SqliteRequest) => reply(request.id, () => carryOut(request)));

@@ -61,7 +61,7 @@ describe('without the database', () => {
     database.down = true;
     bus.since = null;
     clock.nowMs += FRESH_WITHOUT_BUS_MS;
-    const stale = METRICS.keyStaleAnswers.series().value;
+    const stale = METRICS.keyStaleUses.series().value;
     expect(await find('a')).toBe(known);
     const problem = await refusalOf(cache.find('b'));
     expect([problem.code, problem.status, problem.options.headers]).toEqual([
@@ -69,7 +69,7 @@ describe('without the database', () => {
       503,
       ['Retry-After', expect.stringMatching(/^[1-3]$/), 'X-Should-Retry', 'true'],
     ]);
-    expect(METRICS.keyStaleAnswers.series().value).toBe(stale + 1);
+    expect(METRICS.keyStaleUses.series().value).toBe(stale + 1);
     expect(problem.options.detail).not.toContain('the database is away');
   });
 

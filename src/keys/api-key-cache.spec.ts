@@ -88,11 +88,11 @@ describe('a change during a look-up', () => {
     database.rows.set('a', record('a'));
     const gate = Promise.withResolvers<void>();
     database.gate = gate.promise;
-    const answer = find('a');
+    const found = find('a');
     database.rows.set('a', record('a', { keyStatus: 'revoked' }));
     await bus.publish({ type: 'api_key', accountId: 'acc_1', keyId: 'key_a' });
     gate.resolve();
-    expect((await answer)?.record.keyStatus).toBe('revoked');
+    expect((await found)?.record.keyStatus).toBe('revoked');
     expect((await find('a'))?.record.keyStatus).toBe('revoked');
   });
 
@@ -118,14 +118,14 @@ describe('a change during a look-up', () => {
     bus.since = null;
     const gate = Promise.withResolvers<void>();
     database.gate = gate.promise;
-    const answer = find('a');
+    const found = find('a');
     clock.nowMs += 100; // the key is revoked now; nobody is told
     database.rows.set('a', record('a', { keyStatus: 'revoked' }));
     clock.nowMs += 100;
     bus.since = clock.nowMs;
     clock.nowMs += 100;
     gate.resolve();
-    await answer;
+    await found;
     clock.nowMs += FRESH_WITHOUT_BUS_MS;
     expect((await find('a'))?.record.keyStatus).toBe('revoked');
   });

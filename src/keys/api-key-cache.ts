@@ -1,6 +1,7 @@
 /**
- * Keys in memory. A key is trusted while the message bus is known to have missed nothing, else for ten seconds; then the
- * database is asked again. While the database is away, known keys go on for an hour; unknown ones are an error, never a 401.
+ * Keys in memory. A key is trusted while the message bus is known to have missed nothing, else for ten
+ * seconds; then the database is asked again. While the database is away, known keys go on for an hour;
+ * unknown ones are an error, never a 401.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.js';
@@ -24,7 +25,7 @@ const MOST_UNKNOWN = 10_000;
 const HASHES_PER_QUERY = 100;
 const MOST_QUERIES = 2;
 const READ_ATTEMPTS = 3;
-/** Requests that may wait for look-ups; beyond, the answer is 503 at once. */
+/** Requests that may wait for look-ups; beyond, the response is 503 at once. */
 const MOST_WAITING = 10_000;
 
 interface Waiting {
@@ -37,7 +38,9 @@ interface Read {
   readonly records: readonly ApiKeyRecord[];
   /** Whether no change came in meanwhile. */
   readonly current: boolean;
-  /** A row is as old as the beginning of its read: the bus may have come up, and have missed a change, before its end. */
+  /**
+   * A row is as old as the beginning of its read: the bus may have come up, and have missed a change, before its end.
+   */
   readonly beganMs: number;
 }
 
@@ -55,7 +58,7 @@ export class ApiKeyCache {
   private readonly unknownHits = METRICS.keyLookups.series('memory_unknown');
   private readonly misses = METRICS.keyLookups.series('database');
   private readonly staleness: KeyStaleness;
-  private readonly staleAnswers = METRICS.keyStaleAnswers.series();
+  private readonly staleUses = METRICS.keyStaleUses.series();
 
   constructor(
     private readonly lookup: ApiKeyLookup,
@@ -96,14 +99,18 @@ export class ApiKeyCache {
   }
 
   /**
-   * The key of a record as requests would find it, with what this process knows of its counts. It is not kept, and this is no use of it.
+   * The key of a record as requests would find it, with what this process knows of its counts. It
+   * is not kept, and this is no use of it.
    */
   build(record: ApiKeyRecord): CachedKey {
     const previous = this.known.ofAccount(record.accountId).find((known) => known.record.keyId === record.keyId);
     return this.factory.build(record, this.clock.now(), previous);
   }
 
-  /** What is in memory, with the limits of now: a grant ends with its month, also while the database is away; plans change. */
+  /**
+   * What is in memory, with the limits of now: a grant ends with its month, also
+   * while the database is away; plans change.
+   */
   private current(hash: string): CachedKey | undefined {
     const key = this.known.use(hash);
     if (key === undefined) return undefined;
@@ -128,16 +135,16 @@ export class ApiKeyCache {
   /** Asks the database again about a key that is in memory; goes on with what is known while the database is away. */
   private recheck(hash: string, key: CachedKey): CachedKey | undefined | Promise<CachedKey | undefined> {
     const usable = Math.abs(this.clock.now() - key.checkedAtMs) < LONGEST_STALE_MS;
-    const answer = this.load(hash);
-    if (!usable) return answer;
+    const loaded = this.load(hash);
+    if (!usable) return loaded;
     if (key.recheckFailed) {
-      answer.catch(() => undefined);
-      this.staleAnswers.inc();
+      loaded.catch(() => undefined);
+      this.staleUses.inc();
       return key;
     }
-    return answer.catch(() => {
+    return loaded.catch(() => {
       key.recheckFailed = true;
-      this.staleAnswers.inc();
+      this.staleUses.inc();
       return key;
     });
   }

@@ -55,8 +55,8 @@ const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
 });
 
 /**
- * Whether the text has the shape of a secret and its checksum fits. Costs no look-up. Every request is asked this: one pass over the
- * characters takes less than half of what a call of zlib's `crc32` and a look at each digit do.
+ * Whether the text has the shape of a secret and its checksum fits. Costs no look-up. Every request is asked this: one
+ * pass over the characters takes less than half of what a call of zlib's `crc32` and a look at each digit do.
  */
 export function isWellFormedSecret(text: string): boolean {
   if (text.length !== SECRET_LENGTH) return false;
@@ -87,7 +87,10 @@ export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
-/** The same hash as it stays in memory, for each key in use: a character for each of its 32 bytes, half as long. On the request path. */
+/**
+ * The same hash as it stays in memory, for each key in use: a character for each of its 32
+ * bytes, half as long. On the request path.
+ */
 export function digestOf(secret: string): string {
   return hash('sha256', secret, 'latin1');
 }

@@ -90,7 +90,10 @@ export class DatabaseKeyLookup implements ApiKeyLookup {
   }
 }
 
-/** A database hands out a string of its own for every field of every row; a hundred thousand keys have few words among them. */
+/**
+ * A database hands out a string of its own for every field of every row; a hundred
+ * thousand keys have few words among them.
+ */
 class SameWords {
   private readonly table = new InternTable<string>();
 

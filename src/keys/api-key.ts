@@ -2,8 +2,8 @@
 import type { LimitChanges } from '../limits/model/effective-limits.js';
 
 /**
- * The row of a key joined with its secret and its account, as plain immutable data. The store reads it, the cache keeps it,
- * the key step judges it.
+ * The row of a key joined with its secret and its account, as plain immutable data. The store reads it, the
+ * cache keeps it, the key step judges it.
  */
 export interface ApiKeyRecord {
   /** SHA-256 of the secret that was presented, as `digestOf` gives it. */
@@ -13,7 +13,10 @@ export interface ApiKeyRecord {
   readonly keyStatus: 'active' | 'revoked';
   readonly environment: 'live' | 'test';
   readonly scopes: readonly string[];
-  /** Milliseconds since the epoch: the earlier of the key's own expiry and the end of this secret's overlap; null: never. */
+  /**
+   * Milliseconds since the epoch: the earlier of the key's own expiry and the end
+   * of this secret's overlap; null: never.
+   */
   readonly expiresAt: number | null;
   /** True where `expiresAt` is the end of a rotation's overlap, so that the refusal can say so. */
   readonly rotatedOut: boolean;
@@ -27,9 +30,11 @@ export interface ApiKeyRecord {
   readonly limitChanges: LimitChanges;
 }
 
-/** Where the request path finds keys. Implemented over the database; a dead database rejects, an unknown hash is null. */
+/**
+ * Where the request path finds keys. Implemented over the database; a dead database rejects, an unknown hash is null.
+ */
 export interface ApiKeyLookup {
-  /** All records for these hashes, in any order; a hash that is missing from the answer is unknown. */
+  /** All records for these hashes, in any order; a hash that is missing from the result is unknown. */
   findByHashes(hashes: readonly string[]): Promise<readonly ApiKeyRecord[]>;
 }
 

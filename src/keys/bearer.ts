@@ -73,7 +73,10 @@ export function insufficientScopeChallenge(needed: readonly string[]): string {
 
 /** `error_description` may hold no quote and no backslash, and ASCII only. */
 function challenge(error: string, description: string): string {
-  return `${REALM}, error="${error}", error_description="${description.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'")}"`;
+  return (
+    `${REALM}, error="${error}", ` +
+    `error_description="${description.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'")}"`
+  );
 }
 
 function countAuthorization(rawHeaders: readonly string[]): number {

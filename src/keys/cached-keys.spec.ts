@@ -1,4 +1,6 @@
-/** Keys by hash and by account: whatever comes and goes, both say the same, and there are never more than there may be. */
+/**
+ * Keys by hash and by account: whatever comes and goes, both say the same, and there are never more than there may be.
+ */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { CachedKey } from './cached-key.js';

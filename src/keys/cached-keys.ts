@@ -1,6 +1,7 @@
 /**
- * A bounded number of keys in memory, by hash and by account. When it is full, the first key goes that has not been used since the last
- * time that one had to (second chance): a use sets a mark, where an exact order of uses would move it through lists.
+ * A bounded number of keys in memory, by hash and by account. When it is full, the first key goes that has
+ * not been used since the last time that one had to (second chance): a use sets a mark, where an exact order
+ * of uses would move it through lists.
  */
 import { KeptRecord, type AccountPart } from './kept-record.js';
 import type { CachedKey } from './cached-key.js';
@@ -10,8 +11,8 @@ export class CachedKeys {
   /** The first key of each account, which holds the others: a set for each would take more than all the rest of it. */
   private readonly accounts = new Map<string, CachedKey>();
   /**
-   * Goes round in the order in which keys came in. Made when the map is full: an iterator that stands still keeps every table alive that the
-   * map has grown out of.
+   * Goes round in the order in which keys came in. Made when the map is full: an iterator that stands still keeps every
+   * table alive that the map has grown out of.
    */
   private hand: Iterator<CachedKey> | undefined;
 

@@ -1,4 +1,6 @@
-/** Whose network an address belongs to, as far as that can be told from the address: what throttles by address count by. */
+/**
+ * Whose network an address belongs to, as far as that can be told from the address: what throttles by address count by.
+ */
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 import { plainAddress } from './address-list.js';
 
@@ -6,8 +8,8 @@ const GROUPS_OF_A_NETWORK = 4;
 const GROUPS = 8;
 
 /**
- * What stands for everyone who can choose between addresses: an IPv4 address alone, also inside IPv6; of IPv6 the /64 that
- * one subscriber is given whole (RFC 6177), as `2001:db8:0:1::/64`. Anything else comes back as it is.
+ * What stands for everyone who can choose between addresses: an IPv4 address alone, also inside IPv6; of IPv6 the /64
+ * that one subscriber is given whole (RFC 6177), as `2001:db8:0:1::/64`. Anything else comes back as it is.
  */
 export function clientNetwork(address: string): string {
   const plain = plainAddress(address);

@@ -105,7 +105,7 @@ describe('a limit that changes', () => {
     expect(refusedFor('192.0.2.2')).toBeGreaterThan(0);
   });
 
-  it('holds for what has been counted: raised it lets an address go on, lowered it throttles one that has failed so often', () => {
+  it('holds for what has been counted: raised it lets an address go on, lowered it throttles at once', () => {
     fail('192.0.2.1', 3);
     attempts.use(5);
     expect(refusedFor('192.0.2.1')).toBe(0);

@@ -25,7 +25,8 @@ const refusals: (FixedProblem | undefined)[] = [];
 
 function refusalFor(seconds: number): FixedProblem {
   return (refusals[seconds] ??= new FixedProblem('too_many_failed_attempts', {
-    detail: `Too many requests from your address had a wrong API key. Correct the key, and go on in ${seconds} seconds.`,
+    detail:
+      'Too many requests from your address had a wrong API key. ' + `Correct the key, and go on in ${seconds} seconds.`,
     headers: ['Retry-After', String(seconds)],
   }));
 }

@@ -1,6 +1,6 @@
 /**
- * How long ago a key may have been revoked, at most, and still be let in: what a process knows of what it may have missed. It holds for
- * every change that was announced; one whose announcement failed is said again every second.
+ * How long ago a key may have been revoked, at most, and still be let in: what a process knows of what it may have
+ * missed. It holds for every change that was announced; one whose announcement failed is said again every second.
  */
 import type { Clock } from '../platform/clock.js';
 import type { InvalidationBus } from './api-key.js';

@@ -6,7 +6,10 @@ import type { CachedKey } from './cached-key.js';
 /** A key in steady use is noted once in this time. */
 const GRAIN_MS = 60_000;
 const FLUSH_INTERVAL_MS = 10_000;
-/** Into so many batches, none of them smaller than that, a flush by the clock is divided; and over so much time they are spread. */
+/**
+ * Into so many batches, none of them smaller than that, a flush by the clock is divided;
+ * and over so much time they are spread.
+ */
 const STEPS = 50;
 const SMALL_BATCH_KEYS = 100;
 const SPREAD_MS = FLUSH_INTERVAL_MS / 2;

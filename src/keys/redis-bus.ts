@@ -22,7 +22,9 @@ export class RedisBus implements InvalidationBus {
   private heardUntilMs = -Infinity;
   private gapFromMs: number | null = -Infinity;
   private subscription: 'none' | 'asked for' | 'stands' = 'none';
-  /** Messages that could not be published: other processes that do hear the bus would trust the old rows for minutes. */
+  /**
+   * Messages that could not be published: other processes that do hear the bus would trust the old rows for minutes.
+   */
   private readonly unsaid = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
 
@@ -129,7 +131,7 @@ export class RedisBus implements InvalidationBus {
     });
     const askedMs = this.clock.now();
     try {
-      // On the subscribed connection itself: an answer proves that every message before it has arrived.
+      // On the subscribed connection itself: a response proves that every message before it has arrived.
       await Promise.race([this.subscriber.ping(), timeout]);
       // From now on, not from when it was asked: the question may have waited until the subscription stood again.
       this.since ??= this.clock.now();

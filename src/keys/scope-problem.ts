@@ -10,7 +10,10 @@ const MOST_KEPT = 32;
 /** By what an operation needs, and by what of it is missing. */
 const kept = new WeakMap<Operation['scopes'], Map<string, Problem>>();
 
-/** 403 `insufficient_scope`, naming the scopes that are missing. @param needed by the operation; not all of them are granted. */
+/**
+ * 403 `insufficient_scope`, naming the scopes that are missing.
+ * @param needed by the operation; not all of them are granted.
+ */
 export function scopeProblem(granted: readonly string[], needed: Operation['scopes']): Problem {
   const missing = missingScopes(granted, needed);
   let ofOperation = kept.get(needed);

@@ -1,4 +1,6 @@
-/** What a key may do: scopes are `resource:verb`; `resource:*` grants every verb of a resource, `*` grants everything. */
+/**
+ * What a key may do: scopes are `resource:verb`; `resource:*` grants every verb of a resource, `*` grants everything.
+ */
 import type { Operation } from '../config/model/schema.js';
 import { InternTable } from '../platform/intern-table.js';
 
@@ -14,8 +16,8 @@ function covers(granted: readonly string[], scope: string): boolean {
 }
 
 /**
- * A set of scopes with its verdict per operation, worked out once: checking a scope on the request path is one array read.
- * Keys with the same scopes share one.
+ * A set of scopes with its verdict per operation, worked out once: checking a scope on the request path is one array
+ * read. Keys with the same scopes share one.
  */
 export class ScopeSet {
   private readonly verdicts: boolean[] = [];

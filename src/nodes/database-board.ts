@@ -1,4 +1,7 @@
-/** The board in PostgreSQL, where processes share that and no Redis; ages are by its clock. (SQLite without Redis has one process.) */
+/**
+ * The board in PostgreSQL, where processes share that and no Redis; ages are by its clock.
+ * (SQLite without Redis has one process.)
+ */
 import { sql, type Kysely } from 'kysely';
 import type { Tables } from '../database/schema.js';
 import { MOST_NODES, STATEMENT_LIFE_MS, type StatementBoard, type WrittenStatement } from './statement-board.js';

@@ -1,4 +1,7 @@
-/** What a gateway says of itself to those that do not see what it sees: which targets are in service, whether it reaches the counters. */
+/**
+ * What a gateway says of itself to those that do not see what it sees: which targets are in
+ * service, whether it reaches the counters.
+ */
 import { STATES, type MergedTargetStatus } from '../proxy/targets/target-status.js';
 
 /** NodeStatement is what one gateway, with all its processes, has said. */

@@ -1,6 +1,6 @@
 /**
- * Says every few seconds what this gateway sees, and hears what others say. In the background: whoever asks is told what is known, with
- * its age, and neither a request nor a probe waits for a store.
+ * Says every few seconds what this gateway sees, and hears what others say. In the background: whoever asks is told
+ * what is known, with its age, and neither a request nor a probe waits for a store.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
@@ -80,8 +80,8 @@ export class NodeStatements {
   }
 
   /**
-   * Once to the board and back; answers with how long it has read (ms). Never rejects: a statement that cannot be put grows old there,
-   * and that is seen.
+   * Once to the board and back; answers with how long it has read (ms). Never rejects: a statement that cannot be put
+   * grows old there, and that is seen.
    */
   private async talk(board: StatementBoard): Promise<number> {
     try {

@@ -24,7 +24,7 @@ redis.call('PEXPIRE', KEYS[2], ARGV[5])
 return 1
 `);
 
-/** KEYS as above. ARGV: how long a text lives (ms). Answer: node, age (ms) and text of each. */
+/** KEYS as above. ARGV: how long a text lives (ms). Response: node, age (ms) and text of each. */
 const ALL = new Script(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -55,10 +55,10 @@ export class RedisBoard implements StatementBoard {
   }
 
   async all(): Promise<WrittenStatement[]> {
-    const answer = (await ALL.run(this.client, KEYS, [STATEMENT_LIFE_MS])) as (string | number)[];
+    const response = (await ALL.run(this.client, KEYS, [STATEMENT_LIFE_MS])) as (string | number)[];
     const statements: WrittenStatement[] = [];
-    for (let at = 0; at + 2 < answer.length; at += 3) {
-      statements.push({ id: String(answer[at]), ageMs: Number(answer[at + 1]), text: String(answer[at + 2]) });
+    for (let at = 0; at + 2 < response.length; at += 3) {
+      statements.push({ id: String(response[at]), ageMs: Number(response[at + 1]), text: String(response[at + 2]) });
     }
     return statements;
   }

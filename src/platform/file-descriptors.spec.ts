@@ -4,7 +4,8 @@ import { FileDescriptors } from './file-descriptors.js';
 import { METRICS } from './metrics.js';
 
 const told = (soft: string): string =>
-  `Limit                     Soft Limit           Hard Limit           Units     \nMax open files            ${soft}                 4096                 files     \n`;
+  'Limit                     Soft Limit           Hard Limit           Units     \nMax open files            ' +
+  `${soft}                 4096                 files     \n`;
 
 async function of(soft: string): Promise<FileDescriptors> {
   const descriptors = new FileDescriptors(async () => told(soft));

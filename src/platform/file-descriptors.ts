@@ -1,7 +1,7 @@
 /**
- * How many file descriptors this process may have, and the last of them, which clients do not get. Without them it could neither ask a
- * backend nor the database, and the C library would close new connections without a word. By Linux's `/proc`: elsewhere nothing is known,
- * and nothing is kept back.
+ * How many file descriptors this process may have, and the last of them, which clients do not get. Without them it
+ * could neither ask a backend nor the database, and the C library would close new connections without a word. By
+ * Linux's `/proc`: elsewhere nothing is known, and nothing is kept back.
  */
 import { readFile } from 'node:fs/promises';
 import { resourceOf, SHORTAGES } from './shortages.js';

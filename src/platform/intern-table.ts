@@ -1,6 +1,6 @@
 /**
- * Equal things are one object: a hundred thousand keys have few scopes, plans and words among them, and what follows from one of these is
- * worked out once.
+ * Equal things are one object: a hundred thousand keys have few scopes, plans and words among them, and what follows
+ * from one of these is worked out once.
  */
 
 /** Of each kind; a program may make as many as there are keys. Then all are forgotten: whoever has one keeps it. */

@@ -34,7 +34,8 @@ export const LIMIT_METRICS = {
   ),
   quotaShadowDecisions: counter(
     'trailgate_quota_shadow_decisions_total',
-    'What the shadow limits of a plan would have done with requests that were admitted, by policy that would have refused.',
+    'What the shadow limits of a plan would have done with requests that were admitted, by policy that would ' +
+      'have refused.',
     [
       ['plan', 'config'],
       ['outcome', ['admitted', 'refused', 'failed']],

@@ -27,8 +27,8 @@ export async function listen(
 
 /**
  * Makes an application listen without a word.
- * @param shared other processes listen on the same port, each with a queue of its own that the kernel fills (`SO_REUSEPORT`): one
- *   that dies takes no connection of the others with it.
+ * @param shared other processes listen on the same port, each with a queue of its own that the kernel fills
+ *   (`SO_REUSEPORT`): one that dies takes no connection of the others with it.
  */
 export async function listenQuietly(
   application: NestFastifyApplication,
@@ -55,7 +55,10 @@ export function announce(role: ListeningRole, url: string, log: Log): void {
   log.write(`${JSON.stringify({ level: 'info', time, event: 'listening', role, url })}\n`);
 }
 
-/** Rejects with `StartError` where somebody has the port: a shared one would be given to a second program without a word. */
+/**
+ * Rejects with `StartError` where somebody has the port: a shared one would be
+ * given to a second program without a word.
+ */
 export async function refuseTakenPort(role: ListeningRole, { host, port }: Where): Promise<void> {
   const server = createServer();
   try {

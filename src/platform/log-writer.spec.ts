@@ -62,7 +62,7 @@ describe('a writer to a pipe with a name', () => {
     return text.includes(`${line}\n`);
   };
 
-  it('holds lines for the next reader, in their order and whole, and counts what is more than it may hold', async () => {
+  it('holds lines for the next reader, in their order and whole, and counts what is beyond its bound', async () => {
     write(0, 10);
     await eventually('they are read', () => has('line 9'));
     closeSync(reader);

@@ -1,6 +1,7 @@
 /**
- * Writes text to a file descriptor, one write at a time and never awaited. A reader that is slow is waited for in the background, and one
- * that has gone is looked for again: what waits is bounded, and every line that is not written is counted.
+ * Writes text to a file descriptor, one write at a time and never awaited. A reader that is slow is
+ * waited for in the background, and one that has gone is looked for again: what waits is bounded, and
+ * every line that is not written is counted.
  */
 import fs, { constants } from 'node:fs';
 
@@ -83,7 +84,10 @@ export class LogWriter {
     });
   }
 
-  /** For the end of the process: writes what waits before it returns, and gives up soon. What the system has already is left to it. */
+  /**
+   * For the end of the process: writes what waits before it returns, and gives up soon. What
+   * the system has already is left to it.
+   */
   endSync(): void {
     const giveUpMs = performance.now() + LAST_WRITES_MS;
     let rest = this.isWriting ? this.take() : (this.current ?? this.take());
@@ -206,8 +210,9 @@ function linesIn(text: string): number {
 }
 
 /**
- * The same pipe, opened once more so that a write to it never blocks: one that waits for a reader who has stopped would keep a thread for
- * itself, and the process from ending. Of this opening alone: others who write to the pipe have theirs as it was.
+ * The same pipe, opened once more so that a write to it never blocks: one that waits for a reader who has
+ * stopped would keep a thread for itself, and the process from ending. Of this opening alone: others who
+ * write to the pipe have theirs as it was.
  */
 function withoutBlocking(fd: number): number {
   try {

@@ -1,6 +1,6 @@
 /**
- * The log: JSON lines on standard output, written in batches and never awaited. When the reader is too slow or gone, lines are
- * dropped and counted instead of filling the memory or stopping the program.
+ * The log: JSON lines on standard output, written in batches and never awaited. When the reader is too slow or gone,
+ * lines are dropped and counted instead of filling the memory or stopping the program.
  */
 import fs from 'node:fs';
 import { pino, type Logger } from 'pino';
@@ -31,7 +31,9 @@ export interface Log {
   readonly lost: LogLoss | undefined;
 }
 
-/** The lines of one write while they gather. The destination would copy all of them again for each one that is added. */
+/**
+ * The lines of one write while they gather. The destination would copy all of them again for each one that is added.
+ */
 class Batch {
   private text = '';
   private bytes = 0;
@@ -65,7 +67,10 @@ class Batch {
   }
 }
 
-/** Opens the log on a file descriptor (1: standard output). @param shared whether other processes write to it as well. */
+/**
+ * Opens the log on a file descriptor (1: standard output).
+ * @param shared whether other processes write to it as well.
+ */
 export function openLog(level: string, fd = 1, shared = false): Log {
   const mostBytes = shared ? LARGEST_SHARED_WRITE_BYTES : LARGEST_WRITE_BYTES;
   const dropped = METRICS.logLinesDropped.series();
@@ -124,6 +129,7 @@ export function openLog(level: string, fd = 1, shared = false): Log {
 function tellOnStandardError({ cause, isForGood }: LogLoss): void {
   const what = isForGood
     ? `nobody reads the log any more (${cause}); its lines are dropped and counted in trailgate_log_lines_dropped_total`
-    : `the log cannot be written (${cause}); its lines wait, and are dropped and counted beyond ${LARGEST_BACKLOG_BYTES} bytes`;
+    : `the log cannot be written (${cause}); its lines wait, and are dropped and counted beyond ` +
+      `${LARGEST_BACKLOG_BYTES} bytes`;
   fs.write(STANDARD_ERROR, `trailgate: ${what}\n`, () => undefined);
 }

@@ -1,4 +1,7 @@
-/** What a metric holds stays bounded, what no longer fits is told apart from what does, and what can be known is there at 0. */
+/**
+ * What a metric holds stays bounded, what no longer fits is told apart from what does,
+ * and what can be known is there at 0.
+ */
 import { describe, expect, it } from '@jest/globals';
 import { LARGEST_METRIC, Metric, MOST_LINES, ValueSeries, type Label } from './metric.js';
 

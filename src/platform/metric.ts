@@ -1,6 +1,7 @@
 /**
- * What a metric is made of: its description, its labels with the values that are known beforehand, and its series. A counter
- * whose label values are known is there at 0 from the start: Prometheus sees the first event as an increase, not as a birth.
+ * What a metric is made of: its description, its labels with the values that are known beforehand, and its
+ * series. A counter whose label values are known is there at 0 from the start: Prometheus sees the first
+ * event as an increase, not as a birth.
  */
 
 /** Most series of one metric; what comes after them is counted as `other`, so that a mistake cannot fill the memory. */
@@ -11,8 +12,8 @@ export const MOST_LINES = 100_000;
 export type Kind = 'counter' | 'gauge' | 'histogram';
 
 /**
- * Where the values of a label come from: a list; `config`, the names in the configuration, for which `begin` is called; `open`,
- * what happens.
+ * Where the values of a label come from: a list; `config`, the names in the configuration, for which
+ * `begin` is called; `open`, what happens.
  */
 export type LabelValues = readonly (string | number)[] | 'config' | 'open';
 export type Label = readonly [name: string, values: LabelValues];
@@ -123,8 +124,8 @@ export class Metric<
   }
 
   /**
-   * Creates every series with these values at 0, whatever the labels say that have a list of their own. Call `end` with the same
-   * values when what they name is gone.
+   * Creates every series with these values at 0, whatever the labels say that have a list of their own. Call `end` with
+   * the same values when what they name is gone.
    */
   begin(known: Readonly<Record<string, string>>): void {
     for (const values of this.possible(known)) {
@@ -191,7 +192,10 @@ export class Metric<
   }
 }
 
-/** A number that only grows. @param isPossible whether label values can stand beside each other; all can unless said. */
+/**
+ * A number that only grows.
+ * @param isPossible whether label values can stand beside each other; all can unless said.
+ */
 export function counter<const Labels extends readonly Label[]>(
   name: string,
   help: string,

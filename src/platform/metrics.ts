@@ -1,9 +1,10 @@
 /**
- * Every metric: name, help, labels with the values that are known beforehand, buckets. `docs/metrics.md` is held to it by a test.
- * They stand here, in `request-metrics.ts` and in `limit-metrics.ts`, in the order of the scrape.
+ * Every metric: name, help, labels with the values that are known beforehand, buckets. `docs/metrics.md` is held to it
+ * by a test. They stand here, in `request-metrics.ts` and in `limit-metrics.ts`, in the order of the scrape.
  *
- * Series are looked up once and kept by whoever counts, so that counting on the request path is an addition, not a look-up
- * by labels. Names follow OpenTelemetry's HTTP conventions and Prometheus's rules: base units, `_total` for counters.
+ * Series are looked up once and kept by whoever counts, so that counting on the request path is an
+ * addition, not a look-up by labels. Names follow OpenTelemetry's HTTP conventions and Prometheus's
+ * rules: base units, `_total` for counters.
  */
 import type { ErrorCode } from '../problems/errors.js';
 import { LIMIT_METRICS } from './limit-metrics.js';
@@ -44,7 +45,7 @@ export const METRICS = {
   keyLookups: counter('trailgate_key_lookups_total', 'Look-ups of keys, by where the answer came from.', [
     ['result', ['memory', 'memory_unknown', 'database']],
   ]),
-  keyStaleAnswers: counter(
+  keyStaleUses: counter(
     'trailgate_key_stale_answers_total',
     'Requests that were let in on a key that could not be checked again, because the database was away.',
     [],
@@ -73,7 +74,8 @@ export const METRICS = {
   ),
   outOfResources: counter(
     'trailgate_out_of_resources_total',
-    'Times that this process could not open something, or did not accept it, because it had run out of what that takes.',
+    'Times that this process could not open something, or did not accept it, ' +
+      'because it had run out of what that takes.',
     [['resource', OWN_RESOURCES]],
   ),
   streamsCut: counter(

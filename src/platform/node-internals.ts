@@ -1,7 +1,7 @@
 /**
- * What Node keeps to itself of connections and responses, and we read or set all the same: no other file may. Each function
- * here says what it rests on; `node-internals.spec.ts` tries that on the Node that the project pins, so that a newer one in which
- * something has gone or works otherwise fails there, not under a client.
+ * What Node keeps to itself of connections and responses, and we read or set all the same: no other file may. Each
+ * function here says what it rests on; `node-internals.spec.ts` tries that on the Node that the project pins, so that a
+ * newer one in which something has gone or works otherwise fails there, not under a client.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket, type OnReadOpts, type Server as NetServer, type SocketConstructorOpts } from 'node:net';
@@ -39,12 +39,17 @@ export function responseUnderWay(socket: Socket): NodeResponse | null {
   return (socket as NodeSocket)._httpMessage ?? null;
 }
 
-/** Tells whether Node's parser reads a connection: not before the first byte of some, and no longer once it is a WebSocket. */
+/**
+ * Tells whether Node's parser reads a connection: not before the first byte of some,
+ * and no longer once it is a WebSocket.
+ */
 export function isReadByParser(socket: Socket): boolean {
   return ((socket as NodeSocket).parser ?? null) !== null;
 }
 
-/** Counts the bytes that were handed to the system and that it has not taken yet; `writableLength` does not have them. */
+/**
+ * Counts the bytes that were handed to the system and that it has not taken yet; `writableLength` does not have them.
+ */
 export function queuedBytes(socket: Socket): number {
   return (socket as NodeSocket)._handle?.writeQueueSize ?? 0;
 }
@@ -55,8 +60,8 @@ export function descriptorOf(socket: Socket): number {
 }
 
 /**
- * Puts a socket in the place of one that a server has accepted, which then reads into a buffer of ours instead of making one of every
- * piece. The server goes on counting it; the socket that was accepted has nothing any more.
+ * Puts a socket in the place of one that a server has accepted, which then reads into a buffer of ours instead of
+ * making one of every piece. The server goes on counting it; the socket that was accepted has nothing any more.
  */
 export function reopenWith(accepted: Socket, onread: OnReadOpts): Socket {
   const { _handle: handle, server } = accepted as NodeSocket;

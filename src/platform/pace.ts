@@ -1,4 +1,6 @@
-/** Keeps work that nobody waits for from those who wait: in pieces, with turns of the event loop or pauses between them. */
+/**
+ * Keeps work that nobody waits for from those who wait: in pieces, with turns of the event loop or pauses between them.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Small things, of some microseconds each. */
@@ -13,8 +15,8 @@ export async function inTurns<Item>(items: readonly Item[], take: (item: Item) =
 }
 
 /**
- * Spreads work that nobody waits for over a span of time. Done in one stretch it would take the core from requests for many
- * milliseconds; in steps with pauses between, a request waits for one step at most.
+ * Spreads work that nobody waits for over a span of time. Done in one stretch it would take the core from requests for
+ * many milliseconds; in steps with pauses between, a request waits for one step at most.
  */
 export class Pace {
   private readonly startMs = performance.now();
@@ -25,7 +27,9 @@ export class Pace {
   /** @param spanMs from now on; 0: without pauses. */
   constructor(private readonly spanMs: number) {}
 
-  /** Waits until as much of the span has passed as of the work is done. At once where the work is behind, or in a hurry. */
+  /**
+   * Waits until as much of the span has passed as of the work is done. At once where the work is behind, or in a hurry.
+   */
   async reach(share: number): Promise<void> {
     const waitMs = this.startMs + share * this.spanMs - performance.now();
     if (this.isHurried || waitMs <= 0) return;

@@ -4,7 +4,9 @@ import { counter, gauge, histogram } from './metric.js';
 
 /** Bucket bounds of OpenTelemetry's HTTP duration histograms, in seconds, with 0.3 for the usual objective. */
 const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.3, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-/** What is added to a request: well under a millisecond where nothing waits, more where Redis or the database is asked. */
+/**
+ * What is added to a request: well under a millisecond where nothing waits, more where Redis or the database is asked.
+ */
 const OVERHEAD_BUCKETS = [
   0.0001, 0.00015, 0.0002, 0.0003, 0.0005, 0.00075, 0.001, 0.0015, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
 ];
@@ -27,11 +29,14 @@ export const UPSTREAM_OUTCOMES = [
   'out_of_ports',
 ] as const;
 
-/** What a backend answered with, as far as a metric tells: the class of a status, and each that says what is wrong with a backend. */
+/**
+ * What a backend answered with, as far as a metric tells: the class of a status, and each
+ * that says what is wrong with a backend.
+ */
 export const BACKEND_STATUSES = ['1xx', '2xx', '3xx', '4xx', '500', '502', '503', '504', '5xx'] as const;
 
 /** Only what was answered has a status. */
-function namesStatusOfAnswer([, , outcome, status]: readonly string[]): boolean {
+function namesStatusOfResponse([, , outcome, status]: readonly string[]): boolean {
   return (outcome === 'answered') === (status !== '');
 }
 
@@ -71,7 +76,7 @@ export const REQUEST_METRICS = {
       ['outcome', UPSTREAM_OUTCOMES],
       ['status', ['', ...BACKEND_STATUSES]],
     ],
-    namesStatusOfAnswer,
+    namesStatusOfResponse,
   ),
   upstreamTargets: gauge(
     'trailgate_upstream_targets',

@@ -21,8 +21,8 @@ function offsetMinutes(ms: number, timeZone: string): number {
 }
 
 /**
- * `2026-12-01T00:00:00+01:00` for an instant in milliseconds since the epoch and an IANA zone; a part of a second is left
- * out. Throws RangeError for an unknown zone or an instant that is no date.
+ * `2026-12-01T00:00:00+01:00` for an instant in milliseconds since the epoch and an IANA zone; a part of a second is
+ * left out. Throws RangeError for an unknown zone or an instant that is no date.
  */
 export function formatWithOffset(ms: number, timeZone: string): string {
   const offset = offsetMinutes(ms, timeZone);
@@ -36,8 +36,9 @@ let utcSecond = NaN;
 let utcSecondText = '';
 
 /**
- * What `Date.toISOString` says of an instant in milliseconds since the epoch: `2026-12-01T00:00:00.000Z`. Within one second most
- * of it stays, and is kept: for a log line a request that is a tenth of the cost. Throws RangeError for an instant that is no date.
+ * What `Date.toISOString` says of an instant in milliseconds since the epoch: `2026-12-01T00:00:00.000Z`. Within
+ * one second most of it stays, and is kept: for a log line a request that is a tenth of the cost. Throws
+ * RangeError for an instant that is no date.
  */
 export function formatUtc(ms: number): string {
   const second = Math.floor(ms / 1_000);

@@ -1,6 +1,6 @@
 /**
- * What this process has run out of: file descriptors, ports, memory for sockets. That is nobody's fault but ours, and whoever notices
- * it says so here. Each time is counted; the log has a line now and then.
+ * What this process has run out of: file descriptors, ports, memory for sockets. That is nobody's fault but ours, and
+ * whoever notices it says so here. Each time is counted; the log has a line now and then.
  */
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
@@ -41,7 +41,11 @@ export class Shortages {
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  /** Takes note of one that was met. @param where what could not be done; @param code of the error, where there was one. */
+  /**
+   * Takes note of one that was met.
+   * @param where what could not be done;
+   * @param code of the error, where there was one.
+   */
   note(resource: OwnResource, where: string, code?: string): void {
     METRICS.outOfResources.series(resource).inc();
     const nowMs = this.now();

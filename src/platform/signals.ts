@@ -1,7 +1,8 @@
 /**
- * Signals from the program's first line on. Nothing has been set up then, and what a signal does by itself is wrong: SIGHUP ends a
- * process that was only asked to read its configuration, SIGTERM one that has half opened its stores, and as the first process of a
- * container it would be lost. What comes before somebody listens is kept. Loads nothing, so that it is there at once.
+ * Signals from the program's first line on. Nothing has been set up then, and what a signal does by itself is wrong:
+ * SIGHUP ends a process that was only asked to read its configuration, SIGTERM one that has half opened its stores,
+ * and as the first process of a container it would be lost. What comes before somebody listens is kept. Loads
+ * nothing, so that it is there at once.
  */
 
 const HELD = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;

@@ -5,8 +5,8 @@ class Told implements Waiting<string> {
   readonly told: unknown[] = [];
   fault: Error | undefined;
 
-  answered(answer: string): void {
-    this.note(answer);
+  answered(value: string): void {
+    this.note(value);
   }
 
   failed(error: unknown): void {

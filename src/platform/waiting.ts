@@ -1,18 +1,18 @@
 /**
- * Who waits for an answer and is told by a call, not by a promise. For what happens with every request: a promise takes three objects,
- * two functions and a turn of the microtasks, and what waits is an object that is there anyway.
+ * Who waits for a value and is told by a call, not by a promise. For what happens with every request: a promise takes
+ * three objects, two functions and a turn of the microtasks, and what waits is an object that is there anyway.
  */
 
 /** Told once, by one of the two, and never before the call that asked has returned. */
-export interface Waiting<Answer> {
-  answered(answer: Answer): void;
+export interface Waiting<Value> {
+  answered(value: Value): void;
   failed(error: unknown): void;
 }
 
-/** An answer that is there; undefined where it is not: `waiting` is told as soon as it is. */
-export function nowOrTold<Answer>(answer: Answer | Promise<Answer>, waiting: Waiting<Answer>): Answer | undefined {
-  if (!(answer instanceof Promise)) return answer;
-  answer.then(
+/** A value that is there; undefined where it is not: `waiting` is told as soon as it is. */
+export function nowOrTold<Value>(value: Value | Promise<Value>, waiting: Waiting<Value>): Value | undefined {
+  if (!(value instanceof Promise)) return value;
+  value.then(
     (late) => waiting.answered(late),
     (error: unknown) => waiting.failed(error),
   );
@@ -20,15 +20,15 @@ export function nowOrTold<Answer>(answer: Answer | Promise<Answer>, waiting: Wai
 }
 
 /** Tells one of many: what it throws is no business of the others, and ends the process as in a turn of its own. */
-export function tell<Answer>(waiting: Waiting<Answer>, answer: Answer): void {
+export function tell<Value>(waiting: Waiting<Value>, value: Value): void {
   try {
-    waiting.answered(answer);
+    waiting.answered(value);
   } catch (error) {
     throwLater(error);
   }
 }
 
-/** Tells one of many that there is no answer, likewise. */
+/** Tells one of many that there is no value, likewise. */
 export function tellFailed(waiting: Waiting<never>, reason: unknown): void {
   try {
     waiting.failed(reason);
@@ -44,17 +44,17 @@ function throwLater(error: unknown): void {
 }
 
 /** For who would rather have a promise: it is made only where there is something to wait for. */
-export class Promised<Answer> implements Waiting<Answer> {
-  private resolvers: PromiseWithResolvers<Answer> | undefined = undefined;
+export class Promised<Value> implements Waiting<Value> {
+  private resolvers: PromiseWithResolvers<Value> | undefined = undefined;
 
-  /** Of the answer. To be asked for as soon as it is known that there is none yet. */
-  get promise(): Promise<Answer> {
-    this.resolvers ??= Promise.withResolvers<Answer>();
+  /** Of the value. To be asked for as soon as it is known that there is none yet. */
+  get promise(): Promise<Value> {
+    this.resolvers ??= Promise.withResolvers<Value>();
     return this.resolvers.promise;
   }
 
-  answered(answer: Answer): void {
-    this.resolvers?.resolve(answer);
+  answered(value: Value): void {
+    this.resolvers?.resolve(value);
   }
 
   failed(error: unknown): void {

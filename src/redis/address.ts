@@ -26,7 +26,8 @@ export type RedisAddress =
   | (Credentials & { readonly mode: 'cluster'; readonly hosts: readonly RedisHost[] });
 
 const FORMS =
-  'redis://host:6379/0, redis+sentinel://host:26379,host:26379/master-name/0 or redis+cluster://host:6379,host:6379 (rediss… for TLS)';
+  'redis://host:6379/0, redis+sentinel://host:26379,host:26379/master-name/0 or ' +
+  'redis+cluster://host:6379,host:6379 (rediss… for TLS)';
 const ESCAPES = 'in a password # is written %23, / %2F, ? %3F, @ %40 and % %25';
 const DEFAULT_PORT = { sentinel: 26_379, cluster: 6_379 } as const;
 const SEVERAL_HOSTS = /^redis(s?)\+(sentinel|cluster):\/\/(?:([^@/?#]*)@)?([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/;

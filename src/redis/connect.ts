@@ -6,7 +6,10 @@ import { parseRedisUrl, type RedisAddress } from './address.js';
 export const REDIS_DEADLINE_MS = 50;
 /** Longest that any other call waits, and the client's own last resort. */
 const COMMAND_TIMEOUT_MS = 250;
-/** A connection on which a call waits and nothing arrives for this long is given up: its other end may be gone without a word. */
+/**
+ * A connection on which a call waits and nothing arrives for this long is given up: its
+ * other end may be gone without a word.
+ */
 const SILENT_CONNECTION_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 1_000;
 /** How often the map of a Cluster is read anew: after a failover nothing else says where a dead master's slots are. */
@@ -38,8 +41,8 @@ const COMMANDS: Options = {
 };
 
 /**
- * A connection for commands: fails at once while Redis is away, soon when it hangs, and comes back by itself, to another master
- * where one took over. Nothing is queued while it is down and nothing is sent twice.
+ * A connection for commands: fails at once while Redis is away, soon when it hangs, and comes back by itself, to
+ * another master where one took over. Nothing is queued while it is down and nothing is sent twice.
  */
 export function connectRedis(url: string, name: string, log: ConnectionLog): RedisClient {
   const address = parseRedisUrl(url);
@@ -51,7 +54,10 @@ export function connectRedis(url: string, name: string, log: ConnectionLog): Red
   return withErrorListener(client, name, log);
 }
 
-/** A connection that listens: resubscribes by itself after every reconnection. In a Cluster: to one of the nodes, in turn. */
+/**
+ * A connection that listens: resubscribes by itself after every reconnection. In a
+ * Cluster: to one of the nodes, in turn.
+ */
 export function connectSubscriber(url: string, log: ConnectionLog): Redis {
   const address = parseRedisUrl(url);
   const options: Options = {
@@ -100,7 +106,8 @@ function connectCluster(address: SeveralHosts, connectionName: string): Cluster 
     slotsRefreshInterval: SLOTS_REFRESH_MS,
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
     clusterRetryStrategy: (attempt) => Math.min(attempt * 50, 500),
-    // A call may have run when its connection breaks: nothing is sent twice by itself. MOVED and ASK say that it has not run.
+    // A call may have run when its connection breaks: nothing is sent twice by itself.
+    // MOVED and ASK say that it has not run.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     redisOptions: { ...COMMANDS, ...credentialsOf(address), connectTimeout: CONNECT_TIMEOUT_MS, connectionName },

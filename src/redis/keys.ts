@@ -15,7 +15,10 @@ export function apiKeyCounterKey(accountId: string, keyId: string): string {
   return `${PREFIX}:q:{${accountId}}:${keyId}`;
 }
 
-/** Hash: what the shadow limits of the account's plan would have admitted of its requests. Lives as long as the live counter. */
+/**
+ * Hash: what the shadow limits of the account's plan would have admitted of its
+ * requests. Lives as long as the live counter.
+ */
 export function shadowAccountCounterKey(accountId: string): string {
   return `${PREFIX}:s:{${accountId}}`;
 }
@@ -30,7 +33,10 @@ export function replayMarkerKey(accountId: string, id: string): string {
   return `${PREFIX}:r:{${accountId}}:${id}`;
 }
 
-/** Hash: which batch of decisions of a node ran last, and what it admitted. Lives for `BATCH_MARKER_MS`, renewed every minute. */
+/**
+ * Hash: which batch of decisions of a node ran last, and what it admitted. Lives for
+ * `BATCH_MARKER_MS`, renewed every minute.
+ */
 export function batchMarkerKey(nodeId: string): string {
   return `${PREFIX}:b:${nodeId}`;
 }
@@ -63,7 +69,9 @@ export function throttleKey(name: string, key: string): string {
 export const NODES_KEY = `${PREFIX}:nodes`;
 export const NODES_MS = 60_000;
 
-/** Hash: what each node says of itself, JSON by its id; in the slot of `STATEMENT_TIMES_KEY`. Lives for `STATEMENTS_MS`. */
+/**
+ * Hash: what each node says of itself, JSON by its id; in the slot of `STATEMENT_TIMES_KEY`. Lives for `STATEMENTS_MS`.
+ */
 export const STATEMENTS_KEY = `${PREFIX}:{said}:statements`;
 /** Sorted set: when each node said so (ms). Lives for `STATEMENTS_MS`. */
 export const STATEMENT_TIMES_KEY = `${PREFIX}:{said}:times`;

@@ -1,4 +1,7 @@
-/** What about a Redis would cost counts one day: it may evict keys, or forget them when it restarts. Asked once, at start. */
+/**
+ * What about a Redis would cost counts one day: it may evict keys, or forget them
+ * when it restarts. Asked once, at start.
+ */
 import { Cluster, type Redis } from 'ioredis';
 import type { ConnectionLog, RedisClient } from './connect.js';
 
@@ -20,7 +23,8 @@ async function warnOf(client: Redis, log: ConnectionLog): Promise<void> {
   if (persistence['aof_enabled'] === '0') {
     log.warn(
       { event: 'redis_forgets' },
-      'Redis keeps no append-only file: after a restart it has lost the minute windows, and the months since the last flush',
+      'Redis keeps no append-only file: after a restart it has lost the minute windows, and the months since the ' +
+        'last flush',
     );
   }
 }

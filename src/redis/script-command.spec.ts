@@ -28,7 +28,7 @@ function aCall(): Told {
     argumentCount: 1,
     text: plainText('key') + plainText('7'),
     slot: 42,
-    answered: (answer) => ends.push(answer),
+    answered: (response) => ends.push(response),
     failed: (error) => ends.push(error.message),
   };
   return { call, ends };

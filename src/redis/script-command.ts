@@ -1,6 +1,6 @@
 /**
- * A script call that its caller has written down: ioredis sends the text in its turn and hands back the bytes of the answer. It does
- * nothing for each argument, and makes no timer, no promise and no function.
+ * A script call that its caller has written down: ioredis sends the text in its turn and hands back the bytes of the
+ * response. It does nothing for each argument, and makes no timer, no promise and no function.
  */
 import type { Command } from 'ioredis';
 import type { RedisClient } from './connect.js';
@@ -20,8 +20,8 @@ export interface WrittenCall {
   readonly text: string;
   /** Slot of the keys in a Cluster. */
   readonly slot: number;
-  /** Must not throw: it is called amid the answers of others. */
-  answered(answer: unknown): void;
+  /** Must not throw: it is called amid the responses of others. */
+  answered(response: unknown): void;
   /** Must not throw. */
   failed(error: Error): void;
 }
@@ -37,8 +37,8 @@ export function plainText(ascii: string): string {
 }
 
 /**
- * Sends a call by the script's hash, and whole where the server does not know it (a restart, a failover): never twice after it may have
- * run. Without a deadline: whoever waits has one.
+ * Sends a call by the script's hash, and whole where the server does not know it (a restart, a failover): never twice
+ * after it may have run. Without a deadline: whoever waits has one.
  * @param isWhole whether the server gets the script itself at once.
  */
 export function sendScript(client: RedisClient, call: WrittenCall, isWhole = false): void {
@@ -68,8 +68,9 @@ const NO_ARGUMENTS: [] = [];
 const NOBODY_WAITS = Promise.resolve();
 
 /**
- * It does not extend ioredis's own command: that makes a promise and assigns functions to its properties, which V8 allocates among the
- * old objects (decision 0026). Whatever they reach would stay until the next full collection: the call, and every request in it.
+ * It does not extend ioredis's own command: that makes a promise and assigns functions to its properties, which V8
+ * allocates among the old objects (decision 0026). Whatever they reach would stay until the next full collection: the
+ * call, and every request in it.
  */
 export class ScriptCommand implements AskedOfCommand {
   readonly name: string;
@@ -77,7 +78,10 @@ export class ScriptCommand implements AskedOfCommand {
   readonly promise = NOBODY_WAITS;
   readonly inTransaction = false;
   isTraced = false;
-  /** Undefined when it has ended: in a Cluster ioredis assigns a function to `reject`, which keeps this command for long. */
+  /**
+   * Undefined when it has ended: in a Cluster ioredis assigns a function to
+   * `reject`, which keeps this command for long.
+   */
   call: WrittenCall | undefined;
 
   constructor(
@@ -94,8 +98,8 @@ export class ScriptCommand implements AskedOfCommand {
     return this.call === undefined;
   }
 
-  resolve(answer: unknown): void {
-    this.end()?.answered(answer);
+  resolve(response: unknown): void {
+    this.end()?.answered(response);
   }
 
   reject(error: Error): void {
@@ -129,7 +133,7 @@ export class ScriptCommand implements AskedOfCommand {
     return NO_ARGUMENTS;
   }
 
-  /** Answers come as bytes, whatever the protocol. */
+  /** Responses come as bytes, whatever the protocol. */
   setReplyContext(): void {}
 
   /** ioredis's own deadline: a timer for each call, and later than the caller's. */

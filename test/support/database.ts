@@ -38,7 +38,7 @@ export async function testDatabase(kind: DatabaseHandle['kind']): Promise<Databa
 
 /** Whether it answers now. */
 export function answersNow(database: DatabaseHandle): Promise<boolean> {
-  return database.answers().then(
+  return database.ping().then(
     () => true,
     () => false,
   );
