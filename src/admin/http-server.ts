@@ -1,4 +1,4 @@
-/** How the admin listener speaks HTTP: bounds, request ids, JSON bodies, and answers where no route is reached. */
+/** How the admin listener speaks HTTP: bounds, request ids, JSON bodies, and responses where no route is reached. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
@@ -47,8 +47,8 @@ export function serverOptions(clock: Clock): FastifyServerOptions {
 }
 
 /**
- * JSON and nothing else. Fastify parses before any guard runs, so a body that is refused is handed on as such: who may not
- * call at all hears that first. No body at all is undefined, whatever the type says: clients send it with DELETE.
+ * JSON and nothing else. Fastify parses before any guard runs, so a body that is refused is handed on as such: who may
+ * not call at all hears that first. No body at all is undefined, whatever the type says: clients send it with DELETE.
  */
 export function useJsonBodies(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
@@ -64,7 +64,7 @@ export function useJsonBodies(fastify: FastifyInstance): void {
   });
 }
 
-/** Headers that every answer has, and a log line for each: without query and body, which may name people. */
+/** Headers that every response has, and a log line for each: without query and body, which may name people. */
 export function describeRequests(fastify: FastifyInstance, log: Logger, allowedMethods: AllowedMethods): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     reply.header('X-Request-Id', request.id);
@@ -99,16 +99,18 @@ export function describeRequests(fastify: FastifyInstance, log: Logger, allowedM
   });
 }
 
-/** An expectation other than 100-continue may be ignored (RFC 9110 section 10.1.1); Node would answer in its own shape. */
+/**
+ * An expectation other than 100-continue may be ignored (RFC 9110 section 10.1.1); Node would answer in its own shape.
+ */
 export function ignoreExpectations(server: Server): void {
   server.on('checkExpectation', (message: IncomingMessage, response: ServerResponse) => {
     server.emit('request', message, response);
   });
 }
 
-/** Answers what Node's parser refuses in the one shape, as far as the socket still takes an answer. */
+/** Responds to what Node's parser refuses in the one shape, as far as the socket still takes a response. */
 function respondToParserError(error: ParserError, socket: Socket, clock: Clock): void {
-  // Bytes of ours would end up inside an answer that has begun. Node's own default looks here as well.
+  // Bytes of ours would end up inside a response that has begun. Node's own default looks here as well.
   if (error.code === 'ECONNRESET' || !socket.writable || responseUnderWay(socket)?.headersSent === true) {
     socket.destroy();
     return;

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { AllowedMethods } from './problem.filter.js';
 
-/** Watches the routes that are added from now on. The answer is empty for a path that none of them has. */
+/** Watches the routes that are added from now on. What is returned is empty for a path that none of them has. */
 export function allowedMethodsOf(fastify: FastifyInstance): AllowedMethods {
   const methodsByPattern = new Map<string, Set<string>>();
   fastify.addHook('onRoute', ({ url, method }) => {

@@ -1,4 +1,6 @@
-/** Checks body and query against their zod schemas: a wrong field is 422 with its JSON pointer, a wrong parameter 400. */
+/**
+ * Checks body and query against their zod schemas: a wrong field is 422 with its JSON pointer, a wrong parameter 400.
+ */
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
 import { Problem, type FieldError } from '../problems/errors.js';
 import { invalidParameters } from '../problems/parameter-problem.js';
@@ -22,7 +24,7 @@ export class RefusedBody {
   constructor(readonly problem: Problem) {}
 }
 
-/** More would help nobody and let a caller choose the size of our answer. */
+/** More would help nobody and let a caller choose the size of our response. */
 const MAX_ERRORS = 50;
 
 @Injectable()

@@ -45,15 +45,15 @@ interface Reply {
 export class AdminClient {
   constructor(private readonly environment: ClientEnvironment) {}
 
-  /** The answer's body. Rejects with `CommandError`. */
+  /** The response's body. Rejects with `CommandError`. */
   async call(target: string, call: Call = {}): Promise<Fields> {
     const reply = await this.send(target, call);
-    const answer = parseObject(reply.text);
-    if (reply.ok && answer !== undefined) return answer;
-    throw new CommandError(answer === undefined ? this.notOurs(reply.status) : describeProblem(answer, reply));
+    const body = parseObject(reply.text);
+    if (reply.ok && body !== undefined) return body;
+    throw new CommandError(body === undefined ? this.notOurs(reply.status) : describeProblem(body, reply));
   }
 
-  /** The answer's body where it is no JSON. Rejects with `CommandError`. */
+  /** The response's body where it is no JSON. Rejects with `CommandError`. */
   async text(target: string, query: Fields): Promise<string> {
     const reply = await this.send(target, { query });
     if (reply.ok) return reply.text;
@@ -124,13 +124,16 @@ export class AdminClient {
   }
 
   private notOurs(status: number): string {
-    return `${this.environment.adminUrl} answered ${status} with something that is not the admin API: check TRAILGATE_ADMIN_URL.`;
+    return (
+      `${this.environment.adminUrl} answered ${status} with something that is not the admin API: ` +
+      'check TRAILGATE_ADMIN_URL.'
+    );
   }
 }
 
 /**
- * `422 validation_failed: Some fields are not valid. scopes/0: … (request req_…)`, on one line; where the response names a
- * time to wait, that too, unless its own words do.
+ * `422 validation_failed: Some fields are not valid. scopes/0: … (request req_…)`, on one line; where the response
+ * names a time to wait, that too, unless its own words do.
  */
 function describeProblem(problem: Fields, { status, retryAfter }: Reply): string {
   const { code, detail, title, errors, request_id: requestId } = problem;

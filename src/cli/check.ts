@@ -11,7 +11,7 @@ export interface CheckOptions {
   readonly json?: boolean;
   /** Columns of the terminal, where there is one. */
   readonly columns?: number | undefined;
-  /** Where the answer goes; standard output unless said. */
+  /** Where the response goes; standard output unless said. */
   readonly write?: (text: string) => void;
 }
 

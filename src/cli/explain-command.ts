@@ -26,17 +26,17 @@ export function addExplainCommand(program: Command, terminal: Terminal): void {
   });
 }
 
-/** For people: the answer first, then why. */
+/** For people: the verdict first, then why. */
 function describe(explanation: Fields): string {
-  const answer = explanation['answer'] as Fields;
+  const verdict = explanation['answer'] as Fields;
   const operation = explanation['operation'] as Fields | null;
   const limits = explanation['limits'] as readonly Fields[];
   const shadow = explanation['shadow'] as readonly Fields[];
   const blocks = [
     fieldsTable({
-      answer: answer['admitted'] === true ? 'admitted' : `${String(answer['status'])} ${String(answer['code'])}`,
-      ...(answer['detail'] === null ? {} : { detail: answer['detail'] }),
-      ...(answer['retry_after_seconds'] === null ? {} : { retry_after_seconds: answer['retry_after_seconds'] }),
+      answer: verdict['admitted'] === true ? 'admitted' : `${String(verdict['status'])} ${String(verdict['code'])}`,
+      ...(verdict['detail'] === null ? {} : { detail: verdict['detail'] }),
+      ...(verdict['retry_after_seconds'] === null ? {} : { retry_after_seconds: verdict['retry_after_seconds'] }),
       operation:
         operation === null
           ? null

@@ -73,9 +73,9 @@ export function addKeyCommands(program: Command, terminal: Terminal): void {
   );
   clientAction<CommonOptions & { readonly overlap: number }>(rotate, terminal, async (client, [id = ''], options) => {
     const body = { overlap_seconds: options.overlap };
-    const answer = showFields(await client.call(path('api-keys', id, 'rotate'), { method: 'POST', body }), options);
+    const shown = showFields(await client.call(path('api-keys', id, 'rotate'), { method: 'POST', body }), options);
     terminal.err(SHOWN_ONCE);
-    return answer;
+    return shown;
   });
   const revoke = keyCommand(keys, 'revoke', 'end a key for good');
   clientAction(revoke, terminal, async (client, [id = ''], options) =>
@@ -99,9 +99,9 @@ function addCreate(keys: Command, terminal: Terminal): void {
     .option('--allow-ip <address>', 'an address or block that may use it; may be repeated', collectList);
   clientAction<KeyOptions>(withLimits(create), terminal, async (client, [id = ''], options) => {
     const body = keyFields(options);
-    const answer = showFields(await client.call(path('accounts', id, 'api-keys'), { method: 'POST', body }), options);
+    const shown = showFields(await client.call(path('accounts', id, 'api-keys'), { method: 'POST', body }), options);
     terminal.err(SHOWN_ONCE);
-    return answer;
+    return shown;
   });
 }
 

@@ -42,7 +42,8 @@ function shortened(text: string, width: number): string {
 
 /**
  * One line a row under a heading; `columns` are names of fields, `target.id` reaches inside.
- * @param shorten a line is made no longer than `mostColumns`, as far as columns can be shortened: those that are named first, first.
+ * @param shorten a line is made no longer than `mostColumns`, as far as columns can be
+ * shortened: those that are named first, first.
  */
 export function rowsTable(
   columns: readonly string[],

@@ -41,8 +41,8 @@ export function addTargetCommands(program: Command, terminal: Terminal): void {
     .command('list', { isDefault: true })
     .description(`list ${what}`);
   clientAction(list, terminal, async (client, _args, { json }) => {
-    const answer = await client.call(path('targets'));
-    return json === true ? `${JSON.stringify(answer, null, 2)}\n` : targetsTable(answer['data'] as Target[]);
+    const body = await client.call(path('targets'));
+    return json === true ? `${JSON.stringify(body, null, 2)}\n` : targetsTable(body['data'] as Target[]);
   });
 }
 
@@ -73,7 +73,8 @@ function describe({ state, ejected_until: until, age_seconds: age, last_failure:
     last_failure:
       failure === null
         ? null
-        : `${failure.backend_status ?? failure.outcome} ${span(Math.max(0, systemClock.now() - Date.parse(failure.at)))}`,
+        : `${failure.backend_status ?? failure.outcome} ` +
+          `${span(Math.max(0, systemClock.now() - Date.parse(failure.at)))}`,
   };
 }
 

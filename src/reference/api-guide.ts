@@ -1,4 +1,7 @@
-/** What an integrator reads first: how to sign in, what errors look like, what limits there are, what may change. Markdown. */
+/**
+ * What an integrator reads first: how to sign in, what errors look like, what limits
+ * there are, what may change. Markdown.
+ */
 import type { Config, LifeCycleDates } from '../config/model/schema.js';
 
 /** The introduction of the public description. `publicUrl` has no trailing slash. */
@@ -66,7 +69,10 @@ it answers 410 \`operation_brownout\`, so that whoever still uses it notices. Af
 ${endingOperations(config)}`;
 }
 
-/** Operations and versions that will end: what, since when it is deprecated, its last day, what takes its place, its brown-outs. */
+/**
+ * Operations and versions that will end: what, since when it is deprecated, its last day,
+ * what takes its place, its brown-outs.
+ */
 function endingOperations({ operations, file }: Config): string {
   const rows = [
     { what: `All of ${file.api.basePath}`, dates: file.api },

@@ -1,6 +1,6 @@
 /**
- * Makes the public description of a configuration, once: that of a large API takes longer than any request may wait, so it is made
- * where the configuration is read. What it is made from is not needed any more then.
+ * Makes the public description of a configuration, once: that of a large API takes longer than any request may wait, so
+ * it is made where the configuration is read. What it is made from is not needed any more then.
  */
 import { createHash } from 'node:crypto';
 import type { ApiDescription, SerialisedDocument } from '../config/api-description.js';

@@ -1,4 +1,7 @@
-/** What each error means for an integrator, and what to do. With `src/problems/errors.ts` it makes the error pages and `docs/errors.md`. */
+/**
+ * What each error means for an integrator, and what to do. With `src/problems/errors.ts` it makes
+ * the error pages and `docs/errors.md`.
+ */
 import type { ErrorCode } from '../problems/errors.js';
 
 export interface ErrorGuidance {

@@ -198,13 +198,13 @@ describe('the public OpenAPI document', () => {
 
   it('names the headers of limits and the request id on every answer', async () => {
     const { paths, components } = await documentOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': OPENAPI });
-    const answers = Object.values(paths).flatMap((item) =>
+    const responses = Object.values(paths).flatMap((item) =>
       Object.values(item).flatMap((operation) => Object.entries(operation.responses)),
     );
-    for (const [status, answer] of answers) {
-      const name = answer.$ref?.split('/').at(-1) ?? '';
+    for (const [status, response] of responses) {
+      const name = response.$ref?.split('/').at(-1) ?? '';
       const shared = components['responses']?.[name]?.['headers'] as Record<string, unknown> | undefined;
-      const headers = answer.headers ?? shared ?? {};
+      const headers = response.headers ?? shared ?? {};
       expect([status, headers]).toEqual([status, expect.objectContaining({ 'X-Request-Id': expect.anything() })]);
       const namesLimits = [
         'RateLimit',

@@ -1,4 +1,6 @@
-/** The public description of the API: the operations that are published, of all services, as one OpenAPI 3.1 document. */
+/**
+ * The public description of the API: the operations that are published, of all services, as one OpenAPI 3.1 document.
+ */
 import { resolveReference } from '../config/openapi/openapi-references.js';
 import type { JsonObject } from '../config/openapi/openapi-traversal.js';
 import { isObject } from '../config/openapi/openapi-traversal.js';
@@ -134,7 +136,10 @@ function parameters(own: unknown, template: string): { parameters?: unknown[] } 
   return list.length + missing.length === 0 ? {} : { parameters: [...list, ...missing] };
 }
 
-/** The answers: every one with our headers, every error in our one shape, and the usual refusals where they are missing. */
+/**
+ * The responses: every one with our headers, every error in our one shape, and the
+ * usual refusals where they are missing.
+ */
 function publicResponses(own: JsonObject, document: JsonObject): JsonObject {
   const responses: Record<string, unknown> = {};
   const succeeds = Object.keys(own).some((status) => /^[123]/.test(status));

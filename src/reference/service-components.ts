@@ -1,4 +1,6 @@
-/** The components of a service's OpenAPI document that its published operations need, under names that nobody else has. */
+/**
+ * The components of a service's OpenAPI document that its published operations need, under names that nobody else has.
+ */
 import type { JsonObject } from '../config/openapi/openapi-traversal.js';
 import { lookUpReference, pointerPath } from '../config/openapi/openapi-references.js';
 import { isObject, mapObjects, visitObjects } from '../config/openapi/openapi-traversal.js';
@@ -7,7 +9,9 @@ import { isObject, mapObjects, visitObjects } from '../config/openapi/openapi-tr
 export type Components = Record<string, Record<string, unknown>>;
 
 const REFERENCE = /^#\/components\/([^/]+)\/([^/]+)(\/.*)?$/;
-/** What stands at a place outside of `components`, by the key above it or the last one of its pointer; else a schema. */
+/**
+ * What stands at a place outside of `components`, by the key above it or the last one of its pointer; else a schema.
+ */
 const TYPES_OF_MAPS = new Set(['responses', 'parameters', 'examples', 'headers', 'links', 'callbacks']);
 
 /**
@@ -50,7 +54,10 @@ export function adoptComponents<Parts>(
   return renameReferences(parts, rename) as Parts;
 }
 
-/** What a reference names: the component, or, outside of `components`, whatever stands there, and the name that it would have. */
+/**
+ * What a reference names: the component, or, outside of `components`, whatever stands
+ * there, and the name that it would have.
+ */
 function placeOf(reference: string): { key: string; type: string; name: string; rest: string } | undefined {
   const [, type, name, rest = ''] = REFERENCE.exec(reference) ?? [];
   if (type !== undefined && name !== undefined) return { key: `#/components/${type}/${name}`, type, name, rest };

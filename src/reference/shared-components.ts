@@ -1,4 +1,6 @@
-/** Components that every public operation shares: the problem, the limits' headers, the usual refusals, and `/usage`. */
+/**
+ * Components that every public operation shares: the problem, the limits' headers, the usual refusals, and `/usage`.
+ */
 import { mapObjects, type JsonObject } from '../config/openapi/openapi-traversal.js';
 import { ERRORS, type ErrorCode, problemType } from '../problems/errors.js';
 import { PROBLEM_SCHEMAS } from '../problems/problem-schema.js';
@@ -11,8 +13,8 @@ const SHARED = '#/x-trailgate-shared/';
 const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
 /**
- * A reference to a component of ours. Only in the whole document it is one like any other: until then a service's component of the same name is
- * another one.
+ * A reference to a component of ours. Only in the whole document it is one like any other: until then a service's
+ * component of the same name is another one.
  */
 export function sharedReference(type: 'headers' | 'responses' | 'schemas', name: string): { $ref: string } {
   return { $ref: `${SHARED}${type}/${name}` };

@@ -13,7 +13,7 @@ export interface CheckRequest {
   readonly describes: boolean;
 }
 
-/** The first is the request; each further one asks for the next part of the answer. */
+/** The first is the request; each further one asks for the next part of the response. */
 export type ToCheck = { readonly type: 'check'; readonly request: CheckRequest } | { readonly type: 'next' };
 
 export type FromCheck =

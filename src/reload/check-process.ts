@@ -1,7 +1,7 @@
 /**
- * The process that reads and checks a changed configuration, for a program that goes on serving requests: reading, checking and
- * describing a large API takes seconds, and hundreds of megabytes. It lives as long as somebody may want another check, and all that it
- * took goes back to the system (decision 0035).
+ * The process that reads and checks a changed configuration, for a program that goes on serving requests: reading,
+ * checking and describing a large API takes seconds, and hundreds of megabytes. It lives as long as somebody may want
+ * another check, and all that it took goes back to the system (decision 0035).
  */
 import { formatProblems } from '../config/check.js';
 import { partsOf } from '../config/config-parts.js';
@@ -38,10 +38,10 @@ process.on('disconnect', () => process.exit());
 stepBackWithThreads();
 offerMemory();
 
-let answers: AsyncGenerator<FromCheck, void> | undefined;
+let messages: AsyncGenerator<FromCheck, void> | undefined;
 process.on('message', (message: ToCheck) => {
-  if (message.type === 'check') answers = check(message.request);
-  void answers?.next().then((step) => {
+  if (message.type === 'check') messages = check(message.request);
+  void messages?.next().then((step) => {
     if (step.done !== true) process.send?.(step.value, undefined, undefined, () => undefined);
   });
 });

@@ -46,8 +46,8 @@ export class ConfigCheck {
   constructor(private readonly bounds: CheckBounds = BOUNDS) {}
 
   /**
-   * Reads and checks in a process of its own; to be awaited before the next one. Never rejects: a check that fails is a configuration
-   * that is refused.
+   * Reads and checks in a process of its own; to be awaited before the next one. Never rejects: a check that fails is a
+   * configuration that is refused.
    */
   async run(request: CheckRequest): Promise<CheckResult> {
     clearTimeout(this.timer);
@@ -81,7 +81,7 @@ interface Checked {
 class CheckProcess {
   hasEnded = false;
   private readonly child: ChildProcess;
-  private answer: Answer | undefined;
+  private pending: PendingCheck | undefined;
   private stderr = '';
 
   /** @throws where the system has none. */
@@ -100,23 +100,23 @@ class CheckProcess {
     // Not `exit`: what it has written comes first.
     this.child.on('close', (code, signal) => this.ended(new Error(endOf(code, signal, this.stderr, memoryMb))));
     this.child.on('message', (message: FromCheck) => {
-      if (this.answer?.take(message) === false) void nextTurn().then(() => this.tell({ type: 'next' }));
+      if (this.pending?.take(message) === false) void nextTurn().then(() => this.tell({ type: 'next' }));
     });
   }
 
   /** Rejects where it takes too long, and where the process ends. */
   async check(request: CheckRequest): Promise<Checked> {
     const { timeoutMs } = this.bounds;
-    const answer = new Answer(request.environment);
-    this.answer = answer;
-    const late = (): void => answer.failed(new Error(`it took longer than ${timeoutMs / 1_000} s`));
+    const pending = new PendingCheck(request.environment);
+    this.pending = pending;
+    const late = (): void => pending.failed(new Error(`it took longer than ${timeoutMs / 1_000} s`));
     const timer = setTimeout(late, timeoutMs);
     this.tell({ type: 'check', request });
     try {
-      return await answer.whole;
+      return await pending.whole;
     } finally {
       clearTimeout(timer);
-      this.answer = undefined;
+      this.pending = undefined;
     }
   }
 
@@ -127,7 +127,7 @@ class CheckProcess {
 
   private ended(why: Error): void {
     this.hasEnded = true;
-    this.answer?.failed(why);
+    this.pending?.failed(why);
   }
 
   private tell(message: ToCheck): void {
@@ -137,7 +137,7 @@ class CheckProcess {
 }
 
 /** What a process says, put together. */
-class Answer {
+class PendingCheck {
   readonly whole: Promise<Checked>;
   private readonly resolvers = Promise.withResolvers<Checked>();
   private readonly received: ConfigReceiver;

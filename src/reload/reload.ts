@@ -1,4 +1,7 @@
-/** A changed configuration is taken over while the program runs: on SIGHUP, and when its files change. A bad one changes nothing. */
+/**
+ * A changed configuration is taken over while the program runs: on SIGHUP, and when its
+ * files change. A bad one changes nothing.
+ */
 import type { Clock } from '../platform/clock.js';
 import { ConfigWatch } from '../config/config-watch.js';
 import { fixedSettings } from '../config/fixed-settings.js';

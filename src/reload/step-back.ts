@@ -5,7 +5,10 @@ import { setPriority } from 'node:os';
 /** A third of the share of requests where both want the core: enough to come to an end even if it is never idle. */
 const NICE = 5;
 
-/** Lowers the priority of a process, or of one thread where the system gives each its own. Threads that it starts later take it from there. */
+/**
+ * Lowers the priority of a process, or of one thread where the system gives each its own. Threads
+ * that it starts later take it from there.
+ */
 export function stepBack(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
@@ -15,7 +18,10 @@ export function stepBack(pid: number | undefined): void {
   }
 }
 
-/** Lowers the priority of this process with the threads that V8 has started before anything of ours ran. Linux alone tells them apart. */
+/**
+ * Lowers the priority of this process with the threads that V8 has started before anything of
+ * ours ran. Linux alone tells them apart.
+ */
 export function stepBackWithThreads(): void {
   stepBack(process.pid);
   for (const id of threads()) stepBack(id);

@@ -1,6 +1,7 @@
 /**
- * Metrics of several processes as one: counters and histograms are added up, gauges by what they say. What a process that has
- * ended had counted stays in the sums, or every restart would look like a reset to Prometheus and then like a burst.
+ * Metrics of several processes as one: counters and histograms are added up, gauges by what they say.
+ * What a process that has ended had counted stays in the sums, or every restart would look like a reset
+ * to Prometheus and then like a burst.
  */
 
 interface Family {
@@ -11,11 +12,18 @@ interface Family {
 }
 
 /**
- * Gauges, by name and labels, of which the highest says it: what is the same everywhere, what the slowest process decides, and how
- * many addresses of a target the worst-off process sees out of service.
+ * Gauges, by name and labels, of which the highest says it: what is the same everywhere, what the slowest process
+ * decides, and how many addresses of a target the worst-off process sees out of service.
  */
-const HIGHEST =
-  /^(trailgate_build_info|trailgate_quota_nodes|nodejs_eventloop|process_start_time_seconds|trailgate_key_staleness_seconds|\w*_lag_seconds|\w*_version_info|trailgate_upstream_targets\{.*state="(ejected|unhealthy)")/;
+const HIGHEST = new RegExp(
+  `^(${[
+    /trailgate_build_info|trailgate_quota_nodes|nodejs_eventloop|process_start_time_seconds/,
+    /trailgate_key_staleness_seconds|\w*_lag_seconds|\w*_version_info/,
+    /trailgate_upstream_targets\{.*state="(ejected|unhealthy)"/,
+  ]
+    .map(({ source }) => source)
+    .join('|')})`,
+);
 /** Gauges of which the lowest says it: up, in force and in service only as far as it is so everywhere. */
 const LOWEST = /^(\w*_up|\w*_timestamp_seconds|trailgate_upstream_targets)(\{|$)/;
 

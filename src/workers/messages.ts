@@ -18,8 +18,8 @@ export interface WorkerState {
   readonly logLoss: LogLoss | null;
 }
 
-/** What a worker can be asked for, and what it answers: its metrics in Prometheus's text format, or its state. */
-export interface Answers {
+/** What a worker can be asked for: its metrics in Prometheus's text format, or its state. */
+export interface Readings {
   readonly metrics: string;
   readonly state: WorkerState;
 }
@@ -27,14 +27,14 @@ export interface Answers {
 export interface Ask {
   readonly type: 'ask';
   readonly id: number;
-  readonly what: keyof Answers;
+  readonly what: keyof Readings;
 }
 
-export interface Answer {
+export interface Reading {
   readonly type: 'answer';
   readonly id: number;
-  readonly value: Answers[keyof Answers];
+  readonly value: Readings[keyof Readings];
 }
 
-export type FromWorker = Ready | Answer;
+export type FromWorker = Ready | Reading;
 export type ToWorker = Ask;

@@ -1,13 +1,13 @@
 /**
- * The gateway role on several cores: processes that listen on one port, watched by this one. One that ends is replaced while the
- * others serve on; what it had counted stays in the metrics.
+ * The gateway role on several cores: processes that listen on one port, watched by this one. One that ends is replaced
+ * while the others serve on; what it had counted stays in the metrics.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { portOf } from '../platform/listen.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 import { lastingMetrics, mergeMetrics } from './merge-metrics.js';
-import type { Answers, FromWorker, ToWorker, WorkerState } from './messages.js';
+import type { FromWorker, Readings, ToWorker, WorkerState } from './messages.js';
 
 /** Before a worker that has ended is replaced; doubles while they go on ending young. */
 const SHORTEST_PAUSE_MS = 100;
@@ -39,7 +39,7 @@ interface Member {
 interface Question {
   readonly worker: Worker;
   /** Called once; undefined: the worker cannot be asked, or has ended. */
-  readonly told: (value: Answers[keyof Answers] | undefined) => void;
+  readonly told: (value: Readings[keyof Readings] | undefined) => void;
 }
 
 /** What the workers say of what they stand on. */
@@ -130,7 +130,10 @@ export class WorkerPool {
     clearTimeout(timer);
   }
 
-  /** Resolves with the address when the worker accepts connections, from when on it is replaced; rejects when it ends first. */
+  /**
+   * Resolves with the address when the worker accepts connections, from when on it is
+   * replaced; rejects when it ends first.
+   */
   private startOne(): Promise<string> {
     if (this.stopping) return Promise.reject(new Error('the program ends'));
     const worker = cluster.fork(this.environment);
@@ -223,7 +226,7 @@ export class WorkerPool {
     });
   }
 
-  private ask({ worker }: Member, what: keyof Answers, told: Question['told']): void {
+  private ask({ worker }: Member, what: keyof Readings, told: Question['told']): void {
     const id = ++this.askedSoFar;
     const question: ToWorker = { type: 'ask', id, what };
     this.asked.set(id, { worker, told });
@@ -232,7 +235,7 @@ export class WorkerPool {
     });
   }
 
-  private tell(id: number, value: Answers[keyof Answers] | undefined): void {
+  private tell(id: number, value: Readings[keyof Readings] | undefined): void {
     const question = this.asked.get(id);
     this.asked.delete(id);
     question?.told(value);

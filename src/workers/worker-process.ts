@@ -3,8 +3,8 @@ import cluster from 'node:cluster';
 import process from 'node:process';
 import type { FromWorker, ToWorker, WorkerState } from './messages.js';
 
-/** Where the answers come from. */
-export interface AnswerSources {
+/** Where the readings come from. */
+export interface ReadingSources {
   readonly metrics: () => Promise<string>;
   readonly state: () => WorkerState;
 }
@@ -13,9 +13,9 @@ export interface AnswerSources {
  * Reports to the pool from now on.
  * @param onOrphaned called when the pool is gone; nothing else ends the process then.
  */
-export function reportToPool(gatewayUrl: string, sources: AnswerSources, onOrphaned: () => void): void {
+export function reportToPool(gatewayUrl: string, sources: ReadingSources, onOrphaned: () => void): void {
   process.on('message', (message: ToWorker) => {
-    if (message.type === 'ask') void answer(message, sources);
+    if (message.type === 'ask') void read(message, sources);
   });
   // Else Node ends the process as soon as the channel closes, and with it what is under way here.
   if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
@@ -23,7 +23,7 @@ export function reportToPool(gatewayUrl: string, sources: AnswerSources, onOrpha
   tell({ type: 'ready', gatewayUrl, state: sources.state() });
 }
 
-async function answer({ id, what }: ToWorker, sources: AnswerSources): Promise<void> {
+async function read({ id, what }: ToWorker, sources: ReadingSources): Promise<void> {
   tell({ type: 'answer', id, value: await sources[what]() });
 }
 

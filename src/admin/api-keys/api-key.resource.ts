@@ -27,7 +27,8 @@ export const apiKeySchema = z
       .nullable()
       .meta({
         description:
-          "Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's.",
+          "Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the " +
+          "plan's.",
       }),
     last_used_at: time.nullable().meta({ description: 'Written in batches, so a few seconds late.' }),
     created_at: time,

@@ -1,4 +1,6 @@
-/** What the gateway has had to tell an account, newest first. Webhooks deliver the same events; here they can be read. */
+/**
+ * What the gateway has had to tell an account, newest first. Webhooks deliver the same events; here they can be read.
+ */
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** Why a key gets the answers that it gets: its limits, and what a request would be answered now. Counts nothing. */
+/** Why a key gets the responses that it gets: its limits, and what a request would be answered now. Counts nothing. */
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { z } from 'zod';
 import { plainText } from '../../accounts/account-fields.js';

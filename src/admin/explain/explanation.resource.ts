@@ -54,7 +54,8 @@ export const explanationSchema = z
       violated_policies: z.array(policy).max(4),
       retry_after_seconds: countField.nullable().meta({
         description:
-          'What `Retry-After` would say; null where there is none: no limit refuses, or waiting would take longer than an hour.',
+          'What `Retry-After` would say; null where there is none: no limit refuses, or waiting would take ' +
+          'longer than an hour.',
       }),
     }),
   })
@@ -86,11 +87,11 @@ export function explanationResource(explanation: Explanation, basePath: string):
     on_redis_loss: known.subject?.onStoreLoss ?? null,
     limits: limitResources(live, limitChanges, timeZone),
     shadow: limitResources(shadow, limitChanges, timeZone),
-    answer: answerOf(explanation),
+    answer: verdictOf(explanation),
   };
 }
 
-function answerOf({ problem }: Explanation): ExplanationResource['answer'] {
+function verdictOf({ problem }: Explanation): ExplanationResource['answer'] {
   if (problem === undefined) {
     return { admitted: true, status: null, code: null, detail: null, violated_policies: [], retry_after_seconds: null };
   }

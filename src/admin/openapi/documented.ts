@@ -1,4 +1,7 @@
-/** What the description says of an operation beyond its route, body and query, which it reads from Nest's own decorators. */
+/**
+ * What the description says of an operation beyond its route, body and query, which
+ * it reads from Nest's own decorators.
+ */
 import { SetMetadata } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ErrorCode } from '../../problems/errors.js';
@@ -9,9 +12,9 @@ export interface OperationDescription {
   /** `operationId`. */
   readonly id: string;
   readonly summary: string;
-  /** The body of the answer. */
+  /** The body of the response. */
   readonly response: z.ZodType;
-  /** Whether the answer can be had as CSV too. */
+  /** Whether the response can be had as CSV too. */
   readonly csv?: boolean;
   /** 200 unless said. */
   readonly status?: number;

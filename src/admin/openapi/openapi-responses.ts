@@ -53,7 +53,9 @@ export function headerReferences(more: readonly (keyof typeof HEADERS)[] = []): 
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** One response a status, naming the codes that it stands for, and one for what the server refuses before any operation. */
+/**
+ * One response a status, naming the codes that it stands for, and one for what the server refuses before any operation.
+ */
 export function problemResponses(codes: readonly ErrorCode[]): Record<string, Json> {
   const byStatus: Record<string, Json> = {};
   for (const { status } of codes.map((code) => ERRORS[code]).toSorted((a, b) => a.status - b.status)) {

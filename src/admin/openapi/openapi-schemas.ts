@@ -30,7 +30,10 @@ export function namedSchemas(schemas: readonly z.ZodType[], io: Direction): Reco
   return components;
 }
 
-/** The parameters of a query. A `schema` in a parameter's metadata is how it is described, where text is checked elsewhere. */
+/**
+ * The parameters of a query. A `schema` in a parameter's metadata is how it is
+ * described, where text is checked elsewhere.
+ */
 export function queryParameters(query: z.ZodObject | undefined): Json[] {
   if (query === undefined) return [];
   const { properties = {} } = described(query, 'output') as { properties?: Record<string, Json> };

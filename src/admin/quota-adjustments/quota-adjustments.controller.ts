@@ -1,4 +1,7 @@
-/** Adjustments of an account's months: list and make. They cannot be changed or deleted: the list says what a bill was written from. */
+/**
+ * Adjustments of an account's months: list and make. They cannot be changed or deleted: the
+ * list says what a bill was written from.
+ */
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ChangeContext } from '../../accounts/audit-log.js';

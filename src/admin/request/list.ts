@@ -45,7 +45,9 @@ export function listSchema(name: string, row: z.ZodType, isPaged = true): z.ZodT
     .meta({ id: name });
 }
 
-/** The answer for a page; sets `Link` (RFC 8288) where there is a next one, keeping the other parameters of the query. */
+/**
+ * The response for a page; sets `Link` (RFC 8288) where there is a next one, keeping the other parameters of the query.
+ */
 export function listBody<T, R>(
   page: Page<T>,
   toRow: (item: T) => R,

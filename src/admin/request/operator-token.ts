@@ -16,8 +16,8 @@ export function operatorTokenFile(dataDir: string): string {
 }
 
 /**
- * The token to sign operators in with. Rejects when the folder cannot be written, or holds a file that is no token: an empty
- * one would lock everybody out, a short one could be guessed.
+ * The token to sign operators in with. Rejects when the folder cannot be written, or holds a file that is no token: an
+ * empty one would lock everybody out, a short one could be guessed.
  */
 export async function operatorToken(dataDir: string, given: string | undefined): Promise<string> {
   if (given !== undefined) return given;

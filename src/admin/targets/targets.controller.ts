@@ -1,4 +1,6 @@
-/** Where requests go, as every gateway sees it that this process knows of: every target of every service with its state. */
+/**
+ * Where requests go, as every gateway sees it that this process knows of: every target of every service with its state.
+ */
 import { Controller, Get, Inject } from '@nestjs/common';
 import { z } from 'zod';
 import type { NodeTarget, TargetOnNode } from '../../nodes/node-targets.js';
@@ -26,10 +28,14 @@ const seenSchema = {
 const targetOnNodeSchema = z
   .object({
     node: z.string().max(300).meta({ description: 'Host and port of the gateway.' }),
-    age_seconds: z.number().min(0).meta({
-      description:
-        'How old the statement is. Gateways speak every two seconds; one that has said nothing for a minute is left out.',
-    }),
+    age_seconds: z
+      .number()
+      .min(0)
+      .meta({
+        description:
+          'How old the statement is. Gateways speak every two seconds; ' +
+          'one that has said nothing for a minute is left out.',
+      }),
     state: stateSchema.meta({ description: 'With `--workers` the worst of what they see.' }),
     ...seenSchema,
   })
@@ -46,7 +52,8 @@ const targetSchema = z
       .meta({ description: 'Where its name leads to; null: it is no name, or has not been resolved yet.' }),
     state: stateSchema.meta({
       description:
-        '`ejected`: calls to it failed in a row. `unhealthy`: its health check fails. The worst of what the gateways see.',
+        '`ejected`: calls to it failed in a row. `unhealthy`: its health check fails. The worst of what the ' +
+        'gateways see.',
     }),
     ...seenSchema,
     processes: seenSchema.processes.meta({

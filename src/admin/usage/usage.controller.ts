@@ -1,4 +1,7 @@
-/** What an account, or one of its keys, has used and has left, and by day, operation and outcome. Reading it counts nothing. */
+/**
+ * What an account, or one of its keys, has used and has left, and by day, operation
+ * and outcome. Reading it counts nothing.
+ */
 import { Readable } from 'node:stream';
 import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';

@@ -24,7 +24,9 @@ export const usageQuerySchema = z.strictObject({
   }),
   from: text.meta({
     schema: USAGE_PARAMETER_SCHEMAS.from,
-    description: `First day of \`data\`, 2026-11-01; without it the first day of the period. At most ${LONGEST_SPAN_DAYS} days before \`to\`.`,
+    description:
+      `First day of \`data\`, 2026-11-01; without it the first day of the period. At most ${LONGEST_SPAN_DAYS} ` +
+      'days before `to`.',
   }),
   to: text.meta({
     schema: USAGE_PARAMETER_SCHEMAS.to,
@@ -67,10 +69,14 @@ export const usageSchema = z
     account_id: idField('acc'),
     api_key_id: idField('key').nullable(),
     plan: z.string().max(100),
-    approximate: z.boolean().optional().meta({
-      description:
-        'There, and `true`, only while the counters cannot be asked: the windows then say what this process knows, which may be less than was used.',
-    }),
+    approximate: z
+      .boolean()
+      .optional()
+      .meta({
+        description:
+          'There, and `true`, only while the counters cannot be asked: the windows then say what this process ' +
+          'knows, which may be less than was used.',
+      }),
     windows: z
       .array(
         z.object({
