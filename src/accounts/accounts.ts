@@ -1,4 +1,6 @@
-/** The accounts: who there is, on which plan, in which time zone. Every change is audited and made known to every node. */
+/**
+ * The accounts: who there is, on which plan, in which time zone. Every change is audited and made known to every node.
+ */
 import type { Transaction } from 'kysely';
 import type { Clock } from '../platform/clock.js';
 import type { DatabaseHandle } from '../database/connect.js';

@@ -1,4 +1,7 @@
-/** The record of every change: written in the transaction that makes the change, so that neither exists without the other. */
+/**
+ * The record of every change: written in the transaction that makes the change, so
+ * that neither exists without the other.
+ */
 import type { Kysely, Transaction } from 'kysely';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
 import { newId } from '../database/ids.js';

@@ -1,4 +1,6 @@
-/** What the running configuration offers to accounts and keys: its plans, and the scopes that its operations ask for. */
+/**
+ * What the running configuration offers to accounts and keys: its plans, and the scopes that its operations ask for.
+ */
 import type { Config, PlanConfig } from '../config/model/schema.js';
 
 /** A scope that a key may be given, and what it opens. */
@@ -48,7 +50,9 @@ export class Catalogue {
       .map(([scope, operations]) => ({ scope, operations: [...operations] }));
   }
 
-  /** Positions in `scopes` that no operation knows: a key with a scope of a typing error would fail in production only. */
+  /**
+   * Positions in `scopes` that no operation knows: a key with a scope of a typing error would fail in production only.
+   */
   unknownScopes(scopes: readonly string[]): readonly number[] {
     const known = new Set(this.scopes().map(({ scope }) => scope));
     return scopes.flatMap((scope, index) => (known.has(scope) ? [] : [index]));

@@ -1,4 +1,7 @@
-/** Keeps a plan that accounts are on from going with a changed configuration: from then on their requests would be refused with 503. */
+/**
+ * Keeps a plan that accounts are on from going with a changed configuration: from then on
+ * their requests would be refused with 503.
+ */
 import type { Kysely } from 'kysely';
 import type { Config } from '../config/model/schema.js';
 import type { Tables } from '../database/schema.js';
@@ -10,9 +13,9 @@ const HINT = 'leave it in until they have another: trailgate accounts update <ac
 type Plans = Config['file']['plans'];
 
 /**
- * Refuses a configuration without a plan that accounts are on. Asks the database only where a plan would go, and as long as it takes for
- * a statement. Rejects with the words for whoever has changed the file; also where the database does not say in time: better a plan
- * too many than customers that are refused.
+ * Refuses a configuration without a plan that accounts are on. Asks the database only where a plan would go, and as
+ * long as it takes for a statement. Rejects with the words for whoever has changed the file; also where the database
+ * does not say in time: better a plan too many than customers that are refused.
  */
 export async function keepPlansInUse(
   db: Kysely<Tables>,
@@ -55,5 +58,8 @@ function onIt(accounts: number): string {
 function unknownUse(path: string, gone: readonly string[], error: unknown): string {
   const [plans, isAre] = gone.length === 1 ? [`plans.${gone[0]}`, 'is'] : [`${gone.length} plans`, 'are'];
   const reason = error instanceof Error ? error.message : String(error);
-  return `${path}: ${plans}: ${isAre} gone, and the database does not say whether accounts are on ${gone.length === 1 ? 'it' : 'them'}: ${reason}\n  → send SIGHUP when it is back, or leave what was there in`;
+  return (
+    `${path}: ${plans}: ${isAre} gone, and the database does not say whether accounts are on ` +
+    `${gone.length === 1 ? 'it' : 'them'}: ${reason}\n  → send SIGHUP when it is back, or leave what was there in`
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * What operators change about a month beside the plan: a grant on top of its limit, or its count set or reset. Each is one
- * transaction with its audit entry, and in force on every node once it has committed.
+ * What operators change about a month beside the plan: a grant on top of its limit, or its count set or reset. Each is
+ * one transaction with its audit entry, and in force on every node once it has committed.
  */
 import type { Transaction } from 'kysely';
 import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
@@ -53,9 +53,10 @@ export class QuotaAdjustmentStore {
   constructor(private readonly deps: AdjustmentDependencies) {}
 
   /**
-   * Makes an adjustment. A grant is the database's matter alone. A set or reset is carried out on the counter inside the
-   * transaction: what is recorded has been done, and where the counters are away neither is.
-   * @throws Problem `resource_not_found`, `validation_failed`, `conflict`; `quota_unavailable` while the counters are away.
+   * Makes an adjustment. A grant is the database's matter alone. A set or reset is carried out on the counter inside
+   * the transaction: what is recorded has been done, and where the counters are away neither is.
+   * @throws Problem `resource_not_found`, `validation_failed`, `conflict`;
+   * `quota_unavailable` while the counters are away.
    */
   async create(accountId: string, input: CreateQuotaAdjustment, context: ChangeContext): Promise<QuotaAdjustment> {
     if (input.type !== 'grant') await this.findCounters(accountId, input.api_key_id);
@@ -80,14 +81,15 @@ export class QuotaAdjustmentStore {
   }
 
   /**
-   * Sees to it that the counters exist and answer, before a transaction is open: where they are missing they come from the database,
-   * which on SQLite would wait for that transaction.
+   * Sees to it that the counters exist and answer, before a transaction is open: where they are missing they come from
+   * the database, which on SQLite would wait for that transaction.
    */
   private async findCounters(accountId: string, keyId: string | undefined): Promise<void> {
     if (!this.deps.hasCounters) {
       throw new Problem('quota_unavailable', {
         detail:
-          'The counters live in the gateway process, which this is not. Run both roles in one process, or set REDIS_URL.',
+          'The counters live in the gateway process, which this is not. Run both roles in one process, or set ' +
+          'REDIS_URL.',
       });
     }
     const held = await this.deps.database.db.transaction().execute((trx) => this.hold(trx, accountId, keyId));

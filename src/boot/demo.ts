@@ -1,6 +1,6 @@
 /**
- * `npm start`: the reference deployment on one machine. Trailgate with all roles, the customers backend as a process of its
- * own, a demo account with seeded customers, and a first request to copy.
+ * `npm start`: the reference deployment on one machine. Trailgate with all roles, the customers backend as a process of
+ * its own, a demo account with seeded customers, and a first request to copy.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

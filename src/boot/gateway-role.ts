@@ -1,4 +1,7 @@
-/** The gateway role: the public listener in this process, or in as many workers as were asked for; and its end without a lost request. */
+/**
+ * The gateway role: the public listener in this process, or in as many workers as were asked
+ * for; and its end without a lost request.
+ */
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { ApiDescription } from '../config/api-description.js';
 import type { Config } from '../config/model/schema.js';
@@ -148,15 +151,16 @@ async function openConnections({ file }: Config, log: Log): Promise<Connections>
   if (connections > forClients) {
     log.logger.warn(
       { event: 'few_file_descriptors', limit, for_clients: forClients, connections },
-      'The system allows fewer file descriptors than gateway.limits.connections needs: raise its limit (ulimit -n), or lower the setting',
+      'The system allows fewer file descriptors than gateway.limits.connections needs: raise its limit (ulimit ' +
+        '-n), or lower the setting',
     );
   }
   return new Connections(file.gateway, file.services, descriptors);
 }
 
 /**
- * `/readyz` says 503 already. Until the load balancer has seen it, requests that still come are served, and each answer asks its
- * client not to use the connection again: when the listener closes, nobody is about to send on one.
+ * `/readyz` says 503 already. Until the load balancer has seen it, requests that still come are served, and each
+ * response asks its client not to use the connection again: when the listener closes, nobody is about to send on one.
  */
 async function announceEnd(draining: Draining, delayMs: number): Promise<void> {
   draining.hasBegun = true;
@@ -164,8 +168,8 @@ async function announceEnd(draining: Draining, delayMs: number): Promise<void> {
 }
 
 /**
- * Ends with the last answer. Node closes the connections that are idle now; those that become so would be kept alive, and one whose
- * head never ends would be waited for: Node holds nobody to that any more once a server closes.
+ * Ends with the last response. Node closes the connections that are idle now; those that become so would be kept alive,
+ * and one whose head never ends would be waited for: Node holds nobody to that any more once a server closes.
  */
 async function drainGateway(
   gateway: NestFastifyApplication,
@@ -191,8 +195,8 @@ async function drainGateway(
 }
 
 /**
- * What the drain has left gets its end before usage is written for the last time: else it would stay in flight, as if this process had
- * crashed. Requests without a response get one that says so, for nothing; streams are broken off.
+ * What the drain has left gets its end before usage is written for the last time: else it would stay in flight, as if
+ * this process had crashed. Requests without a response get one that says so, for nothing; streams are broken off.
  */
 async function cutWhatIsLeft(forwarder: Forwarder, connections: Connections): Promise<void> {
   await forwarder.close(0);

@@ -1,7 +1,8 @@
 /**
- * Gives back what a burst of work has left, once the process is quiet. V8 keeps the young generation as large as the burst made it,
- * and garbage in the old one, until its next collection, which a process that allocates next to nothing does not reach for minutes;
- * and pages of which little is still in use, because moving that together stops the event loop (decision 0028).
+ * Gives back what a burst of work has left, once the process is quiet. V8 keeps the young generation as large as
+ * the burst made it, and garbage in the old one, until its next collection, which a process that allocates next to
+ * nothing does not reach for minutes; and pages of which little is still in use, because moving that together
+ * stops the event loop (decision 0028).
  */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 
@@ -11,13 +12,19 @@ const QUIET_BYTES = 2_500_000;
 /** Less work than this leaves nothing that is worth a collection. */
 const WORTH_BYTES = 16 * 1024 * 1024;
 /**
- * The first clears away what the burst left, and is the one by which V8 sees how little comes after it; the others shrink, and move
- * together what is left, each of them a part, so that no pause is long.
+ * The first clears away what the burst left, and is the one by which V8 sees how little comes after it; the others
+ * shrink, and move together what is left, each of them a part, so that no pause is long.
  */
 const COLLECTIONS = 4;
-/** Time for V8 to sweep what a collection has left, which the next would have to wait for, and for a process to be busy again. */
+/**
+ * Time for V8 to sweep what a collection has left, which the next would have to wait
+ * for, and for a process to be busy again.
+ */
 const INTERVALS_BETWEEN = 2;
-/** Of what is in use, before V8 collects the old generation again. By itself it takes a third where little happened before. */
+/**
+ * Of what is in use, before V8 collects the old generation again. By itself it takes
+ * a third where little happened before.
+ */
 const GROWTH_PERCENT = 100;
 /** Above V8's threshold of 64 MiB for memory outside of its heap. */
 const NUDGE_BYTES = 80 * 1024 * 1024;
@@ -40,8 +47,8 @@ export const V8: Heap = {
 };
 
 /**
- * Watches for the end of bursts until the returned function is called. Costs one call of V8 in five seconds; a process that goes on
- * working is left to V8.
+ * Watches for the end of bursts until the returned function is called. Costs one call of V8 in five seconds; a process
+ * that goes on working is left to V8.
  */
 export function giveMemoryBackWhenIdle(heap: Heap = V8): () => void {
   let seen = 0;
@@ -70,16 +77,18 @@ export function giveMemoryBackWhenIdle(heap: Heap = V8): () => void {
 }
 
 /**
- * Lets the heap grow before V8 collects all of it again, also after a quiet time: else the load that ends it would meet several
- * collections within seconds, each with a tenth of a second on the threads that share the core with the event loop (decision 0028).
+ * Lets the heap grow before V8 collects all of it again, also after a quiet time: else the load that ends it
+ * would meet several collections within seconds, each with a tenth of a second on the threads that share the core
+ * with the event loop (decision 0028).
  */
 export function leaveRoomToGrow(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
 }
 
 /**
- * A buffer that nobody touches takes no memory, but V8 counts it and begins to mark: in small steps and beside the event loop, while
- * `gc()`, which would have to be asked for on the command line, stops the event loop for hundreds of milliseconds.
+ * A buffer that nobody touches takes no memory, but V8 counts it and begins to mark: in small steps and
+ * beside the event loop, while `gc()`, which would have to be asked for on the command line, stops the
+ * event loop for hundreds of milliseconds.
  */
 function beginCollection(saveMemory: boolean): void {
   // V8 reads it where a collection begins, which is before `transfer` returns: it never holds for a request.

@@ -1,4 +1,7 @@
-/** What every role stands on: the database, the counters, the keys, the backends; opened once, and told of a changed configuration. */
+/**
+ * What every role stands on: the database, the counters, the keys, the backends; opened once,
+ * and told of a changed configuration.
+ */
 import { dirname } from 'node:path';
 import { systemClock } from '../platform/clock.js';
 import type { RunningConfig } from '../config/running-config.js';
@@ -149,7 +152,8 @@ async function openQuotas(
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `Redis at ${redactUrl(redisUrl)} does not answer (${reason}). Start it, correct REDIS_URL, or unset it to count in this process.`,
+      `Redis at ${redactUrl(redisUrl)} does not answer (${reason}). Start it, correct REDIS_URL, or unset it to ` +
+        'count in this process.',
     );
   }
 }

@@ -1,4 +1,7 @@
-/** How this process, with its workers and the gateways that it has heard of, is: for probes, for operators, and for others to hear. */
+/**
+ * How this process, with its workers and the gateways that it has heard of, is: for probes,
+ * for operators, and for others to hear.
+ */
 import { hostname } from 'node:os';
 import type { Readiness } from '../admin/request/admin-dependencies.js';
 import { systemClock } from '../platform/clock.js';
@@ -84,7 +87,9 @@ export class ProcessView {
   }
 }
 
-/** Where gateways and the admin API hear of each other: Redis, or else PostgreSQL. With neither there is one process. */
+/**
+ * Where gateways and the admin API hear of each other: Redis, or else PostgreSQL. With neither there is one process.
+ */
 export function openNodes(
   { environment: { redisUrl, databaseUrl } }: Config,
   { db }: DatabaseHandle,

@@ -65,7 +65,8 @@ describe('readiness with workers', () => {
     expect(checks['log']).toEqual({
       status: 'warn',
       detail:
-        'the log cannot be written since 1970-01-01T00:00:05+00:00 (EPIPE) in 1 of 3 processes: its lines are dropped and counted',
+        'the log cannot be written since 1970-01-01T00:00:05+00:00 (EPIPE) in 1 of 3 processes: its lines are ' +
+        'dropped and counted',
     });
   });
 

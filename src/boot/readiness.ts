@@ -26,8 +26,9 @@ export interface Known {
 }
 
 /**
- * Ready from when requests are taken until the shutdown begins, and not while workers are asked for and none is there; whatever else is
- * wrong is a warning. Says what is known and asks nobody: a load balancer takes a late response for none.
+ * Ready from when requests are taken until the shutdown begins, and not while workers are asked for and
+ * none is there; whatever else is wrong is a warning. Says what is known and asks nobody: a load
+ * balancer takes a late response for none.
  */
 export function readiness({ life, database, own, workers, forwards, gateways }: Known): Readiness {
   const states = [own, ...(workers?.states ?? [])];

@@ -1,4 +1,7 @@
-/** The end of the program in named phases, in the reverse order of its beginning; each has its own time and none stops the next. */
+/**
+ * The end of the program in named phases, in the reverse order of its beginning; each has
+ * its own time and none stops the next.
+ */
 import type { Log } from '../platform/log.js';
 
 interface Phase {
@@ -26,7 +29,8 @@ export class Shutdown {
   /**
    * Adds what must be taken down; what is added last goes first.
    * @param timeoutMs asked for when its turn has come.
-   * @throws ShutdownBegun once the end has begun: what was opened meanwhile is taken down as well, and nothing more may be opened.
+   * @throws ShutdownBegun once the end has begun: what was opened meanwhile is taken down as
+   * well, and nothing more may be opened.
    */
   add(name: string, run: () => Promise<void>, timeoutMs = () => PHASE_TIMEOUT_MS): void {
     this.phases.push({ name, run, timeoutMs });

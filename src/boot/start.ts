@@ -1,4 +1,6 @@
-/** `trailgate start`: opens the stores, puts the roles together, listens; and takes it all down again in named phases. */
+/**
+ * `trailgate start`: opens the stores, puts the roles together, listens; and takes it all down again in named phases.
+ */
 import { createAdminApplication } from '../admin/admin.application.js';
 import type { AdminApiDependencies } from '../admin/request/admin-dependencies.js';
 import { Explainer } from '../admin/explain/explainer.js';
@@ -50,8 +52,8 @@ export interface Running {
 const HOUSEKEEPING_INTERVAL_MS = 86_400_000;
 
 /**
- * Starts the roles. Rejects with `StartError`, or an error whose message is ready to be shown, when something that is needed is not
- * there, and when the shutdown begins meanwhile; whatever was opened until then is closed again.
+ * Starts the roles. Rejects with `StartError`, or an error whose message is ready to be shown, when something that is
+ * needed is not there, and when the shutdown begins meanwhile; whatever was opened until then is closed again.
  * @param beforeBackends called when the stores are open, before a backend is asked and before anything listens.
  */
 export async function start(
@@ -80,7 +82,8 @@ async function open(
 ): Promise<Running> {
   if (processes.workers > 1 && config.environment.redisUrl === undefined) {
     throw new StartError(
-      `--workers ${processes.workers} needs REDIS_URL: with counters in the process, every worker would hand out the whole limit.`,
+      `--workers ${processes.workers} needs REDIS_URL: with counters in the process, every worker would hand out ` +
+        'the whole limit.',
     );
   }
   setErrorsUrl(`${config.publicUrl}/docs/errors/`);
@@ -136,7 +139,8 @@ async function tokenOf(dataDir: string, given: string | undefined): Promise<stri
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `The operator token cannot be kept in ${dataDir} (${reason}). Set TRAILGATE_ADMIN_TOKEN, or TRAILGATE_DATA_DIR to a folder that can be written.`,
+      `The operator token cannot be kept in ${dataDir} (${reason}). Set TRAILGATE_ADMIN_TOKEN, or ` +
+        'TRAILGATE_DATA_DIR to a folder that can be written.',
     );
   }
 }

@@ -17,7 +17,9 @@ export interface ProblemFormat {
   readonly columns?: number | undefined;
 }
 
-/** One block a file, `file:line:column` first so that terminals and editors can jump there, and the count at the end. */
+/**
+ * One block a file, `file:line:column` first so that terminals and editors can jump there, and the count at the end.
+ */
 export function formatProblems(problems: readonly ConfigProblem[], format: ProblemFormat = {}): string {
   const { folder = process.cwd(), noun = 'problem', columns = Infinity } = format;
   const sorted = sortProblems(problems);

@@ -1,6 +1,6 @@
 /**
- * A configuration on its way from one process to another, in parts. Taking one in is done in well under a millisecond, so that a
- * process which serves requests can take a large configuration in between them.
+ * A configuration on its way from one process to another, in parts. Taking one in is done in well under a millisecond,
+ * so that a process which serves requests can take a large configuration in between them.
  */
 import type { ApiDescription, SerialisedDocument } from './api-description.js';
 import type { Config, Environment, GatewayFile, Operation } from './model/schema.js';
@@ -31,7 +31,10 @@ export interface ReceivedConfig {
   readonly description: ApiDescription | undefined;
 }
 
-/** The parts of a configuration, each made when it is asked for. The entries of `operations` in the file do not come along. */
+/**
+ * The parts of a configuration, each made when it is asked for. The entries of
+ * `operations` in the file do not come along.
+ */
 export function* partsOf(config: Config, description: ApiDescription | undefined): Generator<ConfigPart, void> {
   const { file, path, publicUrl, operations } = config;
   yield {

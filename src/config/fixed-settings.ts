@@ -3,7 +3,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { publicUrlOf } from './load.js';
 import { RESTART_PATHS, type Config, type GatewayFile } from './model/schema.js';
 
-/** The part of a running file that stays: each setting of `RESTART_PATHS`. Goes through JSON as it is; what is not set has no value. */
+/**
+ * The part of a running file that stays: each setting of `RESTART_PATHS`. Goes through JSON as
+ * it is; what is not set has no value.
+ */
 export type FixedSettings = readonly { readonly path: readonly string[]; readonly value?: unknown }[];
 
 type Json = Readonly<Record<string, unknown>>;

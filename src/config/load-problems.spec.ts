@@ -58,7 +58,8 @@ paths:
   /customers/{id}:
     get: { security: [{ key: [read] }], responses: { '200': { $ref: './other.yaml' } } }
   /customers/{key}:
-    get: { security: [{ key: [a:b] }], x-trailgate-cost: -1, responses: { '200': { $ref: '#/components/responses/None' } } }
+    get: { security: [{ key: [a:b] }], x-trailgate-cost: -1, \
+responses: { '200': { $ref: '#/components/responses/None' } } }
   /customers/{id}.json:
     get: { security: [{ key: [a:b] }], responses: {} }
   /openapi.json:
@@ -248,7 +249,8 @@ plans: {}
       'two.yaml': withPaths(`  /customers/{key}:\n    get: { ${OK} }\n`),
     });
     expect(lines(problems)).toEqual([
-      'two.yaml:6 GET /customers/{key} matches the same requests as GET /customers/{id}, which is there already, in service `one`',
+      'two.yaml:6 GET /customers/{key} matches the same requests as GET /customers/{id}, which is there already, ' +
+        'in service `one`',
     ]);
   });
 

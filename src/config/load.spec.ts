@@ -66,7 +66,9 @@ describe('a right configuration', () => {
   });
 
   it('lets `operations` override what the document says, and add what it does not describe', async () => {
-    const entries = `operations:\n  - { match: GET /customers, cost: 3, scopes: [] }\n  - { match: GET /boats, service: customers, scopes: [boats:read], id: listBoats }\n`;
+    const entries =
+      'operations:\n  - { match: GET /customers, cost: 3, scopes: [] }\n' +
+      '  - { match: GET /boats, service: customers, scopes: [boats:read], id: listBoats }\n';
     const { operations } = await configOf({ 'gateway.yaml': MINIMAL + entries, 'customers.yaml': OPENAPI });
     expect(operations[0]).toMatchObject({ id: 'listCustomers', cost: 3, scopes: [] });
     expect(operations[3]).toEqual({

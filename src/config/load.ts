@@ -31,7 +31,9 @@ export type LoadResult =
   | { readonly config: LoadedConfig; readonly warnings: readonly ConfigProblem[] }
   | {
       readonly problems: readonly ConfigProblem[];
-      /** OpenAPI documents that it names, absolute, as far as it could be read: whoever mends one of them changes it. */
+      /**
+       * OpenAPI documents that it names, absolute, as far as it could be read: whoever mends one of them changes it.
+       */
       readonly files: readonly string[];
     };
 

@@ -12,7 +12,8 @@ describe('a configuration that is taken over', () => {
   it('leaves what is built once as it runs, and says what needs a restart', async () => {
     const running = new RunningConfig(await configWith('gateway: { port: 8080 }\nusage: { flushInterval: 5s }\n'));
     const next = await configWith(
-      'gateway: { port: 9090, failedAuthentication: { perMinute: 7 }, limits: { connections: 9 } }\napi: { basePath: /v2, title: New }\n',
+      'gateway: { port: 9090, failedAuthentication: { perMinute: 7 }, limits: { connections: 9 } }\napi: { ' +
+        'basePath: /v2, title: New }\n',
     );
     const needRestart = await running.replace({ config: next });
     expect(needRestart).toEqual(['gateway.port', 'api.basePath']);

@@ -1,4 +1,6 @@
-/** The configuration that runs, and how the next one takes its place: made ready in pieces, put in force in one step. */
+/**
+ * The configuration that runs, and how the next one takes its place: made ready in pieces, put in force in one step.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inTurns } from '../platform/pace.js';
 import { fixedSettings, settingsToRestartFor, withFixedSettings } from './fixed-settings.js';
@@ -16,8 +18,8 @@ export interface NextConfig {
 export type Commit = () => void;
 
 /**
- * Makes ready what follows from a configuration, and changes nothing that runs. What takes longer than a millisecond or two awaits
- * turns of the event loop in between. Rejects where it cannot be had: then all stays as it is.
+ * Makes ready what follows from a configuration, and changes nothing that runs. What takes longer than a millisecond or
+ * two awaits turns of the event loop in between. Rejects where it cannot be had: then all stays as it is.
  */
 export type Preparation = (next: NextConfig) => Commit | Promise<Commit>;
 
@@ -40,8 +42,8 @@ export class RunningConfig {
   }
 
   /**
-   * Takes a configuration over. Until everything is ready what runs goes on; then all of it is in force within one turn of the event
-   * loop, so that no request sees a half. To be awaited before the next one.
+   * Takes a configuration over. Until everything is ready what runs goes on; then all of it is in force within one turn
+   * of the event loop, so that no request sees a half. To be awaited before the next one.
    * @param isWanted asked once everything is ready: while it was made so, the program may have begun to end.
    * @returns settings that differ and only count after a restart; undefined where nothing was taken over.
    */

@@ -1,4 +1,4 @@
-/** The backend's Nest application: its parts put together, and what every answer has in common. */
+/** The backend's Nest application: its parts put together, and what every response has in common. */
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';

@@ -18,7 +18,9 @@ export type CursorScope = readonly (string | number | undefined)[];
 const MAC_BYTES = 16;
 const VERSION = '1';
 
-/** Signs and reads cursors with a secret that the database keeps, so they outlive a restart and work on every process. */
+/**
+ * Signs and reads cursors with a secret that the database keeps, so they outlive a restart and work on every process.
+ */
 export class CursorCodec {
   constructor(private readonly secret: string) {}
 
@@ -40,7 +42,8 @@ export class CursorCodec {
     if (!genuine || version !== VERSION || createdAt === undefined || id === undefined) {
       throw new RequestError(
         'invalid_cursor',
-        'The cursor is not valid here. Send next_cursor unchanged, with the same filters as the request that it came from, or leave it out to start from the beginning.',
+        'The cursor is not valid here. Send next_cursor unchanged, with the same filters as the request that it ' +
+          'came from, or leave it out to start from the beginning.',
         [{ parameter: 'cursor', message: 'is not a cursor of this list and these filters' }],
       );
     }

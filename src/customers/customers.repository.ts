@@ -139,7 +139,9 @@ async function refuseTakenEmail(email: string, write: () => Promise<unknown>): P
     await write();
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    const message = `Another customer has the email address ${email}. Find it with ?email= and change it, or use another address.`;
+    const message =
+      `Another customer has the email address ${email}. ` +
+      'Find it with ?email= and change it, or use another address.';
     throw new RequestError('email_taken', message, [{ field: 'email', message: 'is taken by another customer' }]);
   }
 }

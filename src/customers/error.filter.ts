@@ -1,4 +1,6 @@
-/** The one place that answers with an error: refusals, what Fastify refuses before a handler runs, and our own faults. */
+/**
+ * The one place that answers with an error: refusals, what Fastify refuses before a handler runs, and our own faults.
+ */
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import { Catch, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';

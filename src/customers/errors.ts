@@ -1,4 +1,7 @@
-/** Everything that the backend refuses with: code → status. The one shape on the wire is `{"error": {code, message, fields?}}`. */
+/**
+ * Everything that the backend refuses with: code → status. The one shape on the wire is
+ * `{"error": {code, message, fields?}}`.
+ */
 
 const STATUSES = {
   malformed_json: 400,

@@ -22,7 +22,8 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 /**
- * One entry per wrong field, in the order of the schema. A field that fails several checks is named once, with the first.
+ * One entry per wrong field, in the order of the schema. A field that fails several
+ * checks is named once, with the first.
  *
  * @param known names of the fields of the whole body, to suggest one for a misspelt name
  * @param readOnly names that exist but cannot be sent

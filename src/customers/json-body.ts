@@ -1,11 +1,15 @@
-/** Reads request bodies: JSON only, at most 100 KB. Stands in for Fastify's parser, which answers without saying where a mistake is. */
+/**
+ * Reads request bodies: JSON only, at most 100 KB. Stands in for Fastify's parser, which
+ * answers without saying where a mistake is.
+ */
 import type { FastifyInstance } from 'fastify';
 import { RequestError } from './errors.js';
 
 export const BODY_LIMIT_BYTES = 100 * 1024;
 
 export function useJsonBodies(fastify: FastifyInstance): void {
-  // Refuses __proto__ keys; an empty body is left to the handler, because a DELETE may carry a Content-Type without one.
+  // Refuses __proto__ keys; an empty body is left to the handler, because a DELETE
+  // may carry a Content-Type without one.
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser<string>(

@@ -1,4 +1,6 @@
-/** The customers backend's process: start, say where it listens, end with SIGTERM or with the process that started it. */
+/**
+ * The customers backend's process: start, say where it listens, end with SIGTERM or with the process that started it.
+ */
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -46,11 +48,13 @@ async function listen(application: NestFastifyApplication, config: CustomersConf
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
     if (code === 'EADDRINUSE') {
       throw new StartError(
-        `port ${config.port} on ${config.host} is in use. Stop the program that uses it, or set TRAILGATE_CUSTOMERS_PORT to a free port.`,
+        `port ${config.port} on ${config.host} is in use. Stop the program that uses it, or set ` +
+          'TRAILGATE_CUSTOMERS_PORT to a free port.',
       );
     }
     throw new StartError(
-      `cannot listen on ${config.host}:${config.port} (${code ?? cause}). Set TRAILGATE_CUSTOMERS_HOST to an address of this machine and TRAILGATE_CUSTOMERS_PORT to a port that this user may open.`,
+      `cannot listen on ${config.host}:${config.port} (${code ?? cause}). Set TRAILGATE_CUSTOMERS_HOST to an ` +
+        'address of this machine and TRAILGATE_CUSTOMERS_PORT to a port that this user may open.',
     );
   }
   const { address, family, port } = application.getHttpServer().address() as AddressInfo;

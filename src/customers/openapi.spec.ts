@@ -1,4 +1,6 @@
-/** `customers.openapi.yaml` says what this code does: the names, rules and examples of the one are held to the other. */
+/**
+ * `customers.openapi.yaml` says what this code does: the names, rules and examples of the one are held to the other.
+ */
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';

@@ -60,7 +60,8 @@ async function migrate(trx: Transaction<Tables>, database: Database, clock: Cloc
   const unknown = [...applied].filter((name) => !MIGRATIONS.some((migration) => migration.name === name));
   if (unknown.length > 0) {
     throw new StartError(
-      `the database ${database.place} was written by a newer version of this program (${unknown.join(', ')}). Start that version, or use another database.`,
+      `the database ${database.place} was written by a newer version of this program (${unknown.join(', ')}). ` +
+        'Start that version, or use another database.',
     );
   }
   for (const migration of MIGRATIONS) {

@@ -5,8 +5,8 @@ const PREFIX = /^(\/[\w.~-]+)+$/;
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;
 
 /**
- * The address of `path` for the client: with the forwarded prefix, and absolute where host and scheme were forwarded too.
- * Values that could not be part of a URL are left out rather than copied.
+ * The address of `path` for the client: with the forwarded prefix, and absolute where host and scheme were forwarded
+ * too. Values that could not be part of a URL are left out rather than copied.
  */
 export function publicUrl(headers: IncomingHttpHeaders, path: string): string {
   const prefix = first(headers['x-forwarded-prefix']);

@@ -1,4 +1,7 @@
-/** What the gateway itself has to tell an account. The names and the `data` of events are a contract with whoever receives them. */
+/**
+ * What the gateway itself has to tell an account. The names and the `data` of events are a
+ * contract with whoever receives them.
+ */
 
 /** `data` of `quota.threshold_reached`. */
 export interface QuotaThresholdReached {

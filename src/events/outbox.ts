@@ -1,6 +1,6 @@
 /**
- * The outbox: events stand in the database, in the transaction of what they tell about, before anybody is told. Any number of
- * processes may add the same event; it is there once.
+ * The outbox: events stand in the database, in the transaction of what they tell about, before anybody is told. Any
+ * number of processes may add the same event; it is there once.
  */
 import type { Kysely } from 'kysely';
 import type { Clock } from '../platform/clock.js';
@@ -24,7 +24,8 @@ export async function addEvents(
   nowMs: number,
 ): Promise<ReadonlySet<string>> {
   const added = new Set<string>();
-  // Ids in the order of the events; rows in one order for all processes: two that add the same wait for each other, no deadlock.
+  // Ids in the order of the events; rows in one order for all processes: two that add the
+  // same wait for each other, no deadlock.
   const rows = events
     .map((event) => rowOf(event, nowMs))
     .toSorted((one, other) => (one.dedupe_key < other.dedupe_key ? -1 : 1));

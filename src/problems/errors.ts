@@ -168,15 +168,17 @@ export interface ProblemOptions {
   readonly cause?: unknown;
 }
 
-/** `Error` without what its constructor does: it would look at the stack, which takes longer than the rest of a refusal. */
+/**
+ * `Error` without what its constructor does: it would look at the stack, which takes longer than the rest of a refusal.
+ */
 const StacklessError = function () {} as unknown as new () => Error;
 StacklessError.prototype = Error.prototype;
 
 /**
  * An error on its way to the caller. Steps return it, handlers throw it; one filter per application writes it.
  *
- * It is an `Error` without a stack: a refusal is an answer, not a fault in the program. Put an unexpected error into `cause`, where
- * its own stack survives.
+ * It is an `Error` without a stack: a refusal is a response, not a fault in the program. Put an unexpected error into
+ * `cause`, where its own stack survives.
  */
 export class Problem extends StacklessError {
   override readonly name = 'Problem';
@@ -201,11 +203,14 @@ export class Problem extends StacklessError {
 }
 
 /**
- * A problem that always says the same: made once, and given to everyone whom it concerns. Its body is written once, too. One that names
- * a caller, a path or a time is no such problem: there would be no end of them.
+ * A problem that always says the same: made once, and given to everyone whom it concerns. Its body is written once,
+ * too. One that names a caller, a path or a time is no such problem: there would be no end of them.
  */
 export class FixedProblem extends Problem {
-  /** For `problem-text.ts`: the body before and behind the request id, and the address of the error pages that it was written for. */
+  /**
+   * For `problem-text.ts`: the body before and behind the request id, and the address of the
+   * error pages that it was written for.
+   */
   textBefore = '';
   textBehind = '';
   textUrl = '';
@@ -234,7 +239,10 @@ export function errorsUrlInForce(): string {
   return errorsUrl;
 }
 
-/** Sets where the pages of the error codes live; `type` is this plus the code. Called once at start, with a trailing slash. */
+/**
+ * Sets where the pages of the error codes live; `type` is this plus the code. Called
+ * once at start, with a trailing slash.
+ */
 export function setErrorsUrl(url: string): void {
   errorsUrl = url;
 }

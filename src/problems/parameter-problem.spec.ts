@@ -30,7 +30,8 @@ it('one sentence names all of them', () => {
   const problem = invalidParameters(wrongIn('groupBy=day&offset=1'));
   expect(problem).toMatchObject({ code: 'invalid_parameter', status: 400 });
   expect(problem.options.detail).toBe(
-    'The query is not valid: groupBy is not known here, did you mean group_by?; offset is not known here, leave it out.',
+    'The query is not valid: groupBy is not known here, did you mean group_by?; offset is not known here, leave ' +
+      'it out.',
   );
 });
 

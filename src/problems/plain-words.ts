@@ -1,4 +1,7 @@
-/** What zod says of a wrong value, in plain words with the value and the bound; for whoever reads `trailgate check` or the admin API's errors. */
+/**
+ * What zod says of a wrong value, in plain words with the value and the bound; for whoever reads
+ * `trailgate check` or the admin API's errors.
+ */
 import { z } from 'zod';
 
 type RawIssue = z.core.$ZodRawIssue;

@@ -1,4 +1,6 @@
-/** The schema of an error, for every description that we publish: one Problem, its fields, and the codes that there are. */
+/**
+ * The schema of an error, for every description that we publish: one Problem, its fields, and the codes that there are.
+ */
 import { ERRORS } from './errors.js';
 
 const LONGEST_CODE = 100;

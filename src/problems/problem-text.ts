@@ -1,6 +1,6 @@
 /**
- * The body of a problem as it leaves: what `JSON.stringify(problemBody(…))` says, byte for byte, put together from parts that are kept.
- * Refusals come by the thousand, and must not be dearer than what they keep away from a backend.
+ * The body of a problem as it leaves: what `JSON.stringify(problemBody(…))` says, byte for byte, put together from
+ * parts that are kept. Refusals come by the thousand, and must not be dearer than what they keep away from a backend.
  */
 import {
   ERRORS,

@@ -1,14 +1,16 @@
-/** `Retry-After` (RFC 9110 section 10.2.3): how long a client is asked to wait, and what a backend's own field asks for. */
+/**
+ * `Retry-After` (RFC 9110 section 10.2.3): how long a client is asked to wait, and what a backend's own field asks for.
+ */
 
 /**
- * The longest that a client is asked to wait. HTTP libraries obey in silence: a program that is asked for days stands still for days,
- * and beyond 2^31 - 1 ms, some 24.8 days, their timers overflow and fire at once.
+ * The longest that a client is asked to wait. HTTP libraries obey in silence: a program that is asked for days stands
+ * still for days, and beyond 2^31 - 1 ms, some 24.8 days, their timers overflow and fire at once.
  */
 export const LONGEST_WAIT_MS = 60 * 60 * 1_000;
 
 /**
- * What some SDKs obey at most (openai's, and others made by the same generator): asked for more, they go by pauses of their own, which are
- * much shorter. So chance never lifts a wait above it.
+ * What some SDKs obey at most (openai's, and others made by the same generator): asked for more, they go by pauses of
+ * their own, which are much shorter. So chance never lifts a wait above it.
  */
 const LONGEST_OBEYED_SECONDS = 60;
 
@@ -19,8 +21,9 @@ export const DO_NOT_RETRY: readonly string[] = ['X-Should-Retry', 'false'];
 const LEAST_SPREAD_SECONDS = 3;
 
 /**
- * The fields of a refusal of which nothing was sent to anybody: when to send it again. In whole seconds, never before anything can be
- * different, and later by a little at random: who was refused at the same moment must not come back at the same moment.
+ * The fields of a refusal of which nothing was sent to anybody: when to send it again. In whole seconds,
+ * never before anything can be different, and later by a little at random: who was refused at the same moment
+ * must not come back at the same moment.
  * @param knownMs how long nothing will be different; 0 where nobody knows.
  * @param random from 0 on, below 1.
  */
@@ -40,8 +43,8 @@ const SECONDS = /^\d{1,9}(?:\.\d{1,9})?$/;
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
 
 /**
- * The whole seconds that a backend's `Retry-After` asks for; undefined where it is neither seconds nor a date, or asks for more than
- * the longest wait.
+ * The whole seconds that a backend's `Retry-After` asks for; undefined where it is neither seconds nor a date, or asks
+ * for more than the longest wait.
  * @param date the backend's `Date`, from which a date counts: its clock need not be ours.
  */
 export function waitSecondsOf(retryAfter: string, date: string | undefined): number | undefined {

@@ -41,7 +41,8 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
   },
   not_implemented: {
     meaning:
-      'The method is none that HTTP knows, or the body is coded for its way (`Transfer-Encoding`) as no HTTP/1.1 server has to know.',
+      'The method is none that HTTP knows, or the body is coded for its way (`Transfer-Encoding`) as no HTTP/1.1 ' +
+      'server has to know.',
     action: 'Send one of the methods that the reference names, in capitals, and no `Transfer-Encoding` but `chunked`.',
   },
   route_not_found: {
@@ -93,9 +94,11 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
   },
   rate_limited: {
     meaning:
-      'The limit of a minute is used up, for the key or the account; `violated-policies` says which. The request was not counted.',
+      'The limit of a minute is used up, for the key or the account; `violated-policies` says which. The request ' +
+      'was not counted.',
     action:
-      'Wait for the seconds in `Retry-After`, then go on more slowly: watch `RateLimit`. Without `Retry-After` the request costs more than the limit, and never fits.',
+      'Wait for the seconds in `Retry-After`, then go on more slowly: watch `RateLimit`. Without `Retry-After` ' +
+      'the request costs more than the limit, and never fits.',
   },
   quota_exceeded: {
     meaning: 'The quota of the month is used up. The request was not counted.',
@@ -108,7 +111,8 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
   },
   too_many_usage_queries: {
     meaning:
-      '`/usage` with `group_by` was asked for too often with this key. The limits of your plan are not used up; `violated-policies` names `usage-queries`.',
+      '`/usage` with `group_by` was asked for too often with this key. The limits of your plan are not used up; ' +
+      '`violated-policies` names `usage-queries`.',
     action: 'Wait for `Retry-After`, and keep what you were told. Without `group_by` there is no such limit.',
   },
   too_many_concurrent_requests: {
@@ -134,7 +138,8 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
   backend_error: {
     meaning: 'The part of our system that handles this failed.',
     action:
-      'A request that changes something may have had its effect: look before you repeat it. If it lasts, tell support the `request_id`.',
+      'A request that changes something may have had its effect: look before you repeat it. If it lasts, tell ' +
+      'support the `request_id`.',
   },
   request_refused: {
     meaning: 'The request was understood and refused; `detail` says why.',

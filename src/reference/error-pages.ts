@@ -21,7 +21,8 @@ export function errorListPage(root: string): string {
   return page(
     root,
     'Errors',
-    `<p>Every error is <code>application/problem+json</code> (RFC 9457). Program against <code>code</code>; show <code>detail</code> to people;
+    `<p>Every error is <code>application/problem+json</code> (RFC 9457). Program against <code>code</code>; \
+show <code>detail</code> to people;
 quote <code>request_id</code> when you ask for help.</p>
 ${codeTable(root)}`,
   );
@@ -32,7 +33,8 @@ export function unknownCodePage(root: string, name: string): string {
   return page(
     root,
     'No such error code',
-    `<p>There is no error code <code>${escapeHtml(name.slice(0, LONGEST_NAME))}</code>. A code never changes its meaning, so one of an older page of yours
+    `<p>There is no error code <code>${escapeHtml(name.slice(0, LONGEST_NAME))}</code>. \
+A code never changes its meaning, so one of an older page of yours
 is still here; these are all:</p>
 ${codeTable(root)}`,
   );

@@ -17,7 +17,8 @@ export function page(root: string, title: string, body: string): string {
 <link rel="stylesheet" href="${root}/assets/pages.css">
 </head>
 <body>
-<nav aria-label="Reference"><a href="${root}">API reference</a> <a href="${root}/errors">Errors</a> <a href="${root}/versioning">Versioning</a></nav>
+<nav aria-label="Reference"><a href="${root}">API reference</a> <a href="${root}/errors">Errors</a> \
+<a href="${root}/versioning">Versioning</a></nav>
 <main>
 <h1>${escapeHtml(title)}</h1>
 ${body}
@@ -46,7 +47,8 @@ function table(block: string): string {
   const [head = [], , ...rows] = block.split('\n').map((line) => line.split('|').slice(1, -1));
   const cells = (row: readonly string[], tag: string): string =>
     `<tr>${row.map((cell) => `<${tag}>${inline(cell.trim())}</${tag}>`).join('')}</tr>`;
-  return `<table><thead>${cells(head, 'th')}</thead><tbody>${rows.map((row) => cells(row, 'td')).join('')}</tbody></table>`;
+  const body = rows.map((row) => cells(row, 'td')).join('');
+  return `<table><thead>${cells(head, 'th')}</thead><tbody>${body}</tbody></table>`;
 }
 
 /** `code` and **bold** within a line. */
@@ -65,7 +67,8 @@ h1 { font-size: 1.75rem; line-height: 1.25; }
 h2 { margin-top: 2rem; font-size: 1.25rem; }
 code { padding: 0.1em 0.3em; border-radius: 4px; background: var(--soft); font-size: 0.9em; overflow-wrap: anywhere; }
 table { width: 100%; border-collapse: collapse; }
-th, td { padding: 0.5rem 0.75rem 0.5rem 0; border-bottom: 1px solid var(--edge); text-align: left; vertical-align: top; }
+th, td { padding: 0.5rem 0.75rem 0.5rem 0; border-bottom: 1px solid var(--edge); text-align: left; \
+vertical-align: top; }
 dt { margin-top: 1rem; font-weight: 600; }
 dd { margin: 0; }
 @media (max-width: 40rem) { th:nth-child(n + 3), td:nth-child(n + 3) { display: none; } }

@@ -120,7 +120,7 @@ describe('the public OpenAPI document', () => {
     expect(responses['404']?.content).not.toHaveProperty('text/html');
   });
 
-  it('names the codes of errors in an enum, and a client made from it takes one that it does not know yet', async () => {
+  it('names the codes of errors in an enum, and a client made from it takes one that is not in it', async () => {
     const { components } = await documentOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': OPENAPI });
     expect(components['schemas']?.['ErrorCode']?.['enum']).toEqual(Object.keys(ERRORS));
     const problem = components['schemas']?.['Problem']?.['properties'] as { code: { anyOf: unknown[] } };
@@ -179,7 +179,7 @@ describe('the public OpenAPI document', () => {
     expect(paths['/leaves']?.['get']?.parameters).toEqual([{ name: 'q', in: 'query', schema: {} }]);
   });
 
-  it('describes what a backend calls `default` beside a success as a problem too, and adds one where there is none', async () => {
+  it('describes what a backend calls `default` beside a success as a problem too, or adds one', async () => {
     const { paths, components } = await documentOf({
       'gateway.yaml': TWO_SERVICES,
       'boats.yaml': BOATS,

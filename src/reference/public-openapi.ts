@@ -200,7 +200,8 @@ const USAGE_OPERATION: JsonObject = {
   parameters: [
     usageParameter(
       'group_by',
-      'Adds `data`: what the requests of the calling API key came to, summed up by some of `month`, `day`, `api_key`, `operation`, `outcome`, with commas between them. 60 such queries a minute.',
+      'Adds `data`: what the requests of the calling API key came to, summed up by some of `month`, `day`, ' +
+        '`api_key`, `operation`, `outcome`, with commas between them. 60 such queries a minute.',
       'day,outcome',
     ),
     usageParameter(

@@ -58,8 +58,10 @@ export function scalarPage(root: string, title: string, documentUrl: string, scr
 <link rel="icon" href="data:,">
 </head>
 <body>
-<noscript>This page needs JavaScript. The same in plain form: <a href="${documentUrl}">OpenAPI document</a>, <a href="${root}/errors">errors</a>.</noscript>
-<script id="api-reference" type="application/json" data-url="${documentUrl}" data-configuration="${escapeHtml(JSON.stringify(CONFIGURATION))}"></script>
+<noscript>This page needs JavaScript. The same in plain form: \
+<a href="${documentUrl}">OpenAPI document</a>, <a href="${root}/errors">errors</a>.</noscript>
+<script id="api-reference" type="application/json" data-url="${documentUrl}" \
+data-configuration="${escapeHtml(JSON.stringify(CONFIGURATION))}"></script>
 <script src="${root}/assets/${scriptFile}"></script>
 </body>
 </html>

@@ -13,7 +13,8 @@ export const HEADERS: Readonly<Record<string, { description: string; schema: unk
   },
   RateLimit: {
     description:
-      'What is left, for each policy: `r` requests remain, and something of it comes back in `t` seconds (draft-ietf-httpapi-ratelimit-headers).',
+      'What is left, for each policy: `r` requests remain, and something of it comes back in `t` seconds ' +
+      '(draft-ietf-httpapi-ratelimit-headers).',
     schema: { type: 'string', maxLength: 1024 },
     example: '"key-minute";r=58;t=42, "account-month";r=9873;t=911541',
   },
@@ -44,7 +45,8 @@ export const HEADERS: Readonly<Record<string, { description: string; schema: unk
   },
   'X-Should-Retry': {
     description:
-      'Whether a library is to wait and try again by itself: `false` once the month is used up, and where a POST or PATCH may have had its effect.',
+      'Whether a library is to wait and try again by itself: `false` once the month is used up, and where a POST ' +
+      'or PATCH may have had its effect.',
     schema: { type: 'boolean' },
     example: true,
   },
@@ -123,7 +125,8 @@ export const REFUSALS: Readonly<Record<string, Refusal>> = {
   '429': {
     name: 'TooManyRequests',
     description:
-      'A limit is used up; nothing was counted for this request. Wait for `Retry-After` seconds. Without it waiting does not help: `resets_at` says when a used-up month is over.',
+      'A limit is used up; nothing was counted for this request. Wait for `Retry-After` seconds. Without it ' +
+      'waiting does not help: `resets_at` says when a used-up month is over.',
     code: 'rate_limited',
     headers: [...LIMIT_HEADERS, ...RETRY_HEADERS],
   },

@@ -50,7 +50,9 @@ const USAGE_ROW = {
       type: 'string',
       maxLength: 100,
       description:
-        'What became of them: `success`, `client_error`, `server_error`, `aborted`, `given_back`, `rate_limited`, `quota_exceeded`, `denied`, `in_flight`, `unrecorded`, `adjusted`. There may be others one day.',
+        'What became of them: `success`, `client_error`, `server_error`, `aborted`, `given_back`, ' +
+        '`rate_limited`, `quota_exceeded`, `denied`, `in_flight`, `unrecorded`, `adjusted`. There may be others ' +
+        'one day.',
     },
     requests: { ...SUM, description: 'How many requests.' },
     cost: { ...SUM, description: 'What they count as in the limits of the month.' },
@@ -68,7 +70,8 @@ const USAGE = {
     approximate: {
       type: 'boolean',
       description:
-        'There, and `true`, only while our counters cannot be asked: `used` may then be less than what was counted. Without it the numbers are exact.',
+        'There, and `true`, only while our counters cannot be asked: `used` may then be less than what was ' +
+        'counted. Without it the numbers are exact.',
     },
     windows: {
       type: 'array',

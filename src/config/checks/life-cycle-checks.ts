@@ -48,7 +48,9 @@ function sunsetProblems(
     return [source.problem([...path, 'sunset'], `sunset (${sunset}) is before deprecation (${deprecation})`, hint)];
   }
   if (!(to < monthsAfter(from, supportMonths))) return [];
-  const message = `sunset (${sunset}) is less than the ${supportMonths} months after deprecation (${deprecation}) that /docs/versioning promises`;
+  const message =
+    `sunset (${sunset}) is less than the ${supportMonths} months after deprecation (${deprecation}) ` +
+    'that /docs/versioning promises';
   return [
     source.problem([...path, 'sunset'], message, 'choose a later sunset, or set api.supportMonths to what you promise'),
   ];

@@ -24,7 +24,10 @@ export function planWarnings(
   ]);
 }
 
-/** An operation that costs more than a limit is refused for ever: no waiting makes room for it. A limit of 0 says so by itself. */
+/**
+ * An operation that costs more than a limit is refused for ever: no waiting makes room
+ * for it. A limit of 0 says so by itself.
+ */
 function costWarnings(
   source: SourceDocument,
   path: DocumentPath,
@@ -40,7 +43,8 @@ function costWarnings(
     const others = tooDear.length > MOST_NAMED ? ` and ${tooDear.length - MOST_NAMED} more` : '';
     return source.problem(
       [...path, of, window],
-      `${named.join(', ')}${others} cost${tooDear.length === 1 ? 's' : ''} more than this limit of ${limit}, and can never be called`,
+      `${named.join(', ')}${others} cost${tooDear.length === 1 ? 's' : ''} more than this limit of ${limit}, and ` +
+        'can never be called',
       'raise the limit or lower the cost, unless the plan is meant to be without it',
     );
   });

@@ -1,4 +1,7 @@
-/** What the single values of `gateway.yaml` look like in the file, where that is not what they mean to YAML, or to nobody. */
+/**
+ * What the single values of `gateway.yaml` look like in the file, where that is not
+ * what they mean to YAML, or to nobody.
+ */
 import type { Scalar } from 'yaml';
 import type { ConfigProblem } from '../model/problem.js';
 import type { SourceDocument } from '../source/source-document.js';

@@ -23,7 +23,9 @@ export interface JsonSchemaNode {
   readonly $defs?: Readonly<Record<string, JsonSchemaNode>>;
 }
 
-/** JSON Schema (draft 2020-12) of what a person writes: before defaults, with durations, sizes and `${NAME}` as text. */
+/**
+ * JSON Schema (draft 2020-12) of what a person writes: before defaults, with durations, sizes and `${NAME}` as text.
+ */
 export function gatewayJsonSchema(): JsonSchemaNode {
   const schema = z.toJSONSchema(configSchema, { io: 'input', target: 'draft-2020-12' }) as JsonSchemaNode;
   return {

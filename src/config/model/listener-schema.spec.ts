@@ -11,7 +11,8 @@ it.each([
   ['{ origins: ["*"] }'],
   ['{ origins: [https://app.example.com, "http://localhost:3000"] }'],
   [
-    '{ origins: [https://app.example.com], allowCredentials: true, maxAge: 1d, exposedHeaders: [], allowedHeaders: [X-A] }',
+    '{ origins: [https://app.example.com], allowCredentials: true, maxAge: 1d, exposedHeaders: [], ' +
+      'allowedHeaders: [X-A] }',
   ],
 ])('cors: %s is right', async (cors) => {
   await expect(configOf(files(cors))).resolves.toBeDefined();

@@ -11,7 +11,8 @@ export const failedAuthentication = z
       .max(1_000_000)
       .default(20)
       .describe(
-        'Wrong keys from one address (IPv6: one /64) in a minute before it gets 429; 0: no throttle. A change holds at once, also for what has been counted; 0 forgets it.',
+        'Wrong keys from one address (IPv6: one /64) in a minute before it gets 429; 0: no throttle. A change ' +
+          'holds at once, also for what has been counted; 0 forgets it.',
       ),
   })
   .prefault({})

@@ -45,7 +45,8 @@ export const configSchema = z.strictObject({
           })
           .optional()
           .describe(
-            'Certificate and key files (PEM), read again when they change; HTTP/2 and HTTP/1.1. Without it: plain HTTP.',
+            'Certificate and key files (PEM), read again when they change; HTTP/2 and HTTP/1.1. Without it: ' +
+              'plain HTTP.',
           ),
       ),
       trustedProxies: untilRestart(
@@ -96,7 +97,8 @@ export const configSchema = z.strictObject({
         .max(120)
         .default(12)
         .describe(
-          'How long the policy page promises that something answers after its deprecation; `check` holds the dates to it.',
+          'How long the policy page promises that something answers after its deprecation; `check` holds the ' +
+            'dates to it.',
         ),
     })
     .prefault({}),

@@ -1,4 +1,7 @@
-/** Reads the OpenAPI document of one service: parsed, of a version that we know, and valid against the standard's schema. */
+/**
+ * Reads the OpenAPI document of one service: parsed, of a version that we know, and
+ * valid against the standard's schema.
+ */
 import { referenceProblems } from './openapi-references.js';
 import { structureProblems } from './openapi-structure.js';
 import type { JsonObject } from './openapi-traversal.js';
@@ -25,8 +28,8 @@ export interface OpenApiReading {
 const VERSIONS_HINT = 'OpenAPI 3.0.x and 3.1.x are read';
 
 /**
- * Reads, parses and validates; never throws. A document with faults is still given where it could be parsed, so that the
- * rest of it can be looked at too.
+ * Reads, parses and validates; never throws. A document with faults is still given where it could be parsed, so that
+ * the rest of it can be looked at too.
  */
 export async function readOpenApi(file: string): Promise<OpenApiReading> {
   const reading = await SourceDocument.read(file, DOCUMENT_BOUNDS);

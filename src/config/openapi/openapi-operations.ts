@@ -78,7 +78,10 @@ export function readOperations(
   return { drafts, problems };
 }
 
-/** Beside `$ref` a path item may have a summary and a description; anything else would be lost (OpenAPI, Path Item Object). */
+/**
+ * Beside `$ref` a path item may have a summary and a description; anything else would
+ * be lost (OpenAPI, Path Item Object).
+ */
 function besideReference(pathItem: unknown, path: DocumentPath, source: SourceDocument): ConfigProblem[] {
   if (!isObject(pathItem) || !Object.hasOwn(pathItem, '$ref')) return [];
   return Object.keys(pathItem)
@@ -102,7 +105,9 @@ function withParameters(operation: JsonObject, pathItem: JsonObject, document: J
   return parameters.size === 0 ? operation : { ...operation, parameters: [...parameters.values()] };
 }
 
-/** Scopes of the operation's `security`, else of the document's. A fault is answered with `[]`, so that it is told once. */
+/**
+ * Scopes of the operation's `security`, else of the document's. A fault is answered with `[]`, so that it is told once.
+ */
 function readScopes(
   operation: JsonObject,
   document: JsonObject,

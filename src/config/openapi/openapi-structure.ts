@@ -33,7 +33,9 @@ export async function structureProblems(value: JsonObject, source: SourceDocumen
 /** By whether they find all errors. What they have compiled serves the next document; a full collection takes it. */
 const validators = new Map<boolean, WeakRef<Validator>>();
 
-/** A validator that may have compiled the standard's schema already, which takes longer than looking at most documents. */
+/**
+ * A validator that may have compiled the standard's schema already, which takes longer than looking at most documents.
+ */
 async function validatorFor(allErrors: boolean): Promise<Validator> {
   // Loaded only here: most commands read no document.
   const { Validator } = await import('@seriousme/openapi-schema-validator');

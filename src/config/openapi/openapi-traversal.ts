@@ -1,4 +1,7 @@
-/** Walks OpenAPI documents: every object that means something, and none of the data that stands in examples and defaults. */
+/**
+ * Walks OpenAPI documents: every object that means something, and none of the data
+ * that stands in examples and defaults.
+ */
 import type { DocumentPath } from '../model/problem.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;

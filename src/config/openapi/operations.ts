@@ -1,4 +1,7 @@
-/** One list of operations from the OpenAPI documents and `operations`: overrides applied, and no two in each other's way. */
+/**
+ * One list of operations from the OpenAPI documents and `operations`: overrides
+ * applied, and no two in each other's way.
+ */
 import type { OperationDraft } from './openapi-operations.js';
 import { templateFault, templateShape } from './path-template.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
@@ -98,7 +101,9 @@ function addedDraft(entry: Partial<OperationEntry>, source: SourceDocument, path
   return { method, template, service: entry.service ?? '', ...entryFields(entry), source, path };
 }
 
-/** The valid fields of an entry; one that is there but wrong counts as given, so that its absence is not reported too. */
+/**
+ * The valid fields of an entry; one that is there but wrong counts as given, so that its absence is not reported too.
+ */
 function readEntry(value: unknown): Partial<OperationEntry> {
   if (typeof value !== 'object' || value === null) return {};
   const entry: Record<string, unknown> = {};
@@ -134,7 +139,8 @@ function scopeProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
       const hint =
         draft.openapi === undefined
           ? 'add `scopes`; if any key may, say so: `scopes: []`'
-          : `name them in its \`security\`; if any key may, say so in gateway.yaml: \`operations: [{ match: "${matchOf(draft)}", scopes: [] }]\``;
+          : 'name them in its `security`; if any key may, say so in gateway.yaml: `operations: [{ match: ' +
+            `"${matchOf(draft)}", scopes: [] }]\``;
       return draft.source.problem(draft.path, message, hint, 'key');
     });
 }

@@ -3,7 +3,10 @@
 /** RFC 3986 section 3.3 `pchar` without percent-encoding and `;`: what the gateway matches has only one spelling. */
 const LITERAL = /^[A-Za-z0-9._~!$&'()+,=:@-]+$/;
 const PARAMETER = /^\{([^{}]+)\}$/;
-/** What routers of other products take for "any", "one or more", a type or a default: here it would be a part of the name. */
+/**
+ * What routers of other products take for "any", "one or more", a type or a default:
+ * here it would be a part of the name.
+ */
 const FOREIGN_NAME = /[*+?:=\s]/;
 const ONE_SEGMENT = 'a parameter stands for one whole segment: /customers/{id}';
 

@@ -1,4 +1,7 @@
-/** Turns the bytes of a file into text: UTF-8, and nothing that YAML does not allow; the place of the first wrong byte otherwise. */
+/**
+ * Turns the bytes of a file into text: UTF-8, and nothing that YAML does not allow; the
+ * place of the first wrong byte otherwise.
+ */
 import { isUtf8 } from 'node:buffer';
 
 /** A fault at an offset of the text that could be made of the bytes. */

@@ -1,12 +1,15 @@
 /**
- * Notices that files have changed since they were read. They are looked at by name, so that one that was put in the place of another
- * counts, also behind a link as in Kubernetes.
+ * Notices that files have changed since they were read. They are looked at by name, so that one that was put in the
+ * place of another counts, also behind a link as in Kubernetes.
  */
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const CHECK_INTERVAL_MS = 1_000;
-/** Several files are seldom written at the same instant, and one seldom in one piece: they must stand still for this long. */
+/**
+ * Several files are seldom written at the same instant, and one seldom in one piece:
+ * they must stand still for this long.
+ */
 const SETTLE_MS = 250;
 /** What never stands still is read as it is. */
 const MOST_PAUSES = 20;
@@ -33,8 +36,8 @@ export class FileWatch {
 
   /**
    * Watches these files, and no longer others. A file need not exist.
-   * @param readSinceMs when whoever read those that are new here began to, milliseconds since the epoch: one that was written later has
-   * changed. Without it they are as they were read.
+   * @param readSinceMs when whoever read those that are new here began to, milliseconds since the epoch: one that was
+   * written later has changed. Without it they are as they were read.
    */
   follow(files: readonly string[], readSinceMs = Infinity): void {
     for (const name of this.known.keys()) if (!files.includes(name)) this.known.delete(name);

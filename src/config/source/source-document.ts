@@ -64,7 +64,10 @@ export class SourceDocument {
     return this.document.toJS({ maxAliasCount: -1 });
   }
 
-  /** Calls `visit` with every value that is no map and no list (keys are left alone), and its path. It may change the value. */
+  /**
+   * Calls `visit` with every value that is no map and no list (keys are left alone),
+   * and its path. It may change the value.
+   */
   visitScalars(visit: (scalar: Scalar, path: DocumentPath) => void): void {
     const walk = (node: unknown, path: DocumentPath): void => {
       if (isScalar(node)) visit(node, path);

@@ -16,8 +16,8 @@ export interface Substitution {
 }
 
 /**
- * Replaces every reference in string values. As in a shell, `:-` also stands in for an empty variable; `$${` is a literal
- * `${`. A variable that is not set and has no default is a problem that names it.
+ * Replaces every reference in string values. As in a shell, `:-` also stands in for an empty variable; `$${` is a
+ * literal `${`. A variable that is not set and has no default is a problem that names it.
  */
 export function substituteVariables(source: SourceDocument, variables: Variables): Substitution {
   const problems: ConfigProblem[] = [];
@@ -64,7 +64,9 @@ function shortened(text: string): string {
   return line.length > 40 ? `${line.slice(0, 40)}…` : line;
 }
 
-/** `8080` and `true` as number and boolean, anything else unchanged: a variable is always a text, a setting may not be. */
+/**
+ * `8080` and `true` as number and boolean, anything else unchanged: a variable is always a text, a setting may not be.
+ */
 export function coerceText(text: unknown): unknown {
   if (typeof text !== 'string') return text;
   if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text);

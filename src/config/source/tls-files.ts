@@ -56,7 +56,10 @@ export async function readContents(
   return { contents, unread };
 }
 
-/** Reads them. Rejects with `TlsFilesError` where one cannot be read, is none of its kind, or certificate and key do not fit together. */
+/**
+ * Reads them. Rejects with `TlsFilesError` where one cannot be read, is none of its kind, or
+ * certificate and key do not fit together.
+ */
 export async function readTlsFiles(paths: TlsPaths): Promise<TlsContents> {
   const { contents, unread } = await readContents(paths);
   if (unread.length === 0) return usableTlsFiles(paths, contents);
@@ -88,7 +91,10 @@ function filesError(paths: TlsPaths, faults: readonly TlsFault[]): TlsFilesError
   return new TlsFilesError([...new Set(faults.flatMap(filesOf))], words.join('\n'));
 }
 
-/** What keeps them from being used, in words that go behind a file's name. Takes some milliseconds for the authorities of a whole system. */
+/**
+ * What keeps them from being used, in words that go behind a file's name. Takes some milliseconds
+ * for the authorities of a whole system.
+ */
 export function tlsFaults(files: TlsContents): TlsFault[] {
   const { ca, cert, key } = files;
   const faults = [certificateFault('ca', ca), certificateFault('cert', cert), keyFault(key)].filter(

@@ -1,4 +1,7 @@
-/** What the YAML parser lets through: keys that stand twice or are no texts, and aliases that lead nowhere, into themselves, or to too much. */
+/**
+ * What the YAML parser lets through: keys that stand twice or are no texts, and aliases that lead
+ * nowhere, into themselves, or to too much.
+ */
 import { isAlias, isMap, isScalar, isSeq } from 'yaml';
 import type { Alias, Document, Pair, ParsedNode, Scalar, YAMLMap } from 'yaml';
 import type { TextFault } from './decode-text.js';

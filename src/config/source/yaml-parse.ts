@@ -1,4 +1,7 @@
-/** Parses YAML (and JSON, which is YAML) within bounds, so that no text takes long; what the parser finds is said in plain words. */
+/**
+ * Parses YAML (and JSON, which is YAML) within bounds, so that no text takes long; what the
+ * parser finds is said in plain words.
+ */
 import { Composer, isCollection, isPair, isScalar, Lexer, LineCounter, Parser } from 'yaml';
 import type { CST, Document, ParsedNode, YAMLError } from 'yaml';
 import type { TextFault } from './decode-text.js';

@@ -41,8 +41,9 @@ export async function openDatabase(
 }
 
 /**
- * Changing to the write-ahead log does not wait for other connections as statements do: of processes that start at the same
- * moment, all but one would see SQLITE_BUSY at once. So the wait is ours; nothing else runs yet that it could hold up.
+ * Changing to the write-ahead log does not wait for other connections as statements do: of processes
+ * that start at the same moment, all but one would see SQLITE_BUSY at once. So the wait is ours; nothing
+ * else runs yet that it could hold up.
  */
 function useWriteAheadLog(raw: DatabaseSync): void {
   const giveUpAtMs = performance.now() + BUSY_TIMEOUT_MS;
@@ -74,7 +75,8 @@ function openSqlite(dataDir: string): Database {
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new StartError(
-      `cannot open the database file ${place} (${reason}). Make the folder writable, or set CUSTOMERS_DATA_DIR to one that is.`,
+      `cannot open the database file ${place} (${reason}). Make the folder writable, or set CUSTOMERS_DATA_DIR ` +
+        'to one that is.',
       { cause },
     );
   }
@@ -120,7 +122,8 @@ async function openPostgres(url: string, onIdleError: OnIdleError): Promise<Data
     await tables.destroy().catch(() => undefined);
     const reason = reasonOf(cause);
     throw new StartError(
-      `cannot reach the database ${place} (${reason}). Start PostgreSQL there, or correct CUSTOMERS_DATABASE_URL; unset it to use SQLite.`,
+      `cannot reach the database ${place} (${reason}). Start PostgreSQL there, or correct ` +
+        'CUSTOMERS_DATABASE_URL; unset it to use SQLite.',
       { cause },
     );
   }

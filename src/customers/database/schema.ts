@@ -1,4 +1,6 @@
-/** The tables, the same on SQLite and PostgreSQL: text, integer and bigint only; JSON is text, times are milliseconds. */
+/**
+ * The tables, the same on SQLite and PostgreSQL: text, integer and bigint only; JSON is text, times are milliseconds.
+ */
 import type { CustomerStatus } from '../model/customer.js';
 
 export interface CustomerTable {

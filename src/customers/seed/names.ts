@@ -12,8 +12,8 @@ export interface Origin {
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 const GERMAN_FIRST = words(`Anna Lena Julia Katharina Sophie Marie Laura Johanna Theresa Magdalena Eva Hannah Lisa Sarah
-  Christina Verena Barbara Birgit Nina Miriam Lukas Maximilian Felix Jakob Florian Tobias Sebastian Michael Thomas Stefan
-  Andreas Martin Simon David Paul Moritz Jonas Johannes Matthias Bernhard Jürgen Günther Jörg Björn Käthe`);
+  Christina Verena Barbara Birgit Nina Miriam Lukas Maximilian Felix Jakob Florian Tobias Sebastian Michael Thomas
+  Stefan Andreas Martin Simon David Paul Moritz Jonas Johannes Matthias Bernhard Jürgen Günther Jörg Björn Käthe`);
 const FRENCH_FIRST = words(`Camille Léa Manon Chloé Élodie Amélie Juliette Margaux Claire Océane Aurélie Noémie Hélène
   Lucas Théo Hugo Antoine Julien Maxime Clément Mathieu Romain Benoît François Jérôme Étienne Loïc`);
 const ITALIAN_FIRST =
