@@ -9,7 +9,7 @@ export class LifeCycle {
   /** By the operation's index; nothing for those without dates, which pay one look into this array. */
   private endings: (Ending | undefined)[] = [];
 
-  /** @param publicUrl origin of the API; asked when the first answer needs it. */
+  /** @param publicUrl origin of the API; asked when the first response needs it. */
   constructor(
     config: Pick<Config, 'file' | 'operations'>,
     private readonly publicUrl: () => string,
@@ -32,7 +32,8 @@ export class LifeCycle {
   }
 
   /**
-   * Adds the fields to the answer. @returns what the request is refused with, see `endProblem`; it carries the fields.
+   * Adds the fields to the response. @returns what the request is refused with, see
+   * `endProblem`; it carries the fields.
    */
   apply(request: Pick<AdmissionRequest, 'endingLines' | 'ending'>, operation: Operation): Problem | undefined {
     const ending = this.endings[operation.index];

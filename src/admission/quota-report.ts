@@ -1,4 +1,4 @@
-/** The usage fields for answers that count nothing: a known key always learns what is left. */
+/** The usage fields for responses that count nothing: a known key always learns what is left. */
 import type { Clock } from '../platform/clock.js';
 import { linesWithOwn, quotaLines, type OwnPolicy } from '../limits/model/headers.js';
 import type { QuotaDecision } from '../limits/model/policies.js';
@@ -22,7 +22,7 @@ export class QuotaReport {
   }
 
   /**
-   * Adds the fields of a request that costs nothing. Without counters to ask, the answer goes out without them: it is
+   * Adds the fields of a request that costs nothing. Without counters to ask, the response goes out without them: it is
    * about something else and must not fail for want of these fields.
    * @param own a limit of the endpoint itself, which is told beside those of the plan.
    * @returns what to wait for; undefined where the counters answered at once. Never rejects.

@@ -11,7 +11,7 @@ export type ConnectionErrorCode =
   | 'TRAILGATE_OUT_OF_RESOURCES'
   /** No connection, because every port that may lead to this address is in use. */
   | 'TRAILGATE_OUT_OF_PORTS'
-  /** Closed before the answer, or its body, was whole. */
+  /** Closed before the response, or its body, was whole. */
   | 'TRAILGATE_BACKEND_CLOSED'
   /** Not HTTP/1.1 to the letter. */
   | 'TRAILGATE_BAD_ANSWER'
@@ -35,7 +35,7 @@ export function errorOfPeer(code: string, detail = ''): Error {
   return error;
 }
 
-/** @param part of the answer that is wrong; never its bytes, which are the backend's and belong in no log. */
+/** @param part of the response that is wrong; never its bytes, which are the backend's and belong in no log. */
 export function protocolError(part: string): Error {
   return connectionError('TRAILGATE_BAD_ANSWER', part);
 }
