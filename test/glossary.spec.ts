@@ -2,6 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import ts from 'typescript';
 
 interface Gone {
   readonly words: readonly string[];
@@ -27,15 +28,14 @@ const wordsOf = (name: string) => (name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?
 
 /** Names of a file and of what is in it: not what stands in texts and comments. */
 function namesIn(file: string): Set<string> {
-  const code = readFileSync(file, 'utf8')
-    .replaceAll(/\/\*[\s\S]*?\*\/|(?<![:'"`])\/\/.*$/gm, '')
-    .replaceAll(/'(?:[^'\\\n]|\\.)*'/g, '')
-    .replaceAll(/`(?:[^`\\]|\\.)*`/g, (text) =>
-      Array.from(text.matchAll(/\$\{([^}]*)\}/g), ([, hole]) => hole).join(' '),
-    );
-  const names = code.match(/[A-Za-z_$][\w$]*/g) ?? [];
-  // What others see, in JSON, databases and labels, keeps its name.
-  return new Set([basename(file), ...names.filter((name) => !/[a-z]_[a-z]/.test(name))]);
+  const names = new Set([basename(file)]);
+  const visit = (node: ts.Node): void => {
+    // What others see, in JSON, databases and labels, keeps its name.
+    if ((ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) && !/[a-z]_[a-z]/.test(node.text)) names.add(node.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest));
+  return names;
 }
 
 function holds(name: string, words: readonly string[]): boolean {
