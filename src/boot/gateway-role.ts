@@ -6,7 +6,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { ApiDescription } from '../config/api-description.js';
 import type { Config } from '../config/model/schema.js';
 import { setErrorsUrl } from '../problems/errors.js';
-import { FileDescriptors } from '../platform/file-descriptors.js';
+import { FileDescriptors } from '../platform/resources/file-descriptors.js';
 import { HEAD_TIMEOUT_MS } from '../gateway/request/connection-timeouts.js';
 import { Connections } from '../gateway/listener/connections.js';
 import { Cors } from '../gateway/request/cors.js';

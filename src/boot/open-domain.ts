@@ -24,7 +24,7 @@ import { UsageReader } from '../limits/usage.js';
 import { UsageRows } from '../usage/usage-rows.js';
 import type { Role } from './roles.js';
 import type { Shutdown } from './shutdown.js';
-import { SHORTAGES } from '../platform/shortages.js';
+import { SHORTAGES } from '../platform/resources/shortages.js';
 import { StartError } from '../platform/start-error.js';
 
 /** What the drain left has had its time. */

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { configSchema } from '../../config/model/schema.js';
-import { FileDescriptors } from '../../platform/file-descriptors.js';
+import { FileDescriptors } from '../../platform/resources/file-descriptors.js';
 import { Connections } from './connections.js';
 
 const KEEP_ALIVE_TIMEOUT_MS = 300;

@@ -8,12 +8,12 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionLimits } from '../../config/model/listener-schema.js';
 import type { GatewayFile } from '../../config/model/schema.js';
-import { FileDescriptors } from '../../platform/file-descriptors.js';
+import { FileDescriptors } from '../../platform/resources/file-descriptors.js';
 import { errorOfPeer } from '../../http1/grammar/errors.js';
 import { plainConnectionOf } from '../../http1/client/plain-connection.js';
 import { clientNetwork } from '../../keys/client-network.js';
 import { METRICS } from '../../platform/metrics.js';
-import { SHORTAGES } from '../../platform/shortages.js';
+import { SHORTAGES } from '../../platform/resources/shortages.js';
 import { HEAD_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from '../request/connection-timeouts.js';
 import { descriptorOf, isReadByParser, queuedBytes, responseUnderWay } from '../../platform/node-internals.js';
 

@@ -4,7 +4,7 @@
  */
 import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { resourceOf, SHORTAGES } from '../../platform/shortages.js';
+import { resourceOf, SHORTAGES } from '../../platform/resources/shortages.js';
 import { connectionError } from '../grammar/errors.js';
 
 /** A name that cannot be resolved, or not now. */

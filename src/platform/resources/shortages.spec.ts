@@ -1,7 +1,7 @@
 /** What a process has run out of is counted each time and logged now and then. */
 import { expect, it } from '@jest/globals';
-import type { Logger } from './log.js';
-import { METRICS } from './metrics.js';
+import type { Logger } from '../log.js';
+import { METRICS } from '../metrics.js';
 import { Shortages } from './shortages.js';
 
 let nowMs = 1_000_000;

@@ -4,8 +4,8 @@
  */
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
-import type { Logger } from './log.js';
-import { METRICS, type OwnResource } from './metrics.js';
+import type { Logger } from '../log.js';
+import { METRICS, type OwnResource } from '../metrics.js';
 
 /** At least so long between two lines about the same resource. */
 const LOG_INTERVAL_MS = 10_000;

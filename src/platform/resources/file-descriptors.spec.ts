@@ -1,7 +1,7 @@
 /** The last file descriptors are kept back from clients. */
 import { expect, it } from '@jest/globals';
 import { FileDescriptors } from './file-descriptors.js';
-import { METRICS } from './metrics.js';
+import { METRICS } from '../metrics.js';
 
 const told = (soft: string): string =>
   'Limit                     Soft Limit           Hard Limit           Units     \nMax open files            ' +
