@@ -6,6 +6,9 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_LENGTH = 9;
 const RANDOM_LENGTH = 16;
 
+/** What the ids of a kind of row begin with. */
+export type IdPrefix = 'acc' | 'key' | 'aud' | 'req' | 'evt' | 'adj' | 'mem' | 'ses' | 'inv' | 'tok' | 'psk';
+
 let lastMs = 0;
 let lastRandom: number[] = [];
 
@@ -28,7 +31,7 @@ function increment(digits: readonly number[]): number[] {
  * A new id: prefix, 9 digits of milliseconds (until the year 3084), 16 digits of randomness (79 bits). Ids of one
  * process sort by the order of the calls, also within a millisecond; those of several processes by time.
  */
-export function newId(prefix: 'acc' | 'key' | 'aud' | 'req' | 'evt' | 'adj', nowMs: number): string {
+export function newId(prefix: IdPrefix, nowMs: number): string {
   lastRandom = nowMs > lastMs ? randomDigits() : increment(lastRandom);
   lastMs = Math.max(nowMs, lastMs);
   let time = '';

@@ -4,6 +4,7 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration } from 'kysely/migration';
+import { members } from './members-migration.js';
 
 const first: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
@@ -261,6 +262,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0006_counters_of_accounts': countersOfAccounts,
   '0007_observed_microseconds': observedMicroseconds,
   '0008_node_statements': nodeStatements,
+  '0009_members': members,
 };
 
 /**

@@ -3,6 +3,7 @@
  * milliseconds since the Unix epoch. Every row type here matches `migrations.ts`.
  */
 import type { Generated } from 'kysely';
+import type { MemberTables } from './member-tables.js';
 
 export interface AccountTable {
   /** `acc_…` */
@@ -142,7 +143,7 @@ export interface AuditEntryTable {
   id: string;
   /** Null where the change belongs to no account. */
   account_id: string | null;
-  /** `operator`, later a member's id. */
+  /** `operator`, `system`, or the id of a member or of an account's token. */
   actor: string;
   /** `api_key.created`, `account.updated`, … */
   action: string;
@@ -185,7 +186,7 @@ export interface NodeStatementTable {
   statement: string;
 }
 
-export interface Tables {
+export interface Tables extends MemberTables {
   account: AccountTable;
   api_key: ApiKeyTable;
   api_key_secret: ApiKeySecretTable;

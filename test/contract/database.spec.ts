@@ -127,6 +127,45 @@ describeOnDatabases('the database', (kind) => {
     await expect(handle.db.insertInto('api_key_secret').values(orphan).execute()).rejects.toThrow(/foreign key/i);
   });
 
+  it('forgets with a member what signs them in, and where they are signed in', async () => {
+    const { db } = handle;
+    const times = { created_at: 1, updated_at: 1, version: 1 };
+    await db.insertInto('account').values(account('acc_1')).execute();
+    const nobody = { password: null, password_changed_at: null, totp_secret: null, totp_confirmed_at: null };
+    const member = { id: 'mem_1', email: 'Ana@x.at', email_key: 'ana@x.at', name: 'Ana', is_operator: 0, ...nobody };
+    const more = { status: 'active' as const, totp_last_step: 0, locale: null, last_signed_in_at: null };
+    await db
+      .insertInto('member')
+      .values({ ...member, ...more, ...times, removed_at: null })
+      .execute();
+    const ofMember = { member_id: 'mem_1', created_at: 1 };
+    await db
+      .insertInto('account_member')
+      .values({ account_id: 'acc_1', member_id: 'mem_1', role: 'owner', ...times })
+      .execute();
+    await db.insertInto('recovery_code').values({ hash: 'r', member_id: 'mem_1', used_at: null }).execute();
+    await db
+      .insertInto('member_identity')
+      .values({ issuer: 'i', subject: 's', email: null, last_used_at: null, ...ofMember })
+      .execute();
+    const portal = { account_id: null, role: null, scopes: null, label: null };
+    const seen = { last_seen_at: 1, ends_at: 2, confirmed_at: 1, ip: '::1', user_agent: '' };
+    await db
+      .insertInto('member_session')
+      .values({ hash: 'h', id: 'ses_1', method: 'link', ...ofMember, ...portal, ...seen })
+      .execute();
+    await expect(
+      db
+        .insertInto('member')
+        .values({ ...member, id: 'mem_2', ...more, ...times, removed_at: null })
+        .execute(),
+    ).rejects.toThrow(/unique/i);
+    await db.deleteFrom('member').where('id', '=', 'mem_1').execute();
+    for (const table of ['account_member', 'recovery_code', 'member_identity', 'member_session'] as const) {
+      expect([table, await db.selectFrom(table).selectAll().execute()]).toEqual([table, []]);
+    }
+  });
+
   it('is healthy while it is open and unhealthy afterwards, without throwing', async () => {
     const other = await openDatabase(place.options);
     expect(await answersNow(other)).toBe(true);

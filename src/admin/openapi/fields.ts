@@ -1,11 +1,12 @@
 /** What the fields of resources look like, for the description: nothing that is answered is checked against it. */
 import { z } from 'zod';
+import type { IdPrefix } from '../../database/ids.js';
 
 /** RFC 3339 with an offset, and microseconds at most. */
 const LONGEST_TIME = 40;
 
 /** An id of ours, as `database/ids.ts` makes them. */
-export function idField(prefix: 'acc' | 'key' | 'aud' | 'req' | 'evt' | 'adj'): z.ZodString {
+export function idField(prefix: IdPrefix): z.ZodString {
   return z
     .string()
     .regex(idPattern(prefix))
