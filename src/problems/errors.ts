@@ -117,6 +117,7 @@ export const ERRORS = {
   // Admin API.
   missing_credentials: { status: 401, title: 'Sign in first', fault: 'client' },
   invalid_credentials: { status: 401, title: 'The credentials are not valid', fault: 'client' },
+  sign_in_busy: { status: 503, title: 'Too many people sign in at this moment', fault: 'gateway' },
   too_many_requests: { status: 429, title: 'Too many requests', fault: 'client' },
   database_unavailable: {
     status: 503,

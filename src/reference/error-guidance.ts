@@ -188,6 +188,10 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     meaning: 'The credentials for the admin API are wrong.',
     action: 'Compare them; sign in again.',
   },
+  sign_in_busy: {
+    meaning: 'More people sign in at this moment than there is work for. Nothing was tried, and nothing counts.',
+    action: 'Wait for `Retry-After`, then sign in again.',
+  },
   too_many_requests: {
     meaning: 'The admin API was asked too often; it has no part in the limits of a plan.',
     action: 'Wait for `Retry-After`.',

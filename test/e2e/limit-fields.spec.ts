@@ -149,6 +149,7 @@ const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
   invalid_cursor: () => ask('/usage?group_by=day&cursor=junk'),
   missing_credentials: ADMIN,
   invalid_credentials: ADMIN,
+  sign_in_busy: ADMIN,
   too_many_requests: ADMIN,
   database_unavailable: ADMIN,
   shutting_down: BEFORE,

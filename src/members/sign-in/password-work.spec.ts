@@ -1,0 +1,80 @@
+/** The line before the hashing of passwords: two at once, twenty behind them, three seconds, and nobody else. */
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { PasswordWork } from './password-work.js';
+
+/** Pieces of work that end when they are told to. */
+class Pieces {
+  readonly begun: number[] = [];
+  private readonly ends: (() => void)[] = [];
+
+  piece(number: number): () => Promise<number> {
+    return async () => {
+      this.begun.push(number);
+      await new Promise<void>((resolve) => this.ends.push(resolve));
+      return number;
+    };
+  }
+
+  /** Ends the piece that was begun first, and lets what follows from it happen. */
+  async endOne(): Promise<void> {
+    this.ends.shift()?.();
+    await jest.advanceTimersByTimeAsync(0);
+  }
+}
+
+describe('the work of hashing', () => {
+  let work: PasswordWork;
+  let pieces: Pieces;
+  beforeEach(() => {
+    jest.useFakeTimers();
+    work = new PasswordWork();
+    pieces = new Pieces();
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  it('is two pieces at once; the third waits for one of them, in the order in which they came', async () => {
+    const results = [1, 2, 3, 4].map((number) => work.run(pieces.piece(number)));
+    await jest.advanceTimersByTimeAsync(0);
+    expect(pieces.begun).toEqual([1, 2]);
+    await pieces.endOne();
+    expect(pieces.begun).toEqual([1, 2, 3]);
+    for (let piece = 0; piece < 3; piece++) await pieces.endOne();
+    expect(await Promise.all(results)).toEqual([1, 2, 3, 4]);
+  });
+
+  it('refuses the twenty-third at once, and none of those before it', async () => {
+    const results = Array.from({ length: 22 }, (_, number) => work.run(pieces.piece(number)));
+    await expect(work.run(pieces.piece(22))).rejects.toMatchObject({
+      code: 'sign_in_busy',
+      status: 503,
+      options: { headers: ['Retry-After', '2'] },
+    });
+    for (let piece = 0; piece < 22; piece++) await pieces.endOne();
+    expect(await Promise.all(results)).toHaveLength(22);
+    expect(pieces.begun).not.toContain(22);
+  });
+
+  it('lets nobody wait for more than three seconds, and does not begin what it has refused', async () => {
+    const first = [work.run(pieces.piece(1)), work.run(pieces.piece(2))];
+    const late = work.run(pieces.piece(3)).catch((error: unknown) => error);
+    await jest.advanceTimersByTimeAsync(2_999);
+    expect(work.waitingCount).toBe(1);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(await late).toMatchObject({ code: 'sign_in_busy' });
+    expect(work.waitingCount).toBe(0);
+    await pieces.endOne();
+    await pieces.endOne();
+    await Promise.all(first);
+    expect(pieces.begun).toEqual([1, 2]);
+  });
+
+  it('goes on after a piece that failed', async () => {
+    const failing = async () => await Promise.reject<number>(new Error('no memory'));
+    for (let piece = 0; piece < 5; piece++) await expect(work.run(failing)).rejects.toThrow('no memory');
+    const next = work.run(pieces.piece(1));
+    await pieces.endOne();
+    expect(await next).toBe(1);
+  });
+});
