@@ -14,7 +14,7 @@ export interface ApiKey {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly environment: 'live' | 'test';
-  readonly status: 'active' | 'expired' | 'revoked';
+  readonly status: 'active' | 'paused' | 'expired' | 'revoked';
   readonly expiresAt: number | null;
   readonly allowedIps: readonly string[];
   readonly hint: string;
@@ -28,7 +28,7 @@ export interface ApiKey {
   readonly revokedAt: number | null;
 }
 
-/** The key as it is at this moment: an active key whose time has come is `expired`. */
+/** The key as it is at this moment: one that is not revoked and whose time has come is `expired`, paused or not. */
 export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
   const isExpired = row.expires_at !== null && row.expires_at <= nowMs;
   return {
@@ -37,7 +37,7 @@ export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
     name: row.name,
     scopes: parseStrings(row.scopes),
     environment: row.environment,
-    status: row.status === 'active' && isExpired ? 'expired' : row.status,
+    status: row.status !== 'revoked' && isExpired ? 'expired' : row.status,
     expiresAt: row.expires_at,
     allowedIps: parseStrings(row.allowed_ips),
     hint: row.hint,

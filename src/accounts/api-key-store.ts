@@ -144,20 +144,19 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return { key: apiKeyOf(row, now), secret, previousSecretExpiresAt: overlapEnd };
   }
 
+  /** Refuses the key until `resume`. Repeating it changes nothing. Rejects with `conflict` for a revoked key. */
+  pause(id: string, context: ChangeContext): Promise<ApiKey> {
+    return this.setStatus(id, 'paused', 'api_key.paused', context);
+  }
+
+  /** Lets a paused key go on as it is. Repeating it changes nothing. Rejects with `conflict` for a revoked key. */
+  resume(id: string, context: ChangeContext): Promise<ApiKey> {
+    return this.setStatus(id, 'active', 'api_key.resumed', context);
+  }
+
   /** Ends the key for good. Repeating it changes nothing, but every node is told again. */
-  async revoke(id: string, context: ChangeContext): Promise<ApiKey> {
-    const now = this.deps.clock.now();
-    const row = await this.db.transaction().execute(async (trx) => {
-      const before = await lockApiKey(trx, this.deps.database.kind, id);
-      if (before.status === 'revoked') return before;
-      const after: ApiKeyTable = { ...before, status: 'revoked', revoked_at: now, updated_at: now };
-      await trx.updateTable('api_key').set(after).where('id', '=', id).execute();
-      const change = { before: { status: before.status }, after: { status: after.status } };
-      await this.record(trx, context, after, 'api_key.revoked', change);
-      return after;
-    });
-    await this.publish(row);
-    return apiKeyOf(row, now);
+  revoke(id: string, context: ChangeContext): Promise<ApiKey> {
+    return this.setStatus(id, 'revoked', 'api_key.revoked', context);
   }
 
   /** Forgets secrets whose overlap ended long ago; resolves with how many. Run now and then by the worker role. */
@@ -165,6 +164,33 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     const endedBefore = this.deps.clock.now() - DEAD_SECRET_RETENTION_MS;
     const result = await this.db.deleteFrom('api_key_secret').where('expires_at', '<', endedBefore).executeTakeFirst();
     return Number(result.numDeletedRows);
+  }
+
+  /** Where it is so already nothing is changed or recorded; every node is told all the same, a message may be lost. */
+  private async setStatus(
+    id: string,
+    status: ApiKeyTable['status'],
+    action: string,
+    context: ChangeContext,
+  ): Promise<ApiKey> {
+    const now = this.deps.clock.now();
+    const row = await this.db.transaction().execute(async (trx) => {
+      const before = await lockApiKey(trx, this.deps.database.kind, id);
+      if (before.status === status) return before;
+      if (before.status === 'revoked') throw conflict('The key is revoked. Create a new one.');
+      const after: ApiKeyTable = {
+        ...before,
+        status,
+        revoked_at: status === 'revoked' ? now : null,
+        updated_at: now,
+      };
+      await trx.updateTable('api_key').set(after).where('id', '=', id).execute();
+      const change = { before: { status: before.status }, after: { status } };
+      await this.record(trx, context, after, action, change);
+      return after;
+    });
+    await this.publish(row);
+    return apiKeyOf(row, now);
   }
 
   private check(input: Pick<UpdateApiKey, 'scopes' | 'expires_at'>): void {

@@ -77,10 +77,20 @@ export function addKeyCommands(program: Command, terminal: Terminal): void {
     terminal.err(SHOWN_ONCE);
     return shown;
   });
+  addPause(keys, terminal);
   const revoke = keyCommand(keys, 'revoke', 'end a key for good');
   clientAction(revoke, terminal, async (client, [id = ''], options) =>
     showFields(await client.call(path('api-keys', id), { method: 'DELETE' }), options),
   );
+}
+
+function addPause(keys: Command, terminal: Terminal): void {
+  const ways = { pause: 'refuse a key until it goes on', resume: 'let a paused key go on as it is' };
+  for (const [name, what] of Object.entries(ways)) {
+    clientAction(keyCommand(keys, name, what), terminal, async (client, [id = ''], options) =>
+      showFields(await client.call(path('api-keys', id, name), { method: 'POST' }), options),
+    );
+  }
 }
 
 function keyCommand(keys: Command, name: string, what: string): Command {

@@ -31,7 +31,7 @@ export interface ApiKeyTable {
   /** JSON array of scopes. */
   scopes: string;
   environment: 'live' | 'test';
-  status: 'active' | 'revoked';
+  status: 'active' | 'paused' | 'revoked';
   expires_at: number | null;
   /** JSON array of addresses and CIDR blocks; empty: any address. */
   allowed_ips: string;

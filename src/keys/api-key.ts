@@ -10,7 +10,7 @@ export interface ApiKeyRecord {
   readonly hash: string;
   readonly keyId: string;
   readonly accountId: string;
-  readonly keyStatus: 'active' | 'revoked';
+  readonly keyStatus: 'active' | 'paused' | 'revoked';
   readonly environment: 'live' | 'test';
   readonly scopes: readonly string[];
   /**

@@ -1,6 +1,7 @@
 /** Who is calling: from the secret that was sent to a key that may be used now, from here. */
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
+import { DO_NOT_RETRY } from '../problems/retry-after.js';
 import { holdsAddress } from './address-list.js';
 import { digestOf } from './api-key-format.js';
 import type { ApiKeyCache } from './api-key-cache.js';
@@ -13,11 +14,12 @@ import { missingScopes } from './scopes.js';
 /** A key that is known and alive was refused all the same: 403. Whoever keeps usage learns which. */
 export class DeniedKey extends Problem {
   constructor(
-    code: 'ip_not_allowed' | 'account_suspended',
+    code: 'ip_not_allowed' | 'account_suspended' | 'key_paused',
     detail: string,
     readonly key: CachedKey,
+    headers?: readonly string[],
   ) {
-    super(code, { detail });
+    super(code, headers === undefined ? { detail } : { detail, headers });
   }
 }
 
@@ -38,7 +40,7 @@ export class Authenticator {
 
   /**
    * The key that a secret belongs to, or why it may not be used: 401 `invalid_api_key`, `revoked_api_key`,
-   * `expired_api_key`; 403 `ip_not_allowed`, `account_suspended`, both as `DeniedKey`.
+   * `expired_api_key`; 403 `key_paused`, `ip_not_allowed`, `account_suspended`, all three as `DeniedKey`.
    * @param secret well formed, see `bearerSecret`.
    * @param address where the request comes from.
    * @throws Problem 503 `authentication_unavailable`: the promise rejects.
@@ -108,8 +110,9 @@ export class Authenticator {
  */
 function unusable(key: CachedKey, address: string | undefined, nowMs: number): Problem | undefined {
   const { record } = key;
-  if (record.keyStatus === 'revoked') return REVOKED_KEY;
-  if (record.expiresAt !== null && nowMs >= record.expiresAt) return record.rotatedOut ? ROTATED_KEY : EXPIRED_KEY;
+  // A key that is in force pays one comparison, as many states as there may be.
+  if (record.keyStatus !== 'active') return outOfForce(key, nowMs);
+  if (record.expiresAt !== null && nowMs >= record.expiresAt) return expired(record);
   if (address !== undefined && key.allowedAddresses !== undefined && !holdsAddress(key.allowedAddresses, address)) {
     const detail = `This API key may only be used from the addresses on its list; ${address} is not one of them.`;
     return new DeniedKey('ip_not_allowed', detail, key);
@@ -119,4 +122,17 @@ function unusable(key: CachedKey, address: string | undefined, nowMs: number): P
     return new DeniedKey('account_suspended', detail, key);
   }
   return undefined;
+}
+
+/** Of a key that is revoked or paused. What ends for good comes before what may go on. */
+function outOfForce(key: CachedKey, nowMs: number): Problem {
+  const { keyStatus, expiresAt } = key.record;
+  if (keyStatus === 'revoked') return REVOKED_KEY;
+  if (expiresAt !== null && nowMs >= expiresAt) return expired(key.record);
+  const detail = 'This API key is paused. Whoever manages it can let it go on.';
+  return new DeniedKey('key_paused', detail, key, DO_NOT_RETRY);
+}
+
+function expired({ rotatedOut }: Pick<CachedKey['record'], 'rotatedOut'>): Problem {
+  return rotatedOut ? ROTATED_KEY : EXPIRED_KEY;
 }

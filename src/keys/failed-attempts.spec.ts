@@ -77,6 +77,7 @@ it.each<[ErrorCode, boolean]>([
   ['revoked_api_key', true],
   ['missing_api_key', false],
   ['malformed_authorization', false],
+  ['key_paused', false],
   ['ip_not_allowed', false],
   ['account_suspended', false],
   ['authentication_unavailable', false],

@@ -25,6 +25,7 @@ export const CUT_CODES = [
   'revoked_api_key',
   'expired_api_key',
   'invalid_api_key',
+  'key_paused',
   'account_suspended',
   'insufficient_scope',
   'ip_not_allowed',

@@ -59,6 +59,7 @@ export const ERRORS = {
   invalid_api_key: { status: 401, title: 'The API key is not valid', fault: 'client' },
   expired_api_key: { status: 401, title: 'The API key has expired', fault: 'client' },
   revoked_api_key: { status: 401, title: 'The API key has been revoked', fault: 'client' },
+  key_paused: { status: 403, title: 'The API key is paused', fault: 'client' },
   ip_not_allowed: {
     status: 403,
     title: 'The API key may not be used from this address',

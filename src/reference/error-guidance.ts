@@ -79,6 +79,10 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
   },
   expired_api_key: { meaning: 'The key, or the time after its rotation, has run out.', action: NEW_KEY },
   revoked_api_key: { meaning: 'Someone of your account has revoked the key.', action: `Ask who and why. ${NEW_KEY}` },
+  key_paused: {
+    meaning: 'Someone of your account has paused the key. It works again as it is when they let it go on.',
+    action: 'Do not retry on your own: ask who paused it and why, and until when.',
+  },
   ip_not_allowed: {
     meaning: 'The key may be used from some addresses only, and yours is none of them.',
     action: 'Send the request from an allowed address, or add yours to the key.',

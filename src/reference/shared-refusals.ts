@@ -100,9 +100,10 @@ export const REFUSALS: Readonly<Record<string, Refusal>> = {
   '403': {
     name: 'Forbidden',
     description:
-      'The API key lacks a scope, is used from an address that it does not allow, or its account is suspended.',
+      'The API key is paused, lacks a scope, is used from an address that it does not allow, or its account is ' +
+      'suspended.',
     code: 'insufficient_scope',
-    headers: [...LIMIT_HEADERS, 'WWW-Authenticate'],
+    headers: [...LIMIT_HEADERS, 'WWW-Authenticate', 'X-Should-Retry'],
   },
   '404': {
     name: 'NotFound',

@@ -85,6 +85,7 @@ function suite(
       'too_many_failed_attempts',
     ];
     const rest = [
+      'key_paused',
       'ip_not_allowed',
       'account_suspended',
       'insufficient_scope',

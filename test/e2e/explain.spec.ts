@@ -133,6 +133,8 @@ function suite(env: () => Promise<Record<string, string>>): void {
     expect(await answers({ ...get('/api/v1/open'), client_address: '10.1.2.3' })).toEqual([null, null]);
     await gateway.admin.updateAccount(account.id, { status: 'suspended' });
     expect(await answers(get('/api/v1/customers'))).toEqual([403, 'account_suspended']);
+    await gateway.admin.pauseKey(key.id);
+    expect(await answers(get('/api/v1/customers'))).toEqual([403, 'key_paused']);
     await gateway.admin.revokeKey(key.id);
     expect(await answers(get('/api/v1/customers'))).toEqual([401, 'revoked_api_key']);
     expect(await answers({ method: 'DELETE', path: '/api/v1/customers' })).toEqual([405, 'method_not_allowed']);

@@ -112,6 +112,7 @@ const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
   invalid_api_key: () => told(401, {}, '/authenticating'),
   expired_api_key: BEFORE,
   revoked_api_key: BEFORE,
+  key_paused: BEFORE,
   ip_not_allowed: BEFORE,
   account_suspended: BEFORE,
   authentication_unavailable: BEFORE,

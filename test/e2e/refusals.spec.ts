@@ -50,6 +50,7 @@ const CASES: readonly [what: string, ErrorCode, Request][] = [
   ['a revoked key', 'revoked_api_key', { key: 'revoked' }],
   ['a key in the URL', 'missing_api_key', { path: `/customers?key=${UNKNOWN}` }],
   ['a key in the URL and in its place', 'malformed_authorization', { path: `/customers?key=${UNKNOWN}`, key: 'plain' }],
+  ['a paused key', 'key_paused', { key: 'paused' }],
   ['a key of other addresses', 'ip_not_allowed', { key: 'elsewhere' }],
   ['a suspended account', 'account_suspended', { key: 'suspended' }],
   ['a scope that is missing', 'insufficient_scope', { key: 'narrow' }],
@@ -125,9 +126,11 @@ const WAYS: Readonly<Record<string, { way: Way; encrypted: boolean }>> = {
 async function makeKeys({ admin }: RunningTrailgate): Promise<ReadonlyMap<string, string>> {
   const suspended = await admin.newKey();
   const revoked = await admin.newKey();
+  const paused = await admin.newKey();
   const keys = {
     suspended,
     revoked,
+    paused,
     plain: await admin.newKey('unlimited', { scopes: ['customers:read'] }),
     narrow: await admin.newKey('unlimited', { scopes: ['files:read'] }),
     elsewhere: await admin.newKey('unlimited', { allowed_ips: ['192.0.2.1'] }),
@@ -136,6 +139,7 @@ async function makeKeys({ admin }: RunningTrailgate): Promise<ReadonlyMap<string
   };
   await admin.updateAccount(suspended.account.id, { status: 'suspended' });
   await admin.revokeKey(revoked.key.id);
+  await admin.pauseKey(paused.key.id);
   return new Map(Object.entries(keys).map(([name, { key }]) => [name, key.secret]));
 }
 

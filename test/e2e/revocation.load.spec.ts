@@ -79,6 +79,14 @@ describeWithOwnRedisAndPostgres('two processes', () => {
     await inForce(SOON_MS, refusedWith('revoked_api_key'));
   });
 
+  it('refuse a paused key within a second, and let it in as soon when it goes on', async () => {
+    await warmKey();
+    await one.admin.pauseKey(key.id);
+    await inForce(SOON_MS, refusedWith('key_paused'));
+    await one.admin.resumeKey(key.id);
+    await inForce(SOON_MS, ({ status }) => status === 200);
+  });
+
   it('hold to narrowed scopes within a second, and to widened ones', async () => {
     await warmKey();
     await one.admin.updateKey(key.id, { scopes: ['files:read'] });
@@ -128,14 +136,20 @@ describeWithOwnRedisAndPostgres('two processes', () => {
     }
   });
 
-  it('refuse a revoked key within ten seconds when Redis has been killed, and hear again when it is back', async () => {
+  it('refuse a revoked and a paused key within ten seconds when Redis has been killed, and hear again when it is back', async () => {
     await warmKey();
     const kept = key;
     const next = (await one.admin.newKey()).key;
-    for (const running of [one, two]) expect((await call(running, next.secret)).status).toBe(200);
+    const paused = (await one.admin.newKey()).key;
+    for (const secret of [next.secret, paused.secret]) {
+      for (const running of [one, two]) expect((await call(running, secret)).status).toBe(200);
+    }
     await redis.kill9();
-    await one.admin.revokeKey(kept.id);
-    await inForce(BOUND_MS, refusedWith('revoked_api_key'), kept.secret);
+    await Promise.all([one.admin.revokeKey(kept.id), one.admin.pauseKey(paused.id)]);
+    await Promise.all([
+      inForce(BOUND_MS, refusedWith('revoked_api_key'), kept.secret),
+      inForce(BOUND_MS, refusedWith('key_paused'), paused.secret),
+    ]);
     await redis.restart();
     await bothHear();
     await one.admin.revokeKey(next.id);

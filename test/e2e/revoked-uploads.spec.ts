@@ -122,6 +122,22 @@ describe('over HTTP/1.1', () => {
     expect(await cuts('account_suspended')).toMatch(/ 1$/);
   });
 
+  it('of a paused key: 403 at once, and the next one is refused before anything is sent', async () => {
+    gateway.answerWith((request) => void request.resume());
+    await newKey();
+    const request = uploadForEver(key.secret);
+    await eventually('it flows', () => arrived() > 1_000);
+    const answer = problemOf(request);
+    const startedMs = performance.now();
+    await gateway.trailgate.admin.pauseKey(key.id);
+    expect(await answer).toMatchObject({ status: 403, code: 'key_paused' });
+    expect(quietMsSince(startedMs)).toBeLessThan(SOON_MS);
+    expect(await cuts('key_paused')).toMatch(/ 1$/);
+    const refused = await send(`${gateway.url}/files/a`, { headers: { Authorization: `Bearer ${key.secret}` } });
+    expect(refused.headers['x-should-retry']).toBe('false');
+    expect(refused.json()).toMatchObject({ status: 403, code: 'key_paused' });
+  });
+
   it('one that has been sent whole is answered', async () => {
     gateway.answerWith(async (request, response) => {
       request.resume();

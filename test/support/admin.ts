@@ -144,6 +144,14 @@ export class AdminClient {
     return this.call('POST', `/api-keys/${id}/rotate`, { overlap_seconds: overlapSeconds });
   }
 
+  pauseKey(id: string): Promise<ApiKey> {
+    return this.call('POST', `/api-keys/${id}/pause`);
+  }
+
+  resumeKey(id: string): Promise<ApiKey> {
+    return this.call('POST', `/api-keys/${id}/resume`);
+  }
+
   async revokeKey(id: string): Promise<void> {
     await this.call('DELETE', `/api-keys/${id}`);
   }

@@ -233,8 +233,14 @@ export class ExplainedWorld {
     this.callers.push({ key, account, secret });
   }
 
-  /** Revokes a key now and then, and makes another one in the place of one that has ended. */
+  /** Pauses or revokes a key now and then, and makes another one in the place of one that has ended. */
   private async renew(caller: Caller): Promise<void> {
+    if (caller.key.status === 'paused') {
+      caller.key = await this.keyStore.resume(caller.key.id, OPERATOR);
+    } else if (caller.key.status === 'active' && this.random.oneIn(5)) {
+      caller.key = await this.keyStore.pause(caller.key.id, OPERATOR);
+      return;
+    }
     const isOver = caller.key.expiresAt !== null && caller.key.expiresAt < this.clock.now();
     if (caller.key.status !== 'revoked' && !isOver && !this.random.oneIn(5)) return;
     if (caller.key.status !== 'revoked' && !isOver) {

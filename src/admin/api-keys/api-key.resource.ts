@@ -15,7 +15,9 @@ export const apiKeySchema = z
     name: z.string().max(200),
     scopes: z.array(z.string().max(200)).max(100),
     environment: z.enum(['live', 'test']),
-    status: z.enum(['active', 'expired', 'revoked']),
+    status: z.enum(['active', 'paused', 'expired', 'revoked']).meta({
+      description: 'A paused key is refused with 403 `key_paused` until it goes on.',
+    }),
     hint: z
       .string()
       .max(20)

@@ -1,5 +1,5 @@
-/** One API key: read, change, rotate, revoke. */
-import { Body, Controller, Delete, Get, Param, Patch, Post } from '@nestjs/common';
+/** One API key: read, change, rotate, pause, revoke. */
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post } from '@nestjs/common';
 import { AccountStore } from '../../accounts/accounts.js';
 import {
   rotateApiKeySchema,
@@ -63,6 +63,30 @@ export class ApiKeysController {
   })
   async revoke(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<ApiKeyResource> {
     return this.shown(await this.keys.revoke(id, context));
+  }
+
+  @Post('pause')
+  @HttpCode(200)
+  @Documented({
+    id: 'pauseApiKey',
+    summary: 'Pause an API key: refused with 403 until it goes on; repeating it changes nothing',
+    response: apiKeySchema,
+    problems: ['resource_not_found', 'conflict'],
+  })
+  async pause(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<ApiKeyResource> {
+    return this.shown(await this.keys.pause(id, context));
+  }
+
+  @Post('resume')
+  @HttpCode(200)
+  @Documented({
+    id: 'resumeApiKey',
+    summary: 'Let a paused API key go on as it is; repeating it changes nothing',
+    response: apiKeySchema,
+    problems: ['resource_not_found', 'conflict'],
+  })
+  async resume(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<ApiKeyResource> {
+    return this.shown(await this.keys.resume(id, context));
   }
 
   @Post('rotate')

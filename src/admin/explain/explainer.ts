@@ -87,7 +87,8 @@ function recordOf(key: ApiKey, account: Account): ApiKeyRecord {
     hash: '',
     keyId: key.id,
     accountId: account.id,
-    keyStatus: key.status === 'revoked' ? 'revoked' : 'active',
+    // That it has expired is for the request path to find.
+    keyStatus: key.status === 'expired' ? 'active' : key.status,
     environment: key.environment,
     scopes: key.scopes,
     expiresAt: key.expiresAt,
