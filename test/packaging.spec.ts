@@ -121,6 +121,7 @@ describe('docker-compose.yml', () => {
   it('runs on a configuration without a fault', async () => {
     const loaded = await loadConfig('deploy/gateway.yaml', readEnvironment({}), {});
     expect(loaded).not.toHaveProperty('problems');
+    expect(loaded).toHaveProperty('warnings', []);
   });
 });
 
@@ -161,6 +162,6 @@ describe('the image', () => {
     expect(command.slice(0, 2)).toEqual(['node', '-e']);
     expect(command[2]).toContain('/livez');
     expect(command[2]).toContain('TRAILGATE_ADMIN_PORT || 8081');
-    expect(readFileSync('deploy/gateway.yaml', 'utf8')).toContain('admin: { host: 0.0.0.0, port: 8081 }');
+    expect(readFileSync('deploy/gateway.yaml', 'utf8')).toContain('admin:\n  host: 0.0.0.0\n  port: 8081\n');
   });
 });

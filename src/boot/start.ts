@@ -7,6 +7,7 @@ import { Explainer } from '../admin/explain/explainer.js';
 import { inOrder } from '../admission/steps.js';
 import { operatorToken } from '../admin/request/operator-token.js';
 import { systemClock } from '../platform/clock.js';
+import { adminUrlOf } from '../config/model/admin-url.js';
 import { RunningConfig, withoutDocuments } from '../config/running-config.js';
 import type { LoadedConfig } from '../config/model/loaded-config.js';
 import { configSummary } from '../config/summary.js';
@@ -39,7 +40,7 @@ import type { WorkerState } from '../workers/messages.js';
 /** The program while it runs. */
 export interface Running {
   readonly gatewayUrl: string | undefined;
-  /** Undefined in a worker. */
+  /** Where the admin listener is on this machine; undefined in a worker. */
   readonly adminUrl: string | undefined;
   readonly operatorToken: string | undefined;
   readonly database: DatabaseHandle;
@@ -213,7 +214,9 @@ async function startAdmin(
           usageReader: usage,
           throttlerStorage: quotas.limiter,
         };
+  let boundPort = config.current.file.admin.port;
   const admin = await createAdminApplication({
+    url: () => adminUrlOf(config.current.file.admin, boundPort),
     api,
     readiness: () => view.readiness(),
     targets: () => view.targets(),
@@ -227,6 +230,7 @@ async function startAdmin(
     databaseHealth.stop();
     return admin.close();
   });
-  const { url } = await listen(admin, 'admin', config.current.file.admin, log);
+  const { url, port } = await listen(admin, 'admin', config.current.file.admin, log);
+  boundPort = port;
   return url;
 }

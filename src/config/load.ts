@@ -1,6 +1,7 @@
 /** Reads `gateway.yaml` and the OpenAPI documents that it names, and checks the whole: every problem at once. */
 import { dirname, resolve } from 'node:path';
 import { systemClock } from '../platform/clock.js';
+import { adminWarnings } from './checks/admin-checks.js';
 import { crossProblems } from './checks/cross-checks.js';
 import { checkFiles } from './checks/file-checks.js';
 import type { Variables } from './model/environment.js';
@@ -74,6 +75,7 @@ export async function loadConfig(
     publicUrl: publicUrlOf(fileWithPorts),
   };
   const warnings = [
+    ...adminWarnings(source, parsed.data.admin),
     ...planWarnings(source, parsed.data.plans, whole.operations),
     ...whole.warnings,
     ...scalarWarnings(source),

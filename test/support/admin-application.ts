@@ -73,7 +73,9 @@ export async function startAdmin(
     usageReader: new UsageReader(TEST_CONFIG.file.plans, limiter, new UsageRows(database.db), clock),
     throttlerStorage: limiter,
   };
+  let boundPort = 0;
   const dependencies: AdminDependencies = {
+    url: () => `http://localhost:${boundPort}`,
     api: options.api === false ? null : api,
     readiness: options.readiness ?? (() => ({ ready: true, checks: { database: { status: 'ok' } } })),
     targets: () => options.targets ?? [],
@@ -84,6 +86,7 @@ export async function startAdmin(
   const application = await createAdminApplication(dependencies);
   await application.listen(0, '127.0.0.1');
   const { port } = application.getHttpServer().address() as AddressInfo;
+  boundPort = port;
   const url = `http://127.0.0.1:${port}`;
   const admin = new AdminClient(url, ADMIN_TOKEN);
   return { url, port, admin, application, stores, log, close: () => application.close() };

@@ -39,6 +39,8 @@ export interface AdminApiDependencies {
 }
 
 export interface AdminDependencies {
+  /** Origin under which people reach this listener, for links, cookies and passkeys. Known once it listens. */
+  readonly url: () => string;
   /** Null: health and metrics alone. */
   readonly api: AdminApiDependencies | null;
   /** What is known of it, without asking anybody: probes have short deadlines. */

@@ -1,5 +1,6 @@
 /** What can only be judged by looking at several settings together. Works on a document that may have other faults. */
 import { isIP } from 'node:net';
+import { adminProblems } from './admin-checks.js';
 import { lifeCycleProblems } from './life-cycle-checks.js';
 import { isObject } from '../openapi/openapi-traversal.js';
 import type { ConfigProblem } from '../model/problem.js';
@@ -14,7 +15,11 @@ const LOCAL_HOSTS = new Set(['localhost', '0.0.0.0', '::', '::1']);
 
 /** Checks across settings of `gateway.yaml` and the environment. */
 export function crossProblems(source: SourceDocument, value: unknown, environment: Environment): ConfigProblem[] {
-  return [...lifeCycleProblems(source, value), ...listenerProblems(source, value, environment)];
+  return [
+    ...adminProblems(source, value),
+    ...lifeCycleProblems(source, value),
+    ...listenerProblems(source, value, environment),
+  ];
 }
 
 function listenerProblems(source: SourceDocument, value: unknown, environment: Environment): ConfigProblem[] {

@@ -22,13 +22,17 @@ export interface FileFindings {
   readonly warnings: ConfigProblem[];
 }
 
-/** The files under `gateway.tls` and `services.<name>.tls`. */
+/** The files under `gateway.tls`, `admin.tls` and `services.<name>.tls`. */
 export async function checkFiles(source: SourceDocument, value: unknown, clock: Clock): Promise<FileFindings> {
   const services = valueAt(value, ['services']);
   const names = isObject(services) ? Object.keys(services) : [];
   const problems: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
-  for (const place of [['gateway', 'tls'], ...names.map((name) => ['services', name, 'tls'])]) {
+  const listeners = [
+    ['gateway', 'tls'],
+    ['admin', 'tls'],
+  ];
+  for (const place of [...listeners, ...names.map((name) => ['services', name, 'tls'])]) {
     const { files, problems: found } = await readFiles(source, value, place);
     problems.push(...found);
     const report = ({ key, message, hint }: TlsFault): ConfigProblem =>

@@ -9,12 +9,19 @@ export const TWICE_MESSAGE = 'stands twice in the list';
 export const HOST_MESSAGE = 'must be an address such as 0.0.0.0, or a host name';
 export const BASE_PATH_MESSAGE = 'must be a lower-case path such as /api/v1';
 export const PATH_MESSAGE = 'must be a path that begins with /';
+export const ADDRESS_MESSAGE = 'must be an address or a block such as 10.0.0.0/8';
 export const ORIGIN_MESSAGE =
   'must be "*" or an origin such as https://app.example.com, in lower case and without a slash behind it';
 
 /** A name that the system can look up; Docker's have underscores. */
 const HOST_NAME = /^(?=.*[A-Za-z_-])[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?\.?$/;
 const QUERY_MESSAGE = 'must not have a query or a fragment: a path is kept as a prefix, nothing more';
+
+/** An address, or a block of them. */
+export const address = z.union(
+  [z.ipv4(ADDRESS_MESSAGE), z.ipv6(ADDRESS_MESSAGE), z.cidrv4(ADDRESS_MESSAGE), z.cidrv6(ADDRESS_MESSAGE)],
+  ADDRESS_MESSAGE,
+);
 
 /** A backend: scheme, host, port, and a path that is put in front. */
 const target = z
@@ -55,6 +62,12 @@ export const origin = z.string().refine((text) => text === '*' || of(text)?.orig
 
 function isHost(text: string): boolean {
   return isIP(text) !== 0 || HOST_NAME.test(text);
+}
+
+/** Whether a host, as a setting or a URL has it, is this machine and nothing else. */
+export function isLoopbackHost(text: string): boolean {
+  const plain = text.toLowerCase().replaceAll(/^\[|\]$|\.$/g, '');
+  return plain === 'localhost' || plain.endsWith('.localhost') || plain === '::1' || /^127\.\d+\.\d+\.\d+$/.test(plain);
 }
 
 function of(text: string): URL | undefined {

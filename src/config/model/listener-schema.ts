@@ -3,6 +3,16 @@ import { z } from 'zod';
 import { origin } from './address-values.js';
 import { duration } from './values.js';
 
+export const port = z.int().min(0).max(65_535);
+
+/** The files of a listener that speaks TLS; whoever uses it describes it. */
+export const tlsPair = z
+  .strictObject({
+    cert: z.string().min(1).describe('Certificate file, with its chain; relative to this file.'),
+    key: z.string().min(1).describe('Private key file; relative to this file.'),
+  })
+  .optional();
+
 export const failedAuthentication = z
   .strictObject({
     perMinute: z

@@ -4,32 +4,17 @@
  */
 import { z } from 'zod';
 import '../../problems/plain-words.js';
-import { basePath, host, TARGET_MESSAGE } from './address-values.js';
-import { connectionLimits, cors, failedAuthentication, hsts, shutdown } from './listener-schema.js';
+import { admin } from './admin-schema.js';
+import { address, basePath, host, TARGET_MESSAGE } from './address-values.js';
+import { connectionLimits, cors, failedAuthentication, hsts, port, shutdown, tlsPair } from './listener-schema.js';
 import { lifeCycle, operationSchema } from './operation-schema.js';
 import { planSchema } from './plan-schema.js';
 import { type errorMap, serviceSchema } from './service-schema.js';
+import { pathsBuiltAtStart, untilRestart } from './until-restart.js';
 import { days, duration } from './values.js';
-
-const ADDRESS_MESSAGE = 'must be an address or a block such as 10.0.0.0/8';
 
 /** Where the operations begin unless `api.basePath` says otherwise. */
 export const DEFAULT_BASE_PATH = '/api/v1';
-
-const port = z.int().min(0).max(65_535);
-const address = z.union(
-  [z.ipv4(ADDRESS_MESSAGE), z.ipv6(ADDRESS_MESSAGE), z.cidrv4(ADDRESS_MESSAGE), z.cidrv6(ADDRESS_MESSAGE)],
-  ADDRESS_MESSAGE,
-);
-
-/** Settings that are built into what runs when the program starts. */
-const builtAtStart = new WeakSet<z.core.$ZodType>();
-
-/** Says of a setting that it counts from the next start on: nobody takes over another value while the program runs. */
-function untilRestart<Schema extends z.core.$ZodType>(schema: Schema): Schema {
-  builtAtStart.add(schema);
-  return schema;
-}
 
 /** Checks all of `gateway.yaml`. */
 export const configSchema = z.strictObject({
@@ -38,16 +23,9 @@ export const configSchema = z.strictObject({
       host: untilRestart(host.default('0.0.0.0').describe('Address to listen on.')),
       port: untilRestart(port.default(8080).describe('Port to listen on; 0: any free one.')),
       tls: untilRestart(
-        z
-          .strictObject({
-            cert: z.string().min(1).describe('Certificate file, with its chain; relative to this file.'),
-            key: z.string().min(1).describe('Private key file; relative to this file.'),
-          })
-          .optional()
-          .describe(
-            'Certificate and key files (PEM), read again when they change; HTTP/2 and HTTP/1.1. Without it: ' +
-              'plain HTTP.',
-          ),
+        tlsPair.describe(
+          'Certificate and key files (PEM), read again when they change; HTTP/2 and HTTP/1.1. Without it: plain HTTP.',
+        ),
       ),
       trustedProxies: untilRestart(
         z.array(address).default([]).describe('Load balancers whose X-Forwarded-For is believed.'),
@@ -70,15 +48,7 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('The public listener.'),
-  admin: untilRestart(
-    z
-      .strictObject({
-        host: host.default('127.0.0.1').describe('Address to listen on.'),
-        port: port.default(8081).describe('Port to listen on; 0: any free one.'),
-      })
-      .prefault({})
-      .describe('Admin API, health and metrics; never public.'),
-  ),
+  admin,
   api: z
     .strictObject({
       basePath: untilRestart(
@@ -134,15 +104,7 @@ export const configSchema = z.strictObject({
 });
 
 /** The settings that count from the next start on, each by its path: `['gateway', 'host']`. */
-export const RESTART_PATHS: readonly (readonly string[])[] = pathsBuiltAtStart(configSchema, []);
-
-function pathsBuiltAtStart(schema: z.core.$ZodType, path: readonly string[]): (readonly string[])[] {
-  if (builtAtStart.has(schema)) return [path];
-  if (schema instanceof z.ZodPrefault) return pathsBuiltAtStart(schema.def.innerType, path);
-  if (!(schema instanceof z.ZodObject)) return [];
-  const members: [string, z.core.$ZodType][] = Object.entries(schema.shape);
-  return members.flatMap(([name, member]) => pathsBuiltAtStart(member, [...path, name]));
-}
+export const RESTART_PATHS: readonly (readonly string[])[] = pathsBuiltAtStart(configSchema);
 
 /** A name of somebody's choice; an object has `constructor` whether somebody chose it or not. */
 function nameOf(pattern: RegExp): z.ZodString {

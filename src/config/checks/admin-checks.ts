@@ -1,0 +1,48 @@
+/** Whether the admin listener may stand where the configuration puts it, and what of it stands open there. */
+import type { AdminConfig } from '../model/admin-schema.js';
+import { isLoopbackHost } from '../model/address-values.js';
+import type { ConfigProblem } from '../model/problem.js';
+import type { SourceDocument } from '../source/source-document.js';
+import { valueAt } from './schema-problems.js';
+
+/** What keeps the admin listener from being safe. Works on a document that may have other faults. */
+export function adminProblems(source: SourceDocument, value: unknown): ConfigProblem[] {
+  const setting = (name: string): unknown => valueAt(value, ['admin', name]);
+  const [host, url, tls, proxies] = ['host', 'url', 'tls', 'trustedProxies'].map(setting);
+  const isReachable = typeof host === 'string' && !isLoopbackHost(host);
+  if (isReachable && url === undefined) {
+    const hint =
+      'add admin.url, such as https://admin.example.com; where only health and metrics are meant, use admin.health';
+    return [
+      source.problem(['admin', 'host'], `${host} is reached from other machines, and admin.url is missing`, hint),
+    ];
+  }
+  if (typeof url !== 'string') return [];
+  const isTrusting = Array.isArray(proxies) && proxies.length > 0;
+  if (tls !== undefined && url.startsWith('http:')) {
+    return [source.problem(['admin', 'url'], 'is http, and the listener speaks TLS', 'write https, or leave tls out')];
+  }
+  if (url.startsWith('https:') && tls === undefined && !isTrusting) {
+    const hint = 'add admin.tls, or the load balancer that speaks TLS to admin.trustedProxies';
+    return [source.problem(['admin', 'url'], 'is https, and nobody is named who speaks TLS', hint)];
+  }
+  return [];
+}
+
+/** What stands open to everybody who reaches the listener, where other machines do. */
+export function adminWarnings(source: SourceDocument, admin: AdminConfig): ConfigProblem[] {
+  // A host that is this machine is reached from others through a load balancer beside it.
+  if (isLoopbackHost(admin.host) && (admin.url === undefined || isLoopbackHost(new URL(admin.url).hostname))) return [];
+  const place = admin.url === undefined ? ['admin', 'host'] : ['admin', 'url'];
+  const warnings: ConfigProblem[] = [];
+  if (admin.health === undefined && admin.healthNetworks === undefined) {
+    const message = 'leaves /livez, /readyz and /metrics open to everybody who reaches it';
+    const hint = 'give them a listener of their own with admin.health, or name who may ask in admin.healthNetworks';
+    warnings.push(source.problem(place, message, hint));
+  }
+  if (admin.operatorNetworks === undefined) {
+    const message = "leaves the operators' routes, and the tries of their token, open to everybody who reaches it";
+    warnings.push(source.problem(place, message, 'name where operators come from in admin.operatorNetworks'));
+  }
+  return warnings;
+}

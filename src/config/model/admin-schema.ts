@@ -1,0 +1,182 @@
+/** The schema of `admin` in `gateway.yaml`: the listener for operators and members, and how people sign in there. */
+import { z } from 'zod';
+import { address, host, isLoopbackHost, origin } from './address-values.js';
+import { hsts, port, tlsPair } from './listener-schema.js';
+import { mailAddress, mailUrl } from './mail-values.js';
+import { untilRestart } from './until-restart.js';
+import { duration } from './values.js';
+
+const DAY_MS = 86_400_000;
+
+export const ADMIN_URL_MESSAGE =
+  'must be an origin such as https://admin.example.com, in lower case and without a slash behind it';
+export const PLAIN_URL_MESSAGE = 'must be https: over http, passwords and sessions could be read on the way';
+
+/** An origin that people come to: HTTPS, or plain HTTP on the machine itself. */
+const httpsOrigin = z
+  .string()
+  .refine((text) => text !== '*' && origin.safeParse(text).success && /^https?:/.test(text), {
+    error: ADMIN_URL_MESSAGE,
+    abort: true,
+  })
+  .refine((text) => text.startsWith('https:') || isLoopbackHost(new URL(text).hostname), PLAIN_URL_MESSAGE);
+
+const networks = z.array(address);
+
+const health = z
+  .strictObject({
+    host: host.default('127.0.0.1').describe('Address to listen on.'),
+    port: port.describe('Port to listen on; 0: any free one.'),
+  })
+  .optional()
+  .describe('A listener of its own for /livez, /readyz and /metrics; the admin listener then has none of them.');
+
+const limits = z
+  .strictObject({
+    connections: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .default(1_024)
+      .describe('Most connections at a time; one more is closed at once.'),
+    connectionsPerAddress: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(128)
+      .describe(
+        'The same for each address (IPv6: one /64) but those of `trustedProxies` and this machine; 0: no limit.',
+      ),
+  })
+  .prefault({})
+  .describe('Limits of connections, whoever has them.');
+
+const sessions = z
+  .strictObject({
+    idle: duration
+      .refine((ms) => ms <= DAY_MS, 'must be at most 24h')
+      .prefault('30m')
+      .describe('How long a session lasts in which nothing is asked for, at most 24h.'),
+    absolute: duration.prefault('12h').describe('How long a session lasts, whatever is done in it.'),
+  })
+  .refine(({ idle, absolute }) => idle <= absolute, {
+    path: ['idle'],
+    error: 'must not be longer than `absolute`, which ends the session anyway',
+  })
+  .prefault({})
+  .describe('Sessions of members.');
+
+const operators = z
+  .strictObject({
+    claim: z.string().min(1).max(200).describe('Claim of the ID token that says so.'),
+    value: z.string().min(1).max(200).describe('What it must be, or hold where it is a list.'),
+  })
+  .optional()
+  .describe('Whom the provider makes an operator.');
+
+const provider = z.strictObject({
+  issuer: z
+    .url({ protocol: /^https?$/, error: 'must be the URL of an issuer, such as https://login.example.com' })
+    .refine((text) => !/[?#]/.test(text), 'must not have a query or a fragment')
+    .refine((text) => text.startsWith('https:') || isLoopbackHost(new URL(text).hostname), PLAIN_URL_MESSAGE)
+    .describe('Issuer of the provider (OpenID Connect Discovery), to the letter.'),
+  clientId: z.string().min(1).max(500).describe('Our client at the provider.'),
+  clientSecret: z.string().min(1).max(2_000).describe("Its secret, such as `'${COMPANY_CLIENT_SECRET}'`."),
+  label: z.string().min(1).max(60).describe('What its button says.'),
+  scopes: z
+    .array(z.string().regex(/^[!#-[\]-~]+$/, 'must be a scope such as email'))
+    .default(['openid', 'email', 'profile'])
+    .refine((scopes) => scopes.includes('openid'), 'must have openid')
+    .describe('What is asked of it.'),
+  domains: z
+    .array(z.string().regex(/^[a-z0-9.-]+\.[a-z0-9-]+$/, 'must be a domain such as example.com, in lower case'))
+    .default([])
+    .describe('Domains of e-mail addresses that it may speak for; none: every one.'),
+  operators,
+});
+
+const signIn = z
+  .strictObject({
+    passwords: z.boolean().default(true).describe('Whether members may sign in with a password.'),
+    passkeys: z.boolean().default(true).describe('Whether members may sign in with a passkey.'),
+    providers: z
+      .record(
+        z
+          .string()
+          .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be a lower-case name of at most 40 characters')
+          .refine((name) => name !== 'constructor', 'is a name that every object has'),
+        provider,
+      )
+      .default({})
+      .describe('Identity providers by name (OpenID Connect); the name is part of the callback URL.'),
+  })
+  .prefault({})
+  .describe('How members sign in.');
+
+const mail = z
+  .strictObject({
+    url: mailUrl.describe('Mail server: `smtps://user:password@host`, or `smtp://` with STARTTLS.'),
+    from: mailAddress.describe('Sender: `Name <address>`, or an address alone.'),
+    requireTls: z
+      .boolean()
+      .default(true)
+      .describe('Whether a server that does not offer STARTTLS is refused; not asked of this machine itself.'),
+  })
+  .optional()
+  .describe('The mail server for invitations and password resets. Without it: whoever makes a link hands it over.');
+
+const portal = z
+  .strictObject({
+    returnOrigins: z
+      .array(httpsOrigin)
+      .default([])
+      .describe('Origins that a portal session may lead back to; none: there are no portal sessions.'),
+  })
+  .prefault({})
+  .describe("Portal sessions: members of a company's own system, without a second sign-in.");
+
+export const admin = z
+  .strictObject({
+    host: untilRestart(host.default('127.0.0.1').describe('Address to listen on.')),
+    port: untilRestart(port.default(8081).describe('Port to listen on; 0: any free one.')),
+    url: untilRestart(
+      httpsOrigin
+        .optional()
+        .describe('Origin under which people reach the admin listener; needed where `host` is not this machine alone.'),
+    ),
+    hosts: z
+      .array(host)
+      .max(100)
+      .default([])
+      .describe('Further names under which programs ask for the API, such as the one in a cluster.'),
+    tls: untilRestart(
+      tlsPair.describe(
+        'Certificate and key files (PEM), read again when they change; HTTP/1.1. Without it: plain HTTP.',
+      ),
+    ),
+    hsts: untilRestart(hsts),
+    trustedProxies: untilRestart(
+      networks.default([]).describe('Load balancers whose X-Forwarded-For is believed on the admin listener.'),
+    ),
+    health: untilRestart(health),
+    healthNetworks: networks
+      .optional()
+      .describe('Who may ask for /livez, /readyz and /metrics on the admin listener; others get 404.'),
+    operatorNetworks: networks
+      .optional()
+      .describe("Where the operators' routes and tokens are taken from; elsewhere the routes are 404."),
+    limits: untilRestart(limits),
+    sessions,
+    signIn,
+    mail,
+    portal,
+  })
+  .prefault({})
+  .describe('The panel, the admin API, health and metrics.');
+
+/** Checked settings of the admin listener. */
+export type AdminConfig = z.output<typeof admin>;
+/** An identity provider as configured. */
+export type ProviderConfig = AdminConfig['signIn']['providers'][string];
+/** The mail server as configured. */
+export type MailConfig = NonNullable<AdminConfig['mail']>;

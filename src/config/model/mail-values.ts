@@ -1,0 +1,40 @@
+/** The mail server and the sender as people write them in `gateway.yaml`. */
+import { z } from 'zod';
+
+export const MAIL_URL_MESSAGE = 'must be smtps://user:password@host or smtp://host, with a port where it is another';
+export const MAIL_ESCAPES_MESSAGE = 'must be a URL: in a user name or password # is %23, / %2F, ? %3F, @ %40 and % %25';
+export const MAIL_ADDRESS_MESSAGE =
+  'must be an address such as no-reply@example.com, or Trailgate <no-reply@example.com>';
+
+/** The longest address that mail has (RFC 5321 section 4.5.3.1). */
+const LONGEST_ADDRESS = 254;
+
+/** Somebody who sends or gets mail. */
+export interface MailAddress {
+  readonly name: string;
+  readonly address: string;
+}
+
+/** What a mail address may be: of one line, and of what no header takes for the next one. */
+export const emailAddress = z.email().max(LONGEST_ADDRESS);
+
+/** A query could switch off the check of certificates, a path means nothing: neither is taken. */
+export const mailUrl = z
+  .string()
+  .regex(/^smtps?:\/\//, MAIL_URL_MESSAGE)
+  .refine((text) => isServerUrl(text), MAIL_ESCAPES_MESSAGE);
+
+/** `Trailgate <no-reply@example.com>` or `no-reply@example.com` → name and address. */
+export const mailAddress = z.string(MAIL_ADDRESS_MESSAGE).transform((text, context): MailAddress => {
+  const [, name = '', inBrackets] = /^\s*([^<>"\p{Cc}]*?)\s*<([^<>]+)>\s*$/u.exec(text) ?? [];
+  const address = inBrackets ?? text.trim();
+  if (emailAddress.safeParse(address).success) return { name, address };
+  context.addIssue({ code: 'custom', message: MAIL_ADDRESS_MESSAGE });
+  return z.NEVER;
+});
+
+function isServerUrl(text: string): boolean {
+  if (/%(?![\dA-Fa-f]{2})/.test(text)) return false;
+  const url = URL.parse(text);
+  return url !== null && url.hostname !== '' && ['', '/'].includes(url.pathname) && !/[?#]/.test(text);
+}
