@@ -41,6 +41,7 @@ const NOT_FOR_CLIENTS = new RegExp(
 /** Names under which frameworks put what is wrong with the whole of the body (Django, Rails). */
 const WHOLE_BODY: ReadonlySet<string> = new Set(['non_field_errors', '__all__', 'base']);
 
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 type Json = Readonly<Record<string, unknown>>;
 
 /**
@@ -91,11 +92,11 @@ function compact(meaning: {
   errors?: readonly FieldError[] | undefined;
 }): ErrorMeaning {
   const { detail, reason, errors } = meaning;
-  return {
-    ...(detail === undefined ? {} : { detail }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(errors === undefined || errors.length === 0 ? {} : { errors }),
-  };
+  const said: Mutable<ErrorMeaning> = {};
+  if (detail !== undefined) said.detail = detail;
+  if (reason !== undefined) said.reason = reason;
+  if (errors !== undefined && errors.length > 0) said.errors = errors;
+  return said;
 }
 
 function messageOf(object: Json): string | undefined {
