@@ -35,8 +35,11 @@ describeWithOwnRedis('a call that got no answer', () => {
       { db: database.db, kind: database.kind, clock: systemClock, log },
       `redis://127.0.0.1:${proxy.port}`,
     );
-    subject = subjectWith({ accountMinute: 1_000, keyMonth: 1_000 });
-    await decide();
+    let tries = 0;
+    await eventually('the store has counted one', async () => {
+      subject = subjectWith({ accountMinute: 1_000, keyMonth: 1_000 }, { accountId: `acc_${++tries}` });
+      return (await decide()).source === 'store';
+    });
   });
   afterEach(async () => {
     proxy.release();
