@@ -6,6 +6,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { ApiDescription } from '../config/api-description.js';
 import type { Config } from '../config/model/schema.js';
 import { setErrorsUrl } from '../problems/errors.js';
+import { systemClock } from '../platform/clock.js';
 import { FileDescriptors } from '../platform/resources/file-descriptors.js';
 import { HEAD_TIMEOUT_MS } from '../gateway/request/connection-timeouts.js';
 import { Connections } from '../gateway/listener/connections.js';
@@ -101,6 +102,7 @@ async function startGateway(
   const documents = referenceDocuments(config.current, description, { publicUrl: () => publicUrl.get() });
   const deps = {
     config: config.current,
+    clock: systemClock,
     ...admission,
     cors,
     usage,

@@ -12,6 +12,7 @@ const { problemBody } = await dist('problems/errors.js');
 const { Exchange } = await dist('gateway/request/exchange.js');
 const { framingProblem, originForm } = await dist('gateway/request/framing.js');
 const { LifeCycle } = await dist('admission/life-cycle.js');
+const { HttpDate } = await dist('http1/client/http-date.js');
 const { RequestEnd } = await dist('gateway/request/request-end.js');
 const { Routes } = await dist('admission/routes.js');
 const { openSteps } = await dist('admission/steps.js');
@@ -53,9 +54,11 @@ export async function stepsOf(gateway, request, key) {
   const { config, log, domain } = gateway;
   const { response } = request;
   const bytes = bytesOf(request.message);
+  const date = new HttpDate(systemClock);
   const read = () => parsePlainRequest(bytes, bytes.length, request.message.socket);
   const message = read();
-  const arrived = (from, url = originForm(from), answer = response) => new Exchange(from, answer, url, ADDRESS);
+  const arrived = (from, url = originForm(from), answer = response) =>
+    new Exchange(from, answer, url, ADDRESS, 'http', { date });
   const begin = (answer = response) => arrived(message, undefined, answer);
   const exchange = begin();
   const { recorder, limiter } = domain.quotas;
@@ -186,8 +189,8 @@ function endSteps(exchange, known, decision, { operations }, log, recorder) {
     recorder.begin(exchange, subject, operation, decision);
   };
   const nobody = { find: () => undefined };
-  const quiet = new RequestEnd({ ...log, logger: { isLevelEnabled: () => false } }, recorder, nobody);
-  const full = new RequestEnd(log, recorder, nobody);
+  const quiet = new RequestEnd({ ...log, logger: { isLevelEnabled: () => false } }, recorder, nobody, systemClock);
+  const full = new RequestEnd(log, recorder, nobody, systemClock);
   const end = (requestEnd) => () => {
     note();
     requestEnd.end(exchange);

@@ -83,6 +83,7 @@ beforeEach(async () => {
       ownCors: false,
       client: {
         responseLines: '',
+        dateLine: '',
         response: new NodeClientResponse(message, response, 0),
         failedTarget: '',
         failedStatus: 0,

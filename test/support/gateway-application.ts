@@ -43,6 +43,7 @@ export async function startGateway(
       ...parts,
       steps,
       config,
+      clock,
       cors: new Cors(file.gateway.cors, parts.routes),
       usage: new UsageReader(file.plans, parts.quotas, new UsageRows(database.db), clock),
       forwarder: { forward } as unknown as Forwarder,

@@ -7,6 +7,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import { linesOf } from '../../http1/grammar/fields.js';
+import { HttpDate } from '../../http1/client/http-date.js';
 import { serveHalfClosed } from '../../http1/client/half-closed.js';
 import { readPlainRequests } from '../../http1/client/plain-listener.js';
 import type { Log } from '../../platform/log.js';
@@ -14,7 +15,6 @@ import { Arrivals } from '../request/arrivals.js';
 import { Certificate } from './certificate.js';
 import { HEAD_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from '../request/connection-timeouts.js';
 import type { Connections } from './connections.js';
-import type { Cors } from '../request/cors.js';
 import { EndedCallers } from '../request/ended-callers.js';
 import { ErrorFilter } from '../request/error.filter.js';
 import { exchangeOf } from '../request/exchange.js';
@@ -29,7 +29,7 @@ import { ALPN_PROTOCOLS, speakHttp2 } from './http2.js';
 import { Http2Sessions } from './http2-sessions.js';
 import { hstsField } from './hsts.js';
 import type { ParserError } from '../../http1/client/unknown-method.js';
-import { respondToParserError } from './parser-errors.js';
+import { respondToParserError, type ResponseFields } from './parser-errors.js';
 import { readProxyProtocol } from './proxied-connections.js';
 import { endQueuedWith } from './queued-responses.js';
 import { installRequestHooks } from './request-hooks.js';
@@ -70,17 +70,20 @@ export async function createGatewayApplication(
   log: Log,
   more: readonly DynamicModule[],
 ): Promise<NestFastifyApplication> {
-  const requestEnd = new RequestEnd(log, deps.recorder, new EndedCallers(deps.authenticator, deps.failedAttempts));
+  const endedCallers = new EndedCallers(deps.authenticator, deps.failedAttempts);
+  const requestEnd = new RequestEnd(log, deps.recorder, endedCallers, deps.clock);
   const { trustedProxies, proxyProtocol, tls, hsts } = deps.config.file.gateway;
   const secureField = hstsField(hsts);
   const secureLines = linesOf(secureField);
-  const arrivals = new Arrivals(requestEnd, trustedProxies, secureField);
+  const date = new HttpDate(deps.clock);
+  const arrivals = new Arrivals(requestEnd, trustedProxies, secureField, date);
   const filter = new ErrorFilter(deps.routes, log.logger);
   const { steps } = deps;
   const backend = new Backend({ ...deps, filter });
   const upgrades = new Upgrades(deps.routes);
   const parser = { ...PARSER, shouldUpgradeCallback: (message: IncomingMessage) => upgrades.accepts(message) };
-  const options = serverOptions(parser, filter, deps.cors, secureLines);
+  const fields: ResponseFields = { cors: deps.cors, secureLines, date };
+  const options = serverOptions(parser, filter, fields);
   const certificate = tls === undefined ? undefined : new Certificate(tls, deps.config.path, log.logger);
   const adapter = new FastifyAdapter(
     // Fastify gives `http` to a plain server only.
@@ -107,7 +110,7 @@ export async function createGatewayApplication(
   const fastPath = new FastPath({ routes: deps.routes, entrance: new Entrance({ ...deps, arrivals, filter }), walk });
   fastPath.install(server);
   delayContinue(server);
-  refuseConnect(server, deps.cors, secureLines);
+  refuseConnect(server, fields);
   upgrades.install(server);
   serveHalfClosed(server);
   if (certificate !== undefined) serveTls(server as TlsServer, certificate, deps.connections, fastify);
@@ -117,7 +120,7 @@ export async function createGatewayApplication(
   return application;
 }
 
-function serverOptions(parser: object, filter: ErrorFilter, cors: Cors, secureLines: string): FastifyServerOptions {
+function serverOptions(parser: object, filter: ErrorFilter, fields: ResponseFields): FastifyServerOptions {
   return {
     // No hook of Nest's middleware is needed, and its engine would run on every request.
     skipMiddie: true,
@@ -129,7 +132,7 @@ function serverOptions(parser: object, filter: ErrorFilter, cors: Cors, secureLi
     keepAliveTimeout: 0,
     requestTimeout: NO_REQUEST_TIMEOUT,
     http: parser,
-    clientErrorHandler: (error: ParserError, socket: Socket) => respondToParserError(error, socket, cors, secureLines),
+    clientErrorHandler: (error: ParserError, socket: Socket) => respondToParserError(error, socket, fields),
     // What the router refuses before a hook runs, such as %ff in a path.
     frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) => {
       reply.hijack();
@@ -195,11 +198,11 @@ function delayContinue(server: Server): void {
 }
 
 /** This is no tunnel; without a listener Node would cut the connection without a word. */
-function refuseConnect(server: Server, cors: Cors, secureLines: string): void {
+function refuseConnect(server: Server, fields: ResponseFields): void {
   server.on('connect', (_message: IncomingMessage, socket: Socket) => {
     // Node has let go of the connection: without a listener its error would end the process.
     socket.on('error', () => socket.destroy());
     endQueuedWith(socket);
-    respondToParserError(new Error('CONNECT'), socket, cors, secureLines);
+    respondToParserError(new Error('CONNECT'), socket, fields);
   });
 }

@@ -5,6 +5,7 @@ import { ThrottlerModule } from '@nestjs/throttler';
 import type { Config } from '../../config/model/schema.js';
 import type { Authenticator } from '../../keys/authenticator.js';
 import type { FailedAttempts } from '../../keys/failed-attempts.js';
+import type { Clock } from '../../platform/clock.js';
 import type { Forwarder } from '../../proxy/calls/forwarder.js';
 import type { ProxyStatus } from '../../proxy/calls/proxy-status.js';
 import { Limiter } from '../../limits/limiter.js';
@@ -24,6 +25,7 @@ import { UsageController } from '../steps/usage.controller.js';
 /** What the gateway stands on. */
 export interface GatewayDependencies {
   readonly config: Config;
+  readonly clock: Clock;
   readonly routes: Routes;
   readonly steps: Steps;
   readonly cors: Cors;

@@ -11,7 +11,7 @@ import {
   type ParserProblemCode,
 } from '../../http1/client/parser-problem.js';
 import type { ParserError } from '../../http1/client/unknown-method.js';
-import { dateLine } from '../../http1/client/whole-response.js';
+import type { HttpDate } from '../../http1/client/http-date.js';
 import { METRICS } from '../../platform/metrics.js';
 import type { Cors } from '../request/cors.js';
 import type { ExchangeResponse } from '../request/exchange.js';
@@ -32,13 +32,20 @@ const ORIGIN = /\r\nOrigin:[ \t]*([^\s,]+)[ \t]*\r\n/i;
 
 const failed = new WeakSet<Socket>();
 
+/** What responses carry that no exchange stands behind. */
+export interface ResponseFields {
+  /** A page can send too many headers, and should be able to read that it did. */
+  readonly cors: Cors;
+  /** Fields of a response over TLS, each with its CRLF. */
+  readonly secureLines: string;
+  readonly date: HttpDate;
+}
+
 /**
  * Responds to a connection whose request could not be parsed, and closes it. Good requests that were sent before it
  * have their responses first (RFC 9112 section 9.3.2).
- * @param cors a page can send too many headers, and should be able to read that it did.
- * @param secureLines fields of a response over TLS, each with its CRLF.
  */
-export function respondToParserError(error: ParserError, socket: Socket, cors: Cors, secureLines = ''): void {
+export function respondToParserError(error: ParserError, socket: Socket, fields: ResponseFields): void {
   // A client that had closed its side, and has gone: it has sent nothing wrong.
   if (error.code === 'EPIPE') {
     socket.destroy();
@@ -51,8 +58,8 @@ export function respondToParserError(error: ParserError, socket: Socket, cors: C
   METRICS.clientErrors.series(code).inc();
   if (error.code === 'ECONNRESET') socket.destroy();
   else {
-    const lines = linesOf(cors.fieldsOfUnread(() => originOf(error)));
-    respondInTurn(code, socket, 'encrypted' in socket ? lines + secureLines : lines);
+    const lines = linesOf(fields.cors.fieldsOfUnread(() => originOf(error)));
+    respondInTurn(code, socket, 'encrypted' in socket ? lines + fields.secureLines : lines, fields.date);
   }
 }
 
@@ -65,12 +72,12 @@ function originOf({ code, rawPacket }: ParserError): string | undefined {
 }
 
 /** @param more field lines, each with its end. */
-function respondInTurn(code: ParserProblemCode, socket: Socket, more: string): void {
+function respondInTurn(code: ParserProblemCode, socket: Socket, more: string, date: HttpDate): void {
   // Node's own default looks there as well.
   const response = responseUnderWay(socket) as (ExchangeResponse & NodeResponse) | null;
   if (response?.req.complete === true) {
     // Its close is told when the next response in the line has its turn.
-    response.once('close', () => respondInTurn(code, socket, more));
+    response.once('close', () => respondInTurn(code, socket, more, date));
     return;
   }
   // Half a response to the broken request itself is on the connection: bytes of ours would end up inside it.
@@ -83,5 +90,6 @@ function respondInTurn(code: ParserProblemCode, socket: Socket, more: string): v
   if (exchange !== undefined) exchange.problemCode = code;
   const id = exchange?.requestId ?? requestId(undefined);
   const lines = exchange?.problemLines ?? `X-Request-Id: ${id}\r\n${more}`;
-  endConnection(socket, parserProblemText({ code, detail: DETAILS[code], requestId: id, dateLine: dateLine(), lines }));
+  const detail = DETAILS[code];
+  endConnection(socket, parserProblemText({ code, detail, requestId: id, dateLine: date.line, lines }));
 }

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { plainAddress } from '../../keys/address-list.js';
 import type { ClientMessage } from '../../http1/client/client-response.js';
+import type { HttpDate } from '../../http1/client/http-date.js';
 import { linesOf } from '../../http1/grammar/fields.js';
 import { NodeClientResponse } from '../../http1/client/node-client-response.js';
 import type { PlainConnection } from '../../http1/client/plain-connection.js';
@@ -29,6 +30,7 @@ export class Arrivals implements ExchangeOwner {
     private readonly requestEnd: RequestEnd,
     trustedProxies: readonly string[],
     readonly secureField: readonly string[],
+    readonly date: HttpDate,
   ) {
     this.secureLines = linesOf(secureField);
     this.trusts = trustedProxies.length === 0 ? undefined : compile([...trustedProxies]);

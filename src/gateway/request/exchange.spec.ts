@@ -1,13 +1,15 @@
 /** The fields of ours on a response: each step sets its own, and they are joined when the head is written. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { ClientMessage, ClientResponse } from '../../http1/client/client-response.js';
+import { HttpDate } from '../../http1/client/http-date.js';
 import { Exchange } from './exchange.js';
 
 let exchange: Exchange;
 
 beforeEach(() => {
   const message = { method: 'GET', headers: { 'x-request-id': 'abc' } } as unknown as ClientMessage;
-  const owner = { onEnd: () => undefined, onHandedOver: () => undefined };
+  const date = new HttpDate({ now: () => 0 });
+  const owner = { date, onEnd: () => undefined, onHandedOver: () => undefined };
   exchange = new Exchange(message, {} as ClientResponse, '/api/v1/customers?limit=1', '192.0.2.1', 'https', owner);
 });
 

@@ -7,6 +7,7 @@ import type { Operation } from '../../config/model/schema.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { Problem } from '../../problems/errors.js';
 import type { ClientMessage, ClientResponse } from '../../http1/client/client-response.js';
+import type { HttpDate } from '../../http1/client/http-date.js';
 import { PlainRequest } from '../../http1/client/plain-request.js';
 import type { Transaction } from '../../http1/client/plain-connection.js';
 import type { CloseListener, ForwardClient } from '../../proxy/targets/forward-request.js';
@@ -22,6 +23,7 @@ const NONE_TWICE: readonly string[] = [];
 
 /** Who is told how an exchange goes on. */
 export interface ExchangeOwner {
+  readonly date: HttpDate;
   /** @param status of the response; 0: the client has gone before its end. */
   onEnd(exchange: Exchange, status: number): void;
   onHandedOver(exchange: Exchange, message: IncomingMessage, response: ServerResponse): void;
@@ -117,6 +119,10 @@ export class Exchange implements ForwardClient, AdmissionRequest, Transaction {
   private linesWith(quotaLines: string): string {
     const { secureLines, corsLines, endingLines, proxyStatusLine } = this;
     return `X-Request-Id: ${this.requestId}\r\n${secureLines}${corsLines}${endingLines}${quotaLines}${proxyStatusLine}`;
+  }
+
+  get dateLine(): string {
+    return this.owner.date.line;
   }
 
   onFailed(problem: Problem): void {

@@ -1,5 +1,4 @@
 /** The one log line of a request. Never a secret. */
-import { systemClock } from '../../platform/clock.js';
 import { withoutSecrets } from '../../keys/api-key-format.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import { formatUtc } from '../../platform/rfc3339.js';
@@ -13,7 +12,13 @@ const LONGEST_METHOD = 32;
  * The log line of a request that has ended, written by hand: everything but the path, the address and the operation's
  * id is of our own making and needs no escaping.
  */
-export function logLine(exchange: Exchange, key: CachedKey | undefined, status: number, durationMs: number): string {
+export function logLine(
+  exchange: Exchange,
+  key: CachedKey | undefined,
+  status: number,
+  durationMs: number,
+  nowMs: number,
+): string {
   const { operation, decision, message } = exchange;
   const path = withoutSecrets(exchange.path).slice(0, LONGEST_PATH);
   const who = key === undefined ? '' : `,"account_id":"${key.record.accountId}","api_key_id":"${key.record.keyId}"`;
@@ -24,7 +29,7 @@ export function logLine(exchange: Exchange, key: CachedKey | undefined, status: 
   const upstream = exchange.upstreamMs < 0 ? '' : `,"upstream_ms":${exchange.upstreamMs.toFixed(2)}`;
   const method = JSON.stringify((message.method ?? '').slice(0, LONGEST_METHOD));
   return (
-    `{"level":"info","time":"${formatUtc(systemClock.now())}","event":"request","request_id":"${exchange.requestId}",` +
+    `{"level":"info","time":"${formatUtc(nowMs)}","event":"request","request_id":"${exchange.requestId}",` +
     `"method":${method},"path":${JSON.stringify(path)},"status":${status},` +
     `"duration_ms":${durationMs.toFixed(2)}${upstream}${who}${where}${quota}${code},` +
     `"client_address":${JSON.stringify(exchange.clientAddress)}}\n`

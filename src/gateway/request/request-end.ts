@@ -2,6 +2,7 @@
 import type { Operation } from '../../config/model/schema.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import { ABORTED, CLIENT_ERROR, SERVER_ERROR, SUCCESS, type Completion } from '../../limits/model/usage-cell.js';
+import type { Clock } from '../../platform/clock.js';
 import type { Log } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
 import type { ErrorCode } from '../../problems/errors.js';
@@ -25,6 +26,7 @@ export class RequestEnd {
     private readonly log: Log,
     private readonly recorder: UsageRecorder,
     private readonly endedCallers: Pick<EndedCallers, 'find'>,
+    private readonly clock: Clock,
   ) {
     this.logs = log.logger.isLevelEnabled('info');
   }
@@ -62,7 +64,7 @@ export class RequestEnd {
   }
 
   private writeLine(exchange: Exchange, key: CachedKey | undefined, status: number, durationMs: number): void {
-    if (this.logs) this.log.write(logLine(exchange, key, status, durationMs));
+    if (this.logs) this.log.write(logLine(exchange, key, status, durationMs, this.clock.now()));
   }
 }
 

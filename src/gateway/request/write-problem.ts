@@ -2,7 +2,6 @@
 import { PROBLEM_CONTENT_TYPE, type Problem } from '../../problems/errors.js';
 import type { ClientMessage } from '../../http1/client/client-response.js';
 import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';
-import { dateLine } from '../../http1/client/whole-response.js';
 import { problemBytes } from '../../problems/problem-text.js';
 import type { Exchange } from './exchange.js';
 import { discardRest } from '../../proxy/calls/discard-body.js';
@@ -25,7 +24,7 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
   const body = problemBytes(problem, exchange.requestId);
   let head =
     `Content-Type: ${PROBLEM_CONTENT_TYPE}\r\nContent-Length: ${body.length}\r\nCache-Control: no-store\r\n` +
-    `${dateLine()}${exchange.problemLines}${linesOf(problem.options.headers ?? [])}`;
+    `${exchange.dateLine}${exchange.problemLines}${linesOf(problem.options.headers ?? [])}`;
   // HTTP/2 has no fields that speak to a connection.
   const upgrade = isHttp2(message) ? undefined : problem.options.upgrade;
   if (upgrade !== undefined) head += `Upgrade: ${upgrade}\r\n`;

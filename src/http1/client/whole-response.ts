@@ -1,7 +1,6 @@
 /** The head of a response that is written by hand: of small ones whose body is there. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { systemClock } from '../../platform/clock.js';
 
 /** Of head and body together; what is larger is put together by itself. */
 const JOINED_BYTES = 20 * 1024;
@@ -9,8 +8,6 @@ const JOINED_BYTES = 20 * 1024;
 /** What responses are put together in, as long as the system takes them at once. */
 let joined = Buffer.allocUnsafeSlow(JOINED_BYTES);
 const statusLines: string[] = [];
-let dateText = '';
-let dateSecond = 0;
 
 /**
  * Status line and fields (RFC 9112 sections 4 and 5), and the empty line. Node's `writeHead` would look at every name
@@ -56,14 +53,4 @@ export function writeJoined(socket: Socket, head: string, body: string | Buffer)
   socket.write(joined.subarray(0, bytes));
   // It is sent from there until the client has taken it.
   if (socket.writableLength > 0) joined = Buffer.allocUnsafeSlow(JOINED_BYTES);
-}
-
-/** `Date` as a line with its CRLF: IMF-fixdate (RFC 9110 section 5.6.7), made once a second. */
-export function dateLine(): string {
-  const second = Math.floor(systemClock.now() / 1_000);
-  if (second !== dateSecond) {
-    dateSecond = second;
-    dateText = `Date: ${new Date(second * 1_000).toUTCString()}\r\n`;
-  }
-  return dateText;
 }

@@ -133,6 +133,7 @@ class Life {
     this.client = {
       response,
       responseLines: '',
+      dateLine: '',
       startedMs: 0,
       upstreamMs: -1,
       isStreamed: false,

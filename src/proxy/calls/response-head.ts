@@ -1,6 +1,5 @@
 /** The head of a response as the client gets it: the backend's fields made fit for the public, and ours. */
 import { fieldsOfLines, fieldValue } from '../../http1/grammar/fields.js';
-import { dateLine } from '../../http1/client/whole-response.js';
 import type { Endpoint } from '../targets/endpoint.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 import { passedFields } from '../fields/response-headers.js';
@@ -26,7 +25,7 @@ export function responseHead(
   if (!passed.hasCacheControl && (message.method === 'GET' || message.method === 'HEAD')) {
     head += 'Cache-Control: private\r\n';
   }
-  if (!passed.hasDate) head += dateLine();
+  if (!passed.hasDate) head += client.dateLine;
   if (isStream && takesTrailers(message)) {
     const names = passableNames(fieldValue(fieldsOfLines(lines), 'trailer') ?? '');
     if (names !== '') head += `Trailer: ${names}\r\n`;

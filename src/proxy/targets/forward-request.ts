@@ -26,6 +26,8 @@ export interface ForwardClient {
   readonly response: ClientResponse;
   /** Field lines that every response to this request carries, each with its CRLF: request id, limits. */
   readonly responseLines: string;
+  /** The field `Date` of a response that begins now, with its CRLF. */
+  readonly dateLine: string;
   /** When the request came, by `performance.now()`. */
   readonly startedMs: number;
   /** Time that its backend took, all attempts and the wait for a connection together; set before the response ends. */

@@ -1,0 +1,20 @@
+/** The field `Date` of responses, by the clock that is given. */
+import type { Clock } from '../../platform/clock.js';
+
+/** HttpDate is the field `Date` of responses: IMF-fixdate (RFC 9110 section 5.6.7), made once a second. */
+export class HttpDate {
+  private second = Number.NaN;
+  private text = '';
+
+  constructor(private readonly clock: Clock) {}
+
+  /** The field as a line with its CRLF. */
+  get line(): string {
+    const second = Math.floor(this.clock.now() / 1_000);
+    if (second !== this.second) {
+      this.second = second;
+      this.text = `Date: ${new Date(second * 1_000).toUTCString()}\r\n`;
+    }
+    return this.text;
+  }
+}
