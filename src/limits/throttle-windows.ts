@@ -5,7 +5,7 @@ import type { RedisClient } from '../redis/connect.js';
 import { throttleKey } from '../redis/keys.js';
 import { MINUTE_BUCKETS, MINUTE_SECONDS } from './model/policies.js';
 import { Script } from '../redis/script.js';
-import { THROTTLE_LUA } from './redis/scripts/throttle.js';
+import { THROTTLE_LUA, THROTTLE_REFUND_LUA } from './redis/scripts/throttle.js';
 import { SlidingWindow } from './process/sliding-window.js';
 
 /** Most addresses that are remembered at once in a process; the one that was quiet longest is forgotten first. */
@@ -17,12 +17,18 @@ export interface ThrottleVerdict {
   readonly hits: number;
   /** Until the window next gives something back, or until one more fits when refused. */
   readonly resetMs: number;
+  /** Where it was counted, for `refund`. */
+  readonly bucket: number;
 }
 
 /** ThrottleWindows counts hits of our own endpoints in windows of any length. */
 export interface ThrottleWindows {
   /** Counts one hit if it fits under `limit` in any `ttlMs`; a refused hit does not count. */
   increment(name: string, key: string, ttlMs: number, limit: number): Promise<ThrottleVerdict>;
+  /** Refunds a hit that was admitted in this bucket, as far as the window still holds it. Never rejects. */
+  refund(name: string, key: string, ttlMs: number, bucket: number): Promise<void>;
+  /** Forgets every hit of the window. Never rejects. */
+  forget(name: string, key: string): Promise<void>;
 }
 
 /** ProcessThrottleWindows counts them in this process. */
@@ -40,14 +46,26 @@ export class ProcessThrottleWindows implements ThrottleWindows {
     window.slideTo(Math.floor(nowMs / bucketMs));
     if (window.sum >= limit) {
       const freedAt = window.freedAt(window.sum + 1 - limit);
-      return { admitted: false, hits: window.sum, resetMs: freedAt * bucketMs - nowMs };
+      return { admitted: false, hits: window.sum, resetMs: freedAt * bucketMs - nowMs, bucket: window.current };
     }
     window.add(1);
-    return { admitted: true, hits: window.sum, resetMs: (window.oldest + MINUTE_BUCKETS) * bucketMs - nowMs };
+    const resetMs = (window.oldest + MINUTE_BUCKETS) * bucketMs - nowMs;
+    return { admitted: true, hits: window.sum, resetMs, bucket: window.current };
+  }
+
+  async refund(name: string, key: string, ttlMs: number, bucket: number): Promise<void> {
+    const window = this.windows.get(`${name}:${key}`);
+    window?.slideTo(Math.floor(this.clock.now() / (ttlMs / MINUTE_SECONDS)));
+    window?.giveBack(bucket, 1);
+  }
+
+  async forget(name: string, key: string): Promise<void> {
+    this.windows.delete(`${name}:${key}`);
   }
 }
 
 const THROTTLE = new Script(THROTTLE_LUA);
+const REFUND = new Script(THROTTLE_REFUND_LUA);
 
 /** Shared by every node; falls back to this process while Redis is away, so that a throttle is never simply open. */
 export class RedisThrottleWindows implements ThrottleWindows {
@@ -61,13 +79,35 @@ export class RedisThrottleWindows implements ThrottleWindows {
   }
 
   async increment(name: string, key: string, ttlMs: number, limit: number): Promise<ThrottleVerdict> {
-    const bucketMs = Math.max(1, Math.floor(ttlMs / MINUTE_SECONDS));
     try {
-      const response = await THROTTLE.run(this.client, [throttleKey(name, key)], [bucketMs, limit, ttlMs * 2]);
-      const [admitted = 0, hits = 0, resetMs = 0] = response as number[];
-      return { admitted: admitted === 1, hits, resetMs };
+      const args = [bucketMsOf(ttlMs), limit, ttlMs * 2];
+      const response = await THROTTLE.run(this.client, [throttleKey(name, key)], args);
+      const [admitted = 0, hits = 0, resetMs = 0, bucket = 0] = response as number[];
+      return { admitted: admitted === 1, hits, resetMs, bucket };
     } catch {
       return await this.local.increment(name, key, ttlMs, limit);
     }
   }
+
+  async refund(name: string, key: string, ttlMs: number, bucket: number): Promise<void> {
+    await this.local.refund(name, key, ttlMs, bucket);
+    try {
+      await REFUND.run(this.client, [throttleKey(name, key)], [bucketMsOf(ttlMs), bucket]);
+    } catch {
+      // It stays counted until it leaves the window: a throttle that is a little narrower is no reason to fail.
+    }
+  }
+
+  async forget(name: string, key: string): Promise<void> {
+    await this.local.forget(name, key);
+    try {
+      await this.client.unlink(throttleKey(name, key));
+    } catch {
+      // As above.
+    }
+  }
+}
+
+function bucketMsOf(ttlMs: number): number {
+  return Math.max(1, Math.floor(ttlMs / MINUTE_SECONDS));
 }

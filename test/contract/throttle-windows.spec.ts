@@ -59,6 +59,30 @@ describe('throttles in this process', () => {
     expect((await windows.increment('x', 'y', 60_000, 1)).admitted).toBe(true);
   });
 
+  it('refund a hit, and no other hit and none that has left', async () => {
+    const [first, second] = [
+      await windows.increment('x', 'y', 60_000, 2),
+      await windows.increment('x', 'y', 60_000, 2),
+    ];
+    await windows.refund('x', 'y', 60_000, first.bucket);
+    expect(await admittedOf(windows, 'y', 10, 5)).toBe(5);
+    expect(await windows.increment('x', 'y', 60_000, 2)).toMatchObject({ admitted: true, hits: 2 });
+    clock.advance(62_000);
+    await windows.increment('x', 'y', 60_000, 2);
+    await windows.refund('x', 'y', 60_000, second.bucket);
+    await windows.refund('x', 'unknown', 60_000, second.bucket);
+    expect(await windows.increment('x', 'y', 60_000, 2)).toMatchObject({ admitted: true, hits: 2 });
+    expect(await windows.increment('x', 'y', 60_000, 2)).toMatchObject({ admitted: false });
+  });
+
+  it('forget a window that somebody may begin anew', async () => {
+    await admittedOf(windows, '192.0.2.1', 10, 50);
+    await admittedOf(windows, '192.0.2.2', 10, 50);
+    await windows.forget('sign-in', '192.0.2.1');
+    expect(await admittedOf(windows, '192.0.2.1', 10, 50)).toBe(10);
+    expect(await admittedOf(windows, '192.0.2.2', 10, 50)).toBe(0);
+  });
+
   it('refuse everything at a limit of zero', async () => {
     expect(await admittedOf(windows, '192.0.2.1', 0, 5)).toBe(0);
   });
@@ -77,6 +101,20 @@ describeWithRedis('throttles in Redis', () => {
     const nodes = [new RedisThrottleWindows(client, systemClock), new RedisThrottleWindows(client, systemClock)];
     const admitted = await Promise.all(nodes.map((node) => admittedOf(node, '192.0.2.1', 10, 50)));
     expect(admitted.reduce((sum, count) => sum + count)).toBe(10);
+  });
+
+  it('refund a hit and forget a window on another node than the one that counted', async () => {
+    const [one, other] = [new RedisThrottleWindows(client, systemClock), new RedisThrottleWindows(client, systemClock)];
+    const { bucket } = await one.increment('x', 'y', 60_000, 2);
+    await one.increment('x', 'y', 60_000, 2);
+    await other.refund('x', 'y', 60_000, bucket);
+    expect(await one.increment('x', 'y', 60_000, 2)).toMatchObject({ admitted: true, hits: 2 });
+    expect(await one.increment('x', 'y', 60_000, 2)).toMatchObject({ admitted: false });
+    await other.refund('x', 'y', 60_000, bucket - 1_000);
+    expect(await one.increment('x', 'y', 60_000, 2)).toMatchObject({ admitted: false });
+    await other.forget('x', 'y');
+    expect(await admittedOf(one, 'y', 10, 50)).toBe(10);
+    expect(await one.increment('x', 'y', 60_000, 2)).toMatchObject({ admitted: true, hits: 1 });
   });
 
   it('admit again once the window has passed, and say truly when', async () => {
@@ -107,6 +145,10 @@ describeWithOwnRedis('throttles without their Redis', () => {
     const windows = new RedisThrottleWindows(client, systemClock);
     await windows.increment('sign-in', '192.0.2.1', 60_000, 10);
     await redis.kill9();
+    expect(await admittedOf(windows, '192.0.2.1', 10, 50)).toBe(10);
+    await windows.forget('sign-in', '192.0.2.1');
+    const { bucket } = await windows.increment('sign-in', '192.0.2.1', 60_000, 1);
+    await windows.refund('sign-in', '192.0.2.1', 60_000, bucket);
     expect(await admittedOf(windows, '192.0.2.1', 10, 50)).toBe(10);
     client.disconnect();
     await redis.stop();

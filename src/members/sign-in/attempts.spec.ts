@@ -1,0 +1,130 @@
+/** The throttle of signing in: nobody guesses from however many networks, and nobody is locked out by who guesses. */
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { ProcessThrottleWindows } from '../../limits/throttle-windows.js';
+import { SignInAttempts, type AttemptedSignIn } from './attempts.js';
+
+const ANA = 'ana@example.com';
+const MINUTE_MS = 60_000;
+
+let nowMs: number;
+let attempts: SignInAttempts;
+beforeEach(() => {
+  nowMs = 1_795_000_000_000;
+  const clock = { now: () => nowMs };
+  const windows = () => new ProcessThrottleWindows(clock);
+  attempts = new SignInAttempts({ networks: windows(), names: windows(), browsers: windows() });
+});
+
+const from = (address: string, subject = ANA, browser: string | null = null): AttemptedSignIn => ({
+  address,
+  subject,
+  browser,
+});
+
+/** An IPv4 address for each number, all of networks of their own. */
+const network = (number: number) => `198.${18 + (number >> 16)}.${(number >> 8) & 255}.${number & 255}`;
+
+/** How many of these attempts are let through; all of them fail. */
+async function letThrough(tries: readonly AttemptedSignIn[], kind: 'beginPassword' | 'beginCode' = 'beginPassword') {
+  const verdicts = await Promise.allSettled(tries.map(async (attempted) => await attempts[kind](attempted)));
+  return verdicts.filter(({ status }) => status === 'fulfilled').length;
+}
+
+const many = <Item>(count: number, item: (number: number) => Item) =>
+  Array.from({ length: count }, (_, at) => item(at));
+
+describe('guessing a password', () => {
+  it('of one name from ten thousand networks at once ends with the eleventh try', async () => {
+    expect(await letThrough(many(10_000, (at) => from(network(at))))).toBe(10);
+    await expect(attempts.beginPassword(from('203.0.113.9'))).rejects.toMatchObject({
+      code: 'too_many_failed_attempts',
+      status: 429,
+      options: { headers: ['Retry-After', expect.stringMatching(/^\d+$/)] },
+    });
+  });
+
+  it('of ten thousand names from one network ends with the 21st try of a minute, the 101st of an hour', async () => {
+    expect(await letThrough(many(10_000, (at) => from('203.0.113.9', `member-${at}@example.com`)))).toBe(20);
+    let inAnHour = 20;
+    for (let minute = 1; minute < 58; minute++) {
+      nowMs += MINUTE_MS + 1_000;
+      inAnHour += await letThrough(many(30, (at) => from('203.0.113.9', `${minute}-${at}@example.com`)));
+    }
+    expect(inAnHour).toBe(100);
+    expect(await letThrough([from('203.0.113.10', 'somebody@example.com')])).toBe(1);
+  });
+
+  it('counts a whole IPv6 network that one subscriber has as one', async () => {
+    const address = (at: number) => `2001:db8:0:1:${at.toString(16)}::${at.toString(16)}`;
+    expect(await letThrough(many(100, (at) => from(address(at), `member-${at}@example.com`)))).toBe(20);
+    expect(await letThrough([from('2001:db8:0:2::1', 'somebody@example.com')])).toBe(1);
+  });
+
+  it('does not lock the member out of a known browser, which guesses no more than others', async () => {
+    await letThrough(many(1_000, (at) => from(network(at))));
+    const known = many(100, () => from('203.0.113.9', ANA, 'browser-1'));
+    expect(await letThrough(known.slice(0, 1))).toBe(1);
+    expect(await letThrough(known)).toBe(9);
+    expect(await letThrough([from('203.0.113.9', ANA, 'browser-2')])).toBe(1);
+  });
+
+  it('remembers the name that is tried while ten thousand networks pass by', async () => {
+    await letThrough(many(10, (at) => from(network(at))));
+    await letThrough(many(12_000, (at) => from(network(20_000 + at))));
+    expect(await letThrough([from('203.0.113.9')])).toBe(0);
+  });
+
+  it('goes on after fifteen minutes', async () => {
+    expect(await letThrough(many(20, (at) => from(network(at))))).toBe(10);
+    nowMs += 16 * MINUTE_MS;
+    expect(await letThrough(many(20, (at) => from(network(at))))).toBe(10);
+  });
+});
+
+describe('what is no failure', () => {
+  it('a sign-in that succeeds is not counted, and makes the failures of its name forgotten', async () => {
+    for (let day = 0; day < 100; day++) {
+      await letThrough(many(9, (at) => from(network(at + day * 9))));
+      await (await attempts.beginPassword(from('203.0.113.9'))).succeeded();
+    }
+    for (let member = 0; member < 1_000; member++) {
+      await (await attempts.beginPassword(from('203.0.113.9', `member-${member}@example.com`))).succeeded();
+    }
+  });
+
+  it('a sign-in in a known browser does not make what others guessed elsewhere forgotten', async () => {
+    await letThrough(many(10, (at) => from(network(at))));
+    await (await attempts.beginPassword(from('203.0.113.9', ANA, 'browser-1'))).succeeded();
+    expect(await letThrough([from('203.0.113.10')])).toBe(0);
+  });
+
+  it('an attempt that found no room or no database is not counted', async () => {
+    for (let attempt = 0; attempt < 200; attempt++) {
+      await (await attempts.beginPassword(from('203.0.113.9'))).refunded();
+    }
+  });
+
+  it('an attempt that is refused counts nowhere', async () => {
+    await letThrough(many(10, (at) => from(network(at))));
+    await letThrough(many(1_000, () => from('203.0.113.9')));
+    expect(await letThrough(many(30, (at) => from('203.0.113.9', `member-${at}@example.com`)))).toBe(20);
+  });
+});
+
+describe('guessing a code', () => {
+  it('ends after ten tries, and after fifty of a day, however right the password is each time', async () => {
+    const tries: number[] = [];
+    for (let quarter = 0; quarter < 20; quarter++) {
+      await (await attempts.beginPassword(from(network(quarter)))).succeeded();
+      const guesses = many(100, (at) => from(network(1_000 * quarter + at), 'mem_1'));
+      tries.push(await letThrough(guesses, 'beginCode'));
+      nowMs += 16 * MINUTE_MS;
+    }
+    expect(tries).toEqual([10, 10, 10, 10, 10, ...many(15, () => 0)]);
+  });
+
+  it('is counted by its network where it names nobody', async () => {
+    const verdicts = await Promise.allSettled(many(30, async () => await attempts.beginUnnamed('203.0.113.9')));
+    expect(verdicts.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
+  });
+});

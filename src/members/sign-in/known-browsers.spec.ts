@@ -1,0 +1,35 @@
+/** The cookie by which a browser is known: of one member, of one installation, for half a year. */
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { KNOWN_BROWSER_SECONDS, KnownBrowsers } from './known-browsers.js';
+
+const NOW_MS = 1_795_000_000_000;
+const browsers = new KnownBrowsers(randomBytes(32));
+
+describe('a browser in which a member has signed in', () => {
+  const value = browsers.remember('mem_1', NOW_MS);
+
+  it('is known by its own name from then on, until half a year is over', () => {
+    const name = browsers.find(value, 'mem_1', NOW_MS);
+    expect(name).toMatch(/^[\w-]{22}$/);
+    expect(browsers.find(value, 'mem_1', NOW_MS + KNOWN_BROWSER_SECONDS * 1_000 - 1_000)).toBe(name);
+    expect(browsers.find(value, 'mem_1', NOW_MS + KNOWN_BROWSER_SECONDS * 1_000)).toBeNull();
+    expect(browsers.find(browsers.remember('mem_1', NOW_MS), 'mem_1', NOW_MS)).not.toBe(name);
+  });
+
+  it('is a stranger to other members and installations', () => {
+    expect(browsers.find(value, 'mem_2', NOW_MS)).toBeNull();
+    expect(new KnownBrowsers(randomBytes(32)).find(value, 'mem_1', NOW_MS)).toBeNull();
+  });
+
+  it.each([
+    ['none', undefined],
+    ['an empty one', ''],
+    ['words', 'yes, I am known'],
+    ['a later end', value.replace(/\.\d+\./, '.99999999999.')],
+    ['another name', `A${value.slice(1)}`.replace(/^AA/, 'BA')],
+    ['half a code', value.slice(0, -2)],
+  ])('is not made by whoever sends %s', (_what, made) => {
+    expect(browsers.find(made, 'mem_1', NOW_MS)).toBeNull();
+  });
+});
