@@ -12,6 +12,7 @@ const TOP = floor(floors.top);
 const PLANE = `^src/(${floors.planes.join('|')})/`;
 const DOMAIN = floor(floors.domain);
 const GROUND = floor(floors.ground);
+const PANEL = '^src/panel/';
 const CUSTOMERS = '^src/customers/';
 const SPEC = '\\.spec\\.ts$';
 
@@ -64,9 +65,21 @@ module.exports = {
       { path: CUSTOMERS },
     ),
     forbidden(
+      'panel-knows-the-api-alone',
+      'It runs in a browser, and is typed by the description of the API; the table of permissions has no imports.',
+      { path: PANEL, pathNot: SPEC },
+      { path: '^src/', pathNot: [PANEL, '^src/members/permissions\\.ts$'] },
+    ),
+    forbidden(
+      'no-program-knows-the-panel',
+      'It is built apart, and served as files.',
+      { path: '^src/', pathNot: PANEL },
+      { path: PANEL },
+    ),
+    forbidden(
       'every-file-has-a-floor',
       'A new folder or file at the top needs its place in this file first.',
-      { path: '^src/', pathNot: [TOP, PLANE, DOMAIN, GROUND, CUSTOMERS, '^src/panel/', SPEC] },
+      { path: '^src/', pathNot: [TOP, PLANE, DOMAIN, GROUND, CUSTOMERS, PANEL, SPEC] },
       {},
     ),
     forbidden(
@@ -77,8 +90,8 @@ module.exports = {
     ),
     forbidden(
       'program-needs-no-dev-dependency',
-      'The image is installed without them.',
-      { path: '^src/', pathNot: SPEC },
+      'The image is installed without them; of the panel it has the built files.',
+      { path: '^src/', pathNot: [SPEC, PANEL] },
       { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     ),
     forbidden(

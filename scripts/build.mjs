@@ -5,9 +5,13 @@
  * `dist/` whole, with the hash of its sources in it, once it is complete. Builds that start at the same time go one after the other, and the
  * second finds its work done. Whichever moment a build is killed in, `dist/` is the old one, the new one or missing, never
  * a part; the next build clears what is left.
+ *
+ * `dist/panel/` is the admin panel. It has a hash of its own, since it takes longer than the rest: where its sources are the same, it is taken
+ * over from the `dist/` that was there.
  */
 import { createHash } from 'node:crypto';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -17,41 +21,70 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildPanel } from './panel/build.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DIST = join(ROOT, 'dist');
 /** Beside `dist/`, so that a rename moves what was built there. */
 const WORKSHOP = join(ROOT, '.build');
-/** In `dist/`: the hash of what it was built from. */
+/** In `dist/` and in `dist/panel/`: the hash of what it was built from. */
 const STAMP = 'sources.sha256';
 /** What a build depends on beside `src/`; the lock file stands for the compiler. */
 const SETTINGS = ['package.json', 'package-lock.json', '.swcrc', 'scripts/build.mjs'];
+const PANEL = join(ROOT, 'src', 'panel');
+/** What the panel depends on beside its folder: the table of permissions, and how it is built. */
+const PANEL_SETTINGS = [
+  'src/members/permissions.ts',
+  'package-lock.json',
+  'scripts/panel/build.mjs',
+  'scripts/panel/vite.mjs',
+  'scripts/panel/lingui.config.mjs',
+];
 /** How long to wait for another build. */
 const LOCK_TIMEOUT_MS = 120_000;
 
-/** The sources of the program, without its tests. */
-function programFiles() {
-  return readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.spec.ts'))
+/** Files of a folder and of those in it, in one order everywhere. */
+function filesOf(folder) {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .toSorted();
 }
 
-/** A hash of everything that `dist/` is made from: names and contents. */
-function hashSources() {
+/** The sources of the program, without its tests and the panel, which is no part of it. */
+function programFiles() {
+  return filesOf(join(ROOT, 'src')).filter(
+    (file) => file.endsWith('.ts') && !file.endsWith('.spec.ts') && !file.startsWith(PANEL + sep),
+  );
+}
+
+/** The sources of the panel; empty where there is none. */
+function panelFiles() {
+  return filesOf(PANEL).filter((file) => !/\.spec\.tsx?$/.test(file));
+}
+
+/** A hash of names and contents. What is not there counts as empty. */
+function hashOf(files) {
   const hash = createHash('sha256');
-  for (const file of [...programFiles(), ...SETTINGS.map((name) => join(ROOT, name))]) {
+  for (const file of files) {
     const content = existsSync(file) ? readFileSync(file) : '';
     hash.update(`${relative(ROOT, file)}\0${content.length}\0`).update(content);
   }
   return hash.digest('hex');
 }
 
-/** Whether `dist/` was built from sources with this hash. */
-function isBuiltFrom(hash) {
-  const stamp = join(DIST, STAMP);
+/** A hash of everything that `dist/panel/` is made from. */
+const hashPanel = () => hashOf([...panelFiles(), ...PANEL_SETTINGS.map((name) => join(ROOT, name))]);
+
+/** A hash of everything that `dist/` is made from. */
+const hashSources = () => hashOf([...programFiles(), ...SETTINGS.map((name) => join(ROOT, name))]) + hashPanel();
+
+/** Whether this folder was built from sources with this hash. */
+function isBuiltFrom(hash, folder = DIST) {
+  const stamp = join(folder, STAMP);
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === hash;
 }
 
@@ -91,11 +124,23 @@ async function compile(folder) {
   if (failed.length > 0) throw new Error(failed.map(({ reason }) => reason.message).join('\n'));
 }
 
+/** Builds the panel into `dist/panel` of the folder, or takes over the one that is there. */
+async function addPanel(folder) {
+  if (!existsSync(PANEL)) return;
+  const target = join(folder, 'dist', 'panel');
+  const built = join(DIST, 'panel');
+  const hash = hashPanel();
+  if (isBuiltFrom(hash, built)) return cpSync(built, target, { recursive: true });
+  await buildPanel(ROOT, target);
+  writeFileSync(join(target, STAMP), hash);
+}
+
 /** Compiles, and puts what was compiled in the place of `dist/`. */
 async function build(hash) {
   const folder = makeFolder();
   try {
     await compile(folder);
+    await addPanel(folder);
     writeFileSync(join(folder, 'dist', STAMP), hash);
     if (existsSync(DIST)) renameSync(DIST, join(folder, 'previous'));
     renameSync(join(folder, 'dist'), DIST);

@@ -1,6 +1,6 @@
 /** `dist/` is built when its sources have changed, and never under a program that runs from it. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { existsSync, globSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually, type OwnedProcess } from './support/processes.js';
 import { makeSmallProject, type SmallProject } from './support/small-project.js';
@@ -133,6 +133,42 @@ describe('a build', () => {
     const { code, output } = await build();
     expect([code, output]).toEqual([1, expect.stringContaining('later.ts')]);
     expect(readFileSync(built(), 'utf8')).toContain('first');
+    expect(leftOvers()).toEqual([]);
+  });
+});
+
+describe('the panel', () => {
+  const page = (text: string): Record<string, string> => ({
+    'src/panel/index.html': '<!doctype html><script type="module" src="/main.ts"></script>\n',
+    'src/panel/main.ts': `document.title = '${text}';\n`,
+  });
+  const scripts = (): string[] => globSync('dist/panel/assets/*.js', at()).toSorted();
+
+  it('is built with the program, compressed, and again only when its own sources have changed', async () => {
+    project.write(page('first'));
+    expect(await build()).toEqual({ code: 0, output: '' });
+    const [first] = scripts();
+    expect(readFileSync(join(project.folder, first ?? ''), 'utf8')).toContain('first');
+    expect(globSync('dist/panel/assets/*.js.{br,gz}', at())).toHaveLength(2);
+    expect(existsSync(built('panel/main.js'))).toBe(false);
+    writeFileSync(built('panel/mark'), 'taken over');
+    project.write({ 'src/later.ts': later('second') });
+    await build();
+    expect([scripts(), existsSync(built('panel/mark'))]).toEqual([[first], true]);
+    project.write(page('second'));
+    await build();
+    expect([scripts().length, existsSync(built('panel/mark'))]).toEqual([1, false]);
+    expect(scripts()).not.toEqual([first]);
+  });
+
+  it('that cannot be built leaves what was there, and says where', async () => {
+    project.write(page('first'));
+    await build();
+    const before = identity();
+    project.write({ 'src/panel/main.ts': 'export const = 1;\n' });
+    const { code, output } = await build();
+    expect([code, output]).toEqual([1, expect.stringContaining('main.ts')]);
+    expect(identity()).toBe(before);
     expect(leftOvers()).toEqual([]);
   });
 });

@@ -6,6 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Command } from 'commander';
 import { parse, stringify } from 'yaml';
 import { addClientCommands } from '../src/cli/client-commands.js';
+import { addOpenApiCommand } from '../src/cli/openapi-command.js';
 import { CLIENT_VARIABLES } from '../src/config/client-environment.js';
 import { ENVIRONMENT_VARIABLES } from '../src/config/model/environment.js';
 import { METRICS } from '../src/platform/metrics.js';
@@ -112,6 +113,7 @@ describe('commands', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
   const client = new Command();
   addClientCommands(client);
+  addOpenApiCommand(client);
   const own = matches(readFileSync('src/boot/program.ts', 'utf8'), /\.command\('(\w+)'\)/g);
   const commands = new Map([
     ...own.map((name): [string, string[]] => [name, []]),

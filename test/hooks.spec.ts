@@ -1,5 +1,6 @@
 /** The hook that `npm run hooks` turns on refuses what `npm run check` would refuse, and says what to do. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import { makeSmallProject, type SmallProject } from './support/small-project.js';
 
 const GOOD = `/** A constant. */\nexport const ANSWER = 42;\n`;
@@ -17,7 +18,11 @@ describe('the pre-commit hook', () => {
   };
 
   beforeAll(async () => {
-    project = makeSmallProject({ 'src/main.ts': GOOD });
+    project = makeSmallProject({
+      'src/main.ts': GOOD,
+      'src/panel/tsconfig.json': readFileSync('src/panel/tsconfig.json', 'utf8'),
+      'src/panel/main.ts': GOOD,
+    });
     await git('init', '-q');
     await git('add', '-A');
     const { code, output } = await git('commit', '-q', '-m', 'What is there');

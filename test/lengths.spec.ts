@@ -24,8 +24,8 @@ const LONG: Readonly<Record<string, number>> = {
 /** Columns of a line, comments too. */
 const MAX_COLUMNS = 120;
 
-const files = globSync('src/**/*.ts').toSorted();
-const tests = globSync('test/**/*.ts', {
+const files = globSync('src/**/*.{ts,tsx}', { exclude: ['src/panel/api/admin-api.d.ts'] }).toSorted();
+const tests = globSync('test/**/*.{ts,tsx}', {
   exclude: ['**/node_modules/**', '**/.venv/**', '**/generated/**', 'test/bench/peers/**'],
 });
 const textOf = (file: string) => readFileSync(file, 'utf8');

@@ -17,7 +17,7 @@ export async function createAdminApplication(deps: AdminDependencies): Promise<N
   useJsonBodies(fastify);
   // Before the application adds its routes.
   const allowedMethods = allowedMethodsOf(fastify);
-  describeRequests(fastify, deps.log, allowedMethods);
+  describeRequests(fastify, deps.log, allowedMethods, deps.api?.panel ?? null);
   const application = await NestFactory.create<NestFastifyApplication>(AdminModule.forRoot(deps), adapter, {
     bodyParser: false,
     logger: false,

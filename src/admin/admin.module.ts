@@ -48,6 +48,9 @@ const API_CONTROLLERS: readonly Type[] = [
   OpenApiController,
 ];
 
+/** The description of the admin API, which needs no running one. */
+export const adminApiDocument = (): object => openApiDocument(API_CONTROLLERS, API_VERSION);
+
 @Module({})
 export class AdminModule {
   static forRoot(deps: AdminDependencies): DynamicModule {
@@ -82,7 +85,7 @@ function apiProviders(api: AdminApiDependencies): Provider[] {
     { provide: Catalogue, useValue: api.catalogue },
     { provide: Explainer, useValue: api.explainer },
     { provide: UsageReader, useValue: api.usageReader },
-    { provide: OPENAPI_DOCUMENT, useFactory: () => openApiDocument(API_CONTROLLERS, API_VERSION) },
+    { provide: OPENAPI_DOCUMENT, useFactory: adminApiDocument },
     // In this order, both before every handler that is not public: first too many, then who.
     { provide: APP_GUARD, useClass: ThrottlerGuard },
     { provide: APP_GUARD, useClass: OperatorTokenGuard },

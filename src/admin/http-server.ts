@@ -10,6 +10,8 @@ import { Problem } from '../problems/errors.js';
 import type { Logger } from '../platform/log.js';
 import { methodProblem, UNKNOWN_METHOD_DETAIL } from '../platform/methods.js';
 import { responseUnderWay } from '../platform/node-internals.js';
+import type { PanelFiles } from './panel/panel-files.js';
+import { sendPanel } from './panel/send-panel.js';
 import { noRoute, problemOf, sendProblem, type AllowedMethods } from './problem.filter.js';
 import { RefusedBody } from './validation.pipe.js';
 
@@ -64,8 +66,16 @@ export function useJsonBodies(fastify: FastifyInstance): void {
   });
 }
 
-/** Headers that every response has, and a log line for each: without query and body, which may name people. */
-export function describeRequests(fastify: FastifyInstance, log: Logger, allowedMethods: AllowedMethods): void {
+/**
+ * Headers that every response has, and a log line for each: without query and body, which may name people. What no
+ * route answers to is asked of the panel.
+ */
+export function describeRequests(
+  fastify: FastifyInstance,
+  log: Logger,
+  allowedMethods: AllowedMethods,
+  panel: PanelFiles | null,
+): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     reply.header('X-Request-Id', request.id);
     reply.header('Cache-Control', 'no-store');
@@ -76,6 +86,7 @@ export function describeRequests(fastify: FastifyInstance, log: Logger, allowedM
     }
     // Before a body is read: Fastify refuses QUERY without a content type as such, whatever the path.
     if (request.is404) {
+      if (panel !== null && sendPanel(panel, request, reply)) return;
       sendProblem(methodProblem(request.method) ?? noRoute(request, allowedMethods), request, reply);
       return;
     }
@@ -83,8 +94,8 @@ export function describeRequests(fastify: FastifyInstance, log: Logger, allowedM
   });
   fastify.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? null;
-    // Probes and scrapes come every few seconds and say nothing while they succeed.
-    const level = reply.statusCode < 400 && route !== null && !route.startsWith('/admin/') ? 'debug' : 'info';
+    // Probes and scrapes come every few seconds, files of the panel by the dozen, and say nothing while they succeed.
+    const level = reply.statusCode < 400 && route?.startsWith('/admin/') !== true ? 'debug' : 'info';
     log[level]({
       event: 'admin_request',
       plane: 'admin',

@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import { checkCommand } from '../cli/check.js';
 import { addClientCommands } from '../cli/client-commands.js';
+import { addOpenApiCommand } from '../cli/openapi-command.js';
 import { formatProblems } from '../config/check.js';
 import { EnvironmentError, readEnvironment } from '../config/model/environment.js';
 import { gatewayJsonSchemaText } from '../config/model/json-schema.js';
@@ -69,6 +70,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     .command('schema')
     .description('print the JSON Schema of gateway.yaml')
     .action(() => void process.stdout.write(gatewayJsonSchemaText()));
+  addOpenApiCommand(program);
   addClientCommands(program);
   // `| head` has read enough: the end of a command, not a fault. What runs on has a log that knows of it.
   program.hook('preAction', (_program, command) => {

@@ -1,7 +1,9 @@
 /**
  * `trailgate start`: opens the stores, puts the roles together, listens; and takes it all down again in named phases.
  */
+import { fileURLToPath } from 'node:url';
 import { createAdminApplication } from '../admin/admin.application.js';
+import { readPanelFiles } from '../admin/panel/panel-files.js';
 import type { AdminApiDependencies } from '../admin/request/admin-dependencies.js';
 import { Explainer } from '../admin/explain/explainer.js';
 import { inOrder } from '../admission/steps.js';
@@ -50,6 +52,8 @@ export interface Running {
   state(): WorkerState;
 }
 
+/** The admin panel, which the build puts beside the program. */
+const PANEL_FOLDER = fileURLToPath(new URL('../panel', import.meta.url));
 const HOUSEKEEPING_INTERVAL_MS = 86_400_000;
 
 /**
@@ -213,6 +217,7 @@ async function startAdmin(
           explainer,
           usageReader: usage,
           throttlerStorage: quotas.limiter,
+          panel: readPanelFiles(PANEL_FOLDER),
         };
   let boundPort = config.current.file.admin.port;
   const admin = await createAdminApplication({

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { pino } from 'pino';
 import { createAdminApplication } from '../../src/admin/admin.application.js';
+import type { PanelFiles } from '../../src/admin/panel/panel-files.js';
 import type { AdminDependencies, Readiness } from '../../src/admin/request/admin-dependencies.js';
 import { Explainer } from '../../src/admin/explain/explainer.js';
 import { inOrder } from '../../src/admission/steps.js';
@@ -44,6 +45,7 @@ export async function startAdmin(
     readonly api?: boolean;
     readonly readiness?: () => Readiness;
     readonly targets?: readonly NodeTarget[];
+    readonly panel?: PanelFiles;
   } = {},
 ): Promise<RunningAdmin> {
   const log: string[] = [];
@@ -72,6 +74,7 @@ export async function startAdmin(
     explainer: new Explainer(inOrder(steps), known, () => TEST_CONFIG),
     usageReader: new UsageReader(TEST_CONFIG.file.plans, limiter, new UsageRows(database.db), clock),
     throttlerStorage: limiter,
+    panel: options.panel ?? null,
   };
   let boundPort = 0;
   const dependencies: AdminDependencies = {

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { hasOpenssl } from './certificates.js';
 import {
+  findChromium,
   findPostgresBin,
   findPrometheus,
   findRedisServer,
@@ -61,6 +62,9 @@ export const describeWithSlowHttpTest = unless(findSlowHttpTest() !== null, 'nee
 
 /** For tests that are answered by a Prometheus of their own, or by its checker. */
 export const describeWithPrometheus = unless(findPrometheus() !== null, 'needs prometheus and promtool');
+
+/** For tests that use the panel as a person does. */
+export const describeWithChromium = unless(findChromium() !== null, 'needs chromium');
 
 /** For tests that read what the kernel tells of a process. */
 export const describeWithProc = unless(existsSync('/proc/self/task'), 'needs the /proc of Linux');

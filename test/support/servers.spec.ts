@@ -23,7 +23,7 @@ beforeEach(() => {
   ] as const) {
     symlinkSync(path, join(bin, name));
   }
-  for (const name of ['slowhttptest', 'prometheus', 'promtool']) addCommand(name, '');
+  for (const name of ['slowhttptest', 'prometheus', 'promtool', 'chromium']) addCommand(name, '');
   for (const name of ['TEST_REDIS_URL', 'REDIS_URL', 'CI', 'TRAILGATE_TEST_INSTALL']) delete process.env[name];
   process.env['PATH'] = bin;
   process.env['TEST_DATABASE_URL'] = 'postgres://given.test/postgres';
@@ -49,6 +49,11 @@ describe('a machine without redis-server', () => {
   it('lacks what reads its metrics as well, where a part of that is not there', () => {
     rmSync(join(bin, 'promtool'));
     expect(missingPackages()).toEqual(['redis-server', 'prometheus']);
+  });
+
+  it('lacks the browser that opens the panel, where that is not there', () => {
+    rmSync(join(bin, 'chromium'));
+    expect(missingPackages()).toEqual(['redis-server', 'chromium']);
   });
 
   it('installs only in CI or on request, and only where there is apt-get', () => {

@@ -56,6 +56,11 @@ export function findPrometheus(): { readonly server: string; readonly tool: stri
   return server === null || tool === null ? null : { server, tool };
 }
 
+/** A Chromium that playwright-core can drive, or null. */
+export function findChromium(): string | null {
+  return onPath('chromium') ?? onPath('chromium-browser') ?? onPath('google-chrome');
+}
+
 /** True where a shared Redis is given or can be started. */
 export function redisIsAvailable(): boolean {
   return (process.env['TEST_REDIS_URL'] ?? process.env['REDIS_URL']) !== undefined || findRedisServer() !== null;
@@ -73,6 +78,7 @@ export function missingPackages(): string[] {
     ...(postgresIsAvailable() ? [] : ['postgresql']),
     ...(findSlowHttpTest() === null ? ['slowhttptest'] : []),
     ...(findPrometheus() === null ? ['prometheus'] : []),
+    ...(findChromium() === null ? ['chromium'] : []),
   ];
 }
 
@@ -112,6 +118,7 @@ const NAMES: Readonly<Record<string, string>> = {
   postgresql: 'PostgreSQL',
   'redis-server': 'Redis',
   prometheus: 'Prometheus',
+  chromium: 'Chromium',
 };
 
 /** One line for a person whose machine lacks servers: what, and how to get it. */

@@ -8,6 +8,7 @@ import type { ApiKeyStore } from '../../accounts/api-key-store.js';
 import type { AuditLog } from '../../accounts/audit-log.js';
 import type { Catalogue } from '../../accounts/catalogue.js';
 import type { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
+import type { PanelFiles } from '../panel/panel-files.js';
 import type { Logger } from '../../platform/log.js';
 import type { NodeTarget } from '../../nodes/node-targets.js';
 import type { UsageReader } from '../../limits/usage.js';
@@ -36,6 +37,8 @@ export interface AdminApiDependencies {
   readonly explainer: Explainer;
   readonly usageReader: UsageReader;
   readonly throttlerStorage: ThrottlerStorage;
+  /** Null where none was built: then there is the API alone. */
+  readonly panel: PanelFiles | null;
 }
 
 export interface AdminDependencies {

@@ -1,0 +1,68 @@
+/** Sends the panel: its files, and its page at every address that a browser asks for and nothing else answers to. */
+import { randomBytes } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { contentSecurityPolicy } from './content-security-policy.js';
+import type { Coding, PanelFile, PanelFiles } from './panel-files.js';
+
+const NONCE_BYTES = 16;
+/** A year, the most that caches take for an answer that never changes. */
+const IMMUTABLE = 'public, max-age=31536000, immutable';
+/** Addresses of programs. Whoever mistypes one gets a problem, never a page. */
+const NOT_OF_THE_PANEL = /^\/(?:admin|assets|livez|readyz|metrics)(?:\/|$)|\.\w+$/;
+const REQUESTED_CODINGS: readonly (readonly [Coding, RegExp])[] = [
+  ['br', /(?:^|[ ,])br(?! *; *q=0(?:\.0*)?(?:,|$))/i],
+  ['gzip', /(?:^|[ ,])gzip(?! *; *q=0(?:\.0*)?(?:,|$))/i],
+];
+
+/** Sends what the panel has at the path of this request. @returns False where that is nothing. */
+export function sendPanel(panel: PanelFiles, request: FastifyRequest, reply: FastifyReply): boolean {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return false;
+  const path = request.url.split('?', 1)[0] ?? '';
+  const file = panel.files.get(path);
+  if (file !== undefined) {
+    sendFile(file, request, reply);
+    return true;
+  }
+  if (path !== '/' && (NOT_OF_THE_PANEL.test(path) || !wantsPage(request))) return false;
+  sendPage(panel, request, reply);
+  return true;
+}
+
+/** Browsers that go to an address name HTML; programs that call an API do not. */
+const wantsPage = (request: FastifyRequest): boolean => /\btext\/html\b/i.test(request.headers.accept ?? '');
+
+/** The page with a nonce of its own, which is why it is never kept. */
+function sendPage({ page: [before, after] }: PanelFiles, request: FastifyRequest, reply: FastifyReply): void {
+  const nonce = randomBytes(NONCE_BYTES).toString('base64');
+  reply
+    .header('Content-Security-Policy', contentSecurityPolicy(nonce))
+    .header('Referrer-Policy', 'no-referrer')
+    .header('X-Frame-Options', 'DENY')
+    .header('Cross-Origin-Opener-Policy', 'same-origin')
+    .header('Permissions-Policy', 'camera=(), geolocation=(), microphone=(), payment=()')
+    .header('Cache-Control', 'no-store')
+    .type('text/html; charset=utf-8');
+  send(Buffer.from(`${before}${nonce}${after}`), request, reply);
+}
+
+function sendFile(file: PanelFile, request: FastifyRequest, reply: FastifyReply): void {
+  reply
+    .header('Cache-Control', file.isImmutable ? IMMUTABLE : 'no-cache')
+    .header('Cross-Origin-Resource-Policy', 'same-origin')
+    .header('ETag', file.etag)
+    .header('Vary', 'Accept-Encoding')
+    .type(file.contentType);
+  if (request.headers['if-none-match']?.includes(file.etag) === true) {
+    void reply.status(304).send();
+    return;
+  }
+  const accepted = String(request.headers['accept-encoding'] ?? '');
+  const coding = REQUESTED_CODINGS.find(([name, asked]) => file.coded.has(name) && asked.test(accepted))?.[0];
+  if (coding !== undefined) reply.header('Content-Encoding', coding);
+  send((coding === undefined ? undefined : file.coded.get(coding)) ?? file.bytes, request, reply);
+}
+
+function send(bytes: Buffer, request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('Content-Length', bytes.length);
+  void reply.send(request.method === 'HEAD' ? undefined : bytes);
+}

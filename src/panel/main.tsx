@@ -1,0 +1,36 @@
+/** The page's first line: words, colours and data for everything below. */
+import '@mantine/core/styles.css';
+import { MantineProvider, localStorageColorSchemeManager } from '@mantine/core';
+import { i18n } from '@lingui/core';
+import { I18nProvider } from '@lingui/react';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { setNonce } from 'get-nonce';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { App } from './app.js';
+import { firstLocale, speak } from './locale.js';
+import { theme } from './theme.js';
+
+const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? '';
+// For what locks scrolling under a dialog, which makes a style tag of its own.
+setNonce(nonce);
+const colorScheme = localStorageColorSchemeManager({ key: 'trailgate-color-scheme' });
+const root = document.getElementById('root');
+await speak(firstLocale());
+if (root !== null)
+  createRoot(root).render(
+    <StrictMode>
+      <I18nProvider i18n={i18n}>
+        <MantineProvider
+          theme={theme}
+          defaultColorScheme="auto"
+          colorSchemeManager={colorScheme}
+          getStyleNonce={() => nonce}
+        >
+          <QueryClientProvider client={new QueryClient()}>
+            <App />
+          </QueryClientProvider>
+        </MantineProvider>
+      </I18nProvider>
+    </StrictMode>,
+  );

@@ -1,0 +1,58 @@
+/** What commands write of the panel is as they would write it now: types, words, sizes. */
+import { expect, it } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+
+/** Of all scripts that the first page loads, compressed. */
+const MOST_FIRST_SCRIPT_BYTES = 250_000;
+
+const node = (...args: readonly string[]) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return { status, stdout, stderr };
+};
+
+it('the types of the admin API are those of its description: else run `npm run panel:types`', () => {
+  const { stdout, stderr } = node('scripts/panel/types.mjs', '--print');
+  expect(stderr).toBe('');
+  expect(readFileSync('src/panel/api/admin-api.d.ts', 'utf8')).toBe(stdout);
+});
+
+it.each([
+  ['every text is in the catalogues: else run `npm run panel:words`', 'sync'],
+  ['every text has its Spanish words', 'missing'],
+])('%s', (_title, what) => {
+  const { status, stdout, stderr } = node(
+    'node_modules/@lingui/cli/dist/lingui.js',
+    'check',
+    what,
+    '--config',
+    'scripts/panel/lingui.config.mjs',
+  );
+  expect({ status, output: status === 0 ? '' : stdout + stderr }).toEqual({ status: 0, output: '' });
+});
+
+interface Chunk {
+  readonly file: string;
+  readonly isEntry?: boolean;
+  readonly imports?: readonly string[];
+}
+
+it('the first page loads less than 250 KB of scripts', () => {
+  const manifest = JSON.parse(readFileSync('dist/panel/.vite/manifest.json', 'utf8')) as Record<string, Chunk>;
+  const loaded = new Set<string>();
+  const load = (name: string): void => {
+    const chunk = manifest[name];
+    if (chunk === undefined || loaded.has(chunk.file)) return;
+    loaded.add(chunk.file);
+    for (const each of chunk.imports ?? []) load(each);
+  };
+  load('index.html');
+  load('locales/en.po');
+  const sizes = [...loaded].map((file) => gzipSync(readFileSync(`dist/panel/${file}`), { level: 9 }).length);
+  expect(loaded.size).toBeGreaterThan(1);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MOST_FIRST_SCRIPT_BYTES);
+});
