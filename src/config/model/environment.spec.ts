@@ -26,6 +26,7 @@ describe('readEnvironment', () => {
       REDIS_URL: 'rediss://cache:6380',
       TRAILGATE_DATA_DIR: '/var/lib/trailgate',
       TRAILGATE_ADMIN_TOKEN: 'x'.repeat(32),
+      TRAILGATE_SECRETS_KEY: `${'a'.repeat(43)}=`,
       LOG_LEVEL: 'warn',
     });
     expect(environment).toEqual({
@@ -36,6 +37,7 @@ describe('readEnvironment', () => {
       redisUrl: 'rediss://cache:6380',
       dataDir: '/var/lib/trailgate',
       adminToken: 'x'.repeat(32),
+      secretsKey: `${'a'.repeat(43)}=`,
       logLevel: 'warn',
     });
   });
@@ -52,6 +54,7 @@ describe('readEnvironment', () => {
       DATABASE_URL: 'mysql://db',
       REDIS_URL: 'cache:6379',
       TRAILGATE_ADMIN_TOKEN: 'short',
+      TRAILGATE_SECRETS_KEY: 'short',
       LOG_LEVEL: 'verbose',
     });
     expect(faults.map((fault) => fault.split(' ')[0]).toSorted()).toEqual([
@@ -62,6 +65,7 @@ describe('readEnvironment', () => {
       'TRAILGATE_ADMIN_TOKEN',
       'TRAILGATE_CUSTOMERS_PORT',
       'TRAILGATE_GATEWAY_PORT',
+      'TRAILGATE_SECRETS_KEY',
     ]);
   });
 

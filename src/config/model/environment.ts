@@ -1,4 +1,5 @@
 /** Reads the environment once at start: what differs per machine, checked, with every fault named in one error. */
+import { parseSecretsKey } from '../../platform/secrets/secret-box.js';
 import { parseRedisUrl } from '../../redis/address.js';
 import type { Environment } from './schema.js';
 
@@ -18,6 +19,8 @@ export const ENVIRONMENT_VARIABLES = {
   REDIS_URL: 'Redis (`redis://…`, `redis+sentinel://…`, `redis+cluster://…`). Without it: counters in the process.',
   TRAILGATE_DATA_DIR: 'Folder for what the embedded stores keep.',
   TRAILGATE_ADMIN_TOKEN: 'Operator token of the admin API, at least 32 characters.',
+  TRAILGATE_SECRETS_KEY:
+    'Key that secrets in the database are sealed with, 32 bytes in base64: the same on every machine.',
   LOG_LEVEL: 'Least severe level that is logged.',
 } as const;
 
@@ -76,6 +79,10 @@ export function readEnvironment(variables: Variables = process.env): Environment
         'Make one with: openssl rand -hex 32',
     );
   }
+  const secretsKey = text('TRAILGATE_SECRETS_KEY');
+  if (secretsKey !== undefined && parseSecretsKey(secretsKey) === null) {
+    problems.push('TRAILGATE_SECRETS_KEY must be 32 bytes in base64. Make one with: openssl rand -base64 32');
+  }
   const logLevel = text('LOG_LEVEL') ?? 'info';
   if (!isLogLevel(logLevel)) problems.push(`LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}, not "${logLevel}".`);
 
@@ -86,6 +93,7 @@ export function readEnvironment(variables: Variables = process.env): Environment
     ...optional('databaseUrl', url('DATABASE_URL', ['postgres:', 'postgresql:'])),
     ...optional('redisUrl', redisUrl()),
     ...optional('adminToken', adminToken),
+    ...optional('secretsKey', secretsKey),
     dataDir: text('TRAILGATE_DATA_DIR') ?? './data',
     logLevel: isLogLevel(logLevel) ? logLevel : 'info',
   } satisfies Environment;

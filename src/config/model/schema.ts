@@ -162,6 +162,8 @@ export interface Environment {
   readonly redisUrl?: string;
   readonly dataDir: string;
   readonly adminToken?: string;
+  /** 32 bytes in base64. */
+  readonly secretsKey?: string;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
