@@ -55,6 +55,7 @@ export class AccountStore {
       grant_amount: 0,
       created_at: now,
       updated_at: now,
+      version: 1,
     };
     await this.deps.database.db.transaction().execute(async (trx) => {
       await trx.insertInto('account').values(row).execute();

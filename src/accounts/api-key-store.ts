@@ -3,11 +3,13 @@
  * committed every node is told.
  */
 import type { Transaction } from 'kysely';
-import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
+import type { Page } from '../database/cursor.js';
 import { newId } from '../database/ids.js';
 import type { ApiKeyTable, Tables } from '../database/schema.js';
+import { searchText } from '../database/search-text.js';
 import { Problem } from '../problems/errors.js';
-import { lockAccount, type StoreDependencies } from './accounts.js';
+import { lockAccount, type Account, type StoreDependencies } from './accounts.js';
+import { ApiKeyList, type ApiKeyQuery, type ListedApiKey } from './api-key-list.js';
 import { limitsJson } from '../keys/api-key-columns.js';
 import type { CreateApiKey, OverlapSeconds, UpdateApiKey } from './api-key-fields.js';
 import { createSecret, hashSecret, hintOf } from '../keys/api-key-format.js';
@@ -31,8 +33,11 @@ const DEAD_SECRET_RETENTION_MS = 30 * 86_400_000;
 
 /** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
 export class ApiKeyStore extends DatabaseKeyLookup {
+  private readonly keyLists: ApiKeyList;
+
   constructor(private readonly deps: StoreDependencies) {
     super(deps.database.db, deps.database.kind);
+    this.keyLists = new ApiKeyList(deps);
   }
 
   async create(accountId: string, input: CreateApiKey, context: ChangeContext): Promise<ApiKeyWithSecret> {
@@ -56,6 +61,8 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       created_at: now,
       updated_at: now,
       revoked_at: null,
+      version: 1,
+      search: searchText(input.name),
     };
     await this.db.transaction().execute(async (trx) => {
       await lockAccount(trx, this.deps.database.kind, accountId);
@@ -74,17 +81,9 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return apiKeyOf(row ?? apiKeyNotFound(), this.deps.clock.now());
   }
 
-  /** The keys of an account in the order in which they were made, the revoked ones too. */
-  async list(accountId: string, { limit, cursor }: PageRequest): Promise<Page<ApiKey>> {
-    const list = `api-keys:${accountId}`;
-    const now = this.deps.clock.now();
-    let query = this.db.selectFrom('api_key').selectAll().where('account_id', '=', accountId);
-    if (cursor !== undefined) query = query.where('id', '>', decodeCursor(list, cursor));
-    const rows = await query
-      .orderBy('id')
-      .limit(limit + 1)
-      .execute();
-    return pageOf(list, limit, rows, (row) => apiKeyOf(row, now));
+  /** A page of the keys of an account, with what each has used of its month. */
+  list(account: Account, query: ApiKeyQuery): Promise<Page<ListedApiKey>> {
+    return this.keyLists.page(account, query);
   }
 
   /** Changes what is named and leaves the rest. Rejects with `conflict` for a revoked key. */
@@ -96,7 +95,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       if (before.status === 'revoked') throw conflict('The key is revoked. Create a new one.');
       const after: ApiKeyTable = {
         ...before,
-        ...(changes.name === undefined ? {} : { name: changes.name }),
+        ...(changes.name === undefined ? {} : { name: changes.name, search: searchText(changes.name) }),
         ...(changes.scopes === undefined ? {} : { scopes: JSON.stringify(changes.scopes) }),
         ...(changes.allowed_ips === undefined ? {} : { allowed_ips: JSON.stringify(changes.allowed_ips) }),
         ...(changes.expires_at === undefined ? {} : { expires_at: milliseconds(changes.expires_at) }),

@@ -11,6 +11,8 @@ import type { AuditEntryTable, Tables } from '../database/schema.js';
 export interface ChangeContext {
   /** `operator`, `system`, later a member's id. */
   readonly actor: string;
+  /** The actor by name; what is shown beside its id. */
+  readonly actorLabel?: string | undefined;
   readonly ip: string;
   readonly requestId: string;
 }
@@ -24,6 +26,8 @@ export interface AuditedChange {
   readonly action: string;
   readonly targetType: 'account' | 'api_key' | 'quota_adjustment';
   readonly targetId: string;
+  /** The version that the change made of the target, where it has one. */
+  readonly targetVersion?: number | undefined;
   /** Only the fields that changed; null where the target did not exist. */
   readonly before: AuditedFields | null;
   readonly after: AuditedFields | null;
@@ -58,6 +62,8 @@ export async function recordChange(
     ip: context.ip,
     request_id: context.requestId,
     created_at: nowMs,
+    target_version: change.targetVersion ?? null,
+    actor_label: context.actorLabel ?? null,
   };
   await trx.insertInto('audit_entry').values(row).execute();
 }

@@ -16,6 +16,7 @@ const row = (id: string, plan: string, status: 'active' | 'suspended' = 'active'
   grant_amount: 0,
   created_at: 0,
   updated_at: 0,
+  version: 1,
 });
 
 describeOnDatabases('plans that accounts are on', (kind) => {

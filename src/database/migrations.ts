@@ -5,6 +5,7 @@
 import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration } from 'kysely/migration';
 import { members } from './members-migration.js';
+import { versions } from './versions-migration.js';
 
 const first: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
@@ -263,6 +264,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0007_observed_microseconds': observedMicroseconds,
   '0008_node_statements': nodeStatements,
   '0009_members': members,
+  '0010_versions': versions,
 };
 
 /**

@@ -21,6 +21,8 @@ export interface AccountTable {
   grant_amount: number;
   created_at: number;
   updated_at: number;
+  /** Grows with every change that a person makes. */
+  version: number;
 }
 
 export interface ApiKeyTable {
@@ -46,6 +48,10 @@ export interface ApiKeyTable {
   created_at: number;
   updated_at: number;
   revoked_at: number | null;
+  /** As in `account`. */
+  version: number;
+  /** The name as lists are searched and sorted by it; see `searchText`. */
+  search: string;
 }
 
 /** One live secret of a key, during a rotation two. Only the hash is stored. */
@@ -155,6 +161,10 @@ export interface AuditEntryTable {
   ip: string;
   request_id: string;
   created_at: number;
+  /** The version that the change made of its target; null where targets of this type have none. */
+  target_version: number | null;
+  /** Whoever `actor` is by name, which can still be read when they have gone. */
+  actor_label: string | null;
 }
 
 /** The outbox: what the gateway has to tell accounts, before anybody is told. */

@@ -1,6 +1,7 @@
 /** What the stores of accounts and keys promise, on both databases. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { Account } from '../../src/accounts/accounts.js';
 import { createAccountSchema } from '../../src/accounts/account-fields.js';
 import { createApiKeySchema } from '../../src/accounts/api-key-fields.js';
 import { digestOf, hashSecret, hintOf, isWellFormedSecret } from '../../src/keys/api-key-format.js';
@@ -12,6 +13,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 const HOUR_MS = 3_600_000;
 const newAccount = createAccountSchema.parse({ name: 'Salzach Rafting', plan: 'starter', time_zone: 'Europe/Vienna' });
 const newKey = (fields: object = {}) => createApiKeySchema.parse({ name: 'k', scopes: ['customers:read'], ...fields });
+const inOrder = (limit: number) => ({ limit, sort: 'created', order: 'asc' }) as const;
 const problem = (code: string, pointer?: string) =>
   expect.objectContaining({
     code,
@@ -25,6 +27,7 @@ const problem = (code: string, pointer?: string) =>
 describeOnDatabases('accounts and keys', (kind) => {
   let database: DatabaseHandle;
   let stores: ReturnType<typeof storesOn>;
+  let account: Account;
   let accountId: string;
 
   beforeAll(async () => {
@@ -33,7 +36,8 @@ describeOnDatabases('accounts and keys', (kind) => {
   afterAll(() => database.close());
   beforeEach(async () => {
     stores = storesOn(database);
-    accountId = (await stores.accounts.create(newAccount, OPERATOR)).id;
+    account = await stores.accounts.create(newAccount, OPERATOR);
+    accountId = account.id;
   });
 
   const create = (fields: object = {}) => stores.keys.create(accountId, newKey(fields), OPERATOR);
@@ -211,7 +215,7 @@ describeOnDatabases('accounts and keys', (kind) => {
     await expect(stores.keys.revoke(key.id, broken)).rejects.toThrow(/null/i);
     await expect(stores.keys.create(accountId, newKey(), broken)).rejects.toThrow(/null/i);
     expect((await stores.keys.get(key.id)).status).toBe('active');
-    expect((await stores.keys.list(accountId, { limit: 10 })).data).toHaveLength(1);
+    expect((await stores.keys.list(account, inOrder(10))).data).toHaveLength(1);
     expect(stores.bus.published).toHaveLength(told);
   });
 
@@ -223,13 +227,13 @@ describeOnDatabases('accounts and keys', (kind) => {
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await stores.keys.list(accountId, { limit: 3, cursor });
+      const page = await stores.keys.list(account, { ...inOrder(3), cursor });
       seen.push(...page.data.map(({ id }) => id));
       cursor = page.nextCursor ?? undefined;
     } while (cursor !== undefined);
     expect(seen).toEqual(made);
-    const { nextCursor } = await stores.keys.list(accountId, { limit: 1 });
-    await expect(stores.keys.list(other.id, { limit: 1, cursor: nextCursor ?? '' })).rejects.toEqual(
+    const { nextCursor } = await stores.keys.list(account, inOrder(1));
+    await expect(stores.keys.list(other, { ...inOrder(1), cursor: nextCursor ?? '' })).rejects.toEqual(
       problem('invalid_cursor'),
     );
     await expect(stores.accounts.list({ limit: 1, cursor: 'junk' })).rejects.toEqual(problem('invalid_cursor'));

@@ -19,6 +19,7 @@ const account = (id: string) => ({
   grant_amount: 0,
   created_at: 1_795_000_000_123,
   updated_at: 1_795_000_000_123,
+  version: 1,
 });
 
 describeOnDatabases('the database', (kind) => {

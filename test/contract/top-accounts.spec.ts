@@ -61,6 +61,7 @@ describeOnDatabases('the accounts nearest to their month', (kind) => {
           grant_amount: grant[1],
           created_at: 1,
           updated_at: 1,
+          version: 1,
         }),
       );
       await database.db.insertInto('account').values(rows).execute();

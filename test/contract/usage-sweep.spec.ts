@@ -40,7 +40,7 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
     };
     await database.db
       .insertInto('account')
-      .values({ id: 'acc_1', ...account, created_at: 0, updated_at: 0 })
+      .values({ id: 'acc_1', ...account, created_at: 0, updated_at: 0, version: 1 })
       .execute();
   });
   afterEach(async () => {

@@ -6,13 +6,15 @@ import { createApiKeySchema, type CreateApiKey } from '../../accounts/api-key-fi
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { ChangedBy } from '../request/change-context.js';
-import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
+import { listBody, type ListBody } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
+import { apiKeyQuerySchema, type ApiKeyQueryFields } from './api-key-query.js';
 import {
   apiKeyListSchema,
   apiKeyResource,
   apiKeyWithSecretSchema,
-  type ApiKeyResource,
+  listedApiKeyResource,
+  type ListedApiKeyResource,
   type ApiKeyWithSecretResource,
 } from './api-key.resource.js';
 
@@ -26,18 +28,19 @@ export class AccountApiKeysController {
   @Get()
   @Documented({
     id: 'listApiKeys',
-    summary: 'List the API keys of an account, the revoked ones too',
+    summary: 'List, search and sort the API keys of an account, the revoked ones too',
     response: apiKeyListSchema,
     problems: ['resource_not_found'],
   })
   async list(
     @Param('id') accountId: string,
-    @Query({ schema: pageQuerySchema }) query: PageQuery,
+    @Query({ schema: apiKeyQuerySchema }) query: ApiKeyQueryFields,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<ListBody<ApiKeyResource>> {
-    const { timeZone } = await this.accounts.get(accountId);
-    const page = await this.keys.list(accountId, query);
-    return listBody(page, (key) => apiKeyResource(key, timeZone), query, reply);
+  ): Promise<ListBody<ListedApiKeyResource>> {
+    const account = await this.accounts.get(accountId);
+    const { status: statuses, ...rest } = query;
+    const page = await this.keys.list(account, { ...rest, statuses });
+    return listBody(page, (key) => listedApiKeyResource(key, account.timeZone), query, reply);
   }
 
   @Post()

@@ -1,5 +1,6 @@
 /** An API key as the admin API shows it; with its secret once, when that is made. */
 import { z } from 'zod';
+import type { ListedApiKey } from '../../accounts/api-key-list.js';
 import type { ApiKey } from '../../accounts/api-key-rows.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { countField, idField, timeField as time } from '../openapi/fields.js';
@@ -51,9 +52,19 @@ export const rotatedApiKeySchema = apiKeySchema
   .extend({ secret, previous_secret_expires_at: time.meta({ description: 'Until then the old secret works too.' }) })
   .meta({ id: 'RotatedApiKey' });
 
-export const apiKeyListSchema = listSchema('ApiKeyList', apiKeySchema);
+const listedApiKeySchema = apiKeySchema
+  .extend({
+    month_used: countField.meta({
+      description: 'What it has used of the month, as the counters last wrote it: a few seconds late.',
+    }),
+    month_limit: countField.nullable().meta({ description: 'Its own limit of the month; null where it has none.' }),
+  })
+  .meta({ id: 'ListedApiKey' });
+
+export const apiKeyListSchema = listSchema('ApiKeyList', listedApiKeySchema);
 
 export type ApiKeyResource = z.output<typeof apiKeySchema>;
+export type ListedApiKeyResource = z.output<typeof listedApiKeySchema>;
 export type ApiKeyWithSecretResource = z.output<typeof apiKeyWithSecretSchema>;
 export type RotatedApiKeyResource = z.output<typeof rotatedApiKeySchema>;
 
@@ -76,4 +87,9 @@ export function apiKeyResource(key: ApiKey, timeZone: string): ApiKeyResource {
     updated_at: formatWithOffset(key.updatedAt, timeZone),
     revoked_at: at(key.revokedAt),
   };
+}
+
+/** As a row of a list. */
+export function listedApiKeyResource(key: ListedApiKey, timeZone: string): ListedApiKeyResource {
+  return { ...apiKeyResource(key, timeZone), month_used: key.monthUsed, month_limit: key.monthLimit };
 }

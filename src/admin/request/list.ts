@@ -4,6 +4,8 @@ import { z } from 'zod';
 import type { Page } from '../../database/cursor.js';
 
 const LARGEST_PAGE = 100;
+/** The name of a key may stand in it, four bytes a character and coded twice. */
+const LONGEST_CURSOR = 2_000;
 const LIMIT_WORDS = `must be a whole number from 1 to ${LARGEST_PAGE}`;
 
 export const pageQuerySchema = z.strictObject({
@@ -16,12 +18,12 @@ export const pageQuerySchema = z.strictObject({
     .meta({ description: 'Most rows of a page.' }),
   cursor: z
     .string()
-    .max(1_000)
+    .max(LONGEST_CURSOR)
     .optional()
     .meta({
       description: '`next_cursor` of the page before.',
       // What is no cursor is refused as one.
-      schema: { type: 'string', minLength: 1, maxLength: 1_000, pattern: '^[A-Za-z0-9_-]+$' },
+      schema: { type: 'string', minLength: 1, maxLength: LONGEST_CURSOR, pattern: '^[A-Za-z0-9_-]+$' },
     }),
 });
 
@@ -40,7 +42,7 @@ export function listSchema(name: string, row: z.ZodType, isPaged = true): z.ZodT
     .object({
       data: isPaged ? z.array(row).max(LARGEST_PAGE) : z.array(row),
       has_more: z.boolean(),
-      next_cursor: z.string().max(1_000).nullable().meta({ description: 'Null on the last page.' }),
+      next_cursor: z.string().max(LONGEST_CURSOR).nullable().meta({ description: 'Null on the last page.' }),
     })
     .meta({ id: name });
 }

@@ -1,0 +1,160 @@
+/** Lists of an account's keys: searched, filtered and sorted by the database, with what each has used of its month. */
+import { createHash } from 'node:crypto';
+import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
+import { decodeCursor, encodeCursor, invalidCursor, type Page, type PageRequest } from '../database/cursor.js';
+import { likeAnywhere, searchText } from '../database/search-text.js';
+import type { ApiKeyTable } from '../database/schema.js';
+import { effectiveLimits } from '../limits/model/effective-limits.js';
+import { calendarOf } from '../limits/model/month-period.js';
+import type { Account, StoreDependencies } from './accounts.js';
+import { apiKeyOf, type ApiKey } from './api-key-rows.js';
+
+export const API_KEY_SORTS = ['created', 'name', 'last_used'] as const;
+export type ApiKeySort = (typeof API_KEY_SORTS)[number];
+
+/** Which keys, and in which order. */
+export interface ApiKeyQuery extends PageRequest {
+  /** Part of a name; the whole of an id or hint; the last four characters of a secret. */
+  readonly q?: string | undefined;
+  /** Undefined: all. */
+  readonly statuses?: readonly ApiKey['status'][] | undefined;
+  readonly environment?: ApiKey['environment'] | undefined;
+  readonly sort: ApiKeySort;
+  readonly order: 'asc' | 'desc';
+}
+
+/** A key of a list. */
+export interface ListedApiKey extends ApiKey {
+  /** As the last flush left it, so a few seconds late. */
+  readonly monthUsed: number;
+  /** Its own; null where it has none. */
+  readonly monthLimit: number | null;
+}
+
+type Row = ApiKeyTable & { readonly position: string | number };
+
+/** What is sorted by. Ids are in the order in which keys were made, and tell equal ones apart. */
+const SORTED_BY = {
+  created: sql<string>`id`,
+  name: sql<string>`search`,
+  // The databases put nulls at opposite ends. A key that was never used is the one that was used the longest ago.
+  last_used: sql<number>`coalesce(last_used_at, 0)`,
+} as const satisfies Record<ApiKeySort, RawBuilder<unknown>>;
+
+/** ApiKeyList reads pages of keys. */
+export class ApiKeyList {
+  constructor(private readonly deps: Pick<StoreDependencies, 'database' | 'clock' | 'catalogue'>) {}
+
+  /** A page of keys. Rejects with `invalid_cursor` for one of another list, or of another query. */
+  async page(account: Account, query: ApiKeyQuery): Promise<Page<ListedApiKey>> {
+    const now = this.deps.clock.now();
+    const list = listName(account.id, query);
+    const rows = await this.rows(account.id, query, list, now);
+    const shown = rows.slice(0, query.limit);
+    const last = rows.length > query.limit ? shown.at(-1) : undefined;
+    const month = calendarOf(account.timeZone, account.billingDay).at(now).label;
+    const used = await this.monthsUsed(account.id, month, shown);
+    const plan = this.deps.catalogue.plan(account.plan);
+    const limitOf = ({ limits, grant }: ApiKey): number | null => {
+      if (plan === undefined) return null;
+      const changes = { keyLimits: limits, accountGrant: account.grant, keyGrant: grant };
+      const { keyMonth } = effectiveLimits(plan, changes, month);
+      return keyMonth === Infinity ? null : keyMonth;
+    };
+    return {
+      data: shown.map((row) => {
+        const key = apiKeyOf(row, now);
+        return { ...key, monthUsed: used.get(key.id) ?? 0, monthLimit: limitOf(key) };
+      }),
+      nextCursor: last === undefined ? null : encodeCursor(list, JSON.stringify([last.position, last.id])),
+    };
+  }
+
+  private rows(accountId: string, query: ApiKeyQuery, list: string, nowMs: number): Promise<Row[]> {
+    const { limit, cursor, sort, order, q, statuses, environment } = query;
+    const by: RawBuilder<string | number> = SORTED_BY[sort];
+    const beyond = order === 'asc' ? sql`>` : sql`<`;
+    let select = this.deps.database.db
+      .selectFrom('api_key')
+      .selectAll()
+      .select(by.as('position'))
+      .where('account_id', '=', accountId);
+    if (q !== undefined && q !== '') select = select.where(matching(q));
+    if (statuses !== undefined) select = select.where(inStatus(statuses, nowMs));
+    if (environment !== undefined) select = select.where('environment', '=', environment);
+    if (cursor !== undefined) {
+      const [position, id] = positionOf(list, cursor, sort);
+      // By ids alone the index of ids is enough.
+      const after = sort === 'created' ? sql<SqlBool>`id ${beyond} ${id}` : undefined;
+      select = select.where(after ?? sql<SqlBool>`(${by}, id) ${beyond} (${position}, ${id})`);
+    }
+    if (sort !== 'created') select = select.orderBy(by, order);
+    return select
+      .orderBy('id', order)
+      .limit(limit + 1)
+      .execute();
+  }
+
+  /** Of the keys of one page. */
+  private async monthsUsed(accountId: string, month: number, rows: readonly Row[]): Promise<Map<string, number>> {
+    if (rows.length === 0) return new Map();
+    const ids = rows.map(({ id }) => id);
+    const counters = await this.deps.database.db
+      .selectFrom('quota_counter')
+      .select(['api_key_id', 'used'])
+      .where('account_id', '=', accountId)
+      .where('api_key_id', 'in', ids)
+      .where('period', '=', month)
+      .execute();
+    return new Map(counters.map(({ api_key_id, used }) => [api_key_id, used]));
+  }
+}
+
+/** A cursor of one query says nothing in another; the words that are searched for do not stand in it. */
+function listName(accountId: string, { q = '', statuses, environment, sort, order }: ApiKeyQuery): string {
+  const filters = JSON.stringify([q, statuses?.toSorted() ?? null, environment ?? null]);
+  const hash = createHash('sha256').update(filters).digest('base64url').slice(0, 16);
+  return `api-keys:${accountId}:${sort}:${order}:${hash}`;
+}
+
+/** Where the last page ended. Throws `invalid_cursor` for what no page has given out. */
+function positionOf(list: string, cursor: string, sort: ApiKeySort): readonly [string | number, string] {
+  const values = parsed(decodeCursor(list, cursor));
+  if (Array.isArray(values) && values.length === 2) {
+    const [position, id] = values as readonly unknown[];
+    const isRight = sort === 'last_used' ? Number.isSafeInteger(position) : isText(position);
+    if (isRight && isText(id)) return [position as string | number, id as string];
+  }
+  throw invalidCursor();
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && !value.includes('\0');
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function matching(q: string): Expression<SqlBool> {
+  // Whoever looks for a key has often no more than its hint, or what stood at the end of a secret in a log.
+  const hints = [q, `tg_live_…${q}`, `tg_test_…${q}`];
+  return sql<SqlBool>`(
+    search like ${likeAnywhere(searchText(q))} escape '\\' or id = ${q} or hint in (${sql.join(hints)})
+  )`;
+}
+
+/** That a key has expired stands in no column: its time has come. */
+function inStatus(statuses: readonly ApiKey['status'][], nowMs: number): Expression<SqlBool> {
+  const isExpired = sql`(expires_at is not null and expires_at <= ${nowMs})`;
+  const each = statuses.map((status) => {
+    if (status === 'revoked') return sql`status = 'revoked'`;
+    if (status === 'expired') return sql`(status <> 'revoked' and ${isExpired})`;
+    return sql`(status = ${status} and not ${isExpired})`;
+  });
+  return sql<SqlBool>`(${sql.join(each, sql` or `)})`;
+}

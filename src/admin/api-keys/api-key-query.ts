@@ -1,0 +1,41 @@
+/** What a list of keys may be searched, filtered and sorted by. */
+import { z } from 'zod';
+import { API_KEY_SORTS } from '../../accounts/api-key-list.js';
+import type { ApiKey } from '../../accounts/api-key-rows.js';
+import { pageQuerySchema } from '../request/list.js';
+
+const STATUSES = ['active', 'paused', 'expired', 'revoked'] as const satisfies readonly ApiKey['status'][];
+const STATUS_WORDS = `must be some of ${STATUSES.join(', ')}, with commas between them`;
+const ONE_STATUS = `(?:${STATUSES.join('|')})`;
+
+const statuses = z
+  .string()
+  .max(100)
+  .regex(new RegExp(`^${ONE_STATUS}(?:,${ONE_STATUS})*$`), STATUS_WORDS)
+  .transform((text) => text.split(','))
+  .pipe(z.array(z.enum(STATUSES)));
+
+export const apiKeyQuerySchema = pageQuerySchema.extend({
+  q: z
+    .string()
+    .trim()
+    .max(200, 'must be at most 200 characters')
+    .optional()
+    .meta({
+      description:
+        'Finds keys with this in their name, whatever its case and accents; the one with this id or hint; and those ' +
+        'whose secret ends with these four characters.',
+    }),
+  status: statuses.optional().meta({
+    description: 'Only keys that are so now; some of them with commas between them.',
+    schema: { type: 'string', maxLength: 100, pattern: `^${ONE_STATUS}(?:,${ONE_STATUS})*$` },
+  }),
+  environment: z.enum(['live', 'test'], 'must be live or test').optional().meta({ description: 'Only keys of it.' }),
+  sort: z
+    .enum(API_KEY_SORTS, `must be one of ${API_KEY_SORTS.join(', ')}`)
+    .default('created')
+    .meta({ description: 'What they are sorted by. A key that was never used counts as the one used longest ago.' }),
+  order: z.enum(['asc', 'desc'], 'must be asc or desc').default('asc').meta({ description: 'Upwards or downwards.' }),
+});
+
+export type ApiKeyQueryFields = z.output<typeof apiKeyQuerySchema>;

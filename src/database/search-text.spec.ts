@@ -1,0 +1,24 @@
+/** Searching finds what people mean, and nothing that the database's pattern language means. */
+import { expect, it } from '@jest/globals';
+import { likeAnywhere, searchText } from './search-text.js';
+
+it.each([
+  ['Booking Site', 'booking site'],
+  ['Reservación', 'reservacion'],
+  ['ÄRGER', 'arger'],
+  ['Straße', 'straße'],
+  ['Ⅷ ﬁnal', 'viii final'],
+  ['日本語', '日本語'],
+  ['100 % a_b', '100 % a_b'],
+])('%s is searched for as %s', (name, text) => expect(searchText(name)).toBe(text));
+
+it('no text is longer than an index takes, whatever the name is made of', () => {
+  expect(searchText('\uFDFA'.repeat(200))).toHaveLength(200);
+});
+
+it.each([
+  ['a%b', String.raw`%a\%b%`],
+  ['_', String.raw`%\_%`],
+  ['\\', String.raw`%\\%`],
+  ["'; drop", "%'; drop%"],
+])('%s is looked for as itself', (text, pattern) => expect(likeAnywhere(text)).toBe(pattern));
