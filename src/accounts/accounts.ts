@@ -35,6 +35,9 @@ export interface StoreDependencies {
   readonly catalogue: Catalogue;
 }
 
+/** Which accounts somebody may know of. */
+export type VisibleAccounts = 'all' | { readonly accountId: string } | { readonly memberId: string };
+
 const LIST = 'accounts';
 
 /** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
@@ -71,13 +74,19 @@ export class AccountStore {
     return accountOf((await query.executeTakeFirst()) ?? notFound());
   }
 
-  /** In the order in which they were made. */
-  async list({ limit, cursor }: PageRequest): Promise<Page<Account>> {
-    let query = this.deps.database.db
+  /** In the order in which they were made: all, one, or those of a member. */
+  async list({ limit, cursor }: PageRequest, visible: VisibleAccounts = 'all'): Promise<Page<Account>> {
+    const { db } = this.deps.database;
+    let query = db
       .selectFrom('account')
       .selectAll()
       .orderBy('id')
       .limit(limit + 1);
+    if (visible !== 'all' && 'accountId' in visible) query = query.where('id', '=', visible.accountId);
+    if (visible !== 'all' && 'memberId' in visible) {
+      const own = db.selectFrom('account_member').select('account_id').where('member_id', '=', visible.memberId);
+      query = query.where('id', 'in', own);
+    }
     if (cursor !== undefined) query = query.where('id', '>', decodeCursor(LIST, cursor));
     return pageOf(LIST, limit, await query.execute(), accountOf);
   }

@@ -11,7 +11,7 @@ const scopes = z
   .overwrite((list) => [...new Set(list)])
   .meta({ description: 'What the key may do; see the list of scopes.', example: ['customers:read'] });
 
-const allowedIps = z
+export const allowedIps = z
   .array(
     z.union(
       [z.ipv4().max(15), z.ipv6().max(39), z.cidrv4().max(18), z.cidrv6().max(43)],

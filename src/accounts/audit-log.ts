@@ -9,7 +9,7 @@ import type { AuditEntryTable, Tables } from '../database/schema.js';
 
 /** Who asks for a change, and from where. */
 export interface ChangeContext {
-  /** `operator`, `system`, later a member's id. */
+  /** `operator`, `system`, the id of a member or of an account's token, or `portal:` and a name. */
   readonly actor: string;
   /** The actor by name; what is shown beside its id. */
   readonly actorLabel?: string | undefined;
@@ -20,11 +20,14 @@ export interface ChangeContext {
 /** A value that may stand in the log; the callers leave secrets and hashes out. */
 export type AuditedFields = Readonly<Record<string, unknown>>;
 
+/** What a change can be made to. */
+export const TARGET_TYPES = ['account', 'api_key', 'quota_adjustment', 'account_token'] as const;
+
 export interface AuditedChange {
   readonly accountId: string | null;
   /** `api_key.created`, `account.updated`, … */
   readonly action: string;
-  readonly targetType: 'account' | 'api_key' | 'quota_adjustment';
+  readonly targetType: (typeof TARGET_TYPES)[number];
   readonly targetId: string;
   /** The version that the change made of the target, where it has one. */
   readonly targetVersion?: number | undefined;

@@ -20,7 +20,15 @@ import { Explainer } from './explain/explainer.js';
 import { HealthController } from './health/health.controller.js';
 import { openApiDocument } from './openapi/openapi-document.js';
 import { OPENAPI_DOCUMENT, OpenApiController } from './openapi/openapi.controller.js';
-import { isPublic, OPERATOR_TOKEN, OperatorTokenGuard } from './request/operator-token.guard.js';
+import { AccountAccess } from '../members/account-access.js';
+import { AccountTokens } from '../members/account-tokens.js';
+import { Sessions } from '../members/sessions.js';
+import { CredentialsGuard, OPERATOR_TOKEN } from './access/credentials.guard.js';
+import { CrossSiteGuard } from './access/cross-site.guard.js';
+import { PermissionGuard } from './access/permission.guard.js';
+import { isPublic } from './access/public.js';
+import { Site } from './access/site.js';
+import { TokensController } from './tokens/tokens.controller.js';
 import { PlansController } from './plans/plans.controller.js';
 import { QuotaAdjustmentsController } from './quota-adjustments/quota-adjustments.controller.js';
 import { ScopesController } from './scopes/scopes.controller.js';
@@ -45,6 +53,7 @@ const API_CONTROLLERS: readonly Type[] = [
   PlansController,
   TargetsController,
   AuditLogController,
+  TokensController,
   OpenApiController,
 ];
 
@@ -60,7 +69,7 @@ export class AdminModule {
       module: AdminModule,
       imports: [throttlerModule(deps.api)],
       controllers: [HealthController, ...API_CONTROLLERS],
-      providers: [dependencies, ...apiProviders(deps.api)],
+      providers: [dependencies, ...apiProviders(deps.api, deps.url)],
     };
   }
 }
@@ -74,7 +83,7 @@ function throttlerModule(api: AdminApiDependencies): DynamicModule {
   });
 }
 
-function apiProviders(api: AdminApiDependencies): Provider[] {
+function apiProviders(api: AdminApiDependencies, url: () => string): Provider[] {
   return [
     { provide: OPERATOR_TOKEN, useValue: api.operatorToken },
     { provide: AccountStore, useValue: api.accounts },
@@ -86,8 +95,14 @@ function apiProviders(api: AdminApiDependencies): Provider[] {
     { provide: Explainer, useValue: api.explainer },
     { provide: UsageReader, useValue: api.usageReader },
     { provide: OPENAPI_DOCUMENT, useFactory: adminApiDocument },
-    // In this order, both before every handler that is not public: first too many, then who.
+    { provide: AccountAccess, useValue: api.members.access },
+    { provide: AccountTokens, useValue: api.members.tokens },
+    { provide: Sessions, useValue: api.members.sessions },
+    { provide: Site, useValue: new Site(url) },
+    // In this order, all before every handler that is not public: too many, who, through which page, whether they may.
     { provide: APP_GUARD, useClass: ThrottlerGuard },
-    { provide: APP_GUARD, useClass: OperatorTokenGuard },
+    { provide: APP_GUARD, useClass: CredentialsGuard },
+    { provide: APP_GUARD, useClass: CrossSiteGuard },
+    { provide: APP_GUARD, useClass: PermissionGuard },
   ];
 }

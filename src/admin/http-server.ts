@@ -13,7 +13,7 @@ import { responseUnderWay } from '../platform/node-internals.js';
 import type { PanelFiles } from './panel/panel-files.js';
 import { sendPanel } from './panel/send-panel.js';
 import { noRoute, problemOf, sendProblem, type AllowedMethods } from './problem.filter.js';
-import { RefusedBody } from './validation.pipe.js';
+import { RefusedBody } from '../problems/refused-body.js';
 
 /** The largest body that the API takes is a list of a hundred addresses. */
 const BODY_LIMIT_BYTES = 64 * 1024;

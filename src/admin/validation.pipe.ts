@@ -3,6 +3,7 @@
  */
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
 import { Problem, type FieldError } from '../problems/errors.js';
+import { RefusedBody } from '../problems/refused-body.js';
 import { invalidParameters } from '../problems/parameter-problem.js';
 import '../problems/plain-words.js';
 
@@ -17,11 +18,6 @@ class InvalidValue extends Error {
   constructor(readonly issues: readonly Issue[]) {
     super('invalid value');
   }
-}
-
-/** Stands in the place of a body that could not be read. */
-export class RefusedBody {
-  constructor(readonly problem: Problem) {}
 }
 
 /** More would help nobody and let a caller choose the size of our response. */

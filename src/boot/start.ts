@@ -7,11 +7,12 @@ import { readPanelFiles } from '../admin/panel/panel-files.js';
 import type { AdminApiDependencies } from '../admin/request/admin-dependencies.js';
 import { Explainer } from '../admin/explain/explainer.js';
 import { inOrder } from '../admission/steps.js';
-import { operatorToken } from '../admin/request/operator-token.js';
+import { operatorToken } from '../admin/access/operator-token.js';
 import { systemClock } from '../platform/clock.js';
 import { adminUrlOf } from '../config/model/admin-url.js';
 import { RunningConfig, withoutDocuments } from '../config/running-config.js';
 import type { LoadedConfig } from '../config/model/loaded-config.js';
+import type { Config } from '../config/model/schema.js';
 import { configSummary } from '../config/summary.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { setErrorsUrl } from '../problems/errors.js';
@@ -23,6 +24,8 @@ import type { ApiKeyStore } from '../accounts/api-key-store.js';
 import { AuditLog } from '../accounts/audit-log.js';
 import { listen, portOf } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
+import { openMembers } from '../members/open-members.js';
+import type { SessionLimits } from '../members/sessions.js';
 import { METRICS } from '../platform/metrics.js';
 import { metricsText } from '../platform/metrics-text.js';
 import { NodeStatements } from '../nodes/node-statements.js';
@@ -218,6 +221,11 @@ async function startAdmin(
           usageReader: usage,
           throttlerStorage: quotas.limiter,
           panel: readPanelFiles(PANEL_FOLDER),
+          members: openMembers({
+            database,
+            clock: systemClock,
+            sessionLimits: () => sessionLimitsOf(config.current),
+          }),
         };
   let boundPort = config.current.file.admin.port;
   const admin = await createAdminApplication({
@@ -238,4 +246,9 @@ async function startAdmin(
   const { url, port } = await listen(admin, 'admin', config.current.file.admin, log);
   boundPort = port;
   return url;
+}
+
+function sessionLimitsOf({ file }: Config): SessionLimits {
+  const { idle, absolute } = file.admin.sessions;
+  return { idleMs: idle, absoluteMs: absolute };
 }

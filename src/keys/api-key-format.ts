@@ -33,7 +33,7 @@ export function createSecret(environment: ApiKeyEnvironment): string {
 }
 
 /** Uniform base62 characters: bytes of 248 and above are thrown away, so that no character is likelier than another. */
-function randomBase62(length: number): string {
+export function randomBase62(length: number): string {
   let text = '';
   while (text.length < length) {
     for (const byte of randomBytes(length + 8)) {

@@ -5,15 +5,8 @@
  * The shape on the wire is RFC 9457 (`application/problem+json`).
  */
 
-/** Who has to act for the error to go away. `client` errors are never retried by us and never page anyone. */
-export type Fault = 'client' | 'backend' | 'gateway';
-
-/** One row of the catalogue. */
-export interface ErrorEntry {
-  readonly status: number;
-  readonly title: string;
-  readonly fault: Fault;
-}
+import { ADMIN_ERRORS } from './admin-errors.js';
+import type { ErrorEntry } from './error-entry.js';
 
 export const ERRORS = {
   // Framing and size: what the parser or the server refuses before a route is known.
@@ -115,16 +108,7 @@ export const ERRORS = {
   invalid_parameter: { status: 400, title: 'A parameter is not valid', fault: 'client' },
   invalid_cursor: { status: 400, title: 'The cursor is not valid', fault: 'client' },
 
-  // Admin API.
-  missing_credentials: { status: 401, title: 'Sign in first', fault: 'client' },
-  invalid_credentials: { status: 401, title: 'The credentials are not valid', fault: 'client' },
-  sign_in_busy: { status: 503, title: 'Too many people sign in at this moment', fault: 'gateway' },
-  too_many_requests: { status: 429, title: 'Too many requests', fault: 'client' },
-  database_unavailable: {
-    status: 503,
-    title: 'The database cannot be reached right now',
-    fault: 'gateway',
-  },
+  ...ADMIN_ERRORS,
 
   // Ourselves.
   shutting_down: { status: 503, title: 'This server is shutting down', fault: 'gateway' },
@@ -164,6 +148,10 @@ export interface ProblemOptions {
   /** When what is used up comes back, RFC 3339 with the account's offset: `resets_at`. */
   readonly resetsAt?: string;
   readonly missingScopes?: readonly string[];
+  /** Roles that would do; of the admin API. */
+  readonly requiredRoles?: readonly string[];
+  /** How the member can show that it is still them; of the admin API. */
+  readonly confirmWith?: readonly string[];
   /** A backend's own code for what is wrong. */
   readonly reason?: string;
   /** What really happened; for the log only, never sent. */
@@ -231,6 +219,8 @@ export interface ProblemBody {
   readonly retry_after?: number;
   readonly resets_at?: string;
   readonly missing_scopes?: readonly string[];
+  readonly required_roles?: readonly string[];
+  readonly confirm_with?: readonly string[];
   readonly reason?: string;
 }
 
@@ -260,6 +250,7 @@ const NOTHING = {};
 /** The body that a problem is answered with. */
 export function problemBody(problem: Problem, requestId: string): ProblemBody {
   const { detail, errors, violatedPolicies, retryAfter, resetsAt, missingScopes, reason } = problem.options;
+  const { requiredRoles, confirmWith } = problem.options;
   return {
     type: problemType(problem.code),
     title: ERRORS[problem.code].title,
@@ -272,6 +263,8 @@ export function problemBody(problem: Problem, requestId: string): ProblemBody {
     ...(retryAfter === undefined ? NOTHING : { retry_after: retryAfter }),
     ...(resetsAt === undefined ? NOTHING : { resets_at: resetsAt }),
     ...(missingScopes === undefined ? NOTHING : { missing_scopes: missingScopes }),
+    ...(requiredRoles === undefined ? NOTHING : { required_roles: requiredRoles }),
+    ...(confirmWith === undefined ? NOTHING : { confirm_with: confirmWith }),
     ...(reason === undefined ? NOTHING : { reason }),
   };
 }

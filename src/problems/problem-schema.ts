@@ -72,6 +72,18 @@ const PROBLEM = {
       items: { type: 'string', maxLength: 200 },
       description: 'The scopes that the API key lacks.',
     },
+    required_roles: {
+      type: 'array',
+      maxItems: 10,
+      items: { type: 'string', maxLength: 20 },
+      description: 'Roles that may do this; of the admin API.',
+    },
+    confirm_with: {
+      type: 'array',
+      maxItems: 10,
+      items: { type: 'string', maxLength: 20 },
+      description: 'How the member can show that it is still them; of the admin API.',
+    },
     reason: { type: 'string', maxLength: LONGEST_CODE, description: "The operation's own code for what went wrong." },
   },
 } as const;

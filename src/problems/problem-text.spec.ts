@@ -37,6 +37,8 @@ const OPTIONS: readonly [string, ProblemOptions][] = [
   ['a reset', { violatedPolicies: ['account-month'], resetsAt: '2026-12-01T00:00:00+01:00' }],
   ['no policies', { violatedPolicies: [] }],
   ['another status', { status: 418, detail: 'x' }],
+  ['roles', { requiredRoles: ['owner', 'admin'] }],
+  ['ways to confirm', { confirmWith: ['password'] }],
   ['scopes', { missingScopes: ['a:b', 'ü:c'] }],
   ["a backend's own code", { detail: 'x', reason: '"é"' }],
   [

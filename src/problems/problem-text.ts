@@ -31,6 +31,7 @@ export function problemBytes(problem: Problem, requestId: string): string {
   }
   const { code, status } = problem;
   const { detail, isPlain, errors, violatedPolicies, retryAfter, resetsAt, missingScopes, reason } = problem.options;
+  const { requiredRoles, confirmWith } = problem.options;
   let text = beginningOf(code, url) + status;
   if (detail !== undefined) text += isPlain === true ? `,"detail":"${detail}"` : `,"detail":${valueOf(detail)}`;
   text += `,"code":"${code}","request_id":"${requestId}"`;
@@ -40,6 +41,8 @@ export function problemBytes(problem: Problem, requestId: string): string {
   // A time of our own making has nothing to escape.
   if (resetsAt !== undefined) text += `,"resets_at":"${resetsAt}"`;
   if (missingScopes !== undefined) text += `,"missing_scopes":${valueOf(missingScopes)}`;
+  if (requiredRoles !== undefined) text += `,"required_roles":${valueOf(requiredRoles)}`;
+  if (confirmWith !== undefined) text += `,"confirm_with":${valueOf(confirmWith)}`;
   if (reason !== undefined) text += `,"reason":${valueOf(reason)}`;
   return `${text}}`;
 }

@@ -3,13 +3,9 @@
  * the error pages and `docs/errors.md`.
  */
 import type { ErrorCode } from '../problems/errors.js';
+import { ADMIN_ERROR_GUIDANCE } from './admin-error-guidance.js';
+import { RETRY_LATER, type ErrorGuidance } from './guidance-words.js';
 
-export interface ErrorGuidance {
-  readonly meaning: string;
-  readonly action: string;
-}
-
-const RETRY_LATER = 'Try again with increasing pauses. If it lasts, tell support the `request_id`.';
 const NEW_KEY = 'Get a new key from whoever gave you this one, and put it in its place.';
 
 /** Markdown with nothing but `code`; one entry for every code. */
@@ -184,26 +180,7 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     meaning: 'The cursor was changed, or belongs to another list or other filters.',
     action: 'Begin again without `cursor`.',
   },
-  missing_credentials: {
-    meaning: 'The admin API was asked without credentials.',
-    action: 'Sign in, or send the operator token.',
-  },
-  invalid_credentials: {
-    meaning: 'The credentials for the admin API are wrong.',
-    action: 'Compare them; sign in again.',
-  },
-  sign_in_busy: {
-    meaning: 'More people sign in at this moment than there is work for. Nothing was tried, and nothing counts.',
-    action: 'Wait for `Retry-After`, then sign in again.',
-  },
-  too_many_requests: {
-    meaning: 'The admin API was asked too often; it has no part in the limits of a plan.',
-    action: 'Wait for `Retry-After`.',
-  },
-  database_unavailable: {
-    meaning: 'The database cannot be reached at the moment; nothing was changed.',
-    action: RETRY_LATER,
-  },
+  ...ADMIN_ERROR_GUIDANCE,
   shutting_down: { meaning: 'This server is about to stop; others go on.', action: 'Try again at once.' },
   gateway_overloaded: {
     meaning:

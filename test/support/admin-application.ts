@@ -19,6 +19,7 @@ import { LimiterSink } from '../../src/limits/limiter-sink.js';
 import { ShadowLimits } from '../../src/limits/shadow-limits.js';
 import { Limiter } from '../../src/limits/limiter.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
+import { openMembers, type Members } from '../../src/members/open-members.js';
 import { UsageReader } from '../../src/limits/usage.js';
 import { UsageRows } from '../../src/usage/usage-rows.js';
 import { admissionOn } from './admission.js';
@@ -33,6 +34,7 @@ export interface RunningAdmin {
   readonly admin: AdminClient;
   readonly application: NestFastifyApplication;
   readonly stores: ReturnType<typeof storesOn>;
+  readonly members: Members;
   /** Every line of its log, so far. */
   readonly log: readonly string[];
   close(): Promise<void>;
@@ -63,6 +65,8 @@ export async function startAdmin(
     bus: stores.bus,
     log: logger,
   });
+  const sessionLimits = { idleMs: 30 * 60_000, absoluteMs: 12 * 3_600_000 };
+  const members = openMembers({ database, clock, sessionLimits: () => sessionLimits });
   const api = {
     operatorToken: ADMIN_TOKEN,
     accounts: stores.accounts,
@@ -75,6 +79,7 @@ export async function startAdmin(
     usageReader: new UsageReader(TEST_CONFIG.file.plans, limiter, new UsageRows(database.db), clock),
     throttlerStorage: limiter,
     panel: options.panel ?? null,
+    members,
   };
   let boundPort = 0;
   const dependencies: AdminDependencies = {
@@ -92,5 +97,5 @@ export async function startAdmin(
   boundPort = port;
   const url = `http://127.0.0.1:${port}`;
   const admin = new AdminClient(url, ADMIN_TOKEN);
-  return { url, port, admin, application, stores, log, close: () => application.close() };
+  return { url, port, admin, application, stores, members, log, close: () => application.close() };
 }

@@ -1,6 +1,7 @@
 /** The one shape of every error, held against the catalogue: what each answer that refuses must look like. */
 import { expect } from '@jest/globals';
-import { ERRORS, type ErrorCode, type ErrorEntry, type ProblemBody } from '../../src/problems/errors.js';
+import type { ErrorEntry } from '../../src/problems/error-entry.js';
+import { ERRORS, type ErrorCode, type ProblemBody } from '../../src/problems/errors.js';
 import type { Answer } from './http.js';
 
 const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_-]{2,}$/;

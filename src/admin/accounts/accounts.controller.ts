@@ -9,6 +9,7 @@ import {
 } from '../../accounts/account-fields.js';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../accounts/audit-log.js';
+import { Caller, visibleTo, type Principal } from '../access/principal.js';
 import { ChangedBy } from '../request/change-context.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
@@ -19,12 +20,13 @@ export class AccountsController {
   constructor(private readonly accounts: AccountStore) {}
 
   @Get()
-  @Documented({ id: 'listAccounts', summary: 'List the accounts', response: accountListSchema })
+  @Documented({ id: 'listAccounts', summary: 'List the accounts that the caller may see', response: accountListSchema })
   async list(
     @Query({ schema: pageQuerySchema }) query: PageQuery,
+    @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBody<AccountResource>> {
-    return listBody(await this.accounts.list(query), accountResource, query, reply);
+    return listBody(await this.accounts.list(query, visibleTo(caller)), accountResource, query, reply);
   }
 
   @Post()

@@ -11,6 +11,7 @@ import type { ApiKey } from '../../accounts/api-key-rows.js';
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
+import { inPath, OfAccount } from '../access/of-account.js';
 import { ChangedBy } from '../request/change-context.js';
 import { Documented } from '../openapi/documented.js';
 import {
@@ -22,6 +23,7 @@ import {
 } from './api-key.resource.js';
 
 @Controller('admin/v1/api-keys/:id')
+@OfAccount('api_key', inPath)
 export class ApiKeysController {
   constructor(
     private readonly accounts: AccountStore,

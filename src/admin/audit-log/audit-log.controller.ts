@@ -3,14 +3,17 @@ import { Controller, Get, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { plainText } from '../../accounts/account-fields.js';
-import { AuditLog, type AuditEntry } from '../../accounts/audit-log.js';
+import { AuditLog, TARGET_TYPES, type AuditEntry } from '../../accounts/audit-log.js';
+import { inQuery, OfAccount } from '../access/of-account.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody } from '../request/list.js';
 import { idField, timeField } from '../openapi/fields.js';
 import { Documented } from '../openapi/documented.js';
 
 const auditQuerySchema = pageQuerySchema.extend({
-  account_id: plainText(100).optional().meta({ description: 'Only changes of this account.' }),
+  account_id: plainText(100)
+    .optional()
+    .meta({ description: 'Only changes of this account; only operators may leave it out.' }),
 });
 
 type AuditQuery = z.output<typeof auditQuerySchema>;
@@ -21,9 +24,12 @@ const auditEntrySchema = z
   .object({
     id: idField('aud'),
     account_id: idField('acc').nullable(),
-    actor: z.string().max(100).meta({ description: '`operator`, `system` or the id of a member.' }),
+    actor: z
+      .string()
+      .max(100)
+      .meta({ description: '`operator`, `system`, `portal:` and a name, or the id of a member or token.' }),
     action: z.string().max(100).meta({ example: 'api_key.rotated' }),
-    target: z.object({ type: z.enum(['account', 'api_key', 'quota_adjustment']), id: z.string().max(100) }),
+    target: z.object({ type: z.enum(TARGET_TYPES), id: z.string().max(100) }),
     before: fields.meta({ description: 'The fields that changed, as they were; null where the target is new.' }),
     after: fields.meta({ description: 'The same fields, as they are.' }),
     ip: z.string().max(45),
@@ -37,6 +43,7 @@ const auditListSchema = listSchema('AuditEntryList', auditEntrySchema);
 type AuditEntryResource = z.output<typeof auditEntrySchema>;
 
 @Controller('admin/v1/audit-log')
+@OfAccount('account', inQuery('account_id'))
 export class AuditLogController {
   constructor(private readonly auditLog: AuditLog) {}
 

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { plainText } from '../../accounts/account-fields.js';
 import { AccountStore } from '../../accounts/accounts.js';
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
+import { inBody, OfAccount } from '../access/of-account.js';
 import { Documented } from '../openapi/documented.js';
 import { Explainer } from './explainer.js';
 import { explanationResource, explanationSchema, type ExplanationResource } from './explanation.resource.js';
@@ -40,6 +41,7 @@ const explainSchema = z
 type Explain = z.output<typeof explainSchema>;
 
 @Controller('admin/v1/explain')
+@OfAccount('api_key', inBody('api_key_id'))
 export class ExplainController {
   constructor(
     private readonly accounts: AccountStore,

@@ -3,7 +3,7 @@ import { Controller, Get, Header, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { METRICS_CONTENT_TYPE } from '../../platform/metrics-text.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies, type Readiness } from '../request/admin-dependencies.js';
-import { Public } from '../request/operator-token.guard.js';
+import { Public } from '../access/public.js';
 
 interface ReadinessBody {
   readonly status: 'ready' | 'not_ready';

@@ -4,13 +4,14 @@
  */
 import { SetMetadata } from '@nestjs/common';
 import type { z } from 'zod';
+import type { OperationId } from '../../members/permissions.js';
 import type { ErrorCode } from '../../problems/errors.js';
 
 export const DOCUMENTED = 'trailgate:documented';
 
 export interface OperationDescription {
-  /** `operationId`. */
-  readonly id: string;
+  /** `operationId`, which has a row in the table of permissions. */
+  readonly id: OperationId;
   readonly summary: string;
   /** The body of the response. */
   readonly response: z.ZodType;

@@ -7,10 +7,12 @@ import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import type { z } from 'zod';
 import type { ErrorCode } from '../../problems/errors.js';
+import { checkPermissions, PERMISSIONS } from '../../members/permissions.js';
 import { PROBLEM_SCHEMAS } from '../../problems/problem-schema.js';
 import { idPattern } from './fields.js';
 import { DOCUMENTED, type OperationDescription } from './documented.js';
 import { headerReferences, HEADERS, problemResponses, SHARED_RESPONSES } from './openapi-responses.js';
+import { SECURITY_SCHEMES, securityOf } from './openapi-security.js';
 import { namedSchemas, queryParameters, reference, type Json } from './openapi-schemas.js';
 
 /** Keys of Nest's parameter metadata: kind, colon, position. */
@@ -18,7 +20,11 @@ const BODY_PARAMETER = /^3:/;
 const QUERY_PARAMETER = /^4:/;
 
 /** How the ids of a collection begin. */
-const ID_PREFIXES: Readonly<Record<string, string>> = { accounts: 'acc', 'api-keys': 'key' };
+const ID_PREFIXES: Readonly<Record<string, string>> = {
+  accounts: 'acc',
+  'api-keys': 'key',
+  tokens: 'tok',
+};
 
 /** Operations that say where to find what they created. */
 const CREATED_WITH_PATH: ReadonlySet<string> = new Set(['createAccount', 'createApiKey']);
@@ -49,9 +55,13 @@ interface Route {
   readonly query: z.ZodObject | undefined;
 }
 
-/** The document. Throws where a handler has a route and no `@Documented`. */
+/**
+ * The document. Throws where a handler has a route and no `@Documented`, where an operation has no row in the table of
+ * permissions, and where a row has no operation.
+ */
 export function openApiDocument(controllers: readonly Type[], version: string): Json {
   const routes = controllers.flatMap(routesOf);
+  checkPermissions(routes.map(({ description }) => description.id));
   const paths: Record<string, Record<string, Json>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method] = operation(route);
   return {
@@ -63,13 +73,10 @@ export function openApiDocument(controllers: readonly Type[], version: string): 
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    security: [{ operatorToken: [] }],
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: {
-      securitySchemes: {
-        operatorToken: { type: 'http', scheme: 'bearer', description: 'The value of TRAILGATE_ADMIN_TOKEN.' },
-      },
+      securitySchemes: SECURITY_SCHEMES,
       schemas: {
         ...namedSchemas(
           routes.map(({ description }) => description.response),
@@ -141,6 +148,7 @@ function operation({ path, tag, description, body, query }: Route): Json {
     operationId: id,
     tags: [tag],
     summary,
+    ...securityOf(PERMISSIONS[id]),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}

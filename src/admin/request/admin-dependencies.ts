@@ -10,6 +10,7 @@ import type { Catalogue } from '../../accounts/catalogue.js';
 import type { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
 import type { PanelFiles } from '../panel/panel-files.js';
 import type { Logger } from '../../platform/log.js';
+import type { Members } from '../../members/open-members.js';
 import type { NodeTarget } from '../../nodes/node-targets.js';
 import type { UsageReader } from '../../limits/usage.js';
 
@@ -39,6 +40,7 @@ export interface AdminApiDependencies {
   readonly throttlerStorage: ThrottlerStorage;
   /** Null where none was built: then there is the API alone. */
   readonly panel: PanelFiles | null;
+  readonly members: Members;
 }
 
 export interface AdminDependencies {

@@ -7,7 +7,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the accounts */
+        /** List the accounts that the caller may see */
         get: operations["listAccounts"];
         put?: never;
         /** Create an account */
@@ -256,6 +256,41 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/accounts/{id}/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the tokens of an account, the revoked and expired ones too */
+        get: operations["listAccountTokens"];
+        put?: never;
+        /** Create a token for programs of an account; the response shows its secret, once */
+        post: operations["createAccountToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/accounts/{id}/tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke a token, for good; repeating it changes nothing */
+        delete: operations["revokeAccountToken"];
         options?: never;
         head?: never;
         patch?: never;
@@ -757,13 +792,13 @@ export interface components {
             /** @example aud_1d2m3kx9v7c4e5f6g7h8j9k0m */
             id: string;
             account_id: string | null;
-            /** @description `operator`, `system` or the id of a member. */
+            /** @description `operator`, `system`, `portal:` and a name, or the id of a member or token. */
             actor: string;
             /** @example api_key.rotated */
             action: string;
             target: {
                 /** @enum {string} */
-                type: "account" | "api_key" | "quota_adjustment";
+                type: "account" | "api_key" | "quota_adjustment" | "account_token";
                 id: string;
             };
             /** @description The fields that changed, as they were; null where the target is new. */
@@ -778,6 +813,68 @@ export interface components {
             request_id: string;
             /** Format: date-time */
             created_at: string;
+        };
+        AccountTokenList: {
+            data: components["schemas"]["AccountToken"][];
+            has_more: boolean;
+            /** @description Null on the last page. */
+            next_cursor: string | null;
+        };
+        AccountToken: {
+            /** @example tok_1d2m3kx9v7c4e5f6g7h8j9k0m */
+            id: string;
+            /** @example acc_1d2m3kx9v7c4e5f6g7h8j9k0m */
+            account_id: string;
+            name: string;
+            /** @enum {string} */
+            role: "admin" | "viewer";
+            /** @enum {string} */
+            status: "active" | "expired" | "revoked";
+            /**
+             * @description Prefix and last four characters of the secret.
+             * @example tga_…a1b2
+             */
+            hint: string;
+            /** @description Empty: any address. */
+            allowed_ips: string[];
+            /** Format: date-time */
+            expires_at: string;
+            /** @description To the minute. */
+            last_used_at: string | null;
+            /** @description As the actor of the audit log. */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            revoked_at: string | null;
+        };
+        AccountTokenWithSecret: {
+            /** @example tok_1d2m3kx9v7c4e5f6g7h8j9k0m */
+            id: string;
+            /** @example acc_1d2m3kx9v7c4e5f6g7h8j9k0m */
+            account_id: string;
+            name: string;
+            /** @enum {string} */
+            role: "admin" | "viewer";
+            /** @enum {string} */
+            status: "active" | "expired" | "revoked";
+            /**
+             * @description Prefix and last four characters of the secret.
+             * @example tga_…a1b2
+             */
+            hint: string;
+            /** @description Empty: any address. */
+            allowed_ips: string[];
+            /** Format: date-time */
+            expires_at: string;
+            /** @description To the minute. */
+            last_used_at: string | null;
+            /** @description As the actor of the audit log. */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            revoked_at: string | null;
+            /** @description The only time that the secret is shown. It is stored as a hash. */
+            secret: string;
         };
         OpenApiDocument: {
             openapi: string;
@@ -943,6 +1040,30 @@ export interface components {
              */
             reason: string;
         };
+        CreateAccountToken: {
+            /**
+             * @description A name for people, 1 to 200 characters.
+             * @example Salzach Rafting
+             */
+            name: string;
+            /**
+             * @description What a program may do with it, as a member of that role.
+             * @enum {string}
+             */
+            role: "admin" | "viewer";
+            /**
+             * Format: date-time
+             * @description When the token stops working (RFC 3339), at most 366 days from now.
+             */
+            expires_at: string;
+            /**
+             * @description Addresses and blocks that may use it; empty: any. `[]` unless given.
+             * @example [
+             *       "203.0.113.0/24"
+             *     ]
+             */
+            allowed_ips?: (string)[];
+        };
         /** @description What went wrong (RFC 9457). Every error of this API has this form. */
         Problem: {
             /**
@@ -979,6 +1100,10 @@ export interface components {
             resets_at?: string;
             /** @description The scopes that the API key lacks. */
             missing_scopes?: string[];
+            /** @description Roles that may do this; of the admin API. */
+            required_roles?: string[];
+            /** @description How the member can show that it is still them; of the admin API. */
+            confirm_with?: string[];
             /** @description The operation's own code for what went wrong. */
             reason?: string;
         };
@@ -997,7 +1122,7 @@ export interface components {
          * @description The kinds of problem that there are. Codes never change their meaning; new ones may be added.
          * @enum {string}
          */
-        ErrorCode: "bad_request" | "invalid_path" | "request_timeout" | "content_too_large" | "uri_too_long" | "unsupported_media_type" | "headers_too_large" | "not_implemented" | "route_not_found" | "method_not_allowed" | "operation_brownout" | "operation_sunset" | "too_many_failed_attempts" | "malformed_authorization" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "revoked_api_key" | "key_paused" | "ip_not_allowed" | "account_suspended" | "authentication_unavailable" | "insufficient_scope" | "rate_limited" | "quota_exceeded" | "quota_unavailable" | "too_many_usage_queries" | "too_many_concurrent_requests" | "backend_unreachable" | "backend_bad_response" | "backend_unavailable" | "backend_timeout" | "backend_error" | "request_refused" | "validation_failed" | "payment_required" | "forbidden" | "resource_not_found" | "not_acceptable" | "conflict" | "resource_gone" | "precondition_failed" | "backend_rate_limited" | "invalid_parameter" | "invalid_cursor" | "missing_credentials" | "invalid_credentials" | "sign_in_busy" | "too_many_requests" | "database_unavailable" | "shutting_down" | "gateway_overloaded" | "internal_error";
+        ErrorCode: "bad_request" | "invalid_path" | "request_timeout" | "content_too_large" | "uri_too_long" | "unsupported_media_type" | "headers_too_large" | "not_implemented" | "route_not_found" | "method_not_allowed" | "operation_brownout" | "operation_sunset" | "too_many_failed_attempts" | "malformed_authorization" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "revoked_api_key" | "key_paused" | "ip_not_allowed" | "account_suspended" | "authentication_unavailable" | "insufficient_scope" | "rate_limited" | "quota_exceeded" | "quota_unavailable" | "too_many_usage_queries" | "too_many_concurrent_requests" | "backend_unreachable" | "backend_bad_response" | "backend_unavailable" | "backend_timeout" | "backend_error" | "request_refused" | "validation_failed" | "payment_required" | "forbidden" | "resource_not_found" | "not_acceptable" | "conflict" | "resource_gone" | "precondition_failed" | "backend_rate_limited" | "invalid_parameter" | "invalid_cursor" | "missing_credentials" | "invalid_credentials" | "session_ended" | "cross_site_request" | "confirmation_required" | "link_ended" | "last_owner" | "already_a_member" | "sign_in_busy" | "too_many_requests" | "database_unavailable" | "shutting_down" | "gateway_overloaded" | "internal_error";
     };
     responses: {
         /** @description Any other error, such as 408, 413, 414 or 431; in the same form. */
@@ -1076,7 +1201,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the accounts */
+            /** @description List the accounts that the caller may see */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3583,7 +3708,7 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string;
-                /** @description Only changes of this account. */
+                /** @description Only changes of this account; only operators may leave it out. */
                 account_id?: string;
             };
             header?: never;
@@ -3628,6 +3753,383 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_many_requests`: Too many requests. `too_many_failed_attempts`: Too many failed attempts from this address. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The database cannot be reached right now. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["OtherError"];
+        };
+    };
+    listAccountTokens: {
+        parameters: {
+            query?: {
+                /** @description Most rows of a page. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the tokens of an account, the revoked and expired ones too */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountTokenList"];
+                };
+            };
+            /** @description `bad_request`: The request could not be understood. `malformed_authorization`: The Authorization header is malformed. `invalid_parameter`: A parameter is not valid. `invalid_cursor`: The cursor is not valid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `missing_credentials`: Sign in first. `invalid_credentials`: The credentials are not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `resource_not_found`: No such resource. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_many_requests`: Too many requests. `too_many_failed_attempts`: Too many failed attempts from this address. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The database cannot be reached right now. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["OtherError"];
+        };
+    };
+    createAccountToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateAccountToken"];
+            };
+        };
+        responses: {
+            /** @description Create a token for programs of an account; the response shows its secret, once */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountTokenWithSecret"];
+                };
+            };
+            /** @description `bad_request`: The request could not be understood. `malformed_authorization`: The Authorization header is malformed. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `missing_credentials`: Sign in first. `invalid_credentials`: The credentials are not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `resource_not_found`: No such resource. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `content_too_large`: The request body is too large. */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: The content type is not supported. */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed`: Some fields are not valid. */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_many_requests`: Too many requests. `too_many_failed_attempts`: Too many failed attempts from this address. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The database cannot be reached right now. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["OtherError"];
+        };
+    };
+    revokeAccountToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                token_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoke a token, for good; repeating it changes nothing */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountToken"];
+                };
+            };
+            /** @description `bad_request`: The request could not be understood. `malformed_authorization`: The Authorization header is malformed. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `missing_credentials`: Sign in first. `invalid_credentials`: The credentials are not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `resource_not_found`: No such resource. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {

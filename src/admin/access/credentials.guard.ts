@@ -1,0 +1,103 @@
+/**
+ * Says who asks: the operators, a program with a token of its account, or somebody whose browser is signed in. 401 for
+ * nobody and for what is wrong, 400 for a malformed header (RFC 6750), 429 for an address that keeps trying tokens.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { normalizeIp, ThrottlerStorage } from '@nestjs/throttler';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AccountTokens, mayBeUsedFrom } from '../../members/account-tokens.js';
+import { Sessions } from '../../members/sessions.js';
+import { Problem } from '../../problems/errors.js';
+import { bearerToken, CHALLENGE, noCredentials, wrongToken } from './bearer.js';
+import { permissionOf } from './operation-of.js';
+import { setPrincipal, type Principal } from './principal.js';
+import { isPublic } from './public.js';
+import { Site } from './site.js';
+
+/** A person mistypes a token a few times; a program tries thousands. */
+const FAILED_ATTEMPTS = { limit: 10, windowMs: 60_000 } as const;
+
+/** Injection token of the operators' token. */
+export const OPERATOR_TOKEN = Symbol('OperatorToken');
+
+@Injectable()
+export class CredentialsGuard implements CanActivate {
+  private readonly expected: Buffer;
+
+  constructor(
+    @Inject(OPERATOR_TOKEN) token: string,
+    @Inject(ThrottlerStorage) private readonly storage: ThrottlerStorage,
+    private readonly tokens: AccountTokens,
+    private readonly sessions: Sessions,
+    private readonly site: Site,
+  ) {
+    this.expected = digest(token);
+  }
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (isPublic(context) || permissionOf(context).permission.about === 'anybody') return true;
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    setPrincipal(request, await this.principalOf(request, http.getResponse<FastifyReply>()));
+    return true;
+  }
+
+  /** A request with both a token and a cookie is the token's: a browser sends cookies without being asked to. */
+  private async principalOf(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
+    const { authorization, cookie } = request.headers;
+    try {
+      const token = bearerToken(authorization);
+      if (token !== undefined) return await this.ofToken(token, request.ip);
+      // A proxy in front may ask for a password of its own (Basic).
+      const session = this.site.read(cookie, 'session');
+      if (session !== undefined) return await this.signedIn(session, reply);
+      throw noCredentials();
+    } catch (error) {
+      // A database that is away is nobody's wrong guess, and who sends nothing guesses nothing.
+      if (authorization !== undefined && error instanceof Problem) await this.countFailure(request.ip);
+      throw error;
+    }
+  }
+
+  private async ofToken(token: string, ip: string): Promise<Principal> {
+    // Digests have one length, so that neither length nor content of the token shows in the time.
+    if (timingSafeEqual(digest(token), this.expected)) return { kind: 'operator' };
+    const found = await this.tokens.find(token);
+    if (found === undefined) throw wrongToken();
+    if (!mayBeUsedFrom(found, ip)) {
+      throw new Problem('forbidden', { detail: 'This token may not be used from this address.' });
+    }
+    return { kind: 'token', token: found };
+  }
+
+  private async signedIn(cookie: string, reply: FastifyReply): Promise<Principal> {
+    const live = await this.sessions.find(cookie);
+    if (live === undefined) {
+      reply.header('Set-Cookie', this.site.noCookie('session'));
+      throw new Problem('session_ended', {
+        detail: 'You are not signed in any more. Sign in again.',
+        headers: ['WWW-Authenticate', CHALLENGE],
+      });
+    }
+    const { session, member, portal } = live;
+    return member === null ? { kind: 'portal', portal, session, cookie } : { kind: 'member', member, session, cookie };
+  }
+
+  /** The right token is never locked out: it cannot be guessed, and its owner may share the address of who tries. */
+  private async countFailure(ip: string): Promise<void> {
+    const { limit, windowMs } = FAILED_ATTEMPTS;
+    const key = `admin-failed:${normalizeIp(ip)}`;
+    const attempts = await this.storage.increment(key, windowMs, limit, windowMs, 'admin-failed');
+    if (!attempts.isBlocked) return;
+    const seconds = String(Math.max(1, Math.ceil(attempts.timeToBlockExpire)));
+    throw new Problem('too_many_failed_attempts', {
+      detail: `Too many wrong tokens from this address. Wait ${seconds} seconds.`,
+      headers: ['Retry-After', seconds],
+    });
+  }
+}
+
+function digest(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}

@@ -1,0 +1,57 @@
+/**
+ * Keeps pages of others from asking in the name of who is signed in: a browser sends our cookie with whatever a page
+ * asks of us. Programs with a token are not asked, and reading is not: nothing is changed by it, and no page of another
+ * origin can see what comes back.
+ */
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { csrfTokenOf, isSame } from '../../members/session-token.js';
+import { Problem } from '../../problems/errors.js';
+import { permissionOf } from './operation-of.js';
+import { principalOf } from './principal.js';
+import { isPublic } from './public.js';
+import { Site } from './site.js';
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+@Injectable()
+export class CrossSiteGuard implements CanActivate {
+  constructor(private readonly site: Site) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    if (isPublic(context)) return true;
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    if (SAFE_METHODS.has(request.method)) return true;
+    const principal = principalOf(request);
+    // Before there is a session: a foreign page could sign its visitor in as somebody else.
+    const isSignIn = permissionOf(context).permission.about === 'anybody';
+    const cookie = 'cookie' in principal ? principal.cookie : undefined;
+    if (cookie === undefined && !isSignIn) return true;
+    this.checkOrigin(request);
+    if (cookie !== undefined) checkToken(request, cookie);
+    return true;
+  }
+
+  /** A browser sends one of both with everything that changes something; a page can forge neither. */
+  private checkOrigin({ headers }: FastifyRequest): void {
+    const { origin } = headers;
+    const site = headers['sec-fetch-site'];
+    if (origin === undefined && site === undefined) {
+      throw refusal('The request has neither Origin nor Sec-Fetch-Site. Programs send a token instead of a cookie.');
+    }
+    if (site !== undefined && site !== 'same-origin') throw refusal('The request comes from another site.');
+    if (origin !== undefined && !this.site.isOwnOrigin(origin)) {
+      throw refusal(`The request comes from a page of another origin than ${this.site.origin}.`);
+    }
+  }
+}
+
+function checkToken({ headers }: FastifyRequest, cookie: string): void {
+  const token = headers['x-csrf-token'];
+  if (typeof token === 'string' && isSame(token, csrfTokenOf(cookie))) return;
+  throw refusal('X-CSRF-Token is missing or of another session. GET /admin/v1/me has the one to send.');
+}
+
+function refusal(detail: string): Problem {
+  return new Problem('cross_site_request', { detail });
+}

@@ -1,0 +1,86 @@
+/**
+ * Lets a caller do what the table of permissions says. What belongs to an account that is not the caller's is answered
+ * like what never was, before anything else is said about it: ids tell nothing.
+ */
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { AccountAccess, type NamedAccount } from '../../members/account-access.js';
+import type { OperationId, Permission, Role } from '../../members/permissions.js';
+import { Problem } from '../../problems/errors.js';
+import { namedBy } from './of-account.js';
+import { permissionOf } from './operation-of.js';
+import { isOperator, principalOf, type Principal } from './principal.js';
+import { isPublic } from './public.js';
+
+/** Operations that read with a body: they change nothing. */
+const READS_WITH_BODY: ReadonlySet<OperationId> = new Set(['explain']);
+
+@Injectable()
+export class PermissionGuard implements CanActivate {
+  constructor(private readonly access: AccountAccess) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (isPublic(context)) return true;
+    const { id, permission } = permissionOf(context);
+    if (permission.about === 'anybody') return true;
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const principal = principalOf(request);
+    if (permission.about === 'oneself') checkKind(principal, permission);
+    else if (!isOperator(principal)) {
+      if (permission.about === 'installation') throw forbidden('Only operators may do this.', ['operator']);
+      const isRead = request.method === 'GET' || READS_WITH_BODY.has(id);
+      await this.checkAccount(context, principal, permission, isRead);
+    }
+    return true;
+  }
+
+  private async checkAccount(
+    context: ExecutionContext,
+    principal: Principal,
+    permission: Permission,
+    isRead: boolean,
+  ): Promise<void> {
+    const named = namedBy(context);
+    const memberId = principal.kind === 'member' ? principal.member.id : null;
+    const account = named && (await this.access.find(named, memberId));
+    const role = account && roleIn(account, principal);
+    if (account === undefined || role === undefined) {
+      throw new Problem('resource_not_found', { detail: 'There is nothing with this id, or it is not yours.' });
+    }
+    checkKind(principal, permission);
+    if (!permission.roles.includes(role)) {
+      throw forbidden(`As ${role} of this account you may not do this.`, permission.roles);
+    }
+    if (account.isSuspended && !isRead) {
+      throw new Problem('account_suspended', { detail: 'The account is suspended: only operators may change it.' });
+    }
+  }
+}
+
+/** What the caller is in an account; undefined where it is not theirs. */
+function roleIn(account: NamedAccount, principal: Principal): Role | undefined {
+  switch (principal.kind) {
+    case 'member':
+      return account.role ?? undefined;
+    case 'portal':
+      return principal.portal.accountId === account.id ? principal.portal.role : undefined;
+    case 'token':
+      return principal.token.accountId === account.id ? principal.token.role : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Some things only people do, signed in as themselves. */
+function checkKind(principal: Principal, permission: Permission): void {
+  // The operators' token is a program's, too, where it is about the caller.
+  const isProgram = principal.kind === 'token' || principal.kind === 'operator';
+  if (isProgram && !permission.tokens) throw forbidden('A token may not do this: sign in as a member.');
+  if (principal.kind === 'portal' && !permission.portal) {
+    throw forbidden('A portal session may not do this: sign in as a member.');
+  }
+}
+
+function forbidden(detail: string, requiredRoles?: readonly string[]): Problem {
+  return new Problem('forbidden', { detail, ...(requiredRoles === undefined ? {} : { requiredRoles }) });
+}

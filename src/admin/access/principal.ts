@@ -1,0 +1,73 @@
+/** Who asks: filled in by the guard of credentials, read by everything behind it. */
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { VisibleAccounts } from '../../accounts/accounts.js';
+import type { AccountToken } from '../../members/account-tokens.js';
+import type { PortalGrant, Session, SessionMember } from '../../members/sessions.js';
+
+/** A caller whose browser is signed in. */
+export type SignedIn =
+  | { readonly kind: 'member'; readonly member: SessionMember; readonly session: Session; readonly cookie: string }
+  | { readonly kind: 'portal'; readonly portal: PortalGrant; readonly session: Session; readonly cookie: string };
+
+/** A caller of the admin API. */
+export type Principal =
+  | { readonly kind: 'nobody' }
+  | { readonly kind: 'operator' }
+  | { readonly kind: 'token'; readonly token: AccountToken }
+  | SignedIn;
+
+const NOBODY: Principal = { kind: 'nobody' };
+
+const principals = new WeakMap<FastifyRequest, Principal>();
+
+/** Says who asks. */
+export function setPrincipal(request: FastifyRequest, principal: Principal): void {
+  principals.set(request, principal);
+}
+
+/** Who asks; nobody, where no guard has said so. */
+export function principalOf(request: FastifyRequest): Principal {
+  return principals.get(request) ?? NOBODY;
+}
+
+/** Whether the caller may everything: with the operators' token, or as a member who is an operator. */
+export function isOperator(principal: Principal): boolean {
+  return principal.kind === 'operator' || (principal.kind === 'member' && principal.member.isOperator);
+}
+
+/** Which accounts the caller may know of. */
+export function visibleTo(principal: Principal): VisibleAccounts {
+  if (isOperator(principal)) return 'all';
+  switch (principal.kind) {
+    case 'member':
+      return { memberId: principal.member.id };
+    case 'portal':
+      return { accountId: principal.portal.accountId };
+    case 'token':
+      return { accountId: principal.token.accountId };
+    default:
+      throw new Error('nobody sees any account');
+  }
+}
+
+/** What the audit log calls the caller. */
+export function actorOf(principal: Principal): string {
+  switch (principal.kind) {
+    case 'member':
+      return principal.member.id;
+    case 'portal':
+      return `portal:${principal.portal.label}`;
+    case 'token':
+      return principal.token.id;
+    case 'operator':
+      return 'operator';
+    case 'nobody':
+      return 'nobody';
+  }
+}
+
+/** The parameter of a handler that asks who calls. */
+export const Caller = createParamDecorator((_: unknown, context: ExecutionContext): Principal =>
+  principalOf(context.switchToHttp().getRequest<FastifyRequest>()),
+);

@@ -1,0 +1,60 @@
+/** A token of an account as the admin API shows it; with its secret once, when that is made. */
+import { z } from 'zod';
+import type { AccountToken } from '../../members/account-tokens.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { idField, timeField as time } from '../openapi/fields.js';
+import { listSchema } from '../request/list.js';
+
+export const accountTokenSchema = z
+  .object({
+    id: idField('tok'),
+    account_id: idField('acc'),
+    name: z.string().max(200),
+    role: z.enum(['admin', 'viewer']),
+    status: z.enum(['active', 'expired', 'revoked']),
+    hint: z
+      .string()
+      .max(20)
+      .meta({ description: 'Prefix and last four characters of the secret.', example: 'tga_…a1b2' }),
+    allowed_ips: z.array(z.string().max(43)).max(100).meta({ description: 'Empty: any address.' }),
+    expires_at: time,
+    last_used_at: time.nullable().meta({ description: 'To the minute.' }),
+    created_by: z.string().max(100).meta({ description: 'As the actor of the audit log.' }),
+    created_at: time,
+    revoked_at: time.nullable(),
+  })
+  .meta({ id: 'AccountToken' });
+
+export const accountTokenWithSecretSchema = accountTokenSchema
+  .extend({
+    secret: z
+      .string()
+      .regex(/^tga_[0-9A-Za-z]{36}$/)
+      .max(40)
+      .meta({ description: 'The only time that the secret is shown. It is stored as a hash.' }),
+  })
+  .meta({ id: 'AccountTokenWithSecret' });
+
+export const accountTokenListSchema = listSchema('AccountTokenList', accountTokenSchema);
+
+export type AccountTokenResource = z.output<typeof accountTokenSchema>;
+export type AccountTokenWithSecretResource = z.output<typeof accountTokenWithSecretSchema>;
+
+/** Times have the offset of the account's zone. */
+export function accountTokenResource(token: AccountToken, timeZone: string): AccountTokenResource {
+  const at = (ms: number | null): string | null => (ms === null ? null : formatWithOffset(ms, timeZone));
+  return {
+    id: token.id,
+    account_id: token.accountId,
+    name: token.name,
+    role: token.role,
+    status: token.status,
+    hint: token.hint,
+    allowed_ips: [...token.allowedIps],
+    expires_at: formatWithOffset(token.expiresAt, timeZone),
+    last_used_at: at(token.lastUsedAt),
+    created_by: token.createdBy,
+    created_at: formatWithOffset(token.createdAt, timeZone),
+    revoked_at: at(token.revokedAt),
+  };
+}

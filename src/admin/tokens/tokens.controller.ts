@@ -1,0 +1,77 @@
+/** The tokens of an account, for its programs: list, create, revoke. */
+import { Body, Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { AccountStore } from '../../accounts/accounts.js';
+import type { ChangeContext } from '../../accounts/audit-log.js';
+import { createAccountTokenSchema, type CreateAccountToken } from '../../members/account-token-fields.js';
+import { AccountTokens } from '../../members/account-tokens.js';
+import { Documented } from '../openapi/documented.js';
+import { ChangedBy } from '../request/change-context.js';
+import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
+import {
+  accountTokenListSchema,
+  accountTokenResource,
+  accountTokenSchema,
+  accountTokenWithSecretSchema,
+  type AccountTokenResource,
+  type AccountTokenWithSecretResource,
+} from './token.resource.js';
+
+@Controller('admin/v1/accounts/:id/tokens')
+export class TokensController {
+  constructor(
+    private readonly accounts: AccountStore,
+    private readonly tokens: AccountTokens,
+  ) {}
+
+  @Get()
+  @Documented({
+    id: 'listAccountTokens',
+    summary: 'List the tokens of an account, the revoked and expired ones too',
+    response: accountTokenListSchema,
+    problems: ['resource_not_found'],
+  })
+  async list(
+    @Param('id') accountId: string,
+    @Query({ schema: pageQuerySchema }) query: PageQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ListBody<AccountTokenResource>> {
+    const { timeZone } = await this.accounts.get(accountId);
+    const page = await this.tokens.list(accountId, query);
+    return listBody(page, (token) => accountTokenResource(token, timeZone), query, reply);
+  }
+
+  @Post()
+  @Documented({
+    id: 'createAccountToken',
+    summary: 'Create a token for programs of an account; the response shows its secret, once',
+    response: accountTokenWithSecretSchema,
+    status: 201,
+    problems: ['resource_not_found'],
+  })
+  async create(
+    @Param('id') accountId: string,
+    @Body({ schema: createAccountTokenSchema }) body: CreateAccountToken,
+    @ChangedBy() context: ChangeContext,
+  ): Promise<AccountTokenWithSecretResource> {
+    const { timeZone } = await this.accounts.get(accountId);
+    const { token, secret } = await this.tokens.create(accountId, body, context);
+    return { ...accountTokenResource(token, timeZone), secret };
+  }
+
+  @Delete(':token_id')
+  @Documented({
+    id: 'revokeAccountToken',
+    summary: 'Revoke a token, for good; repeating it changes nothing',
+    response: accountTokenSchema,
+    problems: ['resource_not_found'],
+  })
+  async revoke(
+    @Param('id') accountId: string,
+    @Param('token_id') tokenId: string,
+    @ChangedBy() context: ChangeContext,
+  ): Promise<AccountTokenResource> {
+    const { timeZone } = await this.accounts.get(accountId);
+    return accountTokenResource(await this.tokens.revoke(accountId, tokenId, context), timeZone);
+  }
+}

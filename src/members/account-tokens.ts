@@ -1,0 +1,153 @@
+/** Tokens for programs: each acts in one account, in the role that it was given, until it expires or is revoked. */
+import type { Selectable } from 'kysely';
+import { lockAccount } from '../accounts/accounts.js';
+import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
+import { newId } from '../database/ids.js';
+import type { AccountTokenTable } from '../database/member-tables.js';
+import { addressList, holdsAddress } from '../keys/address-list.js';
+import type { Clock } from '../platform/clock.js';
+import { Problem } from '../problems/errors.js';
+import { createTokenSecret, isTokenSecret, tokenHintOf, type CreateAccountToken } from './account-token-fields.js';
+import { hashToken } from './session-token.js';
+
+/** A token as it is shown: everything but its secret. */
+export interface AccountToken {
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly role: 'admin' | 'viewer';
+  readonly status: 'active' | 'expired' | 'revoked';
+  readonly hint: string;
+  readonly allowedIps: readonly string[];
+  readonly expiresAt: number;
+  readonly lastUsedAt: number | null;
+  readonly createdBy: string;
+  readonly createdAt: number;
+  readonly revokedAt: number | null;
+}
+
+type Row = Selectable<AccountTokenTable>;
+
+const LONGEST_LIFE_MS = 366 * 86_400_000;
+const LAST_USED_INTERVAL_MS = 60_000;
+
+/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+export class AccountTokens {
+  constructor(
+    private readonly database: DatabaseHandle,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Makes a token; its secret is shown once. Rejects with `resource_not_found` for the account. */
+  async create(
+    accountId: string,
+    input: CreateAccountToken,
+    context: ChangeContext,
+  ): Promise<{ readonly token: AccountToken; readonly secret: string }> {
+    const now = this.clock.now();
+    const expiresAt = Date.parse(input.expires_at);
+    if (expiresAt <= now || expiresAt > now + LONGEST_LIFE_MS) {
+      const detail = expiresAt <= now ? 'must be in the future' : 'must be at most 366 days from now';
+      const errors = [{ pointer: '#/expires_at', detail }];
+      throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
+    }
+    const secret = createTokenSecret();
+    const row: Row = {
+      id: newId('tok', now),
+      account_id: accountId,
+      name: input.name,
+      role: input.role,
+      hash: hashToken(secret),
+      hint: tokenHintOf(secret),
+      allowed_ips: JSON.stringify(input.allowed_ips),
+      expires_at: expiresAt,
+      last_used_at: null,
+      created_by: context.actor,
+      created_at: now,
+      revoked_at: null,
+    };
+    const { name, role, allowed_ips: allowedIps } = input;
+    const after = { name, role, allowed_ips: allowedIps, expires_at: new Date(expiresAt).toISOString() };
+    await this.database.db.transaction().execute(async (trx) => {
+      await lockAccount(trx, this.database.kind, accountId);
+      await trx.insertInto('account_token').values(row).execute();
+      const change = { ...targetOf(row), action: 'account_token.created', before: null, after };
+      await recordChange(trx, context, change, now);
+    });
+    return { token: tokenOf(row, now), secret };
+  }
+
+  /** The tokens of an account in the order in which they were made, the dead ones too. */
+  async list(accountId: string, { limit, cursor }: PageRequest): Promise<Page<AccountToken>> {
+    const list = `tokens:${accountId}`;
+    const now = this.clock.now();
+    let query = this.database.db.selectFrom('account_token').selectAll().where('account_id', '=', accountId);
+    if (cursor !== undefined) query = query.where('id', '>', decodeCursor(list, cursor));
+    const rows = await query
+      .orderBy('id')
+      .limit(limit + 1)
+      .execute();
+    return pageOf(list, limit, rows, (row) => tokenOf(row, now));
+  }
+
+  /** Ends a token for good; repeating it changes nothing. Rejects with `resource_not_found`. */
+  async revoke(accountId: string, id: string, context: ChangeContext): Promise<AccountToken> {
+    const now = this.clock.now();
+    return this.database.db.transaction().execute(async (trx) => {
+      await lockAccount(trx, this.database.kind, accountId);
+      const ofAccount = trx.selectFrom('account_token').selectAll().where('account_id', '=', accountId);
+      const row = await ofAccount.where('id', '=', id).executeTakeFirst();
+      if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no token with this id.' });
+      if (row.revoked_at !== null) return tokenOf(row, now);
+      await trx.updateTable('account_token').set({ revoked_at: now }).where('id', '=', id).execute();
+      const change = { before: { status: 'active' }, after: { status: 'revoked' } };
+      await recordChange(trx, context, { ...targetOf(row), action: 'account_token.revoked', ...change }, now);
+      return tokenOf({ ...row, revoked_at: now }, now);
+    });
+  }
+
+  /** The token of a secret that works now; notes that it was used, at most once a minute. */
+  async find(secret: string): Promise<AccountToken | undefined> {
+    if (!isTokenSecret(secret)) return undefined;
+    const { db } = this.database;
+    const now = this.clock.now();
+    const byHash = db.selectFrom('account_token').selectAll().where('hash', '=', hashToken(secret));
+    const row = await byHash.executeTakeFirst();
+    if (row === undefined) return undefined;
+    const token = tokenOf(row, now);
+    if (token.status !== 'active') return undefined;
+    if (row.last_used_at === null || now - row.last_used_at >= LAST_USED_INTERVAL_MS) {
+      await db.updateTable('account_token').set({ last_used_at: now }).where('id', '=', row.id).execute();
+    }
+    return token;
+  }
+}
+
+/** Whether a token may be used from an address. */
+export function mayBeUsedFrom({ allowedIps }: AccountToken, address: string): boolean {
+  const list = addressList(allowedIps);
+  return list === undefined || holdsAddress(list, address);
+}
+
+function targetOf(row: Row): { accountId: string; targetType: 'account_token'; targetId: string } {
+  return { accountId: row.account_id, targetType: 'account_token', targetId: row.id };
+}
+
+function tokenOf(row: Row, nowMs: number): AccountToken {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    name: row.name,
+    role: row.role,
+    status: row.revoked_at !== null ? 'revoked' : row.expires_at <= nowMs ? 'expired' : 'active',
+    hint: row.hint,
+    allowedIps: JSON.parse(row.allowed_ips) as string[],
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    revokedAt: row.revoked_at,
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * Who may do what: one row for each operation of the admin API. The guard, the API's description, the panel and the
+ * tests read this table and nothing else, so it imports nothing.
+ */
+
+/** What somebody is in an account; a portal session and an account token have one of them, too. */
+export const ROLES = ['owner', 'admin', 'viewer'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** What an operation is about: nothing that needs a sign-in, the caller, an account, or the installation. */
+export type About = 'anybody' | 'oneself' | 'account' | 'installation';
+
+/** Permission says who may call an operation. */
+export interface Permission {
+  readonly about: About;
+  /** Roles of the account that may; empty: operators only. Operators may everything. */
+  readonly roles: readonly Role[];
+  /** Whether a program with a token of the account may, in its role. */
+  readonly tokens: boolean;
+  /** Whether a portal session may. */
+  readonly portal: boolean;
+  /** Asks again where the member has not shown in the last ten minutes that it is them. */
+  readonly confirm: boolean;
+}
+
+const MANAGERS = ['owner', 'admin'] as const;
+
+const read = { about: 'account', roles: ROLES, tokens: true, portal: true, confirm: false } as const;
+const manage = { about: 'account', roles: MANAGERS, tokens: true, portal: true, confirm: false } as const;
+const secret = { ...manage, confirm: true } as const;
+const people = { about: 'account', roles: MANAGERS, tokens: false, portal: false, confirm: true } as const;
+const self = { about: 'oneself', roles: ROLES, tokens: false, portal: false, confirm: false } as const;
+const everyone = { ...self, tokens: true, portal: true } as const;
+const operate = { about: 'installation', roles: [], tokens: false, portal: false, confirm: false } as const;
+
+export const PERMISSIONS = {
+  getOpenApiDocument: everyone,
+  listScopes: everyone,
+  listPlans: everyone,
+
+  // Each sees what is theirs.
+  listAccounts: everyone,
+  getAccount: read,
+  // Plan, status, zone and billing day are what is paid for.
+  createAccount: operate,
+  updateAccount: operate,
+
+  listApiKeys: read,
+  getApiKey: read,
+  createApiKey: secret,
+  rotateApiKey: secret,
+  updateApiKey: manage,
+  pauseApiKey: manage,
+  resumeApiKey: manage,
+  // Taking away must be quick.
+  revokeApiKey: manage,
+
+  getUsage: read,
+  listQuotaAdjustments: read,
+  createQuotaAdjustment: operate,
+  listEvents: read,
+  explain: read,
+  listAuditLog: { ...read, roles: MANAGERS, portal: false },
+
+  listAccountTokens: { ...people, confirm: false },
+  createAccountToken: people,
+  revokeAccountToken: { ...people, confirm: false },
+
+  listTargets: operate,
+} as const satisfies Record<string, Permission>;
+
+/** The id of an operation of the admin API. */
+export type OperationId = keyof typeof PERMISSIONS;
+
+/** Throws where an operation has no row in the table, or a row no operation. */
+export function checkPermissions(ids: readonly string[]): void {
+  const without = ids.filter((id) => !(id in PERMISSIONS));
+  if (without.length > 0) throw new Error(`no permission is written down for ${without.join(', ')}`);
+  const unused = Object.keys(PERMISSIONS).filter((id) => !ids.includes(id));
+  if (unused.length > 0) throw new Error(`permissions of no operation: ${unused.join(', ')}`);
+}

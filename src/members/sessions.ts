@@ -1,0 +1,227 @@
+/**
+ * Browsers that are signed in. A session is looked up with every request and kept nowhere else, so that its end is in
+ * force with the next request on every node.
+ */
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import type { DatabaseHandle } from '../database/connect.js';
+import { newId } from '../database/ids.js';
+import type { MemberSessionTable, MemberTable } from '../database/member-tables.js';
+import type { Tables } from '../database/schema.js';
+import type { Clock } from '../platform/clock.js';
+import type { Role } from './permissions.js';
+import { createToken, hashToken, isToken } from './session-token.js';
+
+/** How long a session may last. */
+export interface SessionLimits {
+  /** Without a request. */
+  readonly idleMs: number;
+  /** Whatever is done in it. */
+  readonly absoluteMs: number;
+}
+
+/** How a session was begun. */
+export type SignInMethod = MemberSessionTable['method'];
+
+/** Where a request comes from, as a list of sessions shows it. */
+export interface SeenFrom {
+  readonly ip: string;
+  readonly userAgent: string;
+}
+
+/** What a portal session may, and for whom. */
+export interface PortalGrant {
+  readonly accountId: string;
+  readonly role: Role;
+  /** The only scopes that keys may be given in it; null: any. */
+  readonly scopes: readonly string[] | null;
+  readonly label: string;
+}
+
+/** A session as it is shown. */
+export interface Session extends SeenFrom {
+  readonly id: string;
+  readonly method: SignInMethod;
+  readonly createdAt: number;
+  readonly lastSeenAt: number;
+  /** When it ends unless something is asked for in it. */
+  readonly idleUntil: number;
+  readonly endsAt: number;
+  /** When the person last showed that it is them. */
+  readonly confirmedAt: number;
+}
+
+/** The member of a session, as each request needs them. */
+export interface SessionMember {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly isOperator: boolean;
+}
+
+/** A session that holds: of a member, or of a portal link. */
+export type LiveSession =
+  | { readonly session: Session; readonly member: SessionMember; readonly portal: null }
+  | { readonly session: Session; readonly member: null; readonly portal: PortalGrant };
+
+/** A session with its secret, at the only moment at which that exists in the clear. */
+export interface BegunSession {
+  readonly token: string;
+  readonly session: Session;
+}
+
+const LONGEST_USER_AGENT = 300;
+/** Being seen is written at most so often, and for short idle limits more often. */
+const LAST_SEEN_INTERVAL_MS = 60_000;
+const WRITES_PER_IDLE_LIMIT = 10;
+
+type Row = Selectable<MemberSessionTable>;
+
+/** Sessions of members and of portal links. */
+export class Sessions {
+  constructor(
+    private readonly database: DatabaseHandle,
+    private readonly clock: Clock,
+    private readonly limits: () => SessionLimits,
+  ) {}
+
+  /**
+   * Begins a session under a new secret. The one that the browser brought ends with it: nobody can have planted it.
+   * @param trx the transaction of the sign-in, where it is one.
+   */
+  async begin(
+    owner: { readonly memberId: string } | { readonly portal: PortalGrant; readonly absoluteMs: number },
+    method: SignInMethod,
+    from: SeenFrom,
+    replaced?: string,
+    trx: Kysely<Tables> = this.database.db,
+  ): Promise<BegunSession> {
+    const now = this.clock.now();
+    const token = createToken();
+    const absoluteMs = 'portal' in owner ? owner.absoluteMs : this.limits().absoluteMs;
+    const portal = 'portal' in owner ? owner.portal : undefined;
+    const scopes = portal?.scopes ?? null;
+    const row: Row = {
+      hash: hashToken(token),
+      id: newId('ses', now),
+      member_id: 'memberId' in owner ? owner.memberId : null,
+      account_id: portal?.accountId ?? null,
+      role: portal?.role ?? null,
+      scopes: scopes === null ? null : JSON.stringify(scopes),
+      label: portal?.label ?? null,
+      method,
+      created_at: now,
+      last_seen_at: now,
+      ends_at: now + absoluteMs,
+      confirmed_at: now,
+      ip: from.ip,
+      user_agent: from.userAgent.slice(0, LONGEST_USER_AGENT),
+    };
+    if (isToken(replaced)) await trx.deleteFrom('member_session').where('hash', '=', hashToken(replaced)).execute();
+    await trx.insertInto('member_session').values(row).execute();
+    return { token, session: this.sessionOf(row) };
+  }
+
+  /** The session of a cookie, if it holds; each call is a look into the database, and counts as being seen. */
+  async find(token: string): Promise<LiveSession | undefined> {
+    if (!isToken(token)) return undefined;
+    const row = await this.database.db
+      .selectFrom('member_session as session')
+      .leftJoin('member', 'member.id', 'session.member_id')
+      .selectAll('session')
+      .select(['member.email', 'member.name', 'member.is_operator', 'member.status'])
+      .where('session.hash', '=', hashToken(token))
+      .executeTakeFirst();
+    if (row === undefined || this.isOver(row)) return undefined;
+    if (row.member_id !== null && row.status !== 'active') return undefined;
+    await this.noteSeen(row);
+    const session = this.sessionOf(row);
+    if (row.member_id === null) return { session, member: null, portal: portalOf(row) };
+    const { email, name, is_operator: isOperator } = row;
+    const member = { id: row.member_id, email: email ?? '', name: name ?? '', isOperator: isOperator === 1 };
+    return { session, member, portal: null };
+  }
+
+  /** The sessions of a member that hold, the one last seen first. */
+  async list(memberId: string): Promise<readonly Session[]> {
+    const rows = await this.database.db
+      .selectFrom('member_session')
+      .selectAll()
+      .where('member_id', '=', memberId)
+      .orderBy('last_seen_at', 'desc')
+      .execute();
+    return rows.filter((row) => !this.isOver(row)).map((row) => this.sessionOf(row));
+  }
+
+  /** Notes that the person of a session has shown that it is them. */
+  async confirm(id: string): Promise<Session | undefined> {
+    const update = this.database.db.updateTable('member_session').set({ confirmed_at: this.clock.now() });
+    const row = await update.where('id', '=', id).returningAll().executeTakeFirst();
+    return row === undefined ? undefined : this.sessionOf(row);
+  }
+
+  /** Ends the session of a cookie, if it is there. */
+  async end(token: string): Promise<void> {
+    if (!isToken(token)) return;
+    await this.database.db.deleteFrom('member_session').where('hash', '=', hashToken(token)).execute();
+  }
+
+  /** Whose session has ended long ago need not be kept; resolves with how many were forgotten. */
+  async deleteEnded(most: number): Promise<number> {
+    const { db } = this.database;
+    const ended = db.selectFrom('member_session').select('hash').where('ends_at', '<=', this.clock.now()).limit(most);
+    const result = await db.deleteFrom('member_session').where('hash', 'in', ended).executeTakeFirst();
+    return Number(result.numDeletedRows);
+  }
+
+  private async noteSeen(row: Row): Promise<void> {
+    const now = this.clock.now();
+    const interval = Math.min(LAST_SEEN_INTERVAL_MS, this.limits().idleMs / WRITES_PER_IDLE_LIMIT);
+    // A clock that was set back is no reason to write with every request.
+    if (now - row.last_seen_at < interval) return;
+    row.last_seen_at = now;
+    await this.database.db
+      .updateTable('member_session')
+      .set({ last_seen_at: now })
+      .where('hash', '=', row.hash)
+      .execute();
+  }
+
+  private isOver(row: Pick<Row, 'ends_at' | 'last_seen_at'>): boolean {
+    const now = this.clock.now();
+    return row.ends_at <= now || row.last_seen_at + this.limits().idleMs <= now;
+  }
+
+  private sessionOf(row: Row): Session {
+    return {
+      id: row.id,
+      method: row.method,
+      createdAt: row.created_at,
+      lastSeenAt: row.last_seen_at,
+      idleUntil: Math.min(row.last_seen_at + this.limits().idleMs, row.ends_at),
+      endsAt: row.ends_at,
+      confirmedAt: row.confirmed_at,
+      ip: row.ip,
+      userAgent: row.user_agent,
+    };
+  }
+}
+
+/**
+ * Ends sessions of a member in the transaction of what ends them.
+ * @param except the id of the one that stays.
+ */
+export async function endSessionsOf(
+  trx: Transaction<Tables>,
+  memberId: MemberTable['id'],
+  except?: string,
+): Promise<number> {
+  let sessions = trx.deleteFrom('member_session').where('member_id', '=', memberId);
+  if (except !== undefined) sessions = sessions.where('id', '!=', except);
+  return Number((await sessions.executeTakeFirst()).numDeletedRows);
+}
+
+function portalOf(row: Row): PortalGrant {
+  const { account_id: accountId, role, scopes, label } = row;
+  if (accountId === null || role === null) throw new Error(`session ${row.id} is of nobody`);
+  return { accountId, role, scopes: scopes === null ? null : (JSON.parse(scopes) as string[]), label: label ?? '' };
+}

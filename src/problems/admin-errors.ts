@@ -1,0 +1,16 @@
+/** What the admin API alone answers with: signing in, sessions, roles, links. Part of the catalogue in `errors.ts`. */
+import type { ErrorEntry } from './error-entry.js';
+
+export const ADMIN_ERRORS = {
+  missing_credentials: { status: 401, title: 'Sign in first', fault: 'client' },
+  invalid_credentials: { status: 401, title: 'The credentials are not valid', fault: 'client' },
+  session_ended: { status: 401, title: 'The session has ended', fault: 'client' },
+  cross_site_request: { status: 403, title: 'The request does not come from the panel', fault: 'client' },
+  confirmation_required: { status: 403, title: 'Show first that it is you', fault: 'client' },
+  link_ended: { status: 410, title: 'The link does not work any more', fault: 'client' },
+  last_owner: { status: 409, title: 'The account would be without an owner', fault: 'client' },
+  already_a_member: { status: 409, title: 'They are a member already', fault: 'client' },
+  sign_in_busy: { status: 503, title: 'Too many people sign in at this moment', fault: 'gateway' },
+  too_many_requests: { status: 429, title: 'Too many requests', fault: 'client' },
+  database_unavailable: { status: 503, title: 'The database cannot be reached right now', fault: 'gateway' },
+} as const satisfies Record<string, ErrorEntry>;

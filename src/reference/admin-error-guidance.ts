@@ -1,0 +1,50 @@
+/** What the errors of the admin API mean, and what to do. Part of the guidance in `error-guidance.ts`. */
+import type { ADMIN_ERRORS } from '../problems/admin-errors.js';
+import { RETRY_LATER, type ErrorGuidance } from './guidance-words.js';
+
+export const ADMIN_ERROR_GUIDANCE: Readonly<Record<keyof typeof ADMIN_ERRORS, ErrorGuidance>> = {
+  missing_credentials: {
+    meaning: 'The admin API was asked without credentials.',
+    action: 'Sign in, or send a token of the account or of the operators.',
+  },
+  invalid_credentials: {
+    meaning: 'The credentials for the admin API are wrong.',
+    action: 'Compare them; sign in again.',
+  },
+  session_ended: {
+    meaning: 'You were signed in; the session timed out, or was ended here or elsewhere.',
+    action: 'Sign in again.',
+  },
+  cross_site_request: {
+    meaning: 'A browser sent this with your session, and nothing shows that a page of the panel asked for it.',
+    action: 'Use the panel itself; a program sends a token instead of a cookie.',
+  },
+  confirmation_required: {
+    meaning: 'This needs a fresh sign of who you are, and the last one is more than ten minutes old.',
+    action: 'Confirm in one of the ways of `confirm_with`, then send the same again.',
+  },
+  link_ended: {
+    meaning: 'The link was used, taken back or is too old, or was not copied whole.',
+    action: 'Ask whoever sent it for a new one.',
+  },
+  last_owner: {
+    meaning: 'An account keeps at least one owner.',
+    action: 'Make somebody else an owner first.',
+  },
+  already_a_member: {
+    meaning: 'Whoever has this address is a member of the account already.',
+    action: 'Change their role instead.',
+  },
+  sign_in_busy: {
+    meaning: 'More people sign in at this moment than there is work for. Nothing was tried, and nothing counts.',
+    action: 'Wait for `Retry-After`, then sign in again.',
+  },
+  too_many_requests: {
+    meaning: 'The admin API was asked too often; it has no part in the limits of a plan.',
+    action: 'Wait for `Retry-After`.',
+  },
+  database_unavailable: {
+    meaning: 'The database cannot be reached at the moment; nothing was changed.',
+    action: RETRY_LATER,
+  },
+};

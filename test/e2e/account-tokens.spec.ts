@@ -1,0 +1,144 @@
+/** Tokens for programs of an account: what they open, until when, from where, and what they never do. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { newMember, signIn } from '../support/signed-in.js';
+
+interface Token {
+  readonly id: string;
+  readonly secret: string;
+  readonly hint: string;
+  readonly status: string;
+  readonly last_used_at: string | null;
+}
+
+const DAY_MS = 86_400_000;
+
+describeOnDatabases('tokens of an account', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let accountId: string;
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+    running = await startAdmin(database);
+    accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
+  });
+  afterAll(async () => {
+    await running.close();
+    await database.close();
+  });
+
+  const inDays = (days: number) => new Date(running.stores.clock.now() + days * DAY_MS).toISOString();
+  const newToken = (fields: object = {}) =>
+    running.admin.call<Token>('POST', `/accounts/${accountId}/tokens`, {
+      name: 'CI',
+      role: 'admin',
+      expires_at: inDays(30),
+      ...fields,
+    });
+  const keysWith = (secret: string, more: Record<string, string> = {}) =>
+    send(`${running.url}/admin/v1/accounts/${accountId}/api-keys`, {
+      headers: { Authorization: `Bearer ${secret}`, ...more },
+    });
+  const expectWrong = async (secret: string) => {
+    running.stores.clock.advance(61_000);
+    const answer = await keysWith(secret);
+    expect([answer.status, answer.json().code]).toEqual([401, 'invalid_credentials']);
+    return String(answer.json().detail);
+  };
+
+  it('shows its secret once, keeps only its hash, and says when it was last used', async () => {
+    const { secret, hint, id } = await newToken();
+    expect(secret).toMatch(/^tga_[0-9A-Za-z]{36}$/);
+    expect(hint).toBe(`tga_…${secret.slice(-4)}`);
+    expect((await keysWith(secret)).status).toBe(200);
+    const list = await running.admin.request('GET', `/accounts/${accountId}/tokens?limit=100`);
+    expect(list.text).not.toContain(secret);
+    expect(list.json<{ data: Token[] }>().data.find((token) => token.id === id)?.last_used_at).not.toBeNull();
+    const rows = await database.db.selectFrom('account_token').selectAll().execute();
+    const log = await running.admin.request('GET', `/audit-log?account_id=${accountId}&limit=100`);
+    expect(JSON.stringify(rows) + log.text + running.log.join('')).not.toContain(secret);
+    expect(log.text).toContain('account_token.created');
+  });
+
+  it('one text tells a wrong token, one that was revoked, and one that has expired', async () => {
+    const revoked = await newToken();
+    await running.admin.call('DELETE', `/accounts/${accountId}/tokens/${revoked.id}`);
+    const expired = await newToken({ expires_at: inDays(1) });
+    running.stores.clock.advance(DAY_MS);
+    const { secret } = await newToken();
+    const wrongChecksum = `${secret.slice(0, -1)}${secret.endsWith('0') ? '1' : '0'}`;
+    const texts = new Set<string>();
+    for (const each of [revoked.secret, expired.secret, wrongChecksum, 'tga_', `${secret}x`])
+      texts.add(await expectWrong(each));
+    expect(texts.size).toBe(1);
+    expect((await keysWith(secret)).status).toBe(200);
+  });
+
+  it('is refused from an address that it does not name', async () => {
+    const { secret } = await newToken({ allowed_ips: ['192.0.2.0/24'] });
+    const answer = await keysWith(secret);
+    expect([answer.status, answer.json().code]).toEqual([403, 'forbidden']);
+    const near = await newToken({ allowed_ips: ['127.0.0.0/8'] });
+    expect((await keysWith(near.secret)).status).toBe(200);
+  });
+
+  it('lives at most 366 days, and is made neither in the past nor for owners', async () => {
+    for (const fields of [{ expires_at: inDays(367) }, { expires_at: inDays(-1) }, { role: 'owner' }]) {
+      const body = { name: 'CI', role: 'admin', expires_at: inDays(30), ...fields };
+      const answer = await running.admin.request('POST', `/accounts/${accountId}/tokens`, body);
+      expect([answer.status, answer.json().code]).toEqual([422, 'validation_failed']);
+    }
+  });
+
+  it('a token beside a session cookie counts alone: the member may more, the request does not', async () => {
+    const { secret } = await newToken({ role: 'viewer' });
+    const memberId = await newMember(database, { isOperator: true });
+    const session = await signIn(running, memberId);
+    const answer = await send(`${running.url}/admin/v1/accounts`, {
+      method: 'POST',
+      headers: { ...session, Authorization: `Bearer ${secret}` },
+      body: { name: 'x', plan: 'starter' },
+    });
+    expect([answer.status, answer.json().required_roles]).toEqual([403, ['operator']]);
+    expect((await keysWith('tga_junk', session)).status).toBe(401);
+  });
+
+  it('sees its own account in the list, and no other', async () => {
+    await running.admin.createAccount({ plan: 'starter' });
+    const { secret } = await newToken({ role: 'viewer' });
+    const answer = await send(`${running.url}/admin/v1/accounts`, { headers: { Authorization: `Bearer ${secret}` } });
+    expect(answer.json<{ data: { id: string }[] }>().data.map(({ id }) => id)).toEqual([accountId]);
+  });
+
+  it('has to name its account to read the audit log', async () => {
+    const { secret } = await newToken();
+    const answer = await send(`${running.url}/admin/v1/audit-log`, { headers: { Authorization: `Bearer ${secret}` } });
+    expect([answer.status, answer.json().code]).toEqual([400, 'invalid_parameter']);
+  });
+
+  it('changes nothing in a suspended account, and reads it', async () => {
+    const account = await running.admin.createAccount({ plan: 'starter' });
+    const secret = (
+      await running.admin.call<Token>('POST', `/accounts/${account.id}/tokens`, {
+        name: 'CI',
+        role: 'admin',
+        expires_at: inDays(1),
+      })
+    ).secret;
+    await running.admin.updateAccount(account.id, { status: 'suspended' });
+    const ask = (method: string, path: string, body?: object) =>
+      send(`${running.url}/admin/v1/accounts/${account.id}${path}`, {
+        method,
+        headers: { Authorization: `Bearer ${secret}` },
+        ...(body === undefined ? {} : { body }),
+      });
+    expect((await ask('GET', '/api-keys')).status).toBe(200);
+    const refused = await ask('POST', '/api-keys', { name: 'x', scopes: ['*'] });
+    expect([refused.status, refused.json().code]).toEqual([403, 'account_suspended']);
+  });
+});

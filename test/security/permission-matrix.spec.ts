@@ -1,0 +1,176 @@
+/**
+ * Who may do what, every cell of it: each operation of the API's own description, asked by every kind of caller about
+ * their account, about that of others, and about one that never was.
+ */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { checkPermissions, PERMISSIONS, type OperationId, type Permission } from '../../src/members/permissions.js';
+import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { send, type Answer } from '../support/http.js';
+import { accountToken, newMember, portalSession, signIn, type Credentials } from '../support/signed-in.js';
+
+interface Described {
+  readonly operationId: OperationId;
+  readonly security?: readonly Record<string, unknown>[];
+  readonly 'x-roles'?: readonly string[];
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+}
+
+interface Operation extends Described {
+  readonly method: string;
+  readonly path: string;
+}
+
+type Caller = keyof typeof CALLERS;
+type Whose = 'own' | 'of another' | 'of nobody';
+
+/** Each caller, and what they are in the account that is theirs. */
+const CALLERS = {
+  'the operator token': 'operator',
+  'an operator member': 'operator',
+  'an owner': 'owner',
+  'an admin': 'admin',
+  'a viewer': 'viewer',
+  'an admin token': 'admin',
+  'a viewer token': 'viewer',
+  'a portal session': 'admin',
+  nobody: null,
+} as const;
+
+/** What the row says of a caller, without a look at the guards. */
+function expectedOf(permission: Permission, caller: Caller, whose: Whose): 'allowed' | 401 | 403 | 404 {
+  const { about, roles, tokens, portal } = permission;
+  const role = CALLERS[caller];
+  if (about === 'anybody') return 'allowed';
+  if (role === null) return 401;
+  const isProgram = caller.endsWith('token');
+  const hasKind = (!isProgram || tokens) && (caller !== 'a portal session' || portal);
+  if (about === 'oneself') return hasKind ? 'allowed' : 403;
+  if (role === 'operator') return 'allowed';
+  if (about === 'installation') return 403;
+  if (whose !== 'own') return 404;
+  return hasKind && (roles as readonly string[]).includes(role) ? 'allowed' : 403;
+}
+
+/** Codes that only the guards answer with. */
+const GUARDS_CODES = new Set([
+  'missing_credentials',
+  'invalid_credentials',
+  'session_ended',
+  'cross_site_request',
+  'forbidden',
+]);
+
+describeOnDatabases('every operation of the admin API', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let operations: readonly Operation[];
+  let credentials: ReadonlyMap<Caller, Credentials>;
+  const ids = new Map<Whose, { readonly account: string; readonly key: string }>();
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+    running = await startAdmin(database);
+    const { admin } = running;
+    for (const whose of ['own', 'of another'] as const) {
+      const { account, key } = await admin.newKey('starter');
+      ids.set(whose, { account: account.id, key: key.id });
+    }
+    const none = '0'.repeat(25);
+    ids.set('of nobody', { account: `acc_${none}`, key: `key_${none}` });
+    const own = ids.get('own')!.account;
+    const memberIn = async (role: 'owner' | 'admin' | 'viewer') =>
+      signIn(running, await newMember(database, { roles: { [own]: role } }));
+    credentials = new Map<Caller, Credentials>([
+      ['the operator token', { Authorization: `Bearer ${ADMIN_TOKEN}` }],
+      ['an operator member', await signIn(running, await newMember(database, { isOperator: true }))],
+      ['an owner', await memberIn('owner')],
+      ['an admin', await memberIn('admin')],
+      ['a viewer', await memberIn('viewer')],
+      ['an admin token', await accountToken(running, own, 'admin')],
+      ['a viewer token', await accountToken(running, own, 'viewer')],
+      ['a portal session', await portalSession(running, own, 'admin')],
+      ['nobody', {}],
+    ]);
+    const { paths } = await admin.call<{ paths: Record<string, Record<string, Described>> }>('GET', '/openapi.json');
+    operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, described]) => ({ method: method.toUpperCase(), path, ...described })),
+    );
+  });
+  afterAll(async () => {
+    await running.close();
+    await database.close();
+  });
+
+  /** Asks with a body that no operation takes: whoever passes the guards hears of it, and nothing is changed. */
+  function ask(
+    { method, path, operationId, parameters = [] }: Operation,
+    caller: Caller,
+    whose: Whose,
+  ): Promise<Answer> {
+    const { account, key } = ids.get(whose)!;
+    const filled = path
+      .replace('/accounts/{id}', `/accounts/${account}`)
+      .replace('/api-keys/{id}', `/api-keys/${key}`)
+      .replaceAll(/\{\w+\}/g, 'nothing');
+    const isAuditLog = parameters.some(({ name }) => name === 'account_id');
+    const query = isAuditLog ? `?account_id=${account}` : '';
+    const about = operationId === 'explain' ? { api_key_id: key } : {};
+    const body =
+      method === 'POST' || method === 'PATCH' || method === 'PUT' ? { ...about, 'no such field': 1 } : undefined;
+    const headers = { 'Sec-Fetch-Site': 'same-origin', ...credentials.get(caller)! };
+    return send(`${running.url}${filled}${query}`, { method, headers, ...(body === undefined ? {} : { body }) });
+  }
+
+  it('is open to exactly those whom the table of permissions names', async () => {
+    const wrong: string[] = [];
+    let cells = 0;
+    for (const operation of operations) {
+      const permission = PERMISSIONS[operation.operationId] as Permission;
+      for (const caller of Object.keys(CALLERS) as Caller[]) {
+        for (const whose of permission.about === 'account'
+          ? (['of nobody', 'of another', 'own'] as const)
+          : (['own'] as const)) {
+          // Keys are revoked and sessions ended on the way: what has no body is asked last, and about nothing real.
+          if (operation.method === 'DELETE' && whose === 'own' && expectedOf(permission, caller, whose) === 'allowed')
+            continue;
+          // The limits are per minute.
+          running.stores.clock.advance(100);
+          const answer = await ask(operation, caller, whose);
+          const code = answer.status < 400 ? '' : String(answer.json<{ code: string }>().code);
+          const expected = expectedOf(permission, caller, whose);
+          const isRefused = GUARDS_CODES.has(code) || code === 'resource_not_found';
+          const got =
+            isRefused && (CALLERS[caller] !== 'operator' || GUARDS_CODES.has(code)) ? answer.status : 'allowed';
+          cells++;
+          if (got !== expected)
+            wrong.push(`${operation.operationId} by ${caller}, ${whose}: ${got}, not ${expected} (${code})`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(cells).toBeGreaterThan(400);
+  });
+
+  it('says in the description who may', () => {
+    const said = operations.map(({ operationId, security = [], 'x-roles': roles = [] }) => {
+      const ways = security.flatMap((way) => Object.keys(way));
+      return [operationId, ways.includes('session'), ways.includes('accountToken'), roles];
+    });
+    const inTable = operations.map(({ operationId }) => {
+      const { about, tokens, roles } = PERMISSIONS[operationId] as Permission;
+      const isOpen = about === 'anybody';
+      return [operationId, !isOpen, !isOpen && tokens, isOpen ? [] : ['operator', ...roles]];
+    });
+    expect(said).toEqual(inTable);
+  });
+});
+
+it('the application does not start with an operation that nobody wrote down, nor with a row of none', () => {
+  const ids = Object.keys(PERMISSIONS);
+  expect(() => checkPermissions(ids)).not.toThrow();
+  expect(() => checkPermissions([...ids, 'dropTables'])).toThrow('no permission is written down for dropTables');
+  expect(() => checkPermissions(ids.filter((id) => id !== 'explain'))).toThrow('permissions of no operation: explain');
+});
