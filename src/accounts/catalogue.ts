@@ -1,13 +1,22 @@
 /**
  * What the running configuration offers to accounts and keys: its plans, and the scopes that its operations ask for.
  */
-import type { Config, PlanConfig } from '../config/model/schema.js';
+import type { Config, Operation, PlanConfig, ScopeWords } from '../config/model/schema.js';
+
+/** Safe methods (RFC 9110 section 9.2.1). */
+const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** A scope that a key may be given, and what it opens. */
 export interface GrantableScope {
   readonly scope: string;
   /** Ids of the operations that ask for it, or that a wildcard covers. */
   readonly operations: readonly string[];
+  /** Whether nothing that it opens changes anything: all of it is GET and HEAD. */
+  readonly isReadOnly: boolean;
+  /** What it means in plain words; null where no document says it, and for wildcards. */
+  readonly description: string | null;
+  /** What it stands under; of `resource:*` that of the resource's scopes. */
+  readonly group: string | null;
 }
 
 export interface NamedPlan {
@@ -17,7 +26,7 @@ export interface NamedPlan {
 
 /** Reads the configuration anew on each question, so that a reload is in force at once. */
 export class Catalogue {
-  constructor(private readonly config: () => Pick<Config, 'file' | 'operations'>) {}
+  constructor(private readonly config: () => Pick<Config, 'file' | 'operations' | 'scopeWords'>) {}
 
   plans(): readonly NamedPlan[] {
     return Object.entries(this.config().file.plans).map(([name, limits]) => ({ name, limits }));
@@ -35,26 +44,52 @@ export class Catalogue {
 
   /** Every scope of an operation, `resource:*` for each resource, and `*`; sorted, the widest first. */
   scopes(): readonly GrantableScope[] {
-    const operationsByScope = new Map<string, Set<string>>();
-    for (const { id, scopes } of this.config().operations) {
-      for (const scope of scopes) {
-        for (const covering of [scope, `${scope.slice(0, scope.indexOf(':'))}:*`, '*']) {
+    const words = this.config().scopeWords ?? new Map<string, ScopeWords>();
+    const groups = groupsOfResources(words);
+    return [...this.operationsByScope()]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([scope, opened]) => {
+        const { description, group } = words.get(scope) ?? { description: null, group: groups.get(scope) ?? null };
+        const operations = [...opened].map(({ id }) => id);
+        const isReadOnly = opened.size > 0 && [...opened].every(({ method }) => READING.has(method));
+        return { scope, operations, isReadOnly, description, group };
+      });
+  }
+
+  private operationsByScope(): ReadonlyMap<string, ReadonlySet<Operation>> {
+    const operationsByScope = new Map<string, Set<Operation>>();
+    for (const operation of this.config().operations) {
+      for (const scope of operation.scopes) {
+        for (const covering of [scope, allOfResource(scope), '*']) {
           const operations = operationsByScope.get(covering) ?? new Set();
-          operationsByScope.set(covering, operations.add(id));
+          operationsByScope.set(covering, operations.add(operation));
         }
       }
     }
     if (!operationsByScope.has('*')) operationsByScope.set('*', new Set());
-    return [...operationsByScope]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([scope, operations]) => ({ scope, operations: [...operations] }));
+    return operationsByScope;
   }
 
   /**
    * Positions in `scopes` that no operation knows: a key with a scope of a typing error would fail in production only.
    */
   unknownScopes(scopes: readonly string[]): readonly number[] {
-    const known = new Set(this.scopes().map(({ scope }) => scope));
+    const known = this.operationsByScope();
     return scopes.flatMap((scope, index) => (known.has(scope) ? [] : [index]));
   }
+}
+
+/** `customers:read` → `customers:*` */
+function allOfResource(scope: string): string {
+  return `${scope.slice(0, scope.indexOf(':'))}:*`;
+}
+
+/** Of each `resource:*`: that of the first of its scopes that has one. */
+function groupsOfResources(words: ReadonlyMap<string, ScopeWords>): Map<string, string> {
+  const groups = new Map<string, string>();
+  for (const [scope, { group }] of words) {
+    const all = allOfResource(scope);
+    if (group !== null && !groups.has(all)) groups.set(all, group);
+  }
+  return groups;
 }

@@ -3,9 +3,10 @@
  * so that a process which serves requests can take a large configuration in between them.
  */
 import type { ApiDescription, SerialisedDocument } from './api-description.js';
-import type { Config, Environment, GatewayFile, Operation } from './model/schema.js';
+import type { Config, Environment, GatewayFile, Operation, ScopeWords } from './model/schema.js';
 
 const OPERATIONS_PER_PART = 100;
+const SCOPES_PER_PART = 100;
 const BYTES_PER_PART = 48 * 1024;
 
 type Documents = { readonly [Name in keyof ApiDescription]: Omit<SerialisedDocument, 'body'> & { bytes: number } };
@@ -19,10 +20,13 @@ export type ConfigPart =
       readonly publicUrl: string;
       /** How many operations will come. */
       readonly operations: number;
+      /** How many scopes with words will come. */
+      readonly scopes: number;
       /** What bodies will come. */
       readonly documents: Documents | null;
     }
   | { readonly kind: 'operations'; readonly operations: readonly Operation[] }
+  | { readonly kind: 'scopes'; readonly scopes: readonly (readonly [string, ScopeWords])[] }
   | { readonly kind: 'body'; readonly of: keyof ApiDescription; readonly base64: string };
 
 /** What a receiver makes of the parts. */
@@ -37,6 +41,7 @@ export interface ReceivedConfig {
  */
 export function* partsOf(config: Config, description: ApiDescription | undefined): Generator<ConfigPart, void> {
   const { file, path, publicUrl, operations } = config;
+  const scopes = [...(config.scopeWords ?? [])];
   yield {
     kind: 'head',
     // They have become the operations.
@@ -44,10 +49,14 @@ export function* partsOf(config: Config, description: ApiDescription | undefined
     path,
     publicUrl,
     operations: operations.length,
+    scopes: scopes.length,
     documents: description === undefined ? null : documentsOf(description),
   };
   for (let from = 0; from < operations.length; from += OPERATIONS_PER_PART) {
     yield { kind: 'operations', operations: operations.slice(from, from + OPERATIONS_PER_PART) };
+  }
+  for (let from = 0; from < scopes.length; from += SCOPES_PER_PART) {
+    yield { kind: 'scopes', scopes: scopes.slice(from, from + SCOPES_PER_PART) };
   }
   for (const [of, document] of Object.entries(description ?? {}) as [keyof ApiDescription, SerialisedDocument][]) {
     for (let from = 0; from < document.body.length; from += BYTES_PER_PART) {
@@ -60,6 +69,7 @@ export function* partsOf(config: Config, description: ApiDescription | undefined
 export class ConfigReceiver {
   private head: Extract<ConfigPart, { kind: 'head' }> | undefined;
   private readonly operations: Operation[] = [];
+  private readonly scopeWords = new Map<string, ScopeWords>();
   private readonly bodies = new Map<keyof ApiDescription, Body>();
 
   /** @param environment of this process: it differs from the sender's in its port. */
@@ -72,17 +82,18 @@ export class ConfigReceiver {
       for (const [of, { bytes }] of Object.entries(part.documents ?? {}) as [keyof ApiDescription, { bytes: number }][])
         this.bodies.set(of, new Body(bytes));
     } else if (part.kind === 'operations') this.operations.push(...part.operations);
+    else if (part.kind === 'scopes') for (const [scope, words] of part.scopes) this.scopeWords.set(scope, words);
     else this.bodies.get(part.of)?.add(part.base64);
     return this.whole();
   }
 
   private whole(): ReceivedConfig | undefined {
-    const { head, operations, environment, bodies } = this;
-    if (head === undefined || operations.length < head.operations) return undefined;
+    const { head, operations, scopeWords, environment, bodies } = this;
+    if (head === undefined || operations.length < head.operations || scopeWords.size < head.scopes) return undefined;
     for (const body of bodies.values()) if (!body.isWhole) return undefined;
     const { file, path, publicUrl, documents } = head;
     return {
-      config: { file, path, publicUrl, operations, environment },
+      config: { file, path, publicUrl, operations, scopeWords, environment },
       description: documents === null ? undefined : this.descriptionOf(documents),
     };
   }

@@ -11,6 +11,7 @@ import { readOperations } from './openapi/openapi-operations.js';
 import type { JsonObject } from './openapi/openapi-traversal.js';
 import { isObject } from './openapi/openapi-traversal.js';
 import { mergeOperations } from './openapi/operations.js';
+import { scopeWords } from './openapi/scope-words.js';
 import { parse } from './parse.js';
 import { planWarnings } from './checks/plan-warnings.js';
 import type { ConfigProblem } from './model/problem.js';
@@ -71,6 +72,7 @@ export async function loadConfig(
     environment,
     path: file,
     operations: whole.operations,
+    scopeWords: scopeWords(whole.documents, whole.operations),
     documents: whole.documents,
     publicUrl: publicUrlOf(fileWithPorts),
   };

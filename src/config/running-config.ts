@@ -80,8 +80,9 @@ function identity({ id, method, template }: Operation): string {
 }
 
 /** What runs of what was loaded: the documents, the largest part of it, are not needed any more. */
-export function withoutDocuments({ file, environment, path, publicUrl, operations }: LoadedConfig): Config {
-  return { file, environment, path, publicUrl, operations: operations.map(withoutDescription) };
+export function withoutDocuments(loaded: LoadedConfig): Config {
+  const { documents: _, operations, ...rest } = loaded;
+  return { ...rest, operations: operations.map(withoutDescription) };
 }
 
 function withoutDescription(operation: DescribedOperation): Operation {

@@ -1,7 +1,7 @@
 /** What both databases promise to the stores above them. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { Migrator, type Migration } from 'kysely/migration';
+import { Migrator } from 'kysely/migration';
 import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
 import { MIGRATIONS } from '../../src/database/migrations.js';
 import { isUniqueViolation } from '../../src/database/database-errors.js';
@@ -50,12 +50,7 @@ describeOnDatabases('the database', (kind) => {
 
   it('knows months of before labels by their first day', async () => {
     // As 0001 made the tables, and as they were filled until 0002.
-    const { db } = handle;
-    for (const { name } of await db.introspection.getTables({ withInternalKyselyTables: true })) {
-      await sql`drop table ${sql.table(name)} ${sql.raw(kind === 'postgres' ? 'cascade' : '')}`.execute(db);
-    }
-    const [[name, first]] = Object.entries(MIGRATIONS) as [[string, Migration]];
-    await new Migrator({ db, provider: { getMigrations: async () => ({ [name]: first }) } }).migrateToLatest();
+    await emptyUntil(handle, '0001_accounts_keys_counters_audit');
     await sql`insert into quota_counter values ('acc_1', '', ${Date.UTC(2026, 10, 1)}, 41, 7), ('acc_1', 'key_1', ${Date.UTC(2026, 9, 1)}, 5, 6)`.execute(
       handle.db,
     );
@@ -83,6 +78,26 @@ describeOnDatabases('the database', (kind) => {
         updated_at: 7,
       },
     ]);
+  });
+
+  it('finds keys of before by their names, whatever letters they have', async () => {
+    await emptyUntil(handle, '0009_members');
+    await sql`
+      insert into account (id, name, plan, time_zone, billing_day, status, created_at, updated_at)
+      values ('acc_1', 'A', 'starter', 'UTC', 1, 'active', 1, 1)
+    `.execute(handle.db);
+    const names = ['Booking Site', 'Reservación ÑU', '日本 Tours', "O'Neill %"];
+    for (const [index, name] of names.entries()) {
+      await sql`
+        insert into api_key (id, account_id, name, scopes, environment, status, allowed_ips, hint, created_at, updated_at)
+        values (${`key_${index}`}, 'acc_1', ${name}, '[]', 'live', 'active', '[]', 'h', 1, 1)
+      `.execute(handle.db);
+    }
+    await handle.close();
+    handle = await openDatabase(place.options);
+    const rows = await handle.db.selectFrom('api_key').select(['search', 'version']).orderBy('id').execute();
+    expect(rows.map(({ search }) => search)).toEqual(['booking site', 'reservacion nu', '日本 tours', "o'neill %"]);
+    expect(rows.map(({ version }) => version)).toEqual([1, 1, 1, 1]);
   });
 
   it('lets processes that start at the same moment all succeed', async () => {
@@ -179,3 +194,12 @@ describeOnDatabases('the database', (kind) => {
     await expect(openDatabase(place.options)).rejects.toThrow(/newer version of Trailgate/);
   });
 });
+
+/** Empties the database, and makes the tables as they were after one of the migrations. */
+async function emptyUntil({ db, kind }: DatabaseHandle, last: string): Promise<void> {
+  for (const { name } of await db.introspection.getTables({ withInternalKyselyTables: true })) {
+    await sql`drop table ${sql.table(name)} ${sql.raw(kind === 'postgres' ? 'cascade' : '')}`.execute(db);
+  }
+  const until = Object.fromEntries(Object.entries(MIGRATIONS).filter(([name]) => name <= last));
+  await new Migrator({ db, provider: { getMigrations: async () => until } }).migrateToLatest();
+}

@@ -11,10 +11,25 @@ const scopeSchema = z
     operations: z
       .array(z.string().max(200))
       .meta({ description: 'Ids of the operations that it opens or helps to open.' }),
+    read_only: z
+      .boolean()
+      .meta({ description: 'Whether nothing that it opens changes anything: all of it is GET and HEAD.' }),
+    description: z.string().max(500).nullable().meta({
+      description:
+        'What it allows in plain words, out of the OpenAPI documents; null where they say nothing, and for wildcards.',
+      example: 'Look up customers',
+    }),
+    group: z
+      .string()
+      .max(100)
+      .nullable()
+      .meta({ description: 'What it stands under: the tag of the operations that it opens.', example: 'Customers' }),
   })
   .meta({ id: 'Scope' });
 
 const scopeListSchema = listSchema('ScopeList', scopeSchema, false);
+
+type ScopeResource = Omit<GrantableScope, 'isReadOnly'> & { readonly read_only: boolean };
 
 @Controller('admin/v1/scopes')
 export class ScopesController {
@@ -22,7 +37,8 @@ export class ScopesController {
 
   @Get()
   @Documented({ id: 'listScopes', summary: 'List the scopes that a key may be given', response: scopeListSchema })
-  list(): ListBody<GrantableScope> {
-    return { data: this.catalogue.scopes(), has_more: false, next_cursor: null };
+  list(): ListBody<ScopeResource> {
+    const data = this.catalogue.scopes().map(({ isReadOnly, ...scope }) => ({ ...scope, read_only: isReadOnly }));
+    return { data, has_more: false, next_cursor: null };
   }
 }

@@ -153,6 +153,14 @@ export interface Operation {
   readonly lifeCycle?: LifeCycleDates;
 }
 
+/** What a scope is called by those who choose it. */
+export interface ScopeWords {
+  /** Null where no document says anything of it. */
+  readonly description: string | null;
+  /** What it stands under: the tag of what it opens. */
+  readonly group: string | null;
+}
+
 /** What differs per machine: the environment, parsed once at start. Nothing else in the program reads `process.env`. */
 export interface Environment {
   readonly gatewayPort?: number;
@@ -174,6 +182,8 @@ export interface Config {
   /** Absolute path of the file that it was read from. */
   readonly path: string;
   readonly operations: readonly Operation[];
+  /** By scope, of those that operations ask for. */
+  readonly scopeWords?: ReadonlyMap<string, ScopeWords>;
   /** Origin that integrators use, without a trailing slash: `api.publicUrl`, else made from host and port. */
   readonly publicUrl: string;
 }

@@ -1,0 +1,46 @@
+/** The words for scopes come from where documents have them, and are words whatever a document holds there. */
+import { expect, it } from '@jest/globals';
+import type { DescribedOperation } from '../model/loaded-config.js';
+import { scopeWords } from './scope-words.js';
+
+const operation = (scopes: string[], openapi: Record<string, unknown>) =>
+  ({ scopes, openapi }) as unknown as DescribedOperation;
+
+it('the words of an OAuth scheme come before those of the extension, and both before summaries', () => {
+  const document = {
+    components: {
+      securitySchemes: {
+        byReference: { $ref: '#/components/securitySchemes/oauth' },
+        oauth: { type: 'oauth2', flows: { clientCredentials: { scopes: { 'a:read': ' Read\n a ', 'a:gone': 'x' } } } },
+        bearer: { type: 'http', 'x-trailgate-scopes': { 'a:read': 'no', 'a:write': 'Change a' } },
+      },
+    },
+  };
+  const words = scopeWords(new Map([['s', document]]), [
+    operation(['a:read', 'b:read'], { tags: ['Boats', 'x'], summary: 'List boats' }),
+    operation(['a:write'], { summary: 'Create a boat' }),
+    operation(['a:write', 'b:read'], { tags: ['Late'], summary: 'Rent a boat' }),
+  ]);
+  expect(Object.fromEntries(words)).toEqual({
+    'a:read': { description: 'Read a', group: 'Boats' },
+    'a:write': { description: 'Change a', group: 'Late' },
+    'b:read': { description: 'List boats; Rent a boat', group: 'Boats' },
+  });
+});
+
+it.each([[{ tags: 'Boats', summary: 7 }], [{ tags: [], summary: '   ' }], [{ tags: [null], summary: '\u0000' }], [{}]])(
+  '%j has no words',
+  (openapi) => {
+    expect(scopeWords(new Map(), [operation(['a:read'], openapi)]).get('a:read')).toEqual({
+      description: null,
+      group: null,
+    });
+  },
+);
+
+it('words are of one line and a length that can be shown', () => {
+  const words = scopeWords(new Map(), [operation(['a:read'], { tags: ['g'.repeat(999)], summary: 'x\n'.repeat(999) })]);
+  const { description, group } = words.get('a:read')!;
+  expect([description!.length, group!.length]).toEqual([500, 100]);
+  expect(description).not.toContain('\n');
+});
