@@ -15,6 +15,10 @@ export const ADMIN_ERROR_GUIDANCE: Readonly<Record<keyof typeof ADMIN_ERRORS, Er
     meaning: 'You were signed in; the session timed out, or was ended here or elsewhere.',
     action: 'Sign in again.',
   },
+  sign_in_ended: {
+    meaning: 'The sign-in took too long, or had too many wrong codes.',
+    action: 'Begin again with the first step.',
+  },
   cross_site_request: {
     meaning: 'A browser sent this with your session, and nothing shows that a page of the panel asked for it.',
     action: 'Use the panel itself; a program sends a token instead of a cookie.',
@@ -27,6 +31,10 @@ export const ADMIN_ERROR_GUIDANCE: Readonly<Record<keyof typeof ADMIN_ERRORS, Er
     meaning: 'The link was used, taken back or is too old, or was not copied whole.',
     action: 'Ask whoever sent it for a new one.',
   },
+  identity_unknown: {
+    meaning: 'The identity provider knows who this is, and nobody here has linked that identity.',
+    action: 'Sign in another way and link it, or ask for an invitation to the address that the provider knows.',
+  },
   last_owner: {
     meaning: 'An account keeps at least one owner.',
     action: 'Make somebody else an owner first.',
@@ -34,6 +42,10 @@ export const ADMIN_ERROR_GUIDANCE: Readonly<Record<keyof typeof ADMIN_ERRORS, Er
   already_a_member: {
     meaning: 'Whoever has this address is a member of the account already.',
     action: 'Change their role instead.',
+  },
+  identity_provider_unavailable: {
+    meaning: 'The identity provider cannot be reached, or gives no response that can be trusted.',
+    action: 'Sign in another way, or try again shortly.',
   },
   sign_in_busy: {
     meaning: 'More people sign in at this moment than there is work for. Nothing was tried, and nothing counts.',

@@ -43,7 +43,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the API keys of an account, the revoked ones too */
+        /** List, search and sort the API keys of an account, the revoked ones too */
         get: operations["listApiKeys"];
         put?: never;
         /** Create an API key; the answer shows its secret, once */
@@ -340,12 +340,12 @@ export interface components {
             updated_at: string;
         };
         ApiKeyList: {
-            data: components["schemas"]["ApiKey"][];
+            data: components["schemas"]["ListedApiKey"][];
             has_more: boolean;
             /** @description Null on the last page. */
             next_cursor: string | null;
         };
-        ApiKey: {
+        ListedApiKey: {
             /** @example key_1d2m3kx9v7c4e5f6g7h8j9k0m */
             id: string;
             /** @example acc_1d2m3kx9v7c4e5f6g7h8j9k0m */
@@ -379,6 +379,13 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             revoked_at: string | null;
+            /**
+             * Format: int64
+             * @description What it has used of the month, as the counters last wrote it: a few seconds late.
+             */
+            month_used: number;
+            /** @description Its own limit of the month; null where it has none. */
+            month_limit: number | null;
         };
         ApiKeyWithSecret: {
             /** @example key_1d2m3kx9v7c4e5f6g7h8j9k0m */
@@ -416,6 +423,41 @@ export interface components {
             revoked_at: string | null;
             /** @description The only time that the secret is shown. It is stored as a hash. */
             secret: string;
+        };
+        ApiKey: {
+            /** @example key_1d2m3kx9v7c4e5f6g7h8j9k0m */
+            id: string;
+            /** @example acc_1d2m3kx9v7c4e5f6g7h8j9k0m */
+            account_id: string;
+            name: string;
+            scopes: string[];
+            /** @enum {string} */
+            environment: "live" | "test";
+            /**
+             * @description A paused key is refused with 403 `key_paused` until it goes on.
+             * @enum {string}
+             */
+            status: "active" | "paused" | "expired" | "revoked";
+            /**
+             * @description Prefix and last four characters of the secret.
+             * @example tg_live_…a1b2
+             */
+            hint: string;
+            expires_at: string | null;
+            /** @description Empty: any address. */
+            allowed_ips: string[];
+            /** @description Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's. */
+            limits: {
+                minute?: number | null;
+                month?: number | null;
+            } | null;
+            /** @description Written in batches, so a few seconds late. */
+            last_used_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            revoked_at: string | null;
         };
         RotatedApiKey: {
             /** @example key_1d2m3kx9v7c4e5f6g7h8j9k0m */
@@ -798,7 +840,7 @@ export interface components {
             action: string;
             target: {
                 /** @enum {string} */
-                type: "account" | "api_key" | "quota_adjustment" | "account_token";
+                type: "account" | "api_key" | "quota_adjustment" | "account_token" | "member";
                 id: string;
             };
             /** @description The fields that changed, as they were; null where the target is new. */
@@ -1122,7 +1164,7 @@ export interface components {
          * @description The kinds of problem that there are. Codes never change their meaning; new ones may be added.
          * @enum {string}
          */
-        ErrorCode: "bad_request" | "invalid_path" | "request_timeout" | "content_too_large" | "uri_too_long" | "unsupported_media_type" | "headers_too_large" | "not_implemented" | "route_not_found" | "method_not_allowed" | "operation_brownout" | "operation_sunset" | "too_many_failed_attempts" | "malformed_authorization" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "revoked_api_key" | "key_paused" | "ip_not_allowed" | "account_suspended" | "authentication_unavailable" | "insufficient_scope" | "rate_limited" | "quota_exceeded" | "quota_unavailable" | "too_many_usage_queries" | "too_many_concurrent_requests" | "backend_unreachable" | "backend_bad_response" | "backend_unavailable" | "backend_timeout" | "backend_error" | "request_refused" | "validation_failed" | "payment_required" | "forbidden" | "resource_not_found" | "not_acceptable" | "conflict" | "resource_gone" | "precondition_failed" | "backend_rate_limited" | "invalid_parameter" | "invalid_cursor" | "missing_credentials" | "invalid_credentials" | "session_ended" | "cross_site_request" | "confirmation_required" | "link_ended" | "last_owner" | "already_a_member" | "sign_in_busy" | "too_many_requests" | "database_unavailable" | "shutting_down" | "gateway_overloaded" | "internal_error";
+        ErrorCode: "bad_request" | "invalid_path" | "request_timeout" | "content_too_large" | "uri_too_long" | "unsupported_media_type" | "headers_too_large" | "not_implemented" | "route_not_found" | "method_not_allowed" | "operation_brownout" | "operation_sunset" | "too_many_failed_attempts" | "malformed_authorization" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "revoked_api_key" | "key_paused" | "ip_not_allowed" | "account_suspended" | "authentication_unavailable" | "insufficient_scope" | "rate_limited" | "quota_exceeded" | "quota_unavailable" | "too_many_usage_queries" | "too_many_concurrent_requests" | "backend_unreachable" | "backend_bad_response" | "backend_unavailable" | "backend_timeout" | "backend_error" | "request_refused" | "validation_failed" | "payment_required" | "forbidden" | "resource_not_found" | "not_acceptable" | "conflict" | "resource_gone" | "precondition_failed" | "backend_rate_limited" | "invalid_parameter" | "invalid_cursor" | "missing_credentials" | "invalid_credentials" | "session_ended" | "sign_in_ended" | "cross_site_request" | "confirmation_required" | "link_ended" | "identity_unknown" | "last_owner" | "already_a_member" | "identity_provider_unavailable" | "sign_in_busy" | "too_many_requests" | "database_unavailable" | "shutting_down" | "gateway_overloaded" | "internal_error";
     };
     responses: {
         /** @description Any other error, such as 408, 413, 414 or 431; in the same form. */
@@ -1693,6 +1735,16 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string;
+                /** @description Finds keys with this in their name, whatever its case and accents; the one with this id or hint; and those whose secret ends with these four characters. */
+                q?: string;
+                /** @description Only keys that are so now; some of them with commas between them. */
+                status?: string;
+                /** @description Only keys of it. */
+                environment?: "live" | "test";
+                /** @description What they are sorted by. A key that was never used counts as the one used longest ago. */
+                sort?: "created" | "name" | "last_used";
+                /** @description Upwards or downwards. */
+                order?: "asc" | "desc";
             };
             header?: never;
             path: {
@@ -1702,7 +1754,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the API keys of an account, the revoked ones too */
+            /** @description List, search and sort the API keys of an account, the revoked ones too */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -1,0 +1,276 @@
+/** Passkeys of members: made while signed in, and from then on a way to sign in that needs no second factor. */
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
+} from '@simplewebauthn/server';
+import type { Transaction } from 'kysely';
+import { recordChange, type AuditedChange, type ChangeContext } from '../../accounts/audit-log.js';
+import type { DatabaseHandle } from '../../database/connect.js';
+import { newId } from '../../database/ids.js';
+import type { MemberPasskeyTable } from '../../database/member-tables.js';
+import type { Tables } from '../../database/schema.js';
+import type { Clock } from '../../platform/clock.js';
+import type { Logger } from '../../platform/log.js';
+import { Problem } from '../../problems/errors.js';
+import type { BegunStep, SignInSteps } from './steps.js';
+import {
+  authenticationOptions,
+  registrationOptions,
+  verifiedAuthentication,
+  verifiedRegistration,
+  WebAuthnRefusal,
+  type KeptPasskey,
+  type PasskeyOwner,
+  type RelyingParty,
+} from './webauthn.js';
+
+/** Passkeys of one member: devices of a person, with room. */
+const MOST_PASSKEYS = 20;
+
+/** Passkey is one as its owner sees it. */
+export interface Passkey {
+  readonly id: string;
+  readonly name: string;
+  /** Whether it is on several devices, or can be brought back when one is lost. */
+  readonly isBackedUp: boolean;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | null;
+}
+
+/** Options for a browser, with the step that its response belongs to. */
+export interface BegunPasskey<Options> {
+  readonly options: Options;
+  readonly step: BegunStep;
+}
+
+/** What the store of passkeys stands on. */
+export interface PasskeyParts {
+  readonly database: DatabaseHandle;
+  readonly clock: Clock;
+  readonly steps: SignInSteps;
+  readonly party: () => RelyingParty;
+  readonly log: Pick<Logger, 'warn'>;
+}
+
+/** Passkeys makes, checks, names and removes them. */
+export class Passkeys {
+  constructor(private readonly parts: PasskeyParts) {}
+
+  /** Begins a new passkey of somebody who is signed in. @throws Problem `conflict` where they have enough. */
+  async beginRegistration(owner: PasskeyOwner): Promise<BegunPasskey<PublicKeyCredentialCreationOptionsJSON>> {
+    const kept = await this.rowsOf(owner.id);
+    if (kept.length >= MOST_PASSKEYS) throw tooMany();
+    const options = await registrationOptions(this.parts.party(), owner, kept.map(keptOf));
+    const data = { challenge: options.challenge, purpose: 'register' } as const;
+    return { options, step: await this.parts.steps.begin('passkey', owner.id, data) };
+  }
+
+  /**
+   * Keeps a new passkey.
+   * @throws Problem `sign_in_ended` where its step is over; `validation_failed` where the response is not true, or the
+   * passkey is known.
+   */
+  async register(
+    memberId: string,
+    stepToken: string | undefined,
+    response: RegistrationResponseJSON,
+    name: string,
+    context: ChangeContext,
+  ): Promise<Passkey> {
+    const step = await this.parts.steps.take(stepToken, 'passkey');
+    if (step.memberId !== memberId || step.data.purpose !== 'register') throw stepOfAnother();
+    const made = await this.orRefused(
+      () => verifiedRegistration(this.parts.party(), step.data.challenge, response),
+      () => notTaken('The browser did not make a passkey for this panel.'),
+    );
+    const now = this.parts.clock.now();
+    const row: MemberPasskeyTable = {
+      id: newId('psk', now),
+      member_id: memberId,
+      credential_id: made.credentialId,
+      public_key: made.publicKey,
+      counter: made.counter,
+      transports: JSON.stringify(made.transports),
+      device_type: made.deviceType,
+      backed_up: made.isBackedUp ? 1 : 0,
+      name,
+      created_at: now,
+      last_used_at: null,
+    };
+    await this.parts.database.db.transaction().execute(async (trx) => {
+      const { numInsertedOrUpdatedRows } = await trx
+        .insertInto('member_passkey')
+        .values(row)
+        .onConflict((conflict) => conflict.column('credential_id').doNothing())
+        .executeTakeFirst();
+      if (numInsertedOrUpdatedRows !== 1n) throw notTaken('This passkey is known already.');
+      await this.record(
+        trx,
+        memberId,
+        { action: 'member.passkey_added', before: null, after: { id: row.id, name } },
+        context,
+      );
+    });
+    return passkeyOf(row);
+  }
+
+  /** Begins a sign-in by whichever passkey the browser has for this host. */
+  async beginSignIn(): Promise<BegunPasskey<PublicKeyCredentialRequestOptionsJSON>> {
+    return await this.begin(null, 'sign_in', []);
+  }
+
+  /** Begins to ask a member who is signed in for one of their passkeys. @throws Problem `conflict` without any. */
+  async beginConfirmation(memberId: string): Promise<BegunPasskey<PublicKeyCredentialRequestOptionsJSON>> {
+    const rows = await this.rowsOf(memberId);
+    if (rows.length === 0) throw new Problem('conflict', { detail: 'You have no passkey.' });
+    return await this.begin(memberId, 'confirm', rows.map(keptOf));
+  }
+
+  /**
+   * Ends a sign-in or a confirmation by a passkey, and says whose it is.
+   * @throws Problem `sign_in_ended` where its step is over; `invalid_credentials` where the passkey is not known, not
+   * of the member who is asked, or the response is not true. The challenge is used up either way.
+   */
+  async authenticate(
+    stepToken: string | undefined,
+    purpose: 'sign_in' | 'confirm',
+    response: AuthenticationResponseJSON,
+  ): Promise<{ readonly memberId: string; readonly passkeyId: string }> {
+    const { memberId, data } = await this.parts.steps.take(stepToken, 'passkey');
+    if (data.purpose !== purpose) throw stepOfAnother();
+    const row = await this.parts.database.db
+      .selectFrom('member_passkey')
+      .selectAll()
+      .where('credential_id', '=', response.id)
+      .executeTakeFirst();
+    if (row === undefined || (memberId !== null && row.member_id !== memberId)) throw notKnown();
+    const { userHandle } = response.response;
+    const named = userHandle === undefined ? row.member_id : Buffer.from(userHandle, 'base64url').toString('utf8');
+    if (named !== row.member_id) throw notKnown();
+    const used = await this.orRefused(
+      () => verifiedAuthentication(this.parts.party(), data.challenge, response, keptOf(row)),
+      notKnown,
+      row.id,
+    );
+    await this.parts.database.db
+      .updateTable('member_passkey')
+      .set({ counter: used.counter, backed_up: used.isBackedUp ? 1 : 0, last_used_at: this.parts.clock.now() })
+      .where('id', '=', row.id)
+      .execute();
+    return { memberId: row.member_id, passkeyId: row.id };
+  }
+
+  /** The passkeys of a member, the oldest first. */
+  async list(memberId: string): Promise<readonly Passkey[]> {
+    return (await this.rowsOf(memberId)).map(passkeyOf);
+  }
+
+  /** Names a passkey anew. @throws Problem `resource_not_found` where the member has no such passkey. */
+  async rename(memberId: string, id: string, name: string, context: ChangeContext): Promise<Passkey> {
+    return await this.parts.database.db.transaction().execute(async (trx) => {
+      const row = await this.ownRow(trx, memberId, id);
+      if (row.name === name) return passkeyOf(row);
+      await trx.updateTable('member_passkey').set({ name }).where('id', '=', id).execute();
+      const change = { action: 'member.passkey_renamed', before: { id, name: row.name }, after: { id, name } };
+      await this.record(trx, memberId, change, context);
+      return passkeyOf({ ...row, name });
+    });
+  }
+
+  /** Removes a passkey: it signs nobody in any more. @throws Problem `resource_not_found` likewise. */
+  async remove(memberId: string, id: string, context: ChangeContext): Promise<void> {
+    await this.parts.database.db.transaction().execute(async (trx) => {
+      const { name } = await this.ownRow(trx, memberId, id);
+      await trx.deleteFrom('member_passkey').where('id', '=', id).execute();
+      await this.record(
+        trx,
+        memberId,
+        { action: 'member.passkey_removed', before: { id, name }, after: null },
+        context,
+      );
+    });
+  }
+
+  private async begin(memberId: string | null, purpose: 'sign_in' | 'confirm', kept: readonly KeptPasskey[]) {
+    const options = await authenticationOptions(this.parts.party(), kept);
+    const step = await this.parts.steps.begin('passkey', memberId, { challenge: options.challenge, purpose });
+    return { options, step };
+  }
+
+  private async rowsOf(memberId: string): Promise<MemberPasskeyTable[]> {
+    const { db } = this.parts.database;
+    return await db.selectFrom('member_passkey').selectAll().where('member_id', '=', memberId).orderBy('id').execute();
+  }
+
+  private async ownRow(trx: Transaction<Tables>, memberId: string, id: string): Promise<MemberPasskeyTable> {
+    const row = await trx
+      .selectFrom('member_passkey')
+      .selectAll()
+      .where('id', '=', id)
+      .where('member_id', '=', memberId)
+      .executeTakeFirst();
+    if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no passkey with this id.' });
+    return row;
+  }
+
+  private async record(
+    trx: Transaction<Tables>,
+    memberId: string,
+    change: Pick<AuditedChange, 'action' | 'before' | 'after'>,
+    context: ChangeContext,
+  ): Promise<void> {
+    const target = { accountId: null, targetType: 'member', targetId: memberId } as const;
+    await recordChange(trx, context, { ...target, ...change }, this.parts.clock.now());
+  }
+
+  /** Tells the log why a response was not true, and the caller no more than that. */
+  private async orRefused<Result>(verify: () => Promise<Result>, refusal: () => Problem, passkeyId?: string) {
+    try {
+      return await verify();
+    } catch (error) {
+      if (!(error instanceof WebAuthnRefusal)) throw error;
+      this.parts.log.warn(
+        { event: 'passkey_refused', passkey: passkeyId, reason: error.message },
+        'A passkey was refused',
+      );
+      throw refusal();
+    }
+  }
+}
+
+function keptOf(row: MemberPasskeyTable): KeptPasskey {
+  return {
+    credentialId: row.credential_id,
+    publicKey: row.public_key,
+    counter: row.counter,
+    transports: JSON.parse(row.transports) as string[],
+  };
+}
+
+function passkeyOf(row: MemberPasskeyTable): Passkey {
+  return {
+    id: row.id,
+    name: row.name,
+    isBackedUp: row.backed_up === 1,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+  };
+}
+
+function tooMany(): Problem {
+  return new Problem('conflict', { detail: `You have ${MOST_PASSKEYS} passkeys. Remove one that you do not use.` });
+}
+
+function notTaken(detail: string): Problem {
+  return new Problem('validation_failed', { detail, errors: [{ pointer: '#/response', detail: 'is not taken' }] });
+}
+
+function notKnown(): Problem {
+  return new Problem('invalid_credentials', { detail: 'This passkey does not sign anybody in here.' });
+}
+
+function stepOfAnother(): Problem {
+  return new Problem('sign_in_ended', { detail: 'This challenge was for something else. Begin again.' });
+}

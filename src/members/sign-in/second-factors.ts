@@ -1,0 +1,194 @@
+/** A member's second factor: an authenticator app, and recovery codes for the day on which it is lost. */
+import { randomBytes } from 'node:crypto';
+import type { Kysely, Transaction } from 'kysely';
+import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
+import type { DatabaseHandle } from '../../database/connect.js';
+import type { MemberTable } from '../../database/member-tables.js';
+import type { Tables } from '../../database/schema.js';
+import type { Clock } from '../../platform/clock.js';
+import type { SecretBox } from '../../platform/secrets/secret-box.js';
+import { Problem } from '../../problems/errors.js';
+import { recoveryCodesLeft, removeRecoveryCodes, replaceRecoveryCodes, takeRecoveryCode } from './recovery-codes.js';
+import { base32, matchingStep, otpauthUri, TOTP_SECRET_BYTES } from './totp.js';
+
+/** What an authenticator app is set up with, shown once. */
+export interface TotpSetup {
+  /** Base 32, to be typed. */
+  readonly secret: string;
+  /** `otpauth://…`, to be scanned. */
+  readonly uri: string;
+}
+
+/** What somebody shows as their second factor. */
+export type ShownFactor = { readonly code: string } | { readonly recoveryCode: string };
+
+type TotpRow = Pick<MemberTable, 'id' | 'email' | 'totp_secret' | 'totp_confirmed_at' | 'totp_last_step'>;
+
+/** SecondFactors sets up, checks and removes them. */
+export class SecondFactors {
+  constructor(
+    private readonly database: DatabaseHandle,
+    private readonly clock: Clock,
+    /** Null: there is no key to seal secrets with, and nobody can set up an app. */
+    private readonly box: SecretBox | null,
+    /** Under which name an app shows the codes. */
+    private readonly issuer: () => string,
+  ) {}
+
+  /** Whether apps can be set up here. */
+  get isOffered(): boolean {
+    return this.box !== null;
+  }
+
+  /** Whether this member is asked for a second factor. */
+  async isNeeded(memberId: string): Promise<boolean> {
+    return (await this.rowOf(this.database.db, memberId)).totp_confirmed_at !== null;
+  }
+
+  /**
+   * Begins to set up an app; it counts for nothing until `confirm`. Beginning again replaces what was not confirmed.
+   * @throws Problem `conflict` where the member has an app, or none can be set up.
+   */
+  async begin(memberId: string): Promise<TotpSetup> {
+    const { box } = this;
+    if (box === null) throw notOffered();
+    const secret = randomBytes(TOTP_SECRET_BYTES);
+    const { email } = await this.rowOf(this.database.db, memberId);
+    const { numUpdatedRows } = await this.database.db
+      .updateTable('member')
+      .set({ totp_secret: box.seal(secret, rowName(memberId)), totp_last_step: 0 })
+      .where('id', '=', memberId)
+      .where('totp_confirmed_at', 'is', null)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) throw alreadySetUp();
+    return { secret: base32(secret), uri: otpauthUri(secret, this.issuer(), email) };
+  }
+
+  /**
+   * Ends the set-up with a first code of the app: from now on every sign-in with a password asks for one.
+   * @returns new recovery codes, shown once.
+   * @throws Problem `conflict` where none was begun or one is there; `validation_failed` for a wrong code.
+   */
+  async confirm(memberId: string, code: string, context: ChangeContext): Promise<readonly string[]> {
+    return await this.database.db.transaction().execute(async (trx) => {
+      const row = await this.rowOf(trx, memberId, true);
+      if (row.totp_confirmed_at !== null) throw alreadySetUp();
+      const step = row.totp_secret === null ? undefined : this.stepOf(row, row.totp_secret, code);
+      if (step === undefined) throw new Problem('conflict', { detail: 'No authenticator app is being set up.' });
+      if (step === null) throw wrongCode();
+      const now = this.clock.now();
+      await trx
+        .updateTable('member')
+        .set(({ eb }) => ({ totp_confirmed_at: now, totp_last_step: step, ...touched(eb('version', '+', 1), now) }))
+        .where('id', '=', memberId)
+        .execute();
+      await this.record(trx, memberId, 'member.totp_added', context);
+      return await replaceRecoveryCodes(trx, memberId);
+    });
+  }
+
+  /** Removes app and recovery codes; nothing where there are none. */
+  async remove(memberId: string, context: ChangeContext): Promise<void> {
+    await this.database.db.transaction().execute(async (trx) => {
+      const row = await this.rowOf(trx, memberId, true);
+      if (row.totp_secret === null && row.totp_confirmed_at === null) return;
+      const now = this.clock.now();
+      await trx
+        .updateTable('member')
+        .set(({ eb }) => ({
+          totp_secret: null,
+          totp_confirmed_at: null,
+          totp_last_step: 0,
+          ...touched(eb('version', '+', 1), now),
+        }))
+        .where('id', '=', memberId)
+        .execute();
+      await removeRecoveryCodes(trx, memberId);
+      if (row.totp_confirmed_at !== null) await this.record(trx, memberId, 'member.totp_removed', context);
+    });
+  }
+
+  /**
+   * Puts new recovery codes in the place of the old ones.
+   * @throws Problem `conflict` without an app that they stand in for.
+   */
+  async replaceCodes(memberId: string, context: ChangeContext): Promise<readonly string[]> {
+    return await this.database.db.transaction().execute(async (trx) => {
+      const row = await this.rowOf(trx, memberId, true);
+      if (row.totp_confirmed_at === null)
+        throw new Problem('conflict', { detail: 'Set up an authenticator app first.' });
+      await this.record(trx, memberId, 'member.recovery_codes_replaced', context);
+      return await replaceRecoveryCodes(trx, memberId);
+    });
+  }
+
+  /** How many recovery codes are left. */
+  async codesLeft(memberId: string): Promise<number> {
+    return await recoveryCodesLeft(this.database.db, memberId);
+  }
+
+  /** Checks what somebody shows, and uses it up: each code is right once, on however many nodes it is shown at once. */
+  async take(memberId: string, shown: ShownFactor): Promise<boolean> {
+    const { db } = this.database;
+    const row = await this.rowOf(db, memberId);
+    if (row.totp_confirmed_at === null || row.totp_secret === null) return false;
+    if ('recoveryCode' in shown) return await takeRecoveryCode(db, memberId, shown.recoveryCode, this.clock.now());
+    const step = this.stepOf(row, row.totp_secret, shown.code);
+    if (step === null) return false;
+    const { numUpdatedRows } = await db
+      .updateTable('member')
+      .set({ totp_last_step: step })
+      .where('id', '=', memberId)
+      .where('totp_last_step', '<', step)
+      .where('totp_secret', '=', row.totp_secret)
+      .executeTakeFirst();
+    return numUpdatedRows === 1n;
+  }
+
+  /** The time step of a code; null where it is wrong. */
+  private stepOf(row: TotpRow, sealed: string, code: string): number | null {
+    if (this.box === null) throw notOffered();
+    const secret = this.box.open(sealed, rowName(row.id));
+    return matchingStep(secret, code, this.clock.now(), row.totp_last_step);
+  }
+
+  private async rowOf(db: Kysely<Tables>, memberId: string, isLocked = false): Promise<TotpRow> {
+    const row = await db
+      .selectFrom('member')
+      .select(['id', 'email', 'totp_secret', 'totp_confirmed_at', 'totp_last_step'])
+      .where('id', '=', memberId)
+      .$if(isLocked && this.database.kind === 'postgres', (select) => select.forUpdate())
+      .executeTakeFirst();
+    if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no member with this id.' });
+    return row;
+  }
+
+  private async record(trx: Transaction<Tables>, memberId: string, action: string, context: ChangeContext) {
+    const target = { accountId: null, targetType: 'member', targetId: memberId } as const;
+    await recordChange(trx, context, { ...target, action, before: null, after: null }, this.clock.now());
+  }
+}
+
+function touched<Version>(version: Version, nowMs: number): { version: Version; updated_at: number } {
+  return { version, updated_at: nowMs };
+}
+
+/** What the secret of a member is sealed for. */
+function rowName(memberId: string): string {
+  return `member:${memberId}`;
+}
+
+function alreadySetUp(): Problem {
+  return new Problem('conflict', { detail: 'An authenticator app is set up. Remove it before another one.' });
+}
+
+function notOffered(): Problem {
+  return new Problem('conflict', {
+    detail: 'Authenticator apps are not offered here: this installation has no TRAILGATE_SECRETS_KEY.',
+  });
+}
+
+function wrongCode(): Problem {
+  const errors = [{ pointer: '#/code', detail: 'is not the code that the app shows now' }];
+  return new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
+}

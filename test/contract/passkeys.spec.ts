@@ -1,0 +1,188 @@
+/** Passkeys on both databases: whatever is not wholly true is refused, and a challenge is good once. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { Passkeys } from '../../src/members/sign-in/passkeys.js';
+import { SignInSteps } from '../../src/members/sign-in/steps.js';
+import { Authenticator, type Claims } from '../support/authenticator.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { writeMember } from '../support/members.js';
+import { OPERATOR, TestClock } from '../support/stores.js';
+
+const SITE = { origin: 'https://admin.example.com', rpId: 'admin.example.com' };
+const ANA = { id: 'mem_1', email: 'Ana@example.com', name: 'Ana López' };
+const BEN = { id: 'mem_2', email: 'ben@example.com', name: 'Ben' };
+const BY_ANA = { ...OPERATOR, actor: ANA.id };
+
+describeOnDatabases('passkeys', (kind) => {
+  let database: DatabaseHandle;
+  let clock: TestClock;
+  let passkeys: Passkeys;
+  let warnings: unknown[];
+
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    clock = new TestClock();
+    warnings = [];
+    passkeys = new Passkeys({
+      database,
+      clock,
+      steps: new SignInSteps(database.db, clock),
+      party: () => ({ id: SITE.rpId, origin: SITE.origin, name: 'Rafting' }),
+      log: { warn: (fields: unknown) => void warnings.push(fields) } as never,
+    });
+    await writeMember(database);
+    await writeMember(database, { ...BEN, email_key: BEN.email });
+  });
+  afterEach(async () => await database.close());
+
+  /** Registers a device for a member; what it says can be turned. */
+  async function register(device: Authenticator, owner = ANA, turned: Partial<Claims> = {}, name = 'Laptop') {
+    const { options, step } = await passkeys.beginRegistration(owner);
+    const response = device.register({ challenge: options.challenge, ...SITE, ...turned });
+    return await passkeys.register(owner.id, step.token, response, name, BY_ANA);
+  }
+
+  async function signIn(device: Authenticator, turned: Partial<Claims> = {}) {
+    const { options, step } = await passkeys.beginSignIn();
+    const response = device.authenticate({ challenge: options.challenge, ...SITE, userHandle: ANA.id, ...turned });
+    return await passkeys.authenticate(step.token, 'sign_in', response);
+  }
+
+  it('sign in whoever made them, by no name at all', async () => {
+    const device = new Authenticator();
+    const made = await register(device);
+    expect(made).toMatchObject({ name: 'Laptop', lastUsedAt: null, isBackedUp: false });
+    expect(await signIn(device)).toEqual({ memberId: ANA.id, passkeyId: made.id });
+    const [{ lastUsedAt } = { lastUsedAt: null }] = await passkeys.list(ANA.id);
+    expect(lastUsedAt).toBe(clock.now());
+  });
+
+  it('are asked for with the finger, and with three signatures that every authenticator knows', async () => {
+    await register(new Authenticator());
+    const { options } = await passkeys.beginRegistration(ANA);
+    expect(options).toMatchObject({
+      rp: { id: SITE.rpId, name: 'Rafting' },
+      attestation: 'none',
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    });
+    expect(options.pubKeyCredParams.map(({ alg }) => alg)).toEqual([-7, -8, -257]);
+    expect(options.excludeCredentials).toHaveLength(1);
+    const { options: asked } = await passkeys.beginSignIn();
+    expect(asked).toMatchObject({ rpId: SITE.rpId, userVerification: 'required' });
+    expect(asked.allowCredentials ?? []).toEqual([]);
+  });
+
+  describe('are refused', () => {
+    const untrue: [string, Partial<Claims>][] = [
+      ['a page of another origin', { origin: 'https://admin.example.com.evil.example' }],
+      ['plain HTTP', { origin: 'http://admin.example.com' }],
+      ['another host', { rpId: 'evil.example' }],
+      ['a challenge of somebody else', { challenge: Buffer.alloc(32).toString('base64url') }],
+      ['a device that asked for no finger', { isVerified: false }],
+      ['the other ceremony', { type: 'webauthn.elsewhere' }],
+    ];
+
+    it.each(untrue)('at registration from %s', async (_what, turned) => {
+      await expect(register(new Authenticator(), ANA, turned)).rejects.toMatchObject({ code: 'validation_failed' });
+      expect(await passkeys.list(ANA.id)).toEqual([]);
+      expect(warnings).toMatchObject([{ event: 'passkey_refused' }]);
+    });
+
+    it.each([...untrue, ['the hand of another member', { userHandle: BEN.id }] as const])(
+      'at sign-in from %s',
+      async (_what, turned) => {
+        const device = new Authenticator();
+        await register(device);
+        await expect(signIn(device, turned)).rejects.toMatchObject({ code: 'invalid_credentials', status: 401 });
+        expect(await signIn(device)).toMatchObject({ memberId: ANA.id });
+      },
+    );
+
+    it('where another key signs under its name, and where nobody knows it', async () => {
+      const [device, thief] = [new Authenticator(), new Authenticator()];
+      await register(device);
+      await expect(signIn(thief)).rejects.toMatchObject({ code: 'invalid_credentials' });
+      const { options, step } = await passkeys.beginSignIn();
+      const forged = thief.authenticate({ challenge: options.challenge, ...SITE });
+      const response = { ...forged, id: device.credentialId, rawId: device.credentialId };
+      await expect(passkeys.authenticate(step.token, 'sign_in', response)).rejects.toMatchObject({
+        code: 'invalid_credentials',
+      });
+    });
+
+    it('whose counter has gone back, because there are two of them', async () => {
+      const device = new Authenticator();
+      await register(device);
+      expect(await signIn(device, { counter: 7 })).toMatchObject({ memberId: ANA.id });
+      await expect(signIn(device, { counter: 7 })).rejects.toMatchObject({ code: 'invalid_credentials' });
+      await expect(signIn(device, { counter: 6 })).rejects.toMatchObject({ code: 'invalid_credentials' });
+      expect(warnings).toMatchObject([{ event: 'passkey_refused', reason: expect.stringContaining('counter') }, {}]);
+      expect(await signIn(device, { counter: 8 })).toMatchObject({ memberId: ANA.id });
+    });
+
+    it('when the same response comes twice', async () => {
+      const device = new Authenticator();
+      await register(device);
+      const { options, step } = await passkeys.beginSignIn();
+      const response = device.authenticate({ challenge: options.challenge, ...SITE });
+      await passkeys.authenticate(step.token, 'sign_in', response);
+      await expect(passkeys.authenticate(step.token, 'sign_in', response)).rejects.toMatchObject({
+        code: 'sign_in_ended',
+      });
+    });
+
+    it('where the challenge was for something else, or for somebody else', async () => {
+      const device = new Authenticator();
+      await register(device);
+      const { options, step } = await passkeys.beginRegistration(BEN);
+      const made = new Authenticator().register({ challenge: options.challenge, ...SITE });
+      const ended = { code: 'sign_in_ended' };
+      await expect(passkeys.register(ANA.id, step.token, made, 'x', BY_ANA)).rejects.toMatchObject(ended);
+      const toSignIn = await passkeys.beginSignIn();
+      const shown = device.authenticate({ challenge: toSignIn.options.challenge, ...SITE });
+      await expect(passkeys.authenticate(toSignIn.step.token, 'confirm', shown)).rejects.toMatchObject(ended);
+    });
+
+    it('to confirm another member', async () => {
+      const [anas, bens] = [new Authenticator(), new Authenticator()];
+      await register(anas);
+      await register(bens, BEN);
+      const { options, step } = await passkeys.beginConfirmation(ANA.id);
+      expect(options.allowCredentials?.map(({ id }) => id)).toEqual([anas.credentialId]);
+      const response = bens.authenticate({ challenge: options.challenge, ...SITE });
+      await expect(passkeys.authenticate(step.token, 'confirm', response)).rejects.toMatchObject({
+        code: 'invalid_credentials',
+      });
+    });
+  });
+
+  it('are known once: the same one is not kept for a second member', async () => {
+    const device = new Authenticator();
+    await register(device);
+    await expect(register(device, BEN)).rejects.toMatchObject({ code: 'validation_failed' });
+    expect(await passkeys.list(BEN.id)).toEqual([]);
+  });
+
+  it('are renamed and removed by their owner alone, and a removed one signs nobody in', async () => {
+    const device = new Authenticator();
+    const { id } = await register(device);
+    const absent = { code: 'resource_not_found' };
+    await expect(passkeys.rename(BEN.id, id, 'Mine', BY_ANA)).rejects.toMatchObject(absent);
+    await expect(passkeys.remove(BEN.id, id, BY_ANA)).rejects.toMatchObject(absent);
+    expect(await passkeys.rename(ANA.id, id, 'Phone', BY_ANA)).toMatchObject({ id, name: 'Phone' });
+    await passkeys.remove(ANA.id, id, BY_ANA);
+    await expect(signIn(device)).rejects.toMatchObject({ code: 'invalid_credentials' });
+    const actions = await database.db.selectFrom('audit_entry').select('action').orderBy('id').execute();
+    expect(actions.map(({ action }) => action)).toEqual([
+      'member.passkey_added',
+      'member.passkey_renamed',
+      'member.passkey_removed',
+    ]);
+  });
+
+  it('are twenty of a member at most', async () => {
+    for (let device = 0; device < 20; device++) await register(new Authenticator());
+    await expect(passkeys.beginRegistration(ANA)).rejects.toMatchObject({ code: 'conflict' });
+  });
+});

@@ -1,0 +1,138 @@
+/** A second factor on both databases: sealed, right once, for one member, and gone when it is removed. */
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { SecondFactors } from '../../src/members/sign-in/second-factors.js';
+import { hotp } from '../../src/members/sign-in/totp.js';
+import { SecretBox } from '../../src/platform/secrets/secret-box.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { writeMember } from '../support/members.js';
+import { OPERATOR, TestClock } from '../support/stores.js';
+
+const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+const BY_ANA = { ...OPERATOR, actor: 'mem_1' };
+
+/** The bytes that an app keeps. */
+function fromBase32(text: string): Buffer {
+  const bits = [...text].map((character) => BASE32.indexOf(character).toString(2).padStart(5, '0')).join('');
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+}
+
+describeOnDatabases('a second factor', (kind) => {
+  let database: DatabaseHandle;
+  let clock: TestClock;
+  let factors: SecondFactors;
+  const key = randomBytes(32);
+
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    clock = new TestClock();
+    factors = new SecondFactors(database, clock, new SecretBox(key), () => 'Rafting');
+    await writeMember(database);
+    await writeMember(database, { id: 'mem_2', email: 'ben@example.com', email_key: 'ben@example.com', name: 'Ben' });
+  });
+  afterEach(async () => await database.close());
+
+  const codeNow = (secret: Buffer, off = 0) => hotp(secret, Math.floor(clock.now() / 30_000) + off);
+
+  /** A member with an app, as they are a minute after it was set up. */
+  async function withApp(memberId = 'mem_1'): Promise<{ secret: Buffer; codes: readonly string[] }> {
+    const secret = fromBase32((await factors.begin(memberId)).secret);
+    const codes = await factors.confirm(memberId, codeNow(secret), BY_ANA);
+    clock.advance(60_000);
+    return { secret, codes };
+  }
+
+  it('counts once its first code was right, and gives ten recovery codes', async () => {
+    const { secret, uri } = await factors.begin('mem_1');
+    expect(uri).toBe(`otpauth://totp/Rafting:Ana%40example.com?secret=${secret}&issuer=Rafting`);
+    expect(await factors.isNeeded('mem_1')).toBe(false);
+    const code = codeNow(fromBase32(secret));
+    const wrong = code === '000000' ? '000001' : '000000';
+    await expect(factors.confirm('mem_1', wrong, BY_ANA)).rejects.toMatchObject({ code: 'validation_failed' });
+    expect(await factors.isNeeded('mem_1')).toBe(false);
+    expect(await factors.confirm('mem_1', code, BY_ANA)).toHaveLength(10);
+    expect(await factors.isNeeded('mem_1')).toBe(true);
+    expect(await factors.codesLeft('mem_1')).toBe(10);
+    const log = await database.db.selectFrom('audit_entry').selectAll().execute();
+    expect(log.map(({ action, target_id, actor }) => [action, target_id, actor])).toEqual([
+      ['member.totp_added', 'mem_1', 'mem_1'],
+    ]);
+  });
+
+  it('takes a code once, also when two nodes are shown it at the same time', async () => {
+    const { secret } = await withApp();
+    const other = new SecondFactors(database, clock, new SecretBox(key), () => 'Rafting');
+    const shown = { code: codeNow(secret) };
+    const taken = await Promise.all(
+      Array.from({ length: 10 }, (_, at) => (at % 2 ? factors : other).take('mem_1', shown)),
+    );
+    expect(taken.filter(Boolean)).toHaveLength(1);
+    expect(await factors.take('mem_1', { code: codeNow(secret, -1) })).toBe(false);
+    expect(await factors.take('mem_1', { code: codeNow(secret, 1) })).toBe(true);
+  });
+
+  it('does not take the code again by which it was set up', async () => {
+    const secret = fromBase32((await factors.begin('mem_1')).secret);
+    const code = codeNow(secret);
+    await factors.confirm('mem_1', code, BY_ANA);
+    expect(await factors.take('mem_1', { code })).toBe(false);
+  });
+
+  it('takes a recovery code once, of its own member, also when two nodes are shown it at the same time', async () => {
+    const { codes } = await withApp();
+    await withApp('mem_2');
+    const [recoveryCode = '', next = ''] = codes;
+    expect(await factors.take('mem_2', { recoveryCode })).toBe(false);
+    const taken = await Promise.all(Array.from({ length: 8 }, () => factors.take('mem_1', { recoveryCode })));
+    expect(taken.filter(Boolean)).toHaveLength(1);
+    expect(await factors.take('mem_1', { recoveryCode: next.toUpperCase().replaceAll('-', ' ') })).toBe(true);
+    expect(await factors.codesLeft('mem_1')).toBe(8);
+    expect(await factors.codesLeft('mem_2')).toBe(10);
+  });
+
+  it('is in the database neither as a secret nor as codes, and a row that was moved opens for nobody', async () => {
+    const { secret, codes } = await withApp();
+    await withApp('mem_2');
+    const members = await database.db.selectFrom('member').selectAll().execute();
+    const text = JSON.stringify([members, await database.db.selectFrom('recovery_code').selectAll().execute()]);
+    for (const form of [secret.toString('hex'), secret.toString('base64url'), ...codes])
+      expect(text).not.toContain(form);
+    const moved = { totp_secret: members.find(({ id }) => id === 'mem_1')?.totp_secret ?? '' };
+    await database.db.updateTable('member').set(moved).where('id', '=', 'mem_2').execute();
+    await expect(factors.take('mem_2', { code: codeNow(secret) })).rejects.toThrow('belongs to another row');
+  });
+
+  it('ends old recovery codes with new ones', async () => {
+    const { codes } = await withApp();
+    const fresh = await factors.replaceCodes('mem_1', BY_ANA);
+    expect(await factors.take('mem_1', { recoveryCode: codes[0] ?? '' })).toBe(false);
+    expect(await factors.take('mem_1', { recoveryCode: fresh[0] ?? '' })).toBe(true);
+    await expect(factors.replaceCodes('mem_2', BY_ANA)).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('is gone with its recovery codes when it is removed, and only then can another be set up', async () => {
+    const { secret, codes } = await withApp();
+    await expect(factors.begin('mem_1')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(factors.confirm('mem_1', codeNow(secret), BY_ANA)).rejects.toMatchObject({ code: 'conflict' });
+    await factors.remove('mem_1', BY_ANA);
+    await factors.remove('mem_1', BY_ANA);
+    expect(await factors.isNeeded('mem_1')).toBe(false);
+    expect(await factors.take('mem_1', { code: codeNow(secret) })).toBe(false);
+    expect(await factors.take('mem_1', { recoveryCode: codes[0] ?? '' })).toBe(false);
+    const actions = await database.db.selectFrom('audit_entry').select('action').orderBy('id').execute();
+    expect(actions.map(({ action }) => action)).toEqual(['member.totp_added', 'member.totp_removed']);
+    await withApp();
+  });
+
+  it('is not offered without a key to seal it; recovery codes of one that is there still work', async () => {
+    const { secret, codes } = await withApp();
+    const without = new SecondFactors(database, clock, null, () => 'Rafting');
+    expect([without.isOffered, factors.isOffered]).toEqual([false, true]);
+    await expect(without.begin('mem_2')).rejects.toMatchObject({ code: 'conflict' });
+    expect(await without.isNeeded('mem_1')).toBe(true);
+    await expect(without.take('mem_1', { code: codeNow(secret) })).rejects.toMatchObject({ code: 'conflict' });
+    expect(await without.take('mem_1', { recoveryCode: codes[0] ?? '' })).toBe(true);
+  });
+});

@@ -1,0 +1,85 @@
+/** Sign-ins that are not done: each works once, ends in time, and has five attempts however they come. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { SignInSteps } from '../../src/members/sign-in/steps.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { TestClock } from '../support/stores.js';
+
+const MINUTE_MS = 60_000;
+const CHALLENGE = { challenge: 'c', purpose: 'sign_in' } as const;
+
+describeOnDatabases('a step of a sign-in', (kind) => {
+  let database: DatabaseHandle;
+  let clock: TestClock;
+  let steps: SignInSteps;
+
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    clock = new TestClock();
+    steps = new SignInSteps(database.db, clock);
+  });
+  afterEach(async () => await database.close());
+
+  const rows = async () => await database.db.selectFrom('sign_in_step').selectAll().execute();
+  const ended = { code: 'sign_in_ended', status: 401 };
+
+  it('is taken once, however many take it at the same time', async () => {
+    const { token } = await steps.begin('passkey', 'mem_1', CHALLENGE);
+    const taken = await Promise.allSettled(Array.from({ length: 8 }, () => steps.take(token, 'passkey')));
+    const [value, ...more] = taken.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    expect(value).toMatchObject({ memberId: 'mem_1', data: CHALLENGE });
+    expect(more).toEqual([]);
+    expect(await rows()).toEqual([]);
+  });
+
+  it('has five attempts, also when twenty come at once on two nodes', async () => {
+    const { token } = await steps.begin('second_factor', 'mem_1', { method: 'password' });
+    const other = new SignInSteps(database.db, clock);
+    const tries = Array.from({ length: 20 }, (_, at) => (at % 2 ? steps : other).attempt(token, 'second_factor'));
+    const done = await Promise.allSettled(tries);
+    expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+    await expect(steps.attempt(token, 'second_factor')).rejects.toMatchObject(ended);
+  });
+
+  it.each([
+    ['second_factor', 5],
+    ['passkey', 5],
+    ['oidc', 10],
+  ] as const)('of a %s ends after %i minutes, to the millisecond', async (step, minutes) => {
+    const data = { challenge: 'c', purpose: 'sign_in' } as never;
+    const [first, second] = [await steps.begin(step, null, data), await steps.begin(step, null, data)];
+    clock.advance(minutes * MINUTE_MS - 1);
+    expect(await steps.attempt(first.token, step)).toMatchObject({ expiresAt: first.expiresAt });
+    expect(await steps.take(first.token, step)).toMatchObject({ memberId: null });
+    clock.advance(1);
+    await expect(steps.attempt(second.token, step)).rejects.toMatchObject(ended);
+    await expect(steps.take(second.token, step)).rejects.toMatchObject(ended);
+  });
+
+  it('is of one kind: a challenge is no first factor', async () => {
+    const { token } = await steps.begin('passkey', 'mem_1', CHALLENGE);
+    await expect(steps.attempt(token, 'second_factor')).rejects.toMatchObject(ended);
+    await expect(steps.take(token, 'oidc')).rejects.toMatchObject(ended);
+    expect(await steps.take(token, 'passkey')).toMatchObject({ memberId: 'mem_1' });
+  });
+
+  it.each([undefined, '', 'x', 'a'.repeat(43), `${'a'.repeat(42)}é`])('is not %j', async (token) => {
+    await steps.begin('passkey', 'mem_1', CHALLENGE);
+    await expect(steps.attempt(token, 'passkey')).rejects.toMatchObject(ended);
+    await expect(steps.take(token, 'passkey')).rejects.toMatchObject(ended);
+  });
+
+  it('is kept as a hash, and steps that strangers began and left do not pile up', async () => {
+    const tokens = [];
+    for (let step = 0; step < 30; step++) tokens.push((await steps.begin('passkey', null, CHALLENGE)).token);
+    const kept = JSON.stringify(await rows());
+    expect(tokens.filter((token) => kept.includes(token))).toEqual([]);
+    clock.advance(6 * MINUTE_MS);
+    await steps.begin('passkey', null, CHALLENGE);
+    expect(await rows()).toHaveLength(11);
+    await steps.begin('passkey', null, CHALLENGE);
+    expect(await rows()).toHaveLength(2);
+    expect(await steps.deleteEnded(1_000)).toBe(0);
+  });
+});
