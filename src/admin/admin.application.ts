@@ -1,30 +1,71 @@
-/** The admin application: its own server on its own port. The caller makes it listen and closes it. */
+/**
+ * The admin application, and the one for health alone: each its own server. The caller makes them listen and closes
+ * them.
+ */
 import type { Server } from 'node:http';
+import type { Server as TlsServer } from 'node:https';
+import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
+import { ListenerCertificate } from '../config/source/listener-certificate.js';
 import { AdminModule } from './admin.module.js';
 import type { AdminDependencies } from './request/admin-dependencies.js';
 import { describeRequests, ignoreExpectations, serverOptions, useJsonBodies } from './http-server.js';
+import { AdminNetworks } from './listener/admin-networks.js';
+import { Arrivals, type ArrivalParts } from './listener/arrivals.js';
+import { boundConnections } from './listener/bound-connections.js';
+import { SecurityHeaders } from './listener/security-headers.js';
 import { ProblemFilter } from './problem.filter.js';
 import { allowedMethodsOf } from './routes.js';
 import { ValidationPipe } from './validation.pipe.js';
 
-/** Builds the application, not yet listening. Rejects where a part of it is put together wrongly. */
+/**
+ * Builds the application, not yet listening. Rejects where a part of it is put together wrongly, and with
+ * `TlsFilesError` where certificate or key cannot be used.
+ */
 export async function createAdminApplication(deps: AdminDependencies): Promise<NestFastifyApplication> {
-  const adapter = new FastifyAdapter(serverOptions(deps.clock));
+  const { tls, hsts } = deps.settings();
+  const certificate = tls === undefined ? undefined : new ListenerCertificate('admin', tls, deps.configPath, deps.log);
+  const headers = new SecurityHeaders(deps.url().startsWith('https:') ? hsts : undefined);
+  const networks = new AdminNetworks(deps.settings);
+  return await build(deps, AdminModule.forRoot(deps, networks), { admin: deps, networks, headers }, certificate);
+}
+
+/** Builds what has /livez, /readyz and /metrics and nothing else, for a listener of its own. */
+export async function createHealthApplication(deps: AdminDependencies): Promise<NestFastifyApplication> {
+  const parts = { admin: undefined, networks: undefined, headers: new SecurityHeaders(undefined) };
+  return await build(deps, AdminModule.forHealth(deps), parts, undefined);
+}
+
+async function build(
+  deps: AdminDependencies,
+  module: DynamicModule,
+  parts: ArrivalParts,
+  certificate: ListenerCertificate | undefined,
+): Promise<NestFastifyApplication> {
+  const { clock, log } = deps;
+  const tls = await certificate?.read();
+  const adapter = new FastifyAdapter(serverOptions({ clock, headers: parts.headers, tls }));
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   useJsonBodies(fastify);
   // Before the application adds its routes.
   const allowedMethods = allowedMethodsOf(fastify);
-  describeRequests(fastify, deps.log, allowedMethods, deps.api?.panel ?? null);
-  const application = await NestFactory.create<NestFastifyApplication>(AdminModule.forRoot(deps), adapter, {
+  const arrivals = new Arrivals(parts);
+  describeRequests(fastify, log, arrivals, allowedMethods, deps.api?.panel ?? null);
+  const application = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: false,
     abortOnError: false,
   });
-  application.useGlobalFilters(new ProblemFilter(deps.log, allowedMethods));
+  application.useGlobalFilters(new ProblemFilter(log, allowedMethods));
   application.useGlobalPipes(new ValidationPipe());
-  ignoreExpectations(application.getHttpServer() as Server);
+  const server = application.getHttpServer() as Server;
+  ignoreExpectations(server);
+  boundConnections(server, deps.settings().limits, arrivals.trusts);
+  if (certificate !== undefined) {
+    const stopFollowing = certificate.follow(server as TlsServer);
+    fastify.addHook('onClose', async () => stopFollowing());
+  }
   return application;
 }

@@ -1,4 +1,4 @@
-/** The admin application's parts. Without the API there are health and metrics alone. */
+/** The admin application's parts: the API, and health and metrics where they have no listener of their own. */
 import { Module, type DynamicModule, type Provider, type Type } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
@@ -18,6 +18,7 @@ import { EventsController } from './events/events.controller.js';
 import { ExplainController } from './explain/explain.controller.js';
 import { Explainer } from './explain/explainer.js';
 import { HealthController } from './health/health.controller.js';
+import { AdminNetworks } from './listener/admin-networks.js';
 import { openApiDocument } from './openapi/openapi-document.js';
 import { OPENAPI_DOCUMENT, OpenApiController } from './openapi/openapi.controller.js';
 import { AccountAccess } from '../members/account-access.js';
@@ -25,6 +26,7 @@ import { AccountTokens } from '../members/account-tokens.js';
 import { Sessions } from '../members/sessions.js';
 import { CredentialsGuard, OPERATOR_TOKEN } from './access/credentials.guard.js';
 import { CrossSiteGuard } from './access/cross-site.guard.js';
+import { NetworkGuard } from './access/network.guard.js';
 import { PermissionGuard } from './access/permission.guard.js';
 import { isPublic } from './access/public.js';
 import { Site } from './access/site.js';
@@ -62,15 +64,26 @@ export const adminApiDocument = (): object => openApiDocument(API_CONTROLLERS, A
 
 @Module({})
 export class AdminModule {
-  static forRoot(deps: AdminDependencies): DynamicModule {
-    const dependencies = { provide: ADMIN_DEPENDENCIES, useValue: deps };
-    if (deps.api === null) return { module: AdminModule, controllers: [HealthController], providers: [dependencies] };
+  /** The admin listener; without the API it has health and metrics alone. */
+  static forRoot(deps: AdminDependencies, networks: AdminNetworks): DynamicModule {
+    if (deps.api === null) return AdminModule.forHealth(deps);
+    const hasHealth = deps.settings().health === undefined;
     return {
       module: AdminModule,
       imports: [throttlerModule(deps.api)],
-      controllers: [HealthController, ...API_CONTROLLERS],
-      providers: [dependencies, ...apiProviders(deps.api, deps.url)],
+      controllers: [...(hasHealth ? [HealthController] : []), ...API_CONTROLLERS],
+      providers: [
+        { provide: ADMIN_DEPENDENCIES, useValue: deps },
+        { provide: AdminNetworks, useValue: networks },
+        ...apiProviders(deps.api, deps.url),
+      ],
     };
+  }
+
+  /** A listener for health and metrics alone. */
+  static forHealth(deps: AdminDependencies): DynamicModule {
+    const dependencies = { provide: ADMIN_DEPENDENCIES, useValue: deps };
+    return { module: AdminModule, controllers: [HealthController], providers: [dependencies] };
   }
 }
 
@@ -99,7 +112,9 @@ function apiProviders(api: AdminApiDependencies, url: () => string): Provider[] 
     { provide: AccountTokens, useValue: api.members.tokens },
     { provide: Sessions, useValue: api.members.sessions },
     { provide: Site, useValue: new Site(url) },
-    // In this order, all before every handler that is not public: too many, who, through which page, whether they may.
+    // In this order, all before every handler that is not public: from where, too many, who, through which page,
+    // whether they may.
+    { provide: APP_GUARD, useClass: NetworkGuard },
     { provide: APP_GUARD, useClass: ThrottlerGuard },
     { provide: APP_GUARD, useClass: CredentialsGuard },
     { provide: APP_GUARD, useClass: CrossSiteGuard },

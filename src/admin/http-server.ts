@@ -1,17 +1,19 @@
 /** How the admin listener speaks HTTP: bounds, request ids, JSON bodies, and responses where no route is reached. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { SecureContextOptions } from 'node:tls';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import type { Clock } from '../platform/clock.js';
 import { parserProblemCode, parserProblemText } from '../http1/client/parser-problem.js';
 import type { ParserError } from '../http1/client/unknown-method.js';
 import { newId } from '../database/ids.js';
-import { Problem } from '../problems/errors.js';
 import type { Logger } from '../platform/log.js';
 import { methodProblem, UNKNOWN_METHOD_DETAIL } from '../platform/methods.js';
 import { responseUnderWay } from '../platform/node-internals.js';
 import type { PanelFiles } from './panel/panel-files.js';
 import { sendPanel } from './panel/send-panel.js';
+import type { Arrivals } from './listener/arrivals.js';
+import type { SecurityHeaders } from './listener/security-headers.js';
 import { noRoute, problemOf, sendProblem, type AllowedMethods } from './problem.filter.js';
 import { RefusedBody } from '../problems/refused-body.js';
 
@@ -20,6 +22,8 @@ const BODY_LIMIT_BYTES = 64 * 1024;
 const REQUEST_TIMEOUT_MS = 15_000;
 const CONNECTION_TIMEOUT_MS = 30_000;
 const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
+/** Until a TLS handshake is done. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** Resources are checked by `validation.pipe.ts`; without these Fastify would load Ajv and its like, 2 MB of them. */
 const NO_SCHEMAS = { buildValidator: noSchema, buildSerializer: noSchema };
@@ -28,8 +32,20 @@ function noSchema(): never {
   throw new Error('No route of this application has a schema.');
 }
 
+/** What the server is built with beside its bounds. */
+export interface ServerParts {
+  readonly clock: Clock;
+  /** For responses that no hook comes to. */
+  readonly headers: SecurityHeaders;
+  /** Certificate and key; undefined: plain HTTP. */
+  readonly tls: SecureContextOptions | undefined;
+}
+
 /** Options of the Fastify server. */
-export function serverOptions(clock: Clock): FastifyServerOptions {
+export function serverOptions({ clock, headers, tls }: ServerParts): FastifyServerOptions {
+  // A missing Host is refused by the arrivals, in our shape.
+  const parser = { connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS, requireHostHeader: false };
+  const secure = { ...parser, ...tls, ALPNProtocols: ['http/1.1'], handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
   return {
     bodyLimit: BODY_LIMIT_BYTES,
     schemaController: { compilersFactory: NO_SCHEMAS },
@@ -37,14 +53,15 @@ export function serverOptions(clock: Clock): FastifyServerOptions {
     connectionTimeout: CONNECTION_TIMEOUT_MS,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // A missing Host is refused below, in our shape.
-    http: { connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS, requireHostHeader: false },
+    ...(tls === undefined ? { http: parser } : { https: secure }),
     genReqId: () => newId('req', clock.now()),
     // What the router refuses before any hook or filter runs, such as %ff in a path.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+      headers.setOn(reply);
       sendProblem(problemOf(error), request, reply);
     },
-    clientErrorHandler: (error: ParserError, socket: Socket) => respondToParserError(error, socket, clock),
+    clientErrorHandler: (error: ParserError, socket: Socket) =>
+      respondToParserError(error, socket, clock, headers.lines),
   } as FastifyServerOptions;
 }
 
@@ -67,21 +84,20 @@ export function useJsonBodies(fastify: FastifyInstance): void {
 }
 
 /**
- * Headers that every response has, and a log line for each: without query and body, which may name people. What no
- * route answers to is asked of the panel.
+ * Begins every request, and writes a log line for each: without query and body, which may name people. What no route
+ * answers to is asked of the panel.
  */
 export function describeRequests(
   fastify: FastifyInstance,
   log: Logger,
+  arrivals: Arrivals,
   allowedMethods: AllowedMethods,
   panel: PanelFiles | null,
 ): void {
   fastify.addHook('onRequest', (request, reply, done) => {
-    reply.header('X-Request-Id', request.id);
-    reply.header('Cache-Control', 'no-store');
-    reply.header('X-Content-Type-Options', 'nosniff');
-    if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
-      sendProblem(new Problem('bad_request', { detail: 'Send a Host header.' }), request, reply);
+    const refusal = arrivals.begin(request, reply);
+    if (refusal !== undefined) {
+      sendProblem(refusal, request, reply);
       return;
     }
     // Before a body is read: Fastify refuses QUERY without a content type as such, whatever the path.
@@ -120,7 +136,7 @@ export function ignoreExpectations(server: Server): void {
 }
 
 /** Responds to what Node's parser refuses in the one shape, as far as the socket still takes a response. */
-function respondToParserError(error: ParserError, socket: Socket, clock: Clock): void {
+function respondToParserError(error: ParserError, socket: Socket, clock: Clock, lines: string): void {
   // Bytes of ours would end up inside a response that has begun. Node's own default looks here as well.
   if (error.code === 'ECONNRESET' || !socket.writable || responseUnderWay(socket)?.headersSent === true) {
     socket.destroy();
@@ -134,7 +150,7 @@ function respondToParserError(error: ParserError, socket: Socket, clock: Clock):
       detail: code === 'not_implemented' ? UNKNOWN_METHOD_DETAIL : undefined,
       requestId,
       dateLine: `Date: ${new Date(clock.now()).toUTCString()}\r\n`,
-      lines: `X-Request-Id: ${requestId}\r\n`,
+      lines: `X-Request-Id: ${requestId}\r\n${lines}`,
     }),
   );
 }

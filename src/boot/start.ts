@@ -2,27 +2,26 @@
  * `trailgate start`: opens the stores, puts the roles together, listens; and takes it all down again in named phases.
  */
 import { fileURLToPath } from 'node:url';
-import { createAdminApplication } from '../admin/admin.application.js';
 import { readPanelFiles } from '../admin/panel/panel-files.js';
 import type { AdminApiDependencies } from '../admin/request/admin-dependencies.js';
 import { Explainer } from '../admin/explain/explainer.js';
 import { inOrder } from '../admission/steps.js';
 import { operatorToken } from '../admin/access/operator-token.js';
 import { systemClock } from '../platform/clock.js';
-import { adminUrlOf } from '../config/model/admin-url.js';
 import { RunningConfig, withoutDocuments } from '../config/running-config.js';
 import type { LoadedConfig } from '../config/model/loaded-config.js';
 import type { Config } from '../config/model/schema.js';
 import { configSummary } from '../config/summary.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { setErrorsUrl } from '../problems/errors.js';
+import { openAdminListeners } from './admin-listeners.js';
 import { startGatewayRole, type PoolHolder } from './gateway-role.js';
 import { letEventLoopGoFirst } from './helper-threads.js';
 import { giveMemoryBackWhenIdle, leaveRoomToGrow } from './idle-memory.js';
 import type { AccountStore } from '../accounts/accounts.js';
 import type { ApiKeyStore } from '../accounts/api-key-store.js';
 import { AuditLog } from '../accounts/audit-log.js';
-import { listen, portOf } from '../platform/listen.js';
+import { portOf } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
 import { openMembers } from '../members/open-members.js';
 import type { SessionLimits } from '../members/sessions.js';
@@ -45,7 +44,7 @@ import type { WorkerState } from '../workers/messages.js';
 /** The program while it runs. */
 export interface Running {
   readonly gatewayUrl: string | undefined;
-  /** Where the admin listener is on this machine; undefined in a worker. */
+  /** Where the admin listener is on this machine; undefined where there is none. */
   readonly adminUrl: string | undefined;
   readonly operatorToken: string | undefined;
   readonly database: DatabaseHandle;
@@ -182,7 +181,7 @@ function startWorker({ config, database, quotas, keyStore, events }: Domain, log
   });
 }
 
-/** Without the admin role the listener has health and metrics alone; every process has those. */
+/** Without the admin role there are health and metrics alone; every process has those. */
 async function startAdmin(
   domain: Domain,
   admission: Admission,
@@ -191,7 +190,7 @@ async function startAdmin(
   view: ProcessView,
   log: Log,
   shutdown: Shutdown,
-): Promise<string> {
+): Promise<string | undefined> {
   const {
     config,
     database,
@@ -227,9 +226,7 @@ async function startAdmin(
             sessionLimits: () => sessionLimitsOf(config.current),
           }),
         };
-  let boundPort = config.current.file.admin.port;
-  const admin = await createAdminApplication({
-    url: () => adminUrlOf(config.current.file.admin, boundPort),
+  const parts = {
     api,
     readiness: () => view.readiness(),
     targets: () => view.targets(),
@@ -237,15 +234,10 @@ async function startAdmin(
       pool.current === undefined ? metricsText() : pool.current.metricsText(await metricsText()),
     clock: systemClock,
     log: log.logger,
-  });
+  };
   databaseHealth.start();
-  shutdown.add('close admin', () => {
-    databaseHealth.stop();
-    return admin.close();
-  });
-  const { url, port } = await listen(admin, 'admin', config.current.file.admin, log);
-  boundPort = port;
-  return url;
+  shutdown.add('stop asking the database', async () => databaseHealth.stop());
+  return await openAdminListeners(parts, config, log, shutdown);
 }
 
 function sessionLimitsOf({ file }: Config): SessionLimits {

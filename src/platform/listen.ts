@@ -10,7 +10,7 @@ export interface Where {
   readonly port: number;
 }
 
-type ListeningRole = 'gateway' | 'admin';
+type ListeningRole = 'gateway' | 'admin' | 'health';
 
 /** Makes an application listen, and announces it. Rejects with `StartError`. */
 export async function listen(
@@ -75,7 +75,10 @@ export async function refuseTakenPort(role: ListeningRole, { host, port }: Where
 function listenError(error: unknown, role: ListeningRole, host: string, port: number): string {
   const { code = '', message } = error as NodeJS.ErrnoException;
   const where = `${host}:${port}`;
-  const setting = `${role}.port in gateway.yaml or TRAILGATE_${role.toUpperCase()}_PORT`;
+  const setting =
+    role === 'health'
+      ? 'admin.health.port in gateway.yaml'
+      : `${role}.port in gateway.yaml or TRAILGATE_${role.toUpperCase()}_PORT`;
   if (code === 'EADDRINUSE')
     return `Port ${port} is in use, so the ${role} cannot listen on ${where}. Stop what uses it, or set ${setting}.`;
   if (code === 'EACCES') return `The ${role} may not listen on ${where}. Ports below 1024 need rights; set ${setting}.`;

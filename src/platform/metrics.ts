@@ -124,13 +124,16 @@ export const METRICS = {
   ),
   certificateReloads: counter(
     'trailgate_certificate_reloads_total',
-    'Changes of the certificate files, by result: applied, or refused while the one in use stays.',
-    [['result', ['applied', 'refused']]],
+    'Changes of the certificate files, by listener and result: applied, or refused while the one in use stays.',
+    [
+      ['listener', ['gateway', 'admin']],
+      ['result', ['applied', 'refused']],
+    ],
   ),
   certificateExpiry: gauge(
     'trailgate_certificate_expiry_timestamp_seconds',
-    "When the listener's certificate ends, seconds since the Unix epoch.",
-    [],
+    "When a listener's certificate ends, seconds since the Unix epoch.",
+    [['listener', 'open']],
   ),
   buildInfo: gauge('trailgate_build_info', 'Always 1; the version is a label.', [['version', 'open']]),
 } as const;

@@ -31,6 +31,10 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     meaning: 'The operation does not read this content type.',
     action: 'Set `Content-Type` to what the reference names, mostly `application/json`.',
   },
+  misdirected_request: {
+    meaning: 'The admin listener was asked under a host name that is not its own; only the admin API says so.',
+    action: 'Use the address in `admin.url`, or let the operator add the name to `admin.hosts`.',
+  },
   headers_too_large: {
     meaning: 'The headers are too large together.',
     action: 'Send fewer or shorter headers; leave cookies out.',

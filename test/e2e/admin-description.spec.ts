@@ -47,7 +47,12 @@ describe('the description of the admin API', () => {
     await running.admin.createAccount({ plan: 'starter' });
     await running.admin.createAccount({ plan: 'starter' });
     const usual = new Set(
-      'cache-control connection content-length content-type date keep-alive x-content-type-options'.split(' '),
+      [
+        'cache-control connection content-length content-type date keep-alive x-content-type-options',
+        'referrer-policy x-frame-options content-security-policy cross-origin-opener-policy cross-origin-resource-policy',
+      ]
+        .join(' ')
+        .split(' '),
     );
     const asked = [
       ['/accounts', await send(`${running.url}/admin/v1/accounts?limit=1`, AUTHORIZED)],
@@ -122,7 +127,7 @@ describe('the description of the admin API', () => {
     for (const method of ['FOO', 'PURGE', 'SOURCE', 'get', 'GETS']) {
       const answer = await sendRaw(
         port,
-        `${method} /admin/v1/accounts HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+        `${method} /admin/v1/accounts HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
       );
       expect([method, answer.split('\r\n')[0]]).toEqual([method, 'HTTP/1.1 501 Not Implemented']);
       expect(answer).toContain('"code":"not_implemented"');

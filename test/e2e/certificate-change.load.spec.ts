@@ -111,7 +111,7 @@ describeWithOpenssl('a certificate that changes', () => {
     });
     expect(await shown()).toBe(before);
     const metrics = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
-    expect(metrics).toMatch(/trailgate_certificate_reloads_total\{result="refused"\} [3-9]/);
+    expect(metrics).toMatch(/trailgate_certificate_reloads_total\{listener="gateway",result="refused"\} [3-9]/);
     const after = replace();
     await eventually('a good pair is taken again', async () => (await shown()) === after);
   });

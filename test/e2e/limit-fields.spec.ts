@@ -100,6 +100,7 @@ const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
   content_too_large: () => ask('/customers', { method: 'POST', body: 'a'.repeat(1_001) }),
   uri_too_long: BEFORE,
   unsupported_media_type: () => told(415),
+  misdirected_request: ADMIN,
   headers_too_large: BEFORE,
   not_implemented: BEFORE,
   route_not_found: BEFORE,

@@ -2,11 +2,14 @@
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { pino } from 'pino';
+import type { z } from 'zod';
 import { createAdminApplication } from '../../src/admin/admin.application.js';
 import type { PanelFiles } from '../../src/admin/panel/panel-files.js';
 import type { AdminDependencies, Readiness } from '../../src/admin/request/admin-dependencies.js';
 import { Explainer } from '../../src/admin/explain/explainer.js';
 import { inOrder } from '../../src/admission/steps.js';
+import { admin as adminSchema } from '../../src/config/model/admin-schema.js';
+import { adminUrlOf } from '../../src/config/model/admin-url.js';
 import type { Config } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { EventOutbox } from '../../src/events/outbox.js';
@@ -48,6 +51,8 @@ export async function startAdmin(
     readonly readiness?: () => Readiness;
     readonly targets?: readonly NodeTarget[];
     readonly panel?: PanelFiles;
+    /** As under `admin` in gateway.yaml. */
+    readonly settings?: z.input<typeof adminSchema>;
   } = {},
 ): Promise<RunningAdmin> {
   const log: string[] = [];
@@ -81,9 +86,12 @@ export async function startAdmin(
     panel: options.panel ?? null,
     members,
   };
+  const settings = adminSchema.parse({ port: 0, ...options.settings });
   let boundPort = 0;
   const dependencies: AdminDependencies = {
-    url: () => `http://localhost:${boundPort}`,
+    url: () => adminUrlOf(settings, boundPort),
+    settings: () => settings,
+    configPath: `${process.cwd()}/gateway.yaml`,
     api: options.api === false ? null : api,
     readiness: options.readiness ?? (() => ({ ready: true, checks: { database: { status: 'ok' } } })),
     targets: () => options.targets ?? [],

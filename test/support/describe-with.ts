@@ -8,6 +8,7 @@ import type { DatabaseHandle } from '../../src/database/connect.js';
 import { hasOpenssl } from './certificates.js';
 import {
   findChromium,
+  findNginx,
   findPostgresBin,
   findPrometheus,
   findRedisServer,
@@ -56,6 +57,9 @@ export const describeWithOwnRedisAndPostgres = unless(
 
 /** For tests that make certificates. */
 export const describeWithOpenssl = unless(hasOpenssl, 'needs openssl');
+
+/** For tests behind nginx. */
+export const describeWithNginx = unless(findNginx() !== null, 'needs nginx');
 
 /** For tests that attack with `slowhttptest`. */
 export const describeWithSlowHttpTest = unless(findSlowHttpTest() !== null, 'needs slowhttptest');

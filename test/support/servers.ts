@@ -49,6 +49,11 @@ export function findSlowHttpTest(): string | null {
   return onPath('slowhttptest');
 }
 
+/** `nginx`, or null. */
+export function findNginx(): string | null {
+  return onPath('nginx');
+}
+
 /** `prometheus` and `promtool`, its checker; null where one of them is not there. */
 export function findPrometheus(): { readonly server: string; readonly tool: string } | null {
   const server = onPath('prometheus');
@@ -77,6 +82,7 @@ export function missingPackages(): string[] {
     ...(redisIsAvailable() ? [] : ['redis-server']),
     ...(postgresIsAvailable() ? [] : ['postgresql']),
     ...(findSlowHttpTest() === null ? ['slowhttptest'] : []),
+    ...(findNginx() === null ? ['nginx'] : []),
     ...(findPrometheus() === null ? ['prometheus'] : []),
     ...(findChromium() === null ? ['chromium'] : []),
   ];

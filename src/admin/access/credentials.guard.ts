@@ -6,6 +6,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { normalizeIp, ThrottlerStorage } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AdminNetworks } from '../listener/admin-networks.js';
 import { AccountTokens, mayBeUsedFrom } from '../../members/account-tokens.js';
 import { Sessions } from '../../members/sessions.js';
 import { Problem } from '../../problems/errors.js';
@@ -31,6 +32,7 @@ export class CredentialsGuard implements CanActivate {
     private readonly tokens: AccountTokens,
     private readonly sessions: Sessions,
     private readonly site: Site,
+    private readonly networks: AdminNetworks,
   ) {
     this.expected = digest(token);
   }
@@ -51,7 +53,7 @@ export class CredentialsGuard implements CanActivate {
       if (token !== undefined) return await this.ofToken(token, request.ip);
       // A proxy in front may ask for a password of its own (Basic).
       const session = this.site.read(cookie, 'session');
-      if (session !== undefined) return await this.signedIn(session, reply);
+      if (session !== undefined) return await this.signedIn(session, request.ip, reply);
       throw noCredentials();
     } catch (error) {
       // A database that is away is nobody's wrong guess, and who sends nothing guesses nothing.
@@ -62,7 +64,9 @@ export class CredentialsGuard implements CanActivate {
 
   private async ofToken(token: string, ip: string): Promise<Principal> {
     // Digests have one length, so that neither length nor content of the token shows in the time.
-    if (timingSafeEqual(digest(token), this.expected)) return { kind: 'operator' };
+    const isOperators = timingSafeEqual(digest(token), this.expected);
+    // Outside of the operators' networks it is a token like any other that does not work.
+    if (isOperators && this.networks.mayOperate(ip)) return { kind: 'operator' };
     const found = await this.tokens.find(token);
     if (found === undefined) throw wrongToken();
     if (!mayBeUsedFrom(found, ip)) {
@@ -71,7 +75,7 @@ export class CredentialsGuard implements CanActivate {
     return { kind: 'token', token: found };
   }
 
-  private async signedIn(cookie: string, reply: FastifyReply): Promise<Principal> {
+  private async signedIn(cookie: string, ip: string, reply: FastifyReply): Promise<Principal> {
     const live = await this.sessions.find(cookie);
     if (live === undefined) {
       reply.header('Set-Cookie', this.site.noCookie('session'));
@@ -81,7 +85,10 @@ export class CredentialsGuard implements CanActivate {
       });
     }
     const { session, member, portal } = live;
-    return member === null ? { kind: 'portal', portal, session, cookie } : { kind: 'member', member, session, cookie };
+    if (member === null) return { kind: 'portal', portal, session, cookie };
+    // Outside of the operators' networks somebody is what they are in their own accounts, and no more.
+    const isOperator = member.isOperator && this.networks.mayOperate(ip);
+    return { kind: 'member', member: { ...member, isOperator }, session, cookie };
   }
 
   /** The right token is never locked out: it cannot be guessed, and its owner may share the address of who tries. */

@@ -1,5 +1,6 @@
 /** What the admin application is given by whoever starts it. */
 import type { ThrottlerStorage } from '@nestjs/throttler';
+import type { AdminConfig } from '../../config/model/admin-schema.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Explainer } from '../explain/explainer.js';
 import type { EventOutbox } from '../../events/outbox.js';
@@ -46,6 +47,10 @@ export interface AdminApiDependencies {
 export interface AdminDependencies {
   /** Origin under which people reach this listener, for links, cookies and passkeys. Known once it listens. */
   readonly url: () => string;
+  /** The settings of the admin listener that are in force. */
+  readonly settings: () => AdminConfig;
+  /** Of the file that they are from, absolute: what it names is relative to its folder. */
+  readonly configPath: string;
   /** Null: health and metrics alone. */
   readonly api: AdminApiDependencies | null;
   /** What is known of it, without asking anybody: probes have short deadlines. */

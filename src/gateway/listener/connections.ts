@@ -11,7 +11,7 @@ import type { GatewayFile } from '../../config/model/schema.js';
 import { FileDescriptors } from '../../platform/resources/file-descriptors.js';
 import { errorOfPeer } from '../../http1/grammar/errors.js';
 import { plainConnectionOf } from '../../http1/client/plain-connection.js';
-import { clientNetwork } from '../../keys/client-network.js';
+import { NetworkCounts } from '../../keys/clients/network-counts.js';
 import { METRICS } from '../../platform/metrics.js';
 import { SHORTAGES } from '../../platform/resources/shortages.js';
 import { HEAD_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from '../request/connection-timeouts.js';
@@ -203,32 +203,6 @@ export class Connections {
     const sweeps = (socket[IDLE_SWEEPS] ?? 0) + 1;
     socket[IDLE_SWEEPS] = sweeps;
     if (sweeps * this.sweepIntervalMs > this.keepAliveTimeoutMs) socket.destroy();
-  }
-}
-
-/** How many connections each network has, of those that were counted in. */
-class NetworkCounts {
-  private readonly counts = new Map<string, number>();
-  private readonly countDown: (this: Socket) => void;
-
-  constructor() {
-    const { counts } = this;
-    this.countDown = function countDown() {
-      // Node keeps the address that was once asked for.
-      const network = clientNetwork(this.remoteAddress ?? '');
-      const left = (counts.get(network) ?? 0) - 1;
-      if (left > 0) counts.set(network, left);
-      else counts.delete(network);
-    };
-  }
-
-  /** Counts a connection in until it closes; returns how many its network has with it. */
-  add(socket: Socket): number {
-    const network = clientNetwork(socket.remoteAddress ?? '');
-    const count = (this.counts.get(network) ?? 0) + 1;
-    this.counts.set(network, count);
-    socket.on('close', this.countDown);
-    return count;
   }
 }
 

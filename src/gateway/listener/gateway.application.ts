@@ -6,13 +6,14 @@ import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
+import { hstsField } from '../../config/model/hsts-field.js';
+import { ListenerCertificate } from '../../config/source/listener-certificate.js';
 import { linesOf } from '../../http1/grammar/fields.js';
 import { HttpDate } from '../../http1/client/http-date.js';
 import { serveHalfClosed } from '../../http1/client/half-closed.js';
 import { readPlainRequests } from '../../http1/client/plain-listener.js';
 import type { Log } from '../../platform/log.js';
 import { Arrivals } from '../request/arrivals.js';
-import { Certificate } from './certificate.js';
 import { HEAD_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from '../request/connection-timeouts.js';
 import type { Connections } from './connections.js';
 import { EndedCallers } from '../request/ended-callers.js';
@@ -27,7 +28,6 @@ import type { Exchange } from '../request/exchange.js';
 import { GatewayModule, type GatewayDependencies } from './gateway.module.js';
 import { ALPN_PROTOCOLS, speakHttp2 } from './http2.js';
 import { Http2Sessions } from './http2-sessions.js';
-import { hstsField } from './hsts.js';
 import type { ParserError } from '../../http1/client/unknown-method.js';
 import { respondToParserError, type ResponseFields } from './parser-errors.js';
 import { readProxyProtocol } from './proxied-connections.js';
@@ -84,7 +84,8 @@ export async function createGatewayApplication(
   const parser = { ...PARSER, shouldUpgradeCallback: (message: IncomingMessage) => upgrades.accepts(message) };
   const fields: ResponseFields = { cors: deps.cors, secureLines, date };
   const options = serverOptions(parser, filter, fields);
-  const certificate = tls === undefined ? undefined : new Certificate(tls, deps.config.path, log.logger);
+  const certificate =
+    tls === undefined ? undefined : new ListenerCertificate('gateway', tls, deps.config.path, log.logger);
   const adapter = new FastifyAdapter(
     // Fastify gives `http` to a plain server only.
     certificate === undefined ? options : { ...options, https: await tlsOptions(certificate, parser) },
@@ -145,7 +146,7 @@ function noSchema(): never {
   throw new Error('No route of this application has a schema.');
 }
 
-async function tlsOptions(certificate: Certificate, parser: object): Promise<object> {
+async function tlsOptions(certificate: ListenerCertificate, parser: object): Promise<object> {
   const files = await certificate.read();
   return { ...parser, ...files, ALPNProtocols: ALPN_PROTOCOLS, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
 }
@@ -153,7 +154,7 @@ async function tlsOptions(certificate: Certificate, parser: object): Promise<obj
 /** HTTP/2 beside HTTP/1.1, and a certificate that follows its files; both end when the application closes. */
 function serveTls(
   server: TlsServer,
-  certificate: Certificate,
+  certificate: ListenerCertificate,
   connections: Connections,
   fastify: FastifyInstance,
 ): void {

@@ -1,8 +1,6 @@
 /** The first thing that happens to a request: it gets its name, and who sends it is found out. */
-import { compile } from '@fastify/proxy-addr';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isIP } from 'node:net';
-import { plainAddress } from '../../keys/address-list.js';
+import { clientAddress, trustsOf, type Trusts } from '../../keys/clients/client-address.js';
 import type { ClientMessage } from '../../http1/client/client-response.js';
 import type { HttpDate } from '../../http1/client/http-date.js';
 import { linesOf } from '../../http1/grammar/fields.js';
@@ -14,9 +12,6 @@ import { KEEP_ALIVE_TIMEOUT_MS } from './connection-timeouts.js';
 import { Exchange, type ExchangeOwner, type ExchangeResponse } from './exchange.js';
 import { originForm } from './framing.js';
 import type { RequestEnd } from './request-end.js';
-
-/** Whether an address is that of a proxy of ours. */
-type Trusts = (address: string, hop: number) => boolean;
 
 export class Arrivals implements ExchangeOwner {
   private readonly trusts: Trusts | undefined;
@@ -33,7 +28,7 @@ export class Arrivals implements ExchangeOwner {
     readonly date: HttpDate,
   ) {
     this.secureLines = linesOf(secureField);
-    this.trusts = trustedProxies.length === 0 ? undefined : compile([...trustedProxies]);
+    this.trusts = trustsOf(trustedProxies);
   }
 
   /** The exchange of a request that Node has read, which is counted and logged when its connection is done with it. */
@@ -79,43 +74,19 @@ export class Arrivals implements ExchangeOwner {
    * connection.
    */
   private addressOf(message: ClientMessage): string {
-    const direct = plainAddress(message.socket.remoteAddress ?? '');
-    if (this.trusts === undefined) return direct;
-    const told = message.headers['x-forwarded-for'];
-    return told === undefined ? direct : beforeTrusted(direct, String(told), this.trusts);
+    const { trusts } = this;
+    const told = trusts === undefined ? undefined : message.headers['x-forwarded-for'];
+    return clientAddress(message.socket.remoteAddress, told === undefined ? undefined : String(told), trusts);
   }
 
   /** What the client spoke: the connection says it, or the trusted proxy at its other end. */
   private schemeOf({ socket, headers }: ClientMessage): 'http' | 'https' {
-    if (this.trusts?.(socket.remoteAddress ?? '', 0) === true) {
+    if (this.trusts?.(socket.remoteAddress ?? '') === true) {
       const told = headers['x-forwarded-proto'];
       if (told !== undefined) return String(told).split(',').at(-1)?.trim() === 'https' ? 'https' : 'http';
     }
     return 'encrypted' in socket ? 'https' : 'http';
   }
-}
-
-/**
- * The last address of `X-Forwarded-For` that none of our proxies has, going back from the connection's; that itself
- * where one is none.
- */
-function beforeTrusted(direct: string, forwardedFor: string, trusts: Trusts): string {
-  let address = direct;
-  for (const told of forwardedFor.split(',').toReversed()) {
-    if (!trusts(address, 0)) break;
-    const next = withoutPort(told.trim());
-    if (isIP(next) === 0) return direct;
-    address = plainAddress(next);
-  }
-  return address;
-}
-
-/** Some load balancers add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
-const ADDRESS_AND_PORT = /^(?:\[([0-9A-Fa-f:.]+)\]|(\d{1,3}(?:\.\d{1,3}){3}))(?::\d{1,5})?$/;
-
-function withoutPort(told: string): string {
-  const [, ipv6, ipv4] = ADDRESS_AND_PORT.exec(told) ?? [];
-  return ipv6 ?? ipv4 ?? told;
 }
 
 function watchEnd(exchange: Exchange, response: ExchangeResponse): void {

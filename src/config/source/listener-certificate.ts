@@ -1,14 +1,13 @@
 /**
- * The listener's certificate: read at start, and read again when its files change. A pair that does not fit together is
- * refused and the one in use stays; connections that stand are not touched.
+ * The certificate of a listener: read at start, and read again when its files change. A pair that does not fit together
+ * is refused and the one in use stays; connections that stand are not touched.
  */
 import { constants, X509Certificate } from 'node:crypto';
 import type { Server } from 'node:https';
 import { dirname, resolve } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
-import { FileWatch } from '../../config/source/file-watch.js';
-import type { Config } from '../../config/model/schema.js';
-import { namesOf, readTlsFiles, tlsRefusal, type TlsPaths } from '../../config/source/tls-files.js';
+import { FileWatch } from './file-watch.js';
+import { namesOf, readTlsFiles, tlsRefusal, type TlsPaths } from './tls-files.js';
 import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
 
@@ -33,12 +32,17 @@ const TLS_POLICY: SecureContextOptions = {
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 };
 
-export class Certificate {
+/** Listeners that may speak TLS. */
+export type TlsListener = 'gateway' | 'admin';
+
+/** ListenerCertificate reads and follows the files of one listener. */
+export class ListenerCertificate {
   private readonly paths: TlsPaths;
 
-  /** @param tls `gateway.tls` with paths relative to the configuration file `configPath`. */
+  /** @param tls `gateway.tls` or `admin.tls`, with paths relative to the configuration file `configPath`. */
   constructor(
-    tls: NonNullable<Config['file']['gateway']['tls']>,
+    private readonly listener: TlsListener,
+    tls: { readonly cert: string; readonly key: string },
     configPath: string,
     private readonly log: Logger,
   ) {
@@ -50,7 +54,9 @@ export class Certificate {
   async read(): Promise<SecureContextOptions> {
     const { cert, key } = await readTlsFiles(this.paths);
     if (cert === undefined || key === undefined) throw new Error('a listener needs a certificate and a key');
-    METRICS.certificateExpiry.series().set(Math.floor(Date.parse(new X509Certificate(cert).validTo) / 1_000));
+    METRICS.certificateExpiry
+      .series(this.listener)
+      .set(Math.floor(Date.parse(new X509Certificate(cert).validTo) / 1_000));
     return { cert, key, ...TLS_POLICY };
   }
 
@@ -64,12 +70,15 @@ export class Certificate {
   private async apply(server: Server): Promise<void> {
     try {
       server.setSecureContext(await this.read());
-      METRICS.certificateReloads.series('applied').inc();
-      this.log.info({ event: 'certificate_changed' }, 'New connections get the new certificate');
+      METRICS.certificateReloads.series(this.listener, 'applied').inc();
+      this.log.info(
+        { event: 'certificate_changed', listener: this.listener },
+        'New connections get the new certificate',
+      );
     } catch (error) {
-      METRICS.certificateReloads.series('refused').inc();
+      METRICS.certificateReloads.series(this.listener, 'refused').inc();
       this.log.error(
-        { event: 'certificate_refused', ...tlsRefusal(error, this.paths) },
+        { event: 'certificate_refused', listener: this.listener, ...tlsRefusal(error, this.paths) },
         'The changed certificate cannot be used; the one in use stays',
       );
     }

@@ -1,5 +1,5 @@
 /** `Strict-Transport-Security` (RFC 6797 section 6.1), as the configuration wants it. */
-import type { HstsConfig } from '../../config/model/listener-schema.js';
+import type { HstsConfig } from './listener-schema.js';
 
 const DAY_SECONDS = 86_400;
 

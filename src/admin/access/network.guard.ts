@@ -1,0 +1,21 @@
+/**
+ * The first guard. Outside of `admin.operatorNetworks` the operators' routes are not there: 404, before any credential
+ * is looked at.
+ */
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { Problem } from '../../problems/errors.js';
+import { AdminNetworks } from '../listener/admin-networks.js';
+import { permissionOf } from './operation-of.js';
+import { isPublic } from './public.js';
+
+@Injectable()
+export class NetworkGuard implements CanActivate {
+  constructor(private readonly networks: AdminNetworks) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    if (isPublic(context) || permissionOf(context).permission.about !== 'installation') return true;
+    if (this.networks.mayOperate(context.switchToHttp().getRequest<FastifyRequest>().ip)) return true;
+    throw new Problem('route_not_found', { detail: 'There is nothing at this path.' });
+  }
+}

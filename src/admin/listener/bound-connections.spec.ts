@@ -1,0 +1,57 @@
+/** How many connections the admin listener lets an address have. */
+import { EventEmitter } from 'node:events';
+import type { Server } from 'node:http';
+import { expect, it } from '@jest/globals';
+import { trustsOf } from '../../keys/clients/client-address.js';
+import { boundConnections } from './bound-connections.js';
+
+/** A connection as far as it is looked at. */
+class FakeSocket extends EventEmitter {
+  isCut = false;
+  constructor(readonly remoteAddress: string) {
+    super();
+  }
+
+  destroy(): void {
+    this.isCut = true;
+    this.emit('close');
+  }
+}
+
+function connectionsOf(connectionsPerAddress: number, trustedProxies: readonly string[] = []) {
+  const server = new EventEmitter() as unknown as Server;
+  boundConnections(server, { connections: 9, connectionsPerAddress }, trustsOf(trustedProxies));
+  const open = (address: string): FakeSocket => {
+    const socket = new FakeSocket(address);
+    server.emit('connection', socket as never);
+    return socket;
+  };
+  return { server, open };
+}
+
+const cutOf = (sockets: readonly FakeSocket[]) => sockets.map(({ isCut }) => isCut);
+
+it('an address has so many and no more, and others theirs; what closes makes room', () => {
+  const { server, open } = connectionsOf(2);
+  expect(server.maxConnections).toBe(9);
+  const sockets = ['203.0.113.9', '::ffff:203.0.113.9', '203.0.113.9', '203.0.113.10'].map(open);
+  expect(cutOf(sockets)).toEqual([false, false, true, false]);
+  sockets[0]?.emit('close');
+  expect(cutOf([open('203.0.113.9'), open('203.0.113.9')])).toEqual([false, true]);
+});
+
+it('a network of IPv6 counts as one', () => {
+  const { open } = connectionsOf(1);
+  expect(cutOf(['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1'].map(open))).toEqual([false, true, false]);
+});
+
+it('load balancers that are trusted, and this machine, have as many as they like', () => {
+  const { open } = connectionsOf(1, ['10.0.0.0/8']);
+  const sockets = ['10.0.0.7', '::ffff:10.0.0.7', '127.0.0.1', '127.0.0.1', '::1', '::1'].map(open);
+  expect(cutOf(sockets)).not.toContain(true);
+});
+
+it('without a bound nobody is counted', () => {
+  const { open } = connectionsOf(0);
+  expect(cutOf(Array.from({ length: 5 }, () => open('203.0.113.9')))).not.toContain(true);
+});

@@ -1,0 +1,195 @@
+/** The admin listener where strangers reach it: under which names, from which addresses, and how many. */
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { testDatabase } from '../support/database.js';
+import { send, sendRaw, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/problem.js';
+import { OPERATOR } from '../support/stores.js';
+import { accountToken, newMember, signIn, type Credentials } from '../support/signed-in.js';
+
+const PLANS = '/admin/v1/plans';
+const TARGETS = '/admin/v1/targets';
+const HEALTH = ['/livez', '/readyz', '/metrics'];
+
+describe('the admin listener', () => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin | undefined;
+
+  beforeAll(async () => {
+    database = await testDatabase('sqlite');
+  });
+  afterAll(() => database.close());
+  afterEach(async () => {
+    await running?.close();
+    running = undefined;
+  });
+
+  type Settings = NonNullable<NonNullable<Parameters<typeof startAdmin>[1]>['settings']>;
+  const start = async (settings: Settings): Promise<RunningAdmin> =>
+    (running = await startAdmin(database, { settings }));
+  const ask = ({ url, admin }: RunningAdmin, path: string, headers: Record<string, string> = {}): Promise<Answer> =>
+    send(url + path, { headers: { authorization: `Bearer ${admin.token}`, ...headers } });
+
+  const PUBLIC: Settings = { url: 'https://admin.example.com', trustedProxies: ['127.0.0.1'] };
+
+  it('is not asked under a name that a page on the internet lets lead to it', async () => {
+    const admin = await start({ ...PUBLIC, hosts: ['trailgate-admin'] });
+    for (const host of ['evil.example', 'admin.example.com.evil.example', '203.0.113.9:8081']) {
+      for (const path of [PLANS, '/', '/admin/v1/nowhere']) {
+        expectProblem(await ask(admin, path, { host }), 'misdirected_request', 421);
+      }
+    }
+    for (const host of ['admin.example.com', 'ADMIN.example.com:443', 'trailgate-admin:8081', 'localhost']) {
+      expect([host, (await ask(admin, PLANS, { host })).status]).toEqual([host, 200]);
+    }
+    // Probes and Prometheus know addresses.
+    for (const path of HEALTH)
+      expect((await send(admin.url + path, { headers: { host: '10.0.0.7:8081' } })).status).toBe(200);
+  });
+
+  it('gives every response the fields that keep browsers from misuse, whoever writes it', async () => {
+    const admin = await start({ ...PUBLIC, hsts: { maxAge: '365d' } });
+    const raw = await sendRaw(admin.port, 'GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n');
+    const texts = [
+      raw.toLowerCase(),
+      ...(await Promise.all(
+        [PLANS, '/readyz', '/nowhere', '/admin/v1/accounts/%ff'].map(async (path) => {
+          const { rawHeaders } = await ask(admin, path);
+          return rawHeaders.map((text, index) => text.toLowerCase() + (index % 2 === 0 ? ': ' : '\r\n')).join('');
+        }),
+      )),
+      (
+        await sendRaw(admin.port, 'GET /admin/v1/plans HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n')
+      ).toLowerCase(),
+    ];
+    for (const text of texts) {
+      for (const field of [
+        'x-content-type-options: nosniff',
+        'referrer-policy: no-referrer',
+        'x-frame-options: deny',
+        "content-security-policy: default-src 'none'",
+        'cross-origin-opener-policy: same-origin',
+        'cross-origin-resource-policy: same-origin',
+        'strict-transport-security: max-age=31536000\r\n',
+      ]) {
+        expect(text).toContain(field);
+      }
+    }
+  });
+
+  it('promises browsers no HTTPS where there is none', async () => {
+    const admin = await start({ hsts: { maxAge: '365d' } });
+    expect((await ask(admin, PLANS)).headers).not.toHaveProperty('strict-transport-security');
+  });
+
+  it('believes X-Forwarded-For of its load balancers alone, and of that what they have added', async () => {
+    const ipOf = (admin: RunningAdmin): unknown =>
+      (JSON.parse(admin.log.findLast((line) => line.includes('"admin_request"')) ?? '{}') as { ip?: unknown }).ip;
+    const trusting = await start(PUBLIC);
+    await ask(trusting, PLANS, { 'x-forwarded-for': '192.0.2.66, 198.51.100.1' });
+    expect(ipOf(trusting)).toBe('198.51.100.1');
+    await trusting.close();
+    const alone = await start({});
+    await ask(alone, PLANS, { 'x-forwarded-for': '198.51.100.1' });
+    expect(ipOf(alone)).toBe('127.0.0.1');
+  });
+
+  it('counts wrong tokens by the client behind the load balancer, not by what a client claims', async () => {
+    const admin = await start(PUBLIC);
+    const attempt = async (forwardedFor: string): Promise<number> =>
+      (await ask(admin, PLANS, { authorization: 'Bearer wrong', 'x-forwarded-for': forwardedFor })).status;
+    for (let claimed = 1; claimed <= 10; claimed++) expect(await attempt(`192.0.2.${claimed}, 198.51.100.1`)).toBe(401);
+    expect(await attempt('192.0.2.99, 198.51.100.1')).toBe(429);
+    expect(await attempt('198.51.100.2')).toBe(401);
+  });
+
+  it('writes the address of the client into the audit log', async () => {
+    const admin = await start(PUBLIC);
+    const headers = { 'x-forwarded-for': '198.51.100.7', authorization: `Bearer ${admin.admin.token}` };
+    const made = await send(`${admin.url}/admin/v1/accounts`, {
+      method: 'POST',
+      headers,
+      body: { name: 'Rafting', plan: 'starter' },
+    });
+    const { id } = made.json<{ id: string }>();
+    const log = await admin.admin.call<{ data: { ip: string }[] }>('GET', `/audit-log?account_id=${id}`);
+    expect(log.data.map(({ ip }) => ip)).toEqual(['198.51.100.7']);
+  });
+
+  it('has no operators’ routes outside of their networks, with or without a token', async () => {
+    const admin = await start({ ...PUBLIC, operatorNetworks: ['203.0.113.0/24', '2001:db8::/32'] });
+    const from = (address: string, more = {}, path = TARGETS) =>
+      ask(admin, path, { 'x-forwarded-for': address, ...more });
+    const outside = await from('198.51.100.1');
+    expectProblem(outside, 'route_not_found', 404);
+    expect(outside.headers).not.toHaveProperty('www-authenticate');
+    expect(outside.json()).toMatchObject({ detail: 'There is nothing at this path.' });
+    // A wrong token is not looked at either: no way to try them, and nothing is counted.
+    for (let attempt = 0; attempt < 12; attempt++) {
+      expectProblem(await from('198.51.100.1', { authorization: 'Bearer wrong' }), 'route_not_found', 404);
+    }
+    expectProblem(await from('203.0.113.7', { authorization: 'Bearer wrong' }), 'invalid_credentials', 401);
+    expect((await from('203.0.113.7')).status).toBe(200);
+    expect((await from('2001:db8::1')).status).toBe(200);
+    // Nobody has told on whose behalf: the load balancer itself is in no network of theirs.
+    expectProblem(await ask(admin, TARGETS), 'route_not_found', 404);
+    // On the routes of everybody the right token is refused as a wrong one is, and counted.
+    const right = await from('198.51.100.1', {}, PLANS);
+    const wrong = await from('198.51.100.1', { authorization: 'Bearer wrong' }, PLANS);
+    expectProblem(right, 'invalid_credentials', 401);
+    expect(right.json()['detail']).toBe(wrong.json()['detail']);
+  });
+
+  it('takes a member who is an operator for no more than their own roles outside of those networks', async () => {
+    const admin = await start({ trustedProxies: ['127.0.0.1'], operatorNetworks: ['203.0.113.0/24'] });
+    const input = { name: 'Isar Rafting', plan: 'starter', time_zone: 'UTC', billing_day: 1 };
+    const newAccount = () => admin.stores.accounts.create(input, OPERATOR);
+    const own = await newAccount();
+    const other = await newAccount();
+    const member = await newMember(database, { isOperator: true, roles: { [own.id]: 'viewer' } });
+    const cookies = await signIn(admin, member);
+    const token = await accountToken(admin, own.id, 'viewer');
+    const statuses = async (credentials: Credentials, address: string): Promise<number[]> => {
+      const paths = [`/accounts/${own.id}`, `/accounts/${other.id}`, '/targets'];
+      const headers = { ...credentials, 'x-forwarded-for': address };
+      const answers = await Promise.all(paths.map((path) => send(`${admin.url}/admin/v1${path}`, { headers })));
+      return answers.map(({ status }) => status);
+    };
+    expect(await statuses(cookies, '203.0.113.7')).toEqual([200, 200, 200]);
+    expect(await statuses(cookies, '198.51.100.1')).toEqual([200, 404, 404]);
+    expect(await statuses(token, '198.51.100.1')).toEqual([200, 404, 404]);
+  });
+
+  it('gives health and metrics to their networks alone', async () => {
+    const admin = await start({ ...PUBLIC, healthNetworks: ['127.0.0.0/8'] });
+    for (const path of HEALTH) {
+      expect((await send(admin.url + path)).status).toBe(200);
+      const outside = await send(admin.url + path, { headers: { 'x-forwarded-for': '198.51.100.1' } });
+      const unknown = await send(`${admin.url}/nowhere`);
+      expectProblem(outside, 'route_not_found', 404);
+      expect(outside.json()['detail']).toBe(unknown.json()['detail']);
+    }
+  });
+
+  it('has a bound of connections, and serves those that it has', async () => {
+    const admin = await start({ limits: { connections: 3 } });
+    const sockets = await Promise.all(
+      Array.from({ length: 3 }, async () => {
+        const socket = connect(admin.port, '127.0.0.1');
+        await new Promise((resolve) => socket.once('connect', resolve));
+        return socket;
+      }),
+    );
+    const fourth = connect(admin.port, '127.0.0.1');
+    fourth.on('error', () => undefined);
+    await new Promise((resolve) => fourth.once('close', resolve));
+    const first = sockets[0];
+    first?.write('GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+    let text = '';
+    for await (const chunk of first ?? []) text += String(chunk);
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
+    for (const socket of sockets) socket.destroy();
+  });
+});
