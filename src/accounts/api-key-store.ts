@@ -9,6 +9,7 @@ import type { ApiKeyTable, Tables } from '../database/schema.js';
 import { searchText } from '../database/search-text.js';
 import { Problem } from '../problems/errors.js';
 import { lockAccount, type Account, type StoreDependencies } from './accounts.js';
+import { readImpact, type ApiKeyImpact } from './api-key-impact.js';
 import { ApiKeyList, type ApiKeyQuery, type ListedApiKey } from './api-key-list.js';
 import { limitsJson } from '../keys/api-key-columns.js';
 import type { CreateApiKey, OverlapSeconds, UpdateApiKey } from './api-key-fields.js';
@@ -84,6 +85,11 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   /** A page of the keys of an account, with what each has used of its month. */
   list(account: Account, query: ApiKeyQuery): Promise<Page<ListedApiKey>> {
     return this.keyLists.page(account, query);
+  }
+
+  /** What ending or changing a key would touch. */
+  impact(key: ApiKey, account: Account): Promise<ApiKeyImpact> {
+    return readImpact(this.deps, key, account);
   }
 
   /** Changes what is named and leaves the rest. Rejects with `conflict` for a revoked key. */
@@ -222,7 +228,14 @@ export class ApiKeyStore extends DatabaseKeyLookup {
 }
 
 async function insertSecret(trx: Transaction<Tables>, keyId: string, secret: string, nowMs: number): Promise<void> {
-  const row = { hash: hashSecret(secret), api_key_id: keyId, created_at: nowMs, expires_at: null };
+  const row = {
+    hash: hashSecret(secret),
+    api_key_id: keyId,
+    created_at: nowMs,
+    expires_at: null,
+    last_used_at: null,
+    last_used_ip: null,
+  };
   await trx.insertInto('api_key_secret').values(row).execute();
 }
 

@@ -56,6 +56,11 @@ export class Catalogue {
       });
   }
 
+  /** The scopes that each operation needs, by its id. */
+  scopesOfOperations(): ReadonlyMap<string, readonly string[]> {
+    return new Map(this.config().operations.map(({ id, scopes }) => [id, scopes]));
+  }
+
   private operationsByScope(): ReadonlyMap<string, ReadonlySet<Operation>> {
     const operationsByScope = new Map<string, Set<Operation>>();
     for (const operation of this.config().operations) {

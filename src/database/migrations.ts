@@ -253,6 +253,14 @@ const nodeStatements: Migration = {
   },
 };
 
+/** During the overlap of a rotation it has to be seen which secret is still in use, and by whom. */
+const secretUses: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await db.schema.alterTable('api_key_secret').addColumn('last_used_at', 'bigint').execute();
+    await db.schema.alterTable('api_key_secret').addColumn('last_used_ip', 'text').execute();
+  },
+};
+
 /** In the order in which they run; the name says since when. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_counters_audit': first,
@@ -265,6 +273,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0008_node_statements': nodeStatements,
   '0009_members': members,
   '0010_versions': versions,
+  '0011_secret_uses': secretUses,
 };
 
 /**

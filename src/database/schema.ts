@@ -62,6 +62,8 @@ export interface ApiKeySecretTable {
   created_at: number;
   /** End of a rotation's overlap; null for the current secret. */
   expires_at: number | null;
+  last_used_at: number | null;
+  last_used_ip: string | null;
 }
 
 /** Month counters as last flushed: what a restart or an emptied Redis starts again from. */

@@ -5,6 +5,7 @@ import { jsonRows, type JsonColumn } from '../database/json-rows.js';
 import type { Tables } from '../database/schema.js';
 import { NO_LIMIT_CHANGES, type LimitChanges } from '../limits/model/effective-limits.js';
 import type { ApiKeyLookup, ApiKeyRecord } from './api-key.js';
+import type { SecretUse } from './last-used.js';
 import { digestOfHex, hexOfDigest } from './api-key-format.js';
 import { parseLimits, parseStrings } from './api-key-columns.js';
 import { InternTable } from '../platform/intern-table.js';
@@ -15,6 +16,7 @@ const USE_COLUMNS: readonly JsonColumn[] = [
   { name: 'id', type: 'text' },
   { name: 'at', type: 'bigint' },
 ];
+const SECRET_USE_COLUMNS: readonly JsonColumn[] = [...USE_COLUMNS, { name: 'ip', type: 'text' }];
 
 export class DatabaseKeyLookup implements ApiKeyLookup {
   private readonly words = new SameWords();
@@ -32,15 +34,24 @@ export class DatabaseKeyLookup implements ApiKeyLookup {
     return records;
   }
 
-  /** Notes when keys were last used: key id → milliseconds. An older time than the stored one changes nothing. */
-  async touchLastUsed(batch: ReadonlyMap<string, number>): Promise<void> {
+  /** Notes when secrets and their keys were last used. An older time than the stored one changes nothing. */
+  async touchLastUsed(batch: readonly SecretUse[]): Promise<void> {
     // A part at a time: with all keys of a busy minute at once the event loop would stand still.
     for (const some of chunks(batch)) {
       // In one order for all processes, or PostgreSQL would have them wait for each other.
-      const rows = some.sort(([a], [b]) => (a < b ? -1 : 1));
+      const keys = [...latestByKey(some)].sort(byFirst);
       await sql`
-        update api_key set last_used_at = seen.at from ${jsonRows(this.kind, USE_COLUMNS, rows, 'seen')}
+        update api_key set last_used_at = seen.at from ${jsonRows(this.kind, USE_COLUMNS, keys, 'seen')}
         where api_key.id = seen.id and (api_key.last_used_at is null or api_key.last_used_at < seen.at)
+      `.execute(this.db);
+      const secrets = some
+        .map(({ hash, usedAtMs, address }) => [hexOfDigest(hash), usedAtMs, address] as const)
+        .sort(byFirst);
+      await sql`
+        update api_key_secret set last_used_at = seen.at, last_used_ip = seen.ip
+        from ${jsonRows(this.kind, SECRET_USE_COLUMNS, secrets, 'seen')}
+        where api_key_secret.hash = seen.id
+          and (api_key_secret.last_used_at is null or api_key_secret.last_used_at < seen.at)
       `.execute(this.db);
     }
   }
@@ -141,4 +152,15 @@ function* chunks<T>(items: Iterable<T>): Generator<T[]> {
     chunk = [];
   }
   if (chunk.length > 0) yield chunk;
+}
+
+/** Two secrets of one key may have been used: a statement that joins a row twice takes either. */
+function latestByKey(uses: readonly SecretUse[]): Map<string, number> {
+  const latest = new Map<string, number>();
+  for (const { keyId, usedAtMs } of uses) latest.set(keyId, Math.max(usedAtMs, latest.get(keyId) ?? 0));
+  return latest;
+}
+
+function byFirst([a]: readonly [string, ...unknown[]], [b]: readonly [string, ...unknown[]]): number {
+  return a < b ? -1 : 1;
 }

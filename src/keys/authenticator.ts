@@ -99,7 +99,7 @@ export class Authenticator {
     const now = this.clock.now();
     const problem = unusable(key, address, now);
     if (problem !== undefined) return problem;
-    this.lastUsed.note(key, now);
+    this.lastUsed.note(key, now, address);
     return key;
   }
 }

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { pino } from 'pino';
 import type { CachedKey } from './cached-key.js';
-import { LastUsed } from './last-used.js';
+import { LastUsed, type SecretUse } from './last-used.js';
 
 const log = pino({ level: 'silent' });
 const NOW_MS = 1_800_000_000_000;
 
 function key(keyId: string): CachedKey {
-  return { record: { keyId }, useNotedAtMs: 0 } as unknown as CachedKey;
+  return { record: { keyId, hash: `hash of ${keyId}` }, useNotedAtMs: 0 } as unknown as CachedKey;
 }
 
 /** Remembers its batches; fails while told so. */
@@ -16,9 +16,9 @@ function sink() {
   return {
     batches,
     down: false,
-    async touchLastUsed(batch: ReadonlyMap<string, number>): Promise<void> {
+    async touchLastUsed(batch: readonly SecretUse[]): Promise<void> {
       if (this.down) throw new Error('the database is away');
-      batches.push([...batch]);
+      batches.push(batch.map(({ keyId, usedAtMs }) => [keyId, usedAtMs]));
     },
   };
 }
@@ -33,8 +33,8 @@ describe('the times of use', () => {
     lastUsed.start();
     const [a, b] = [key('a'), key('b')];
     for (let second = 0; second < 5; second++) {
-      lastUsed.note(a, NOW_MS + second * 1_000);
-      lastUsed.note(b, NOW_MS + second * 1_000);
+      lastUsed.note(a, NOW_MS + second * 1_000, '192.0.2.1');
+      lastUsed.note(b, NOW_MS + second * 1_000, '192.0.2.1');
     }
     await jest.advanceTimersByTimeAsync(9_999);
     expect(out.batches).toEqual([]);
@@ -52,7 +52,7 @@ describe('the times of use', () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
     const steady = key('a');
-    for (let second = 0; second <= 120; second++) lastUsed.note(steady, NOW_MS + second * 1_000);
+    for (let second = 0; second <= 120; second++) lastUsed.note(steady, NOW_MS + second * 1_000, '192.0.2.1');
     await lastUsed.stop();
     expect(out.batches).toEqual([[['a', NOW_MS + 120_000]]]);
   });
@@ -62,11 +62,11 @@ describe('the times of use', () => {
     const lastUsed = new LastUsed(out, log);
     lastUsed.start();
     const [a, b] = [key('a'), key('b')];
-    lastUsed.note(a, NOW_MS);
-    lastUsed.note(b, NOW_MS);
+    lastUsed.note(a, NOW_MS, '192.0.2.1');
+    lastUsed.note(b, NOW_MS, '192.0.2.1');
     out.down = true;
     await jest.advanceTimersByTimeAsync(10_000);
-    lastUsed.note(a, NOW_MS + 60_000);
+    lastUsed.note(a, NOW_MS + 60_000, '192.0.2.1');
     out.down = false;
     await jest.advanceTimersByTimeAsync(10_000);
     expect(new Map(out.batches.flat())).toEqual(
@@ -82,7 +82,7 @@ describe('the times of use', () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
     lastUsed.start();
-    lastUsed.note(key('a'), NOW_MS);
+    lastUsed.note(key('a'), NOW_MS, '192.0.2.1');
     out.down = true;
     await lastUsed.stop();
     out.down = false;
@@ -96,8 +96,8 @@ describe('the times of use', () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
     const one = key('a');
-    lastUsed.note(one, NOW_MS);
-    lastUsed.note(one, NOW_MS - 5_000);
+    lastUsed.note(one, NOW_MS, '192.0.2.1');
+    lastUsed.note(one, NOW_MS - 5_000, '192.0.2.1');
     await lastUsed.stop();
     expect(out.batches).toEqual([[['a', NOW_MS - 5_000]]]);
   });
@@ -106,7 +106,7 @@ describe('the times of use', () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
     lastUsed.start();
-    for (let index = 0; index < 1_000; index++) lastUsed.note(key(`k${index}`), NOW_MS);
+    for (let index = 0; index < 1_000; index++) lastUsed.note(key(`k${index}`), NOW_MS, '192.0.2.1');
     await jest.advanceTimersByTimeAsync(10_000);
     expect(out.batches).toHaveLength(1);
     await jest.advanceTimersByTimeAsync(2_500);
@@ -119,7 +119,7 @@ describe('the times of use', () => {
   it('that wait are bounded', async () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
-    for (let index = 0; index < 100_001; index++) lastUsed.note(key(`k${index}`), NOW_MS);
+    for (let index = 0; index < 100_001; index++) lastUsed.note(key(`k${index}`), NOW_MS, '192.0.2.1');
     await lastUsed.stop();
     expect(out.batches.flat()).toHaveLength(100_000);
   });

@@ -1,4 +1,4 @@
-/** When each key was last used, to the minute, written in batches off the request path. */
+/** When each secret of a key was last used, to the minute, and from where; written in batches off the request path. */
 import type { Logger } from '../platform/log.js';
 import { Pace } from '../platform/pace.js';
 import type { CachedKey } from './cached-key.js';
@@ -16,14 +16,24 @@ const SPREAD_MS = FLUSH_INTERVAL_MS / 2;
 /** Most keys that wait to be written; beyond, the newest are not noted (they will be, at their next use). */
 const MOST_WAITING = 100_000;
 
-/** Where the times are written. */
+/** A use of a key, by the secret that was sent. */
+export interface SecretUse {
+  /** Of the secret, as `digestOf` gives it. */
+  readonly hash: string;
+  readonly keyId: string;
+  readonly usedAtMs: number;
+  readonly address: string;
+}
+
+/** Where uses are written. */
 export interface LastUsedSink {
-  /** Writes by key id the time of its last use, ms. Must not move a time backwards. */
-  touchLastUsed(batch: ReadonlyMap<string, number>): Promise<void>;
+  /** Writes the last use of each secret, and of its key. Must not move a time backwards. */
+  touchLastUsed(batch: readonly SecretUse[]): Promise<void>;
 }
 
 export class LastUsed {
-  private waiting = new Map<string, number>();
+  /** By the hash of the secret: in an overlap a key has two, and which of them is used is what its owner asks. */
+  private waiting = new Map<string, SecretUse>();
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> | undefined;
   private pace = new Pace(0);
@@ -34,10 +44,12 @@ export class LastUsed {
   ) {}
 
   /** Notes a use. On the request path: one comparison for a key in steady use. */
-  note(key: CachedKey, nowMs: number): void {
+  note(key: CachedKey, nowMs: number, address: string): void {
     if (nowMs - key.useNotedAtMs < GRAIN_MS && nowMs >= key.useNotedAtMs) return;
     key.useNotedAtMs = nowMs;
-    if (this.waiting.size < MOST_WAITING) this.waiting.set(key.record.keyId, nowMs);
+    if (this.waiting.size >= MOST_WAITING) return;
+    const { hash, keyId } = key.record;
+    this.waiting.set(hash, { hash, keyId, usedAtMs: nowMs, address });
   }
 
   start(): void {
@@ -65,22 +77,22 @@ export class LastUsed {
     this.waiting = new Map();
     try {
       for (let size = Math.max(SMALL_BATCH_KEYS, Math.ceil(total / STEPS)); left.size > 0;) {
-        const batch = new Map(first(left, size));
+        const batch = [...first(left.values(), size)];
         await this.sink.touchLastUsed(batch);
-        for (const keyId of batch.keys()) left.delete(keyId);
+        for (const { hash } of batch) left.delete(hash);
         if (left.size > 0) await pace.reach(1 - left.size / total);
       }
     } catch (error) {
-      for (const [keyId, usedAtMs] of left) if (!this.waiting.has(keyId)) this.waiting.set(keyId, usedAtMs);
+      for (const [hash, use] of left) if (!this.waiting.has(hash)) this.waiting.set(hash, use);
       this.log.warn({ event: 'last_used_flush_failed', keys: left.size, err: error }, 'last_used_at was not written');
     }
   }
 }
 
-function* first<Key, Value>(map: ReadonlyMap<Key, Value>, most: number): Generator<[Key, Value]> {
+function* first<T>(items: Iterable<T>, most: number): Generator<T> {
   let taken = 0;
-  for (const entry of map) {
+  for (const item of items) {
     if (taken++ === most) return;
-    yield entry;
+    yield item;
   }
 }

@@ -47,6 +47,7 @@ export const PERMISSIONS = {
 
   listApiKeys: read,
   getApiKey: read,
+  getApiKeyImpact: read,
   createApiKey: secret,
   rotateApiKey: secret,
   updateApiKey: manage,

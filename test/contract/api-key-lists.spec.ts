@@ -8,7 +8,7 @@ import type { DatabaseHandle } from '../../src/database/connect.js';
 import { calendarOf } from '../../src/limits/model/month-period.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
-import { OPERATOR, storesOn } from '../support/stores.js';
+import { OPERATOR, storesOn, usesOf } from '../support/stores.js';
 
 const newAccount = createAccountSchema.parse({ name: 'Salzach', plan: 'starter', time_zone: 'Europe/Vienna' });
 
@@ -103,7 +103,7 @@ describeOnDatabases('a list of keys', (kind) => {
         const made: string[] = [];
         for (const name of ['same', 'b', 'same', 'Same', 'a', 'same', 'c']) made.push((await create(name)).id);
         const used = new Map(made.slice(2, 5).map((id) => [id, 5_000]));
-        await stores.keys.touchLastUsed(used.set(made[6]!, 9_000));
+        await stores.keys.touchLastUsed(usesOf(used.set(made[6]!, 9_000)));
         const upwards = (await all({ sort })).map(({ id }) => id);
         expect(upwards.toSorted()).toEqual(made);
         expect((await all({ sort, order: 'desc' })).map(({ id }) => id)).toEqual(upwards.toReversed());
@@ -119,12 +119,12 @@ describeOnDatabases('a list of keys', (kind) => {
     it('last use goes on where it was while keys are used: none that stayed is left out or shown twice', async () => {
       const made: string[] = [];
       for (let at = 1; at <= 8; at++) made.push((await create(`k${at}`)).id);
-      await stores.keys.touchLastUsed(new Map(made.map((id, at) => [id, 1_000 + at])));
+      await stores.keys.touchLastUsed(usesOf(new Map(made.map((id, at) => [id, 1_000 + at]))));
       let now = 10_000;
       // The one that the next page would begin behind is used, and moves to the top.
       const shown = await all({ sort: 'last_used', order: 'desc' }, async () => {
         const [last] = (await page({ sort: 'last_used', order: 'desc', limit: 100 })).data.slice(-5);
-        await stores.keys.touchLastUsed(new Map([[last!.id, (now += 1)]]));
+        await stores.keys.touchLastUsed(usesOf(new Map([[last!.id, (now += 1)]])));
       });
       expect(new Set(shown.map(({ id }) => id)).size).toBe(shown.length);
     });

@@ -7,7 +7,7 @@ import { createApiKeySchema } from '../../src/accounts/api-key-fields.js';
 import { digestOf, hashSecret, hintOf, isWellFormedSecret } from '../../src/keys/api-key-format.js';
 import { NO_LIMIT_CHANGES } from '../../src/limits/model/effective-limits.js';
 import { testDatabase } from '../support/database.js';
-import { OPERATOR, storesOn } from '../support/stores.js';
+import { OPERATOR, storesOn, usesOf } from '../support/stores.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 
 const HOUR_MS = 3_600_000;
@@ -241,20 +241,10 @@ describeOnDatabases('accounts and keys', (kind) => {
 
   it('notes the latest use of many keys, and never turns it back', async () => {
     const [a, b] = [await create(), await create()];
-    await stores.keys.touchLastUsed(
-      new Map([
-        [a.key.id, 2_000],
-        [b.key.id, 2_000],
-        ['key_gone', 9_000],
-      ]),
-    );
-    await stores.keys.touchLastUsed(
-      new Map([
-        [a.key.id, 1_000],
-        [b.key.id, 3_000],
-      ]),
-    );
-    await stores.keys.touchLastUsed(new Map());
+    const note = (...times: [string, number][]) => stores.keys.touchLastUsed(usesOf(new Map(times)));
+    await note([a.key.id, 2_000], [b.key.id, 2_000], ['key_gone', 9_000]);
+    await note([a.key.id, 1_000], [b.key.id, 3_000]);
+    await note();
     expect((await stores.keys.get(a.key.id)).lastUsedAt).toBe(2_000);
     expect((await stores.keys.get(b.key.id)).lastUsedAt).toBe(3_000);
   });
@@ -268,7 +258,7 @@ describeOnDatabases('accounts and keys', (kind) => {
       await database.db.insertInto('api_key').values(rows).execute();
     }
     const used = ids.slice(0, 2_000);
-    await stores.keys.touchLastUsed(new Map(used.map((id) => [id, 5_000])));
+    await stores.keys.touchLastUsed(usesOf(new Map(used.map((id) => [id, 5_000]))));
     const noted = database.db.selectFrom('api_key').select('id').where('last_used_at', '=', 5_000);
     expect((await noted.orderBy('id').execute()).map(({ id }) => id)).toEqual(used);
   });

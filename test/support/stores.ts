@@ -3,6 +3,8 @@ import type { Config } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { AccountStore } from '../../src/accounts/accounts.js';
 import type { Heard, Invalidation, InvalidationBus } from '../../src/keys/api-key.js';
+import { digestOf } from '../../src/keys/api-key-format.js';
+import type { SecretUse } from '../../src/keys/last-used.js';
 import { ApiKeyStore } from '../../src/accounts/api-key-store.js';
 import { AuditLog } from '../../src/accounts/audit-log.js';
 import { Catalogue } from '../../src/accounts/catalogue.js';
@@ -38,6 +40,11 @@ export const TEST_CONFIG = {
 };
 
 export const OPERATOR = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_test' };
+
+/** Uses of keys by id and time, as if each had one secret. */
+export function usesOf(times: ReadonlyMap<string, number>): SecretUse[] {
+  return [...times].map(([keyId, usedAtMs]) => ({ hash: digestOf(keyId), keyId, usedAtMs, address: '192.0.2.1' }));
+}
 
 /** A bus that delivers nothing and remembers all. */
 export class RecordingBus implements InvalidationBus {

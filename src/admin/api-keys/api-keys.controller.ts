@@ -14,6 +14,7 @@ import { formatWithOffset } from '../../platform/rfc3339.js';
 import { inPath, OfAccount } from '../access/of-account.js';
 import { ChangedBy } from '../request/change-context.js';
 import { Documented } from '../openapi/documented.js';
+import { apiKeyImpactResource, apiKeyImpactSchema, type ApiKeyImpactResource } from './api-key-impact.resource.js';
 import {
   apiKeyResource,
   apiKeySchema,
@@ -39,6 +40,19 @@ export class ApiKeysController {
   })
   async get(@Param('id') id: string): Promise<ApiKeyResource> {
     return this.shown(await this.keys.get(id));
+  }
+
+  @Get('impact')
+  @Documented({
+    id: 'getApiKeyImpact',
+    summary: 'Say what changing or revoking an API key would touch: its calls, its secrets, its scopes',
+    response: apiKeyImpactSchema,
+    problems: ['resource_not_found'],
+  })
+  async impact(@Param('id') id: string): Promise<ApiKeyImpactResource> {
+    const key = await this.keys.get(id);
+    const account = await this.accounts.get(key.accountId);
+    return apiKeyImpactResource(id, await this.keys.impact(key, account), account.timeZone);
   }
 
   @Patch()

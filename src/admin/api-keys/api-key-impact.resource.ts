@@ -1,0 +1,63 @@
+/** What a key is used for, as the admin API shows it. */
+import { z } from 'zod';
+import type { ApiKeyImpact, SecretLastUse } from '../../accounts/api-key-impact.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { countField, idField, timeField as time } from '../openapi/fields.js';
+
+const date = z.iso.date().max(10);
+const lastUse = {
+  last_used_at: time.nullable().meta({ description: 'To the minute. Null where it was not used since it is noted.' }),
+  last_used_ip: z.string().max(45).nullable().meta({ description: 'Where that request came from.' }),
+};
+const scopes = z.array(z.string().max(200));
+
+export const apiKeyImpactSchema = z
+  .object({
+    api_key_id: idField('key'),
+    last_day: z
+      .object({
+        from: date,
+        to: date,
+        requests: countField,
+        operations: z.array(z.object({ operation: z.string().max(200), requests: countField })).max(50),
+      })
+      .meta({ description: 'Requests of yesterday and today that were let in, by operation, most first.' }),
+    current_secret: z.object({ created_at: time, ...lastUse }).nullable(),
+    old_secret: z
+      .object({ created_at: time, expires_at: time, ...lastUse })
+      .nullable()
+      .meta({ description: 'The secret before the last rotation, while its overlap lasts.' }),
+    scopes_since: date.meta({
+      description: 'Since when the next two are looked at: 30 days ago, or when it was made.',
+    }),
+    scopes_used: scopes.meta({ description: 'Scopes that the operations need which it asked for since.' }),
+    scopes_unused_30d: scopes
+      .max(100)
+      .meta({ description: 'Scopes of the key that no operation needed which it asked for since.' }),
+  })
+  .meta({ id: 'ApiKeyImpact' });
+
+export type ApiKeyImpactResource = z.output<typeof apiKeyImpactSchema>;
+
+/** Times have the offset of the account's zone. */
+export function apiKeyImpactResource(
+  keyId: string,
+  { recent, currentSecret, oldSecret, since, usedScopes, unusedScopes }: ApiKeyImpact,
+  timeZone: string,
+): ApiKeyImpactResource {
+  const at = (ms: number): string => formatWithOffset(ms, timeZone);
+  const shown = ({ createdAt, lastUsedAt, lastUsedIp }: SecretLastUse) => ({
+    created_at: at(createdAt),
+    last_used_at: lastUsedAt === null ? null : at(lastUsedAt),
+    last_used_ip: lastUsedIp,
+  });
+  return {
+    api_key_id: keyId,
+    last_day: { ...recent, operations: [...recent.operations] },
+    current_secret: currentSecret === null ? null : shown(currentSecret),
+    old_secret: oldSecret === null ? null : { ...shown(oldSecret), expires_at: at(oldSecret.expiresAt ?? 0) },
+    scopes_since: since,
+    scopes_used: [...usedScopes],
+    scopes_unused_30d: [...unusedScopes],
+  };
+}
