@@ -99,7 +99,7 @@ function floorsSaidIn(text: string): string[][] {
     ([, item = '']) => item.split('; `mcp')[0] ?? '',
   );
   return (rows ?? list).map((floor) =>
-    Array.from(floor.matchAll(/`(?:src\/)?([a-z0-9]+(?:\.ts|\/))`/g), ([, name = '']) => name.replace('/', '')),
+    Array.from(floor.matchAll(/`(?:src\/)?([a-z0-9-]+(?:\.ts|\/))`/g), ([, name = '']) => name.replace('/', '')),
   );
 }
 

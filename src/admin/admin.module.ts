@@ -9,6 +9,7 @@ import { AuditLog } from '../accounts/audit-log.js';
 import { Catalogue } from '../accounts/catalogue.js';
 import { QuotaAdjustmentStore } from '../accounts/quota-adjustments.js';
 import { UsageReader } from '../limits/usage.js';
+import { RequestLogs } from '../request-logs/request-logs.js';
 import { AccountsController } from './accounts/accounts.controller.js';
 import { ADMIN_DEPENDENCIES, type AdminApiDependencies, type AdminDependencies } from './request/admin-dependencies.js';
 import { AccountApiKeysController } from './api-keys/account-api-keys.controller.js';
@@ -33,6 +34,7 @@ import { Site } from './access/site.js';
 import { TokensController } from './tokens/tokens.controller.js';
 import { PlansController } from './plans/plans.controller.js';
 import { QuotaAdjustmentsController } from './quota-adjustments/quota-adjustments.controller.js';
+import { RequestsController } from './requests/requests.controller.js';
 import { ScopesController } from './scopes/scopes.controller.js';
 import { TargetsController } from './targets/targets.controller.js';
 import { UsageController } from './usage/usage.controller.js';
@@ -48,6 +50,7 @@ const API_CONTROLLERS: readonly Type[] = [
   AccountApiKeysController,
   ApiKeysController,
   UsageController,
+  RequestsController,
   ExplainController,
   QuotaAdjustmentsController,
   EventsController,
@@ -107,6 +110,7 @@ function apiProviders(api: AdminApiDependencies, url: () => string): Provider[] 
     { provide: Catalogue, useValue: api.catalogue },
     { provide: Explainer, useValue: api.explainer },
     { provide: UsageReader, useValue: api.usageReader },
+    { provide: RequestLogs, useValue: api.requestLogs },
     { provide: OPENAPI_DOCUMENT, useFactory: adminApiDocument },
     { provide: AccountAccess, useValue: api.members.access },
     { provide: AccountTokens, useValue: api.members.tokens },

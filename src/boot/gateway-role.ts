@@ -83,7 +83,7 @@ export async function startGatewayRole(
 }
 
 async function startGateway(
-  { config, keys, quotas, usage, forwarder }: Domain,
+  { config, keys, quotas, requestLogs, usage, forwarder }: Domain,
   { publicUrl, ...admission }: Admission,
   description: ApiDescription | undefined,
   isWorker: boolean,
@@ -105,6 +105,7 @@ async function startGateway(
     clock: systemClock,
     ...admission,
     cors,
+    requestLogs,
     usage,
     forwarder,
     proxyStatus,

@@ -21,6 +21,9 @@ import type { Log } from '../platform/log.js';
 import { Forwarder } from '../proxy/calls/forwarder.js';
 import { openProcessQuotas, openRedisQuotas, type Quotas } from '../limits/open-quotas.js';
 import { UsageReader } from '../limits/usage.js';
+import { RequestLogRecorder } from '../request-logs/recorder.js';
+import { RequestLogFlush } from '../request-logs/request-log-flush.js';
+import { RequestLogWriter } from '../request-logs/request-log-writer.js';
 import { UsageRows } from '../usage/usage-rows.js';
 import type { Role } from './roles.js';
 import type { Shutdown } from './shutdown.js';
@@ -42,6 +45,7 @@ export interface Domain extends Stores {
   readonly databaseHealth: DatabaseHealth;
   readonly config: RunningConfig;
   readonly quotas: Quotas;
+  readonly requestLogs: RequestLogRecorder;
   readonly keys: Keys;
   readonly catalogue: Catalogue;
   readonly keyStore: ApiKeyStore;
@@ -69,7 +73,9 @@ export async function openDomain(
   const database = await openStores(config, log, shutdown);
   const parts = { db: database.db, kind: database.kind, clock: systemClock, log: log.logger };
   const databaseHealth = new DatabaseHealth(database, systemClock, log.logger);
-  const quotas = await openQuotas({ ...parts, witness: databaseHealth }, environment.redisUrl, forwards);
+  const requestLogs = new RequestLogRecorder(systemClock, file.api.basePath, file.usage.requestLogRetention > 0);
+  const follower = new RequestLogFlush(requestLogs, new RequestLogWriter(database.db, database.kind), log.logger);
+  const quotas = await openQuotas({ ...parts, witness: databaseHealth, follower }, environment.redisUrl, forwards);
   quotas.start(file.usage.flushInterval);
   shutdown.add('flush usage', () => quotas.stop());
   // SQLite without Redis is locked to one process; PostgreSQL may have others that change keys.
@@ -90,6 +96,7 @@ export async function openDomain(
     return () => {
       keys.use(changed.plans);
       usage.use(changed.plans);
+      requestLogs.isOn = changed.usage.requestLogRetention > 0;
       forwarder?.use(changed.services, services);
       void warnOfUnknownPlans(database, changed.plans, log).catch(() => undefined);
     };
@@ -99,6 +106,7 @@ export async function openDomain(
     database,
     databaseHealth,
     quotas,
+    requestLogs,
     keys,
     catalogue,
     accounts,

@@ -32,6 +32,9 @@ import { openAdmission, type Admission } from './open-admission.js';
 import { openDomain, type Domain, type Stores } from './open-domain.js';
 import { openNodes, ProcessView } from './process-view.js';
 import { TopAccounts } from '../usage/top-accounts.js';
+import { RequestLogReader } from '../request-logs/request-log-reader.js';
+import { RequestLogs } from '../request-logs/request-logs.js';
+import { RequestLogRetention } from '../request-logs/request-log-retention.js';
 import { UsageRetention } from '../usage/usage-retention.js';
 import { describeApi } from '../reference/describe-api.js';
 import { Reload } from '../reload/reload.js';
@@ -172,12 +175,15 @@ function startWorker({ config, database, quotas, keyStore, events }: Domain, log
   clean();
   const timer = setInterval(clean, HOUSEKEEPING_INTERVAL_MS);
   timer.unref();
+  const logDays = (): number => config.current.file.usage.requestLogRetention;
+  const requestLogs = new RequestLogRetention(database.db, database.kind, logDays, systemClock, log.logger);
+  requestLogs.start();
   quotas.sweep?.start(flushInterval);
   topAccounts.start();
   shutdown.add('stop worker', async () => {
     isStopped = true;
     clearInterval(timer);
-    await Promise.all([quotas.sweep?.stop(), topAccounts.stop()]);
+    await Promise.all([quotas.sweep?.stop(), topAccounts.stop(), requestLogs.stop()]);
   });
 }
 
@@ -204,6 +210,8 @@ async function startAdmin(
     events,
     usage,
   } = domain;
+  const reader = new RequestLogReader(database.db, () => systemClock.now());
+  const requestLogs = new RequestLogs(reader, () => config.current.file.usage.requestLogRetention, systemClock);
   const explainer = new Explainer(inOrder(admission.steps), keys.build, () => config.current);
   const api: AdminApiDependencies | null =
     token === undefined
@@ -218,6 +226,7 @@ async function startAdmin(
           catalogue,
           explainer,
           usageReader: usage,
+          requestLogs,
           throttlerStorage: quotas.limiter,
           panel: readPanelFiles(PANEL_FOLDER),
           members: openMembers({

@@ -10,7 +10,7 @@ const load = (more = '') => configOf({ 'gateway.yaml': more + MINIMAL, 'customer
 it('names the settings that differ and need a restart, and no others', async () => {
   const running = await load();
   const next = await load('api: { basePath: /v9, title: Next }\nadmin: { port: 9 }\nusage: { retention: 100d }\n');
-  expect(settingsToRestartFor(running.file, next.file)).toEqual(['admin.port', 'api.basePath', 'usage']);
+  expect(settingsToRestartFor(running.file, next.file)).toEqual(['admin.port', 'api.basePath', 'usage.retention']);
   expect(settingsToRestartFor(running.file, running.file)).toEqual([]);
 });
 

@@ -37,6 +37,16 @@ export function decodeCursor(list: string, cursor: string): string {
   throw invalidCursor();
 }
 
+/** The same for a cursor whose id is JSON. */
+export function decodeJsonCursor(list: string, cursor: string): unknown {
+  const text = decodeCursor(list, cursor);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalidCursor();
+  }
+}
+
 /** For a cursor that its list has not given out. */
 export function invalidCursor(): Problem {
   return new Problem('invalid_cursor', {

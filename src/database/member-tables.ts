@@ -1,6 +1,7 @@
 /**
  * The tables of the people who use the panel and of what signs them in. Passwords, cookies, tokens, links and recovery
- * codes are in none of them as they are: only their hashes. Every row type here matches `members-migration.ts`.
+ * codes are in none of them as they are: only their hashes. Every row type here matches
+ * `migrations/members-migration.ts`.
  */
 
 export interface MemberTable {

@@ -4,7 +4,8 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration } from 'kysely/migration';
-import { members } from './members-migration.js';
+import { members } from './migrations/members-migration.js';
+import { requestLogs } from './migrations/request-logs-migration.js';
 import { versions } from './versions-migration.js';
 
 const first: Migration = {
@@ -274,6 +275,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0009_members': members,
   '0010_versions': versions,
   '0011_secret_uses': secretUses,
+  '0012_request_logs': requestLogs,
 };
 
 /**

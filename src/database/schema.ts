@@ -198,6 +198,33 @@ export interface NodeStatementTable {
   statement: string;
 }
 
+/** A request that has ended, or several that it stands for. On PostgreSQL there is a partition for each day. */
+export interface RequestLogTable {
+  account_id: string;
+  /** In UTC, 20261122. */
+  day: number;
+  /** When it ended. */
+  at: number;
+  /** The process that wrote it, and its number there. */
+  node: string;
+  seq: number;
+  /** The client may have chosen it: several rows can have the same. */
+  request_id: string;
+  api_key_id: string;
+  /** Empty where there is none, as `route` and `code`. */
+  operation: string;
+  method: string;
+  route: string;
+  status: number;
+  code: string;
+  duration_us: number;
+  bytes_in: number;
+  bytes_out: number;
+  ip: string;
+  /** How many requests it stands for. */
+  weight: number;
+}
+
 export interface Tables extends MemberTables {
   account: AccountTable;
   api_key: ApiKeyTable;
@@ -211,4 +238,5 @@ export interface Tables extends MemberTables {
   event: EventTable;
   installation: InstallationTable;
   node_statement: NodeStatementTable;
+  request_log: RequestLogTable;
 }

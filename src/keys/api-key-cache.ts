@@ -98,6 +98,11 @@ export class ApiKeyCache {
     return this.load(hash);
   }
 
+  /** The key with this secret's hash as far as it is in memory. Is no use of it. */
+  peek(hash: string): CachedKey | undefined {
+    return this.known.get(hash);
+  }
+
   /**
    * The key of a record as requests would find it, with what this process knows of its counts. It
    * is not kept, and this is no use of it.

@@ -67,6 +67,11 @@ export class Authenticator {
     return found instanceof Promise ? found.then(verdict) : verdict(found);
   }
 
+  /** The key that a secret belongs to, also one that may not be used, as far as it is in memory. Is no use of it. */
+  ownerOf(secret: string): CachedKey | undefined {
+    return this.cache.peek(digestOf(secret));
+  }
+
   /**
    * Why a key that was let in may not go on with what it does; undefined: it may, or nobody can tell at the moment. Is
    * no use of the key. Never rejects.

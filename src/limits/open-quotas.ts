@@ -23,7 +23,7 @@ import { RedisCounters } from './redis/redis-counters.js';
 import { Recovery } from './recovery.js';
 import { ShadowLimits } from './shadow-limits.js';
 import { asksForWrite, StoreWatch } from './store-watch.js';
-import { UsageFlush } from '../usage/usage-flush.js';
+import { UsageFlush, type UsageFollower } from '../usage/usage-flush.js';
 import { UsageRecorder } from '../usage/usage-recorder.js';
 import { UsageSweep } from '../usage/usage-sweep.js';
 import { UsageTable } from '../usage/usage-table.js';
@@ -52,6 +52,8 @@ export interface QuotaParts {
   readonly log: Logger;
   /** Told whether usage could be written. */
   readonly witness?: WriteWitness;
+  /** Written behind each flush of usage. */
+  readonly follower?: UsageFollower;
 }
 
 /** Counters in this process. */

@@ -61,6 +61,9 @@ export const PERMISSIONS = {
   createQuotaAdjustment: operate,
   listEvents: read,
   explain: read,
+  // Where people were is not for everybody.
+  listRequests: { ...read, roles: MANAGERS },
+  getRequest: { ...read, roles: MANAGERS },
   listAuditLog: { ...read, roles: MANAGERS, portal: false },
 
   listAccountTokens: { ...people, confirm: false },

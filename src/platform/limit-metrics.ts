@@ -131,6 +131,22 @@ export const LIMIT_METRICS = {
     'Changes of usage and month counts that are not yet in the database.',
     [],
   ),
+  requestLogFlushes: counter(
+    'trailgate_request_log_flushes_total',
+    'Writes of request logs to the database, by outcome.',
+    [['outcome', ['written', 'failed']]],
+  ),
+  requestLogRows: counter('trailgate_request_log_rows_total', 'Rows of request logs that were written.', []),
+  requestLogLeftOut: counter(
+    'trailgate_request_log_left_out_total',
+    'Requests that no row of the log stands for, because there was no room for them.',
+    [],
+  ),
+  requestLogQueue: gauge(
+    'trailgate_request_log_queue_length',
+    'Rows of request logs that are not yet in the database.',
+    [],
+  ),
   quotaCounters: gauge(
     'trailgate_quota_process_counters',
     'Accounts and keys that have counters in this process, by kind.',

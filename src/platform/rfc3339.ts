@@ -1,6 +1,8 @@
 /** Times for people and programs alike: RFC 3339 with the offset that the zone has at that instant. */
 
 const MINUTE_MS = 60_000;
+/** Characters of `2026-12-01T00:00:00`. */
+const SECONDS_END = 19;
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /** Building one costs a thousand times as much as using one; there are some 600 zones, so the map is bounded. */
@@ -30,6 +32,13 @@ export function formatWithOffset(ms: number, timeZone: string): string {
   const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60];
   const pad = (value: number) => String(value).padStart(2, '0');
   return `${local}${offset < 0 ? '-' : '+'}${pad(hours)}:${pad(minutes)}`;
+}
+
+/** The same with milliseconds: `2026-12-01T00:00:00.125+01:00`. */
+export function formatMillisWithOffset(ms: number, timeZone: string): string {
+  const text = formatWithOffset(ms, timeZone);
+  const millis = String(((Math.floor(ms) % 1_000) + 1_000) % 1_000).padStart(3, '0');
+  return `${text.slice(0, SECONDS_END)}.${millis}${text.slice(SECONDS_END)}`;
 }
 
 let utcSecond = NaN;

@@ -45,6 +45,14 @@ interface PendingBatch extends UsageBatch {
   added: ReadonlySet<string>;
 }
 
+/** UsageFollower writes what may wait behind usage, and never instead of it. */
+export interface UsageFollower {
+  /** Writes, spread over a span. Never rejects. */
+  flush(spanMs: number): Promise<void>;
+  /** Makes no more pauses. */
+  hurry(): void;
+}
+
 /** FlushOptions says whose counts are written, and who is told of it. */
 export interface FlushOptions {
   /** Whether other processes count in the same place. Where none does, those that wrote before have ended. */
@@ -57,6 +65,8 @@ export interface FlushOptions {
   readonly rounds?: FlushRounds;
   /** Told what the database did with each batch. */
   readonly witness?: WriteWitness;
+  /** Written behind each flush that has succeeded. */
+  readonly follower?: UsageFollower;
 }
 
 /** UsageFlush writes usage and month counts in batches, every few seconds and at the end. */
@@ -106,7 +116,7 @@ export class UsageFlush {
   async stop(): Promise<void> {
     clearInterval(this.timer);
     this.isStopping = true;
-    this.pace.hurry();
+    this.hurry();
     await this.recorder.settled();
     await this.flushing?.catch(() => undefined);
     await this.flush();
@@ -118,12 +128,19 @@ export class UsageFlush {
    * is kept for the next.
    */
   flush(): Promise<void> {
-    this.pace.hurry();
+    this.hurry();
     return this.begin(0);
   }
 
+  private hurry(): void {
+    this.pace.hurry();
+    this.options.follower?.hurry();
+  }
+
   private begin(spanMs: number): Promise<void> {
-    this.flushing ??= this.write(spanMs).finally(() => (this.flushing = undefined));
+    this.flushing ??= this.write(spanMs)
+      .then(() => this.options.follower?.flush(spanMs))
+      .finally(() => (this.flushing = undefined));
     return this.flushing;
   }
 

@@ -14,6 +14,7 @@ const { framingProblem, originForm } = await dist('gateway/request/framing.js');
 const { LifeCycle } = await dist('admission/life-cycle.js');
 const { HttpDate } = await dist('http1/client/http-date.js');
 const { RequestEnd } = await dist('gateway/request/request-end.js');
+const { RequestLogRecorder } = await dist('request-logs/recorder.js');
 const { Routes } = await dist('admission/routes.js');
 const { openSteps } = await dist('admission/steps.js');
 const { FailedAttempts } = await dist('keys/failed-attempts.js');
@@ -189,14 +190,19 @@ function endSteps(exchange, known, decision, { operations }, log, recorder) {
     recorder.begin(exchange, subject, operation, decision);
   };
   const nobody = { find: () => undefined };
-  const quiet = new RequestEnd({ ...log, logger: { isLevelEnabled: () => false } }, recorder, nobody, systemClock);
-  const full = new RequestEnd(log, recorder, nobody, systemClock);
+  const silent = { ...log, logger: { isLevelEnabled: () => false } };
+  const nowhere = { note: () => undefined };
+  const requestLogs = new RequestLogRecorder(systemClock, '/api/v1');
+  const quiet = new RequestEnd(silent, recorder, nowhere, nobody, systemClock);
+  const kept = new RequestEnd(silent, recorder, requestLogs, nobody, systemClock);
+  const full = new RequestEnd(log, recorder, nowhere, nobody, systemClock);
   const end = (requestEnd) => () => {
     note();
     requestEnd.end(exchange);
   };
   return [
     { id: 'end', what: 'the end: usage and metrics', run: end(quiet) },
+    { id: 'end-kept', what: 'the end with its row of the request log', run: end(kept) },
     { id: 'end-logged', what: 'the end with its log line', inTurns: true, run: end(full) },
   ];
 }

@@ -91,6 +91,8 @@ beforeEach(async () => {
         startedMs: performance.now(),
         isStreamed: false,
         upstreamMs: 0,
+        bytesIn: 0,
+        bytesOut: 0,
         wasSent: false,
         closeListener: undefined,
         onFailed: ({ status }) => response.writeHead(status).end(),

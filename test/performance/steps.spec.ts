@@ -23,6 +23,7 @@ const LIMITS = {
   'response-headers': 400,
   call: 1_000,
   end: 40,
+  'end-kept': 80,
   'end-logged': 2_380,
   error: 5_350,
   'refused-no-key': 130,

@@ -6,6 +6,8 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { checkPermissions, PERMISSIONS, type OperationId, type Permission } from '../../src/members/permissions.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { RequestLogWriter } from '../../src/request-logs/request-log-writer.js';
+import { requestLogRow } from '../support/request-logs.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
@@ -77,6 +79,11 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     for (const whose of ['own', 'of another'] as const) {
       const { account, key } = await admin.newKey('starter');
       ids.set(whose, { account: account.id, key: key.id });
+      // What a path names `nothing` has to be there: else nobody could be told that they may read it.
+      const at = running.stores.clock.now();
+      await new RequestLogWriter(database.db, kind).write([
+        requestLogRow({ accountId: account.id, keyId: key.id, requestId: 'nothing', at, seq: 1 }),
+      ]);
     }
     const none = '0'.repeat(25);
     ids.set('of nobody', { account: `acc_${none}`, key: `key_${none}` });

@@ -19,6 +19,8 @@ import type { NodeTarget } from '../../src/nodes/node-targets.js';
 import { MonthLedger } from '../../src/usage/month-ledger.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
 import { LimiterSink } from '../../src/limits/limiter-sink.js';
+import { RequestLogReader } from '../../src/request-logs/request-log-reader.js';
+import { RequestLogs } from '../../src/request-logs/request-logs.js';
 import { ShadowLimits } from '../../src/limits/shadow-limits.js';
 import { Limiter } from '../../src/limits/limiter.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
@@ -28,6 +30,9 @@ import { UsageRows } from '../../src/usage/usage-rows.js';
 import { admissionOn } from './admission.js';
 import { AdminClient } from './admin.js';
 import { storesOn, TEST_CONFIG } from './stores.js';
+
+/** How long request logs are kept. */
+const LOG_DAYS = 7;
 
 export const ADMIN_TOKEN = 'operator-token-of-the-tests-0123456789';
 
@@ -82,6 +87,7 @@ export async function startAdmin(
     catalogue: stores.catalogue,
     explainer: new Explainer(inOrder(steps), known, () => TEST_CONFIG),
     usageReader: new UsageReader(TEST_CONFIG.file.plans, limiter, new UsageRows(database.db), clock),
+    requestLogs: new RequestLogs(new RequestLogReader(database.db, () => clock.now()), () => LOG_DAYS, clock),
     throttlerStorage: limiter,
     panel: options.panel ?? null,
     members,

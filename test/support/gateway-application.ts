@@ -15,6 +15,7 @@ import type { Clock } from '../../src/platform/clock.js';
 import { openLog } from '../../src/platform/log.js';
 import type { Forwarder } from '../../src/proxy/calls/forwarder.js';
 import { ProxyStatus } from '../../src/proxy/calls/proxy-status.js';
+import { RequestLogRecorder } from '../../src/request-logs/recorder.js';
 import type { ForwardRequest } from '../../src/proxy/targets/forward-request.js';
 import { UsageRows } from '../../src/usage/usage-rows.js';
 import type { AdmissionUnderTest } from './admission.js';
@@ -47,6 +48,7 @@ export async function startGateway(
       cors: new Cors(file.gateway.cors, parts.routes),
       usage: new UsageReader(file.plans, parts.quotas, new UsageRows(database.db), clock),
       forwarder: { forward } as unknown as Forwarder,
+      requestLogs: new RequestLogRecorder(clock, file.api.basePath),
       proxyStatus: new ProxyStatus(),
       draining: { hasBegun: false },
       connections: new Connections(file.gateway, file.services),

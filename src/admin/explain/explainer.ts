@@ -51,6 +51,11 @@ export class Explainer {
     return this.config().file.api.basePath;
   }
 
+  /** Whether there is an operation with this id. */
+  knows(operationId: string): boolean {
+    return this.config().operations.some(({ id }) => id === operationId);
+  }
+
   /** @throws Problem `validation_failed` where an operation is named that does not exist. */
   async explain(key: ApiKey, account: Account, asked: Asked): Promise<Explanation> {
     const record = recordOf(key, account);

@@ -13,6 +13,7 @@ import type { PanelFiles } from '../panel/panel-files.js';
 import type { Logger } from '../../platform/log.js';
 import type { Members } from '../../members/open-members.js';
 import type { NodeTarget } from '../../nodes/node-targets.js';
+import type { RequestLogs } from '../../request-logs/request-logs.js';
 import type { UsageReader } from '../../limits/usage.js';
 
 /** One thing that the process needs to be of use. */
@@ -38,6 +39,7 @@ export interface AdminApiDependencies {
   readonly catalogue: Catalogue;
   readonly explainer: Explainer;
   readonly usageReader: UsageReader;
+  readonly requestLogs: RequestLogs;
   readonly throttlerStorage: ThrottlerStorage;
   /** Null where none was built: then there is the API alone. */
   readonly panel: PanelFiles | null;

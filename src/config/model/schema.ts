@@ -11,7 +11,7 @@ import { lifeCycle, operationSchema } from './operation-schema.js';
 import { planSchema } from './plan-schema.js';
 import { type errorMap, serviceSchema } from './service-schema.js';
 import { pathsBuiltAtStart, untilRestart } from './until-restart.js';
-import { days, duration } from './values.js';
+import { days, duration, logDays } from './values.js';
 
 /** Where the operations begin unless `api.basePath` says otherwise. */
 export const DEFAULT_BASE_PATH = '/api/v1';
@@ -75,16 +75,19 @@ export const configSchema = z.strictObject({
   services: z.record(nameOf(/^[a-z][a-z0-9-]*$/), serviceSchema).describe('The backends by name.'),
   operations: z.array(operationSchema).default([]).describe('Adds to or overrides what the OpenAPI documents say.'),
   plans: z.record(nameOf(/^[a-z][a-z0-9_-]*$/), planSchema).describe('The plans by name; an account has one.'),
-  usage: untilRestart(
-    z
-      .strictObject({
-        flushInterval: duration
-          .prefault('5s')
-          .describe('The longest that a count waits before it stands in the database.'),
-        retention: days.prefault('400d').describe('How long usage and the counts of months are kept, 62d to 3650d.'),
-      })
-      .prefault({}),
-  ),
+  usage: z
+    .strictObject({
+      flushInterval: untilRestart(
+        duration.prefault('5s').describe('The longest that a count waits before it stands in the database.'),
+      ),
+      retention: untilRestart(
+        days.prefault('400d').describe('How long usage and the counts of months are kept, 62d to 3650d.'),
+      ),
+      requestLogRetention: logDays
+        .prefault('7d')
+        .describe('How long the log of single requests is kept, 1d to 90d; off: none is kept.'),
+    })
+    .prefault({}),
   metrics: z
     .strictObject({
       topAccounts: z

@@ -37,6 +37,15 @@ export const days = z
     `must be from ${SHORTEST_RETENTION_DAYS}d to ${LONGEST_RETENTION_DAYS}d`,
   );
 
+const LONGEST_LOG_DAYS = 90;
+
+export const LOG_DAYS_MESSAGE = `must be from 1d to ${LONGEST_LOG_DAYS}d, or off`;
+/** `7d` → 7; `off` or 0 → 0: none are kept. */
+export const logDays = z
+  .union([z.enum(['off', '0', '0d']), z.literal(0), z.string().regex(/^\d{1,3}d$/)], LOG_DAYS_MESSAGE)
+  .transform((text) => (text === 'off' ? 0 : Number.parseInt(String(text), 10)))
+  .refine((count) => count <= LONGEST_LOG_DAYS, LOG_DAYS_MESSAGE);
+
 export const SIZE_MESSAGE = 'must be a size such as 64KiB, 10MiB or 1GiB, or a number of bytes';
 /** `1GiB`, `64KiB`, or a plain number of bytes → bytes. */
 export const size = z.union(

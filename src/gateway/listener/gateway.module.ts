@@ -9,6 +9,7 @@ import type { Clock } from '../../platform/clock.js';
 import type { Forwarder } from '../../proxy/calls/forwarder.js';
 import type { ProxyStatus } from '../../proxy/calls/proxy-status.js';
 import { Limiter } from '../../limits/limiter.js';
+import type { RequestLogRecorder } from '../../request-logs/recorder.js';
 import type { UsageRecorder } from '../../usage/usage-recorder.js';
 import { UsageReader } from '../../limits/usage.js';
 import { Backend } from '../steps/backend.js';
@@ -34,6 +35,7 @@ export interface GatewayDependencies {
   readonly quotas: Limiter;
   readonly quotaReport: QuotaReport;
   readonly recorder: UsageRecorder;
+  readonly requestLogs: RequestLogRecorder;
   readonly usage: UsageReader;
   readonly forwarder: Forwarder;
   readonly proxyStatus: ProxyStatus;

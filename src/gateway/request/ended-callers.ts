@@ -15,7 +15,7 @@ export class EndedCallers {
   private lookups = 0;
 
   constructor(
-    private readonly authenticator: Pick<Authenticator, 'recognise'>,
+    private readonly authenticator: Pick<Authenticator, 'recognise' | 'ownerOf'>,
     private readonly failedAttempts: Pick<FailedAttempts, 'refusal' | 'note'>,
   ) {}
 
@@ -30,6 +30,12 @@ export class EndedCallers {
     if (typeof secret !== 'string') return undefined;
     const found = this.authenticator.recognise(secret, clientAddress);
     return found instanceof Promise ? this.wait(found, exchange) : keyOf(found);
+  }
+
+  /** The key of a request that was refused because it may not be used any more; undefined where it is not in memory. */
+  findUnusable(exchange: Exchange): CachedKey | undefined {
+    const secret = bearerSecret(exchange.authorization, exchange.rawHeaders, exchange.url);
+    return typeof secret === 'string' ? this.authenticator.ownerOf(secret) : undefined;
   }
 
   private async wait(

@@ -70,6 +70,8 @@ export class Exchange implements ForwardClient, AdmissionRequest, Transaction {
   // Set by whoever forwards; see `ForwardClient`.
   wasSent = false;
   upstreamMs = -1;
+  bytesIn = 0;
+  bytesOut = 0;
   isStreamed = false;
   isUpgraded = false;
   failedTarget = '';

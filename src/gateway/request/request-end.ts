@@ -1,11 +1,16 @@
-/** The end of every request, in one place: what it came to in its account's usage, its metrics, its one log line. */
+/**
+ * The end of every request, in one place: what it came to in its account's usage and log, its metrics, its one line in
+ * the log of the program.
+ */
 import type { Operation } from '../../config/model/schema.js';
+import { DeniedKey } from '../../keys/authenticator.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import { ABORTED, CLIENT_ERROR, SERVER_ERROR, SUCCESS, type Completion } from '../../limits/model/usage-cell.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Log } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
 import type { ErrorCode } from '../../problems/errors.js';
+import type { RequestLogRecorder } from '../../request-logs/recorder.js';
 import type { UsageRecorder } from '../../usage/usage-recorder.js';
 import type { EndedCallers } from './ended-callers.js';
 import type { Exchange } from './exchange.js';
@@ -25,7 +30,8 @@ export class RequestEnd {
   constructor(
     private readonly log: Log,
     private readonly recorder: UsageRecorder,
-    private readonly endedCallers: Pick<EndedCallers, 'find'>,
+    private readonly requestLogs: Pick<RequestLogRecorder, 'note'>,
+    private readonly endedCallers: Pick<EndedCallers, 'find' | 'findUnusable'>,
     private readonly clock: Clock,
   ) {
     this.logs = log.logger.isLevelEnabled('info');
@@ -46,7 +52,7 @@ export class RequestEnd {
       metrics.overhead.observe((durationMs - upstreamMs) / 1_000);
     }
     if (problemCode !== '') metrics.refusalsOf(problemCode as ErrorCode).inc();
-    if (exchange.ending === '' || operation === undefined) this.writeLine(exchange, exchange.key, status, durationMs);
+    if (exchange.ending === '' || operation === undefined) this.note(exchange, exchange.key, status, durationMs);
     else this.endOfEnding(exchange, operation, status, durationMs);
   }
 
@@ -56,15 +62,25 @@ export class RequestEnd {
     if (ending === '') return;
     const end = (key: CachedKey | undefined): void => {
       METRICS.deprecatedRequests.series(operation.id, key?.record.accountId ?? '', ending).inc();
-      this.writeLine(exchange, key, status, durationMs);
+      this.note(exchange, key, status, durationMs);
     };
     const caller = ending === 'deprecated' ? exchange.key : this.endedCallers.find(exchange);
     if (caller instanceof Promise) void caller.then(end);
     else end(caller);
   }
 
-  private writeLine(exchange: Exchange, key: CachedKey | undefined, status: number, durationMs: number): void {
+  private note(exchange: Exchange, key: CachedKey | undefined, status: number, durationMs: number): void {
+    const owner = key ?? (exchange.problemCode === '' ? undefined : this.refusedKey(exchange));
+    if (owner !== undefined) this.requestLogs.note(exchange, owner.accountId, owner.keyId, status, durationMs);
     if (this.logs) this.log.write(logLine(exchange, key, status, durationMs, this.clock.now()));
+  }
+
+  /** The key of a request that was refused because of it. */
+  private refusedKey(exchange: Exchange): CachedKey | undefined {
+    const { problemCode, refusal } = exchange;
+    if (refusal instanceof DeniedKey) return refusal.key;
+    const isUnusable = problemCode === 'revoked_api_key' || problemCode === 'expired_api_key';
+    return isUnusable ? this.endedCallers.findUnusable(exchange) : undefined;
   }
 }
 

@@ -22,6 +22,7 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
     return;
   }
   const body = problemBytes(problem, exchange.requestId);
+  if (message.method !== 'HEAD') exchange.bytesOut = body.length;
   let head =
     `Content-Type: ${PROBLEM_CONTENT_TYPE}\r\nContent-Length: ${body.length}\r\nCache-Control: no-store\r\n` +
     `${exchange.dateLine}${exchange.problemLines}${linesOf(problem.options.headers ?? [])}`;

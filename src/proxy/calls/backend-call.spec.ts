@@ -136,6 +136,8 @@ class Life {
       dateLine: '',
       startedMs: 0,
       upstreamMs: -1,
+      bytesIn: 0,
+      bytesOut: 0,
       isStreamed: false,
       wasSent: false,
       failedTarget: '',

@@ -107,6 +107,7 @@ export class HttpCall extends BackendCall implements Call {
 
   /** A piece of the request body has arrived. */
   private onBodyProgress(): void {
+    this.request.client.bytesIn = this.body?.bytes ?? 0;
     this.deadlineIn(this.upstream.config.timeouts.idle);
   }
 
@@ -184,16 +185,18 @@ export class HttpCall extends BackendCall implements Call {
     }
     const { held } = this;
     const { response } = this.request.client;
-    if (held !== undefined && this.method !== 'HEAD' && response.takesWhole) {
+    const body = held?.body;
+    if (body !== undefined) this.request.client.bytesOut = body.length;
+    if (held !== undefined && body !== undefined && this.method !== 'HEAD' && response.takesWhole) {
       this.end('answered');
-      response.writeWhole(this.status, held.wholeLines, held.body);
+      response.writeWhole(this.status, held.wholeLines, body);
       return;
     }
     // Before the call counts as over: whatever this throws comes back as `onError`.
     if (held !== undefined) this.writeHead(held.wholeLines);
     if (trailerText !== '') this.addTrailers(trailerText);
     this.end('answered');
-    endResponse(this.response, held?.body);
+    endResponse(this.response, body);
   }
 
   /** The connection has failed it. What we have ended ourselves has failed already. */
@@ -231,6 +234,7 @@ export class HttpCall extends BackendCall implements Call {
   }
 
   private write(piece: Buffer): void {
+    this.request.client.bytesOut += piece.length;
     if (!this.response.write(piece) && this.state === CallState.Streaming) this.stall();
   }
 

@@ -17,21 +17,32 @@ export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket 
   private readonly client: Socket;
   private readonly frames = new FrameTracker();
   private isCut = false;
+  private readonly readBefore: number;
+  private readonly writtenBefore: number;
 
   /**
    * @param request that it was opened by.
    * @param backend its connection, which is about to be piped to the client's.
-   * @param onClose called when the client's connection has ended: so does the backend's, by whoever passes the bytes.
+   * @param whenClosed called when the client's connection has ended: so does the backend's, by whoever passes bytes.
    */
   constructor(
     readonly request: ForwardRequest,
     private readonly backend: Socket,
-    readonly onClose: () => void,
+    private readonly whenClosed: () => void,
   ) {
     this.client = request.message.socket;
+    this.readBefore = this.client.bytesRead;
+    this.writtenBefore = this.client.bytesWritten;
     // When it is piped: what came right behind the handshake would reach this listener and nobody else.
     process.nextTick(() => backend.on('data', (chunk: Buffer) => this.frames.feed(chunk)));
     backend.once('close', () => this.expectEnd());
+  }
+
+  onClose(): void {
+    const { bytesRead, bytesWritten } = this.client;
+    this.request.client.bytesIn = bytesRead - this.readBefore;
+    this.request.client.bytesOut = bytesWritten - this.writtenBefore;
+    this.whenClosed();
   }
 
   get accountId(): string {

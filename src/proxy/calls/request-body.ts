@@ -61,6 +61,11 @@ export class RequestBody extends Readable {
     source.pause();
   }
 
+  /** How much has arrived. */
+  get bytes(): number {
+    return this.received;
+  }
+
   /** Whether the backend has stopped taking what has arrived: a pause in the body is then its own doing. */
   get isHeldByBackend(): boolean {
     return this.held;

@@ -32,6 +32,9 @@ export interface ForwardClient {
   readonly startedMs: number;
   /** Time that its backend took, all attempts and the wait for a connection together; set before the response ends. */
   upstreamMs: number;
+  /** Of the bodies: read from the client, and written to it so far. */
+  bytesIn: number;
+  bytesOut: number;
   /** Whether the response went out in pieces: then its end is also a matter of how fast the client takes them. */
   isStreamed: boolean;
   /** Whether the backend may have seen anything of the request; set before it does. */

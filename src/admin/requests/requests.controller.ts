@@ -1,0 +1,109 @@
+/**
+ * The requests of an account, one by one: what was asked, with which key, and how it ended. Of very many, all errors
+ * first and a sample of the rest; never a body, a header field, a query or a path as it was asked for.
+ */
+import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { AccountStore, type Account } from '../../accounts/accounts.js';
+import { ApiKeyStore } from '../../accounts/api-key-store.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { invalidParameters, type ParameterError } from '../../problems/parameter-problem.js';
+import { Problem } from '../../problems/errors.js';
+import { statusRange, type RequestLogQuery } from '../../request-logs/request-log-query.js';
+import type { LoggedRequest } from '../../request-logs/request-log-reader.js';
+import { RequestLogs } from '../../request-logs/request-logs.js';
+import { Explainer } from '../explain/explainer.js';
+import { explanationResource } from '../explain/explanation.resource.js';
+import { Documented } from '../openapi/documented.js';
+import { setNextLink } from '../request/list.js';
+import {
+  errorOf,
+  requestDetailSchema,
+  requestLogEntry,
+  requestLogListSchema,
+  requestsQuerySchema,
+  type RequestDetail,
+  type RequestLogList,
+  type RequestsQuery,
+} from './request-log.resource.js';
+
+@Controller('admin/v1/accounts/:id/requests')
+export class RequestsController {
+  constructor(
+    private readonly accounts: AccountStore,
+    private readonly keys: ApiKeyStore,
+    private readonly logs: RequestLogs,
+    private readonly explainer: Explainer,
+  ) {}
+
+  @Get()
+  @Documented({
+    id: 'listRequests',
+    summary: 'List the requests of an account, newest first; or follow them',
+    response: requestLogListSchema,
+    problems: ['resource_not_found'],
+  })
+  async list(
+    @Param('id') accountId: string,
+    @Query({ schema: requestsQuerySchema }) query: RequestsQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RequestLogList> {
+    const { timeZone } = await this.accounts.get(accountId);
+    const { keptSinceMs } = this.logs;
+    const page = await this.logs.page(accountId, logQuery(query));
+    setNextLink(reply, query, page.nextCursor);
+    return {
+      data: page.data.map((row) => requestLogEntry(row, timeZone)),
+      has_more: page.hasMore,
+      next_cursor: page.nextCursor,
+      kept_since: keptSinceMs === undefined ? null : formatWithOffset(keptSinceMs, timeZone),
+    };
+  }
+
+  @Get(':request_id')
+  @Documented({
+    id: 'getRequest',
+    summary: 'Read a request by its X-Request-Id, with what the gateway would say to it now',
+    response: requestDetailSchema,
+    problems: ['resource_not_found'],
+  })
+  async get(@Param('id') accountId: string, @Param('request_id') requestId: string): Promise<RequestDetail> {
+    const account = await this.accounts.get(accountId);
+    const row = await this.logs.find(accountId, requestId);
+    if (row === undefined) {
+      throw new Problem('resource_not_found', { detail: 'No request of the account with this id is kept.' });
+    }
+    return {
+      ...requestLogEntry(row, account.timeZone),
+      error: errorOf(row.code),
+      explanation: await this.explain(account, row),
+    };
+  }
+
+  private async explain(account: Account, row: LoggedRequest): Promise<RequestDetail['explanation']> {
+    const { explainer } = this;
+    if (!explainer.knows(row.operation)) return null;
+    const key = await this.keys.get(row.api_key_id);
+    const asked = { operation: row.operation, clientAddress: row.ip };
+    return explanationResource(await explainer.explain(key, account, asked), explainer.basePath);
+  }
+}
+
+function logQuery(query: RequestsQuery): RequestLogQuery {
+  const from = query.from === undefined ? 0 : Date.parse(query.from);
+  const to = query.to === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(query.to);
+  const errors: ParameterError[] = from > to ? [{ parameter: 'from', detail: 'must not be after `to`' }] : [];
+  if (errors.length > 0) throw invalidParameters(errors);
+  return {
+    from: Math.max(0, from),
+    to,
+    keyId: query.api_key_id,
+    operation: query.operation,
+    status: query.status === undefined ? undefined : statusRange(query.status),
+    code: query.code,
+    requestId: query.request_id,
+    limit: query.limit,
+    cursor: query.cursor,
+    order: query.order,
+  };
+}

@@ -1,0 +1,177 @@
+/**
+ * Reads the log of an account, page by page. One bounded statement for a page, or two: a page looks through so many
+ * rows at most, and where few of those fit it is short and says that there is more.
+ */
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { decodeJsonCursor, encodeCursor, invalidCursor } from '../database/cursor.js';
+import type { RequestLogTable, Tables } from '../database/schema.js';
+import { dayOf } from './days.js';
+import type { RequestLogQuery } from './request-log-query.js';
+import { isPlace, LAST_DAY, TailPosition, type PassedRows, type RowPlace } from './tail-position.js';
+
+/** Rows that one page looks through. */
+const MOST_LOOKED_AT = 10_000;
+
+const ASC = sql`asc`;
+const DESC = sql`desc`;
+
+/** A row as it is read, with the name that its key has now. */
+export interface LoggedRequest extends RequestLogTable {
+  /** Null where there is no such key any more. */
+  readonly api_key_name: string | null;
+}
+
+export interface RequestLogPage {
+  readonly data: readonly LoggedRequest[];
+  /** Whether there is more now. A page can be empty all the same. */
+  readonly hasMore: boolean;
+  /** Null on the last page; never with `asc`, because rows may follow. */
+  readonly nextCursor: string | null;
+}
+
+/** RequestLogReader reads the log. */
+export class RequestLogReader {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly nowMs: () => number,
+  ) {}
+
+  /** A page. Rejects with `invalid_cursor`, or as the database does. */
+  page(accountId: string, query: RequestLogQuery): Promise<RequestLogPage> {
+    const { keyId = '', operation = '', status = [], code = '', requestId = '', order } = query;
+    const list = ['requests', order, accountId, keyId, operation, status.join('-'), code, requestId].join(':');
+    return order === 'asc' ? this.forward(accountId, query, list) : this.backward(accountId, query, list);
+  }
+
+  /** The latest request with this id; undefined where there is none. */
+  async find(accountId: string, requestId: string, sinceMs: number): Promise<LoggedRequest | undefined> {
+    const query = { from: sinceMs, to: Number.MAX_SAFE_INTEGER, requestId, limit: 1, order: 'desc' } as const;
+    return (await this.page(accountId, query)).data[0];
+  }
+
+  private async backward(accountId: string, query: RequestLogQuery, list: string): Promise<RequestLogPage> {
+    const { cursor, limit } = query;
+    const before = cursor === undefined ? undefined : positionOf(decodeJsonCursor(list, cursor));
+    const beyond = before === undefined ? sql`` : sql`and (day, at, node, seq) < (${sql.join(before)})`;
+    // First how far to look, then there: rows that are written meanwhile are newer.
+    const end = isSifted(query) ? await this.lastOf(this.seen(accountId, query, beyond, DESC)) : undefined;
+    const seen = end === undefined ? beyond : sql`${beyond} and (day, at, node, seq) >= (${sql.join(placeOf(end))})`;
+    const rows = await this.matching(query, this.seen(accountId, query, seen, DESC, end === undefined), DESC);
+    const last = rows.length > limit ? rows[limit - 1] : end;
+    return {
+      data: rows.slice(0, limit),
+      hasMore: last !== undefined,
+      nextCursor: last === undefined ? null : encodeCursor(list, JSON.stringify(placeOf(last))),
+    };
+  }
+
+  private async forward(accountId: string, query: RequestLogQuery, list: string): Promise<RequestLogPage> {
+    const { cursor, limit, from } = query;
+    const position = cursor === undefined ? new TailPosition(from) : TailPosition.of(decodeJsonCursor(list, cursor));
+    const beyond = position.beyond();
+    const since = { ...query, from: position.floorMs };
+    // First how far to look, then there: what is written meanwhile is for the next page.
+    let passed = await this.passed(this.seen(accountId, since, beyond, ASC));
+    const isFull = passed.reduce((sum, { rows: count }) => sum + count, 0) >= mostLookedAt(query);
+    const seen = this.seen(accountId, since, sql`${beyond} ${upTo(passed)}`, ASC);
+    const rows = passed.length === 0 ? [] : await this.matching(query, seen, ASC);
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    if (last !== undefined) passed = await this.passed(seen, last);
+    return {
+      data: rows.slice(0, limit),
+      hasMore: last !== undefined || isFull,
+      nextCursor: encodeCursor(list, position.after(passed, last && placeOf(last), this.nowMs()).toString()),
+    };
+  }
+
+  /** The rows that a page looks through, in their order. */
+  private seen(
+    accountId: string,
+    query: RequestLogQuery,
+    beyond: RawBuilder<unknown>,
+    order: RawBuilder<unknown>,
+    isLimited = true,
+  ): RawBuilder<unknown> {
+    const { from, to, keyId, requestId } = query;
+    const ofKey = keyId === undefined ? sql`` : sql`and api_key_id = ${keyId}`;
+    const ofRequest = requestId === undefined ? sql`` : sql`and request_id = ${requestId}`;
+    // The days let PostgreSQL leave out partitions.
+    return sql`(
+      select * from request_log
+      where account_id = ${accountId} and day between ${dayOf(from)} and ${lastDay(to)}
+        and at between ${from} and ${to} ${ofKey} ${ofRequest} ${beyond}
+      order by day ${order}, at ${order}, node ${order}, seq ${order}
+      ${isLimited ? sql`limit ${mostLookedAt(query)}` : sql``}
+    )`;
+  }
+
+  private async matching(
+    { operation, status, code, limit }: RequestLogQuery,
+    seen: RawBuilder<unknown>,
+    order: RawBuilder<unknown>,
+  ): Promise<LoggedRequest[]> {
+    const wanted = [
+      ...(operation === undefined ? [] : [sql`operation = ${operation}`]),
+      ...(status === undefined ? [] : [sql`seen.status between ${status[0]} and ${status[1]}`]),
+      ...(code === undefined ? [] : [sql`code = ${code}`]),
+      sql`1 = 1`,
+    ];
+    const { rows } = await sql<LoggedRequest>`
+      select seen.*, api_key.name as api_key_name from ${seen} as seen
+      left join api_key on api_key.id = seen.api_key_id
+      where ${sql.join(wanted, sql` and `)}
+      order by day ${order}, at ${order}, node ${order}, seq ${order}
+      limit ${limit + 1}
+    `.execute(this.db);
+    return rows;
+  }
+
+  /** The last row that a page has looked at; undefined where there are no more. */
+  private async lastOf(seen: RawBuilder<unknown>): Promise<RequestLogTable | undefined> {
+    const { rows } = await sql<RequestLogTable>`
+      select day, at, node, seq from ${seen} as seen limit 1 offset ${sql.lit(MOST_LOOKED_AT - 1)}
+    `.execute(this.db);
+    return rows[0];
+  }
+
+  /** How far a page has come in the rows of each process. */
+  private async passed(seen: RawBuilder<unknown>, last?: RequestLogTable): Promise<PassedRows[]> {
+    const until = last === undefined ? sql`` : sql`where (day, at, node, seq) <= (${sql.join(placeOf(last))})`;
+    const { rows } = await sql<PassedRows>`
+      select node, max(seq) as seq, max(at) as at, cast(count(*) as bigint) as rows
+      from ${seen} as seen ${until} group by node
+    `.execute(this.db);
+    return rows;
+  }
+}
+
+function placeOf({ day, at, node, seq }: RequestLogTable): RowPlace {
+  return [day, at, node, seq];
+}
+
+/** Of each process as far as it has been looked at, and of no other. */
+function upTo(passed: readonly PassedRows[]): RawBuilder<unknown> {
+  const each = passed.map(({ node, seq }) => sql`(node = ${node} and seq <= ${seq})`);
+  return sql`and (${sql.join(each, sql` or `)})`;
+}
+
+/** Whether rows are looked at that are not asked for. */
+function isSifted({ operation, status, code }: RequestLogQuery): boolean {
+  return operation !== undefined || status !== undefined || code !== undefined;
+}
+
+function mostLookedAt(query: RequestLogQuery): number {
+  return isSifted(query) ? MOST_LOOKED_AT : query.limit + 1;
+}
+
+const LAST_DAY_MS = Date.UTC(9999, 11, 31);
+
+function lastDay(toMs: number): number {
+  return toMs >= LAST_DAY_MS ? LAST_DAY : dayOf(toMs);
+}
+
+/** Throws `invalid_cursor` for what no page has given out. */
+function positionOf(value: unknown): RowPlace {
+  if (!isPlace(value)) throw invalidCursor();
+  return value;
+}

@@ -1,0 +1,276 @@
+/** Request logs reach the database once, behind usage and never instead of it, and no more of them than may be. On both databases. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { RequestLogTable } from '../../src/database/schema.js';
+import { partitionDays } from '../../src/request-logs/partitions.js';
+import { RequestLogRecorder } from '../../src/request-logs/recorder.js';
+import { RequestLogFlush } from '../../src/request-logs/request-log-flush.js';
+import { RequestLogRetention } from '../../src/request-logs/request-log-retention.js';
+import { RequestLogWriter } from '../../src/request-logs/request-log-writer.js';
+import { METRICS } from '../../src/platform/metrics.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { SeededRandom } from '../support/seeded-random.js';
+import { TestClock } from '../support/stores.js';
+
+const LOG = pino({ level: 'silent' });
+const DAY_MS = 86_400_000;
+const OPERATION = { id: 'list', template: '/customers' };
+
+/** Does to a write what a network can: fails it before it begins, or loses the answer after it was committed. */
+class UnreliableWriter extends RequestLogWriter {
+  failBefore = 0;
+  failAfter = 0;
+  statements = 0;
+
+  override async write(...args: Parameters<RequestLogWriter['write']>): Promise<void> {
+    this.statements += 1;
+    if (this.failBefore-- > 0) throw new Error('not sent');
+    await super.write(...args);
+    if (this.failAfter-- > 0) throw new Error('answer lost');
+  }
+}
+
+describeOnDatabases('request logs', (kind) => {
+  let database: DatabaseHandle;
+  let clock: TestClock;
+  let monotonicMs: number;
+  let recorder: RequestLogRecorder;
+  let writer: UnreliableWriter;
+  let flush: RequestLogFlush;
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    clock = new TestClock(Date.parse('2026-11-22T10:00:00Z'));
+    monotonicMs = 0;
+    const random = new SeededRandom(3);
+    recorder = new RequestLogRecorder(clock, '/api/v1', true, () => random.next());
+    writer = new UnreliableWriter(database.db, database.kind);
+    flush = new RequestLogFlush(recorder, writer, LOG, () => monotonicMs);
+  });
+  afterEach(() => database.close());
+
+  const serve = (account: string, requests: number, status = 200, requestId = 'req_1'): void => {
+    for (let sent = 0; sent < requests; sent++) {
+      const request = { requestId, method: 'GET', operation: OPERATION, problemCode: '', bytesIn: 0, bytesOut: 9 };
+      recorder.note({ ...request, clientAddress: '203.0.113.7' }, account, 'key_1', status, 1.5);
+    }
+  };
+  const pass = (seconds: number): void => {
+    monotonicMs += seconds * 1_000;
+    clock.advance(seconds * 1_000);
+  };
+  const flushed = async (): Promise<void> => {
+    pass(5);
+    await flush.flush(0);
+  };
+  const rows = (): Promise<RequestLogTable[]> =>
+    database.db.selectFrom('request_log').selectAll().orderBy('seq').execute();
+  const count = async (): Promise<number> => {
+    const { rows: counts } = await sql<{ n: number }>`
+      select cast(count(*) as bigint) as n from request_log
+    `.execute(database.db);
+    return counts[0]?.n ?? 0;
+  };
+  const weight = async (): Promise<number> => (await rows()).reduce((sum, row) => sum + row.weight, 0);
+
+  it('stand in the database as they were', async () => {
+    serve('acc_1', 1, 404, 'Ünïcode-is-no-request-id'.slice(7));
+    await flushed();
+    expect(await rows()).toEqual([
+      {
+        account_id: 'acc_1',
+        day: 20_261_122,
+        at: Date.parse('2026-11-22T10:00:00Z'),
+        node: recorder.node,
+        seq: 1,
+        request_id: '-is-no-request-id',
+        api_key_id: 'key_1',
+        operation: 'list',
+        method: 'GET',
+        route: '/api/v1/customers',
+        status: 404,
+        code: '',
+        duration_us: 1_500,
+        bytes_in: 0,
+        bytes_out: 9,
+        ip: '203.0.113.7',
+        weight: 1,
+      },
+    ]);
+  });
+
+  it('are written once where the answer of the database is lost', async () => {
+    serve('acc_1', 3);
+    writer.failAfter = 1;
+    await flushed();
+    expect((await rows()).length).toBe(3);
+    serve('acc_1', 2);
+    await flushed();
+    expect((await rows()).length).toBe(5);
+    expect(await weight()).toBe(5);
+  });
+
+  it('wait while the database is away, bounded, and are all accounted for when it is back', async () => {
+    for (let account = 0; account < 10; account++) serve(`acc_${account}`, 30);
+    writer.failBefore = 20;
+    for (let round = 0; round < 20; round++) {
+      await flushed();
+      for (let account = 0; account < 10; account++) serve(`acc_${account}`, 200);
+      serve('acc_3', 1, 500);
+      expect(recorder.length).toBeLessThanOrEqual(5_000);
+    }
+    expect(await rows()).toEqual([]);
+    await flushed();
+    expect((await rows()).filter(({ status }) => status === 500).length).toBe(20);
+    expect(await weight()).toBe(10 * (30 + 20 * 200) + 20);
+  });
+
+  it('never reject: what stands behind a flush of usage cannot fail it', async () => {
+    serve('acc_1', 1);
+    writer.failBefore = 1;
+    const failed = METRICS.requestLogFlushes.series('failed').value;
+    await expect(flush.flush(0)).resolves.toBeUndefined();
+    expect(METRICS.requestLogFlushes.series('failed').value).toBe(failed + 1);
+  });
+
+  it('ask the database nothing where nothing has ended', async () => {
+    for (let round = 0; round < 3; round++) await flushed();
+    expect(writer.statements).toBe(0);
+  });
+
+  it('are at most 1,000 rows a second of a process, however many accounts ask', async () => {
+    serve('acc_0', 1);
+    await flushed();
+    for (let account = 0; account < 2_000; account++) serve(`acc_${account}`, 10);
+    pass(1);
+    await flush.flush(0);
+    expect(await count()).toBeLessThanOrEqual(1 + 1_000);
+    // The others are not lost: they come next.
+    for (let round = 0; round < 3; round++) await flushed();
+    expect(new Set((await rows()).map((row) => row.account_id)).size).toBe(2_000);
+  });
+
+  it('of an account are at most 200,000 rows a day, evenly over the day, and none of its requests is forgotten', async () => {
+    const perFlush: number[] = [];
+    let before = 0;
+    // An hour of 5,000 requests a second is simulated by what the recorder would keep of it.
+    for (let round = 0; round < 100; round++) {
+      serve('acc_loud', 600);
+      await flushed();
+      const written = await count();
+      perFlush.push(written - before);
+      before = written;
+    }
+    // 20,000 at once, then some ten with each flush: 180,000 in a day.
+    expect(perFlush.slice(0, 40)).toEqual(perFlush.slice(0, 40).map(() => 500));
+    expect(perFlush.slice(-20).every((written) => written >= 9 && written <= 12)).toBe(true);
+    expect(await weight()).toBe(60_000);
+  });
+
+  it('keep the time that the clock said, also when it is set', async () => {
+    serve('acc_1', 1);
+    clock.advance(-3_600_000);
+    serve('acc_1', 1);
+    clock.advance(40 * DAY_MS);
+    serve('acc_1', 1);
+    await flushed();
+    expect((await rows()).map(({ day, seq }) => [day, seq])).toEqual([
+      [20_261_122, 1],
+      [20_261_122, 2],
+      [20_270_101, 3],
+    ]);
+  });
+
+  it('of two processes never meet', async () => {
+    const other = new RequestLogRecorder(clock, '/api/v1');
+    const secondFlush = new RequestLogFlush(other, writer, LOG, () => monotonicMs);
+    serve('acc_1', 5);
+    for (let sent = 0; sent < 5; sent++) {
+      const request = { requestId: 'req_1', method: 'GET', operation: OPERATION, problemCode: '' };
+      other.note({ ...request, clientAddress: '::1', bytesIn: 0, bytesOut: 0 }, 'acc_1', 'key_1', 200, 1);
+    }
+    pass(5);
+    await Promise.all([flush.flush(0), secondFlush.flush(0)]);
+    expect((await rows()).length).toBe(10);
+  });
+
+  it('are forgotten when they are as old as the configuration says, and no others', async () => {
+    for (let day = 0; day < 10; day++) {
+      serve('acc_1', 2);
+      await flushed();
+      clock.advance(DAY_MS);
+    }
+    const retention = new RequestLogRetention(database.db, database.kind, () => 3, clock, LOG);
+    await retention.run();
+    await retention.run();
+    // The database's own clock is behind the test's: of the two the one behind decides.
+    const days = [...new Set((await rows()).map(({ day }) => day))];
+    const isBehind = kind === 'postgres';
+    expect(isBehind ? days.length : days).toEqual(isBehind ? 10 : [20_261_129, 20_261_130, 20_261_201]);
+  });
+
+  it('are all forgotten where none are kept any more', async () => {
+    serve('acc_1', 2);
+    await flushed();
+    await new RequestLogRetention(database.db, database.kind, () => 0, clock, LOG).run();
+    expect(await rows()).toEqual([]);
+    serve('acc_1', 2);
+    await flushed();
+    expect((await rows()).length).toBe(2);
+  });
+
+  it('are forgotten in slices: nobody waits for a whole day of them', async () => {
+    await sql`
+      insert into request_log (account_id, day, at, node, seq, request_id, api_key_id, operation, method, route,
+        status, code, duration_us, bytes_in, bytes_out, ip, weight) values
+      ${sql.join(
+        (kind === 'sqlite' ? Array.from({ length: 1_500 }) : []).map(
+          (_, seq) => sql`('acc_1', 20200101, 1, 'n', ${seq}, '', '', '', '', '', 200, '', 1, 0, 0, '', 1)`,
+        ),
+      )}
+    `
+      .execute(database.db)
+      .catch((error: unknown) => {
+        if (kind === 'sqlite') throw error;
+      });
+    serve('acc_1', 1);
+    await flushed();
+    await new RequestLogRetention(database.db, database.kind, () => 7, clock, LOG).run();
+    expect((await rows()).length).toBe(1);
+  });
+
+  if (kind === 'postgres') {
+    it('have partitions for the days to come before their first row', async () => {
+      clock.advance(Date.now() - clock.now());
+      await new RequestLogRetention(database.db, database.kind, () => 7, clock, LOG).run();
+      expect((await partitionDays(database.db)).length).toBe(4);
+    });
+
+    it('make the partition of a day that nobody has made ahead, any number of processes at once', async () => {
+      const others = [0, 1, 2].map(() => {
+        const recorderOfOther = new RequestLogRecorder(clock, '/api/v1');
+        const request = { requestId: 'r', method: 'GET', operation: OPERATION, problemCode: '', clientAddress: '::1' };
+        recorderOfOther.note({ ...request, bytesIn: 0, bytesOut: 0 }, 'acc_1', 'key_1', 200, 1);
+        return new RequestLogFlush(recorderOfOther, new RequestLogWriter(database.db, kind), LOG, () => monotonicMs);
+      });
+      pass(5);
+      await Promise.all(others.map((other) => other.flush(0)));
+      expect((await rows()).length).toBe(3);
+    });
+
+    it('go with their partition when they are old, while others read and write', async () => {
+      clock.advance(Date.now() - 20 * DAY_MS - clock.now());
+      serve('acc_1', 2);
+      await flushed();
+      clock.advance(20 * DAY_MS);
+      serve('acc_1', 1);
+      await flushed();
+      const retention = new RequestLogRetention(database.db, database.kind, () => 7, clock, LOG);
+      await Promise.all([retention.run(), flushed(), rows()]);
+      expect((await rows()).length).toBe(1);
+      expect((await partitionDays(database.db)).length).toBe(4);
+    });
+  }
+});

@@ -1,0 +1,183 @@
+/** The log is read by its indexes, page by page, and can be followed while several processes write. On both databases. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { RequestLogReader } from '../../src/request-logs/request-log-reader.js';
+import type { RequestLogQuery } from '../../src/request-logs/request-log-query.js';
+import type { RequestLogRow } from '../../src/request-logs/request-log-row.js';
+import { RequestLogWriter } from '../../src/request-logs/request-log-writer.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { requestLogRow } from '../support/request-logs.js';
+
+const NOW_MS = Date.parse('2026-11-22T10:00:00Z');
+const DAY_MS = 86_400_000;
+
+describeOnDatabases('the reader of request logs', (kind) => {
+  let database: DatabaseHandle;
+  let writer: RequestLogWriter;
+  let reader: RequestLogReader;
+  let seq: number;
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    writer = new RequestLogWriter(database.db, database.kind);
+    reader = new RequestLogReader(database.db, () => NOW_MS);
+    seq = 0;
+  });
+  afterEach(() => database.close());
+
+  const row = (change: Partial<RequestLogRow> = {}): RequestLogRow =>
+    requestLogRow({ at: NOW_MS, seq: ++seq, ...change });
+  const write = async (rows: readonly RequestLogRow[]): Promise<void> => {
+    for (let from = 0; from < rows.length; from += 2_000) await writer.write(rows.slice(from, from + 2_000));
+  };
+  const query = (change: Partial<RequestLogQuery> = {}): RequestLogQuery => ({
+    from: 0,
+    to: Number.MAX_SAFE_INTEGER,
+    limit: 100,
+    order: 'desc',
+    ...change,
+  });
+  /** The request ids of all pages, one after the other, and how many pages there were. */
+  const all = async (change: Partial<RequestLogQuery>): Promise<{ ids: string[]; pages: number }> => {
+    const ids: string[] = [];
+    let cursor: string | undefined;
+    for (let pages = 1; ; pages++) {
+      const page = await reader.page('acc_1', query({ ...change, cursor }));
+      ids.push(...page.data.map(({ request_id: id }) => id));
+      if (!page.hasMore) return { ids, pages };
+      cursor = page.nextCursor ?? undefined;
+    }
+  };
+
+  it('hands out every row once over its pages, newest first, also those of one millisecond and of several days', async () => {
+    const rows = Array.from({ length: 250 }, (_, index) => row({ at: NOW_MS - (index % 5) * DAY_MS }));
+    await write(rows);
+    const { ids, pages } = await all({ limit: 20 });
+    expect(pages).toBe(13);
+    const sorted = rows.toSorted((a, b) => b.at - a.at || b.seq - a.seq).map(({ requestId }) => requestId);
+    expect(ids).toEqual(sorted);
+  });
+
+  it('finds what is rare among very many in bounded steps, and leaves nothing out', async () => {
+    const rows = Array.from({ length: 25_000 }, (_, index) =>
+      row({
+        at: NOW_MS - (25_000 - index) * 1_000,
+        ...(index % 9_000 === 8_999 ? { status: 403, code: 'key_paused' } : {}),
+      }),
+    );
+    await write(rows);
+    const rare = rows.filter(({ status }) => status === 403).map(({ requestId }) => requestId);
+    for (const change of [{ status: [400, 499] as const }, { code: 'key_paused' }, { code: 'key_paused', limit: 1 }]) {
+      expect((await all(change)).ids).toEqual(rare.toReversed());
+      expect((await all({ ...change, order: 'asc' })).ids).toEqual(rare);
+    }
+    const first = await reader.page('acc_1', query({ code: 'no_such_code' }));
+    expect(first).toMatchObject({ data: [], hasMore: true });
+    expect((await all({ code: 'no_such_code' })).pages).toBe(3);
+  });
+
+  it('follows several processes that write at their own times: each row once, none left out', async () => {
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    const follow = async (): Promise<void> => {
+      const page = await reader.page('acc_1', query({ order: 'asc', from: NOW_MS - 5_000, limit: 7, cursor }));
+      seen.push(...page.data.map(({ request_id: id }) => id));
+      expect(page.nextCursor).not.toBeNull();
+      cursor = page.nextCursor ?? undefined;
+    };
+    const written: string[] = [];
+    // Node b writes what ended at the same time as what a has written a round before.
+    for (let round = 0; round < 20; round++) {
+      for (const [node, delay] of [
+        ['node_a', 0],
+        ['node_b', 4_000],
+      ] as const) {
+        const rows = Array.from({ length: 3 }, (_, index) => row({ node, at: NOW_MS + round * 2_000 + index - delay }));
+        await write(rows);
+        written.push(...rows.map(({ requestId }) => requestId));
+        await follow();
+      }
+    }
+    for (let rest = 0; rest < 20; rest++) await follow();
+    expect(seen.toSorted()).toEqual(written.toSorted());
+  });
+
+  it('lists forward what was written while the clock was set back', async () => {
+    const rows = Array.from({ length: 200 }, (_, index) => row({ at: NOW_MS - 3_600_000 - index * 1_000 }));
+    await write(rows);
+    const { ids } = await all({ order: 'asc', limit: 7 });
+    expect(ids).toEqual(rows.map(({ requestId }) => requestId).toReversed());
+  });
+
+  it('goes on following behind a process whose clock runs ahead', async () => {
+    await write([row({ node: 'ahead', at: NOW_MS + 600_000 })]);
+    const first = await reader.page('acc_1', query({ order: 'asc', from: NOW_MS - 5_000 }));
+    await write([row({ requestId: 'late' })]);
+    const second = await reader.page(
+      'acc_1',
+      query({ order: 'asc', from: NOW_MS - 5_000, cursor: first.nextCursor ?? '' }),
+    );
+    expect(second.data.map(({ request_id: id }) => id)).toEqual(['late']);
+  });
+
+  it.each([
+    ['of another list', { status: [400, 499] as const }],
+    ['of the other direction', { order: 'asc' as const }],
+  ])('refuses a cursor %s', async (_what, change) => {
+    await write(Array.from({ length: 3 }, () => row()));
+    const { nextCursor } = await reader.page('acc_1', query({ limit: 1 }));
+    const next = reader.page('acc_1', query({ limit: 1, cursor: nextCursor ?? '', ...change }));
+    await expect(next).rejects.toMatchObject({ code: 'invalid_cursor' });
+  });
+
+  it.each([
+    ['the newest of an account', {}, /account_id/],
+    ['the oldest of an account', { order: 'asc' }, /account_id/],
+    ['those of a key', { keyId: 'key_21' }, /api_key_id/],
+    ['a request id', { requestId: 'req_77' }, /request_id/],
+  ] as const)('reads %s by an index, out of very many', async (_what, change, index) => {
+    const rows = Array.from({ length: 20_000 }, (_, number) =>
+      row({ accountId: `acc_${number % 20}`, keyId: `key_${number % 2_000}`, at: NOW_MS - (number % 3) * DAY_MS }),
+    );
+    await write(rows);
+    await sql`analyze`.execute(database.db);
+    const plans = await plansOf(database, () => reader.page('acc_1', query({ limit: 10, ...change })));
+    for (const plan of plans) {
+      // On PostgreSQL what is looked up in an index stands a line below it.
+      const reads = plan.matchAll(/^.*(?:SCAN|SEARCH|Scan).*request_log.*(?:\n +Index Cond.*)?$/gm);
+      const ofLog = Array.from(reads, ([read]) => read).filter((read) => !read.includes('Bitmap Heap'));
+      expect(ofLog.length).toBeGreaterThan(0);
+      for (const read of ofLog) {
+        expect(read).toMatch(/index/i);
+        expect(read).toMatch(index);
+      }
+    }
+  });
+});
+
+/** How the database would run the statements of a call that read the log. */
+async function plansOf(database: DatabaseHandle, call: () => Promise<unknown>): Promise<string[]> {
+  const statements: { sql: string; parameters: readonly unknown[] }[] = [];
+  const executor = database.db.getExecutor();
+  const original = executor.executeQuery.bind(executor);
+  Object.assign(executor, {
+    executeQuery: (compiled: { sql: string; parameters: readonly unknown[] }, ...rest: []) => {
+      statements.push(compiled);
+      return original(compiled as never, ...rest);
+    },
+  });
+  await call();
+  Object.assign(executor, { executeQuery: original });
+  const plans = statements.map(async ({ sql: text, parameters }) => {
+    const explain = database.kind === 'sqlite' ? 'explain query plan ' : 'explain ';
+    const { rows } = await executor.executeQuery<Record<string, unknown>>({
+      sql: explain + text,
+      parameters,
+      query: { kind: 'RawNode' },
+      queryId: { queryId: 'plan' },
+    } as never);
+    return rows.map((row) => String(row['detail'] ?? row['QUERY PLAN'])).join('\n');
+  });
+  return Promise.all(plans);
+}
