@@ -19,6 +19,16 @@ export interface GrantableScope {
   readonly group: string | null;
 }
 
+/** An operation as integrators call it. */
+export interface PublishedOperation {
+  readonly operation: string;
+  readonly method: string;
+  /** `/api/v1/customers/{id}` */
+  readonly path: string;
+  readonly url: string;
+  readonly scopes: readonly string[];
+}
+
 export interface NamedPlan {
   readonly name: string;
   readonly limits: PlanConfig;
@@ -26,7 +36,7 @@ export interface NamedPlan {
 
 /** Reads the configuration anew on each question, so that a reload is in force at once. */
 export class Catalogue {
-  constructor(private readonly config: () => Pick<Config, 'file' | 'operations' | 'scopeWords'>) {}
+  constructor(private readonly config: () => Pick<Config, 'file' | 'operations' | 'publicUrl' | 'scopeWords'>) {}
 
   plans(): readonly NamedPlan[] {
     return Object.entries(this.config().file.plans).map(([name, limits]) => ({ name, limits }));
@@ -40,6 +50,15 @@ export class Catalogue {
 
   hasPlan(name: string): boolean {
     return Object.hasOwn(this.config().file.plans, name);
+  }
+
+  /** Every operation, in the order of the documents. */
+  publishedOperations(): readonly PublishedOperation[] {
+    const { operations, file, publicUrl } = this.config();
+    return operations.map(({ id, method, template, scopes }) => {
+      const path = file.api.basePath + template;
+      return { operation: id, method, path, url: publicUrl + path, scopes };
+    });
   }
 
   /** Every scope of an operation, `resource:*` for each resource, and `*`; sorted, the widest first. */

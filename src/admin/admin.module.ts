@@ -32,6 +32,7 @@ import { PermissionGuard } from './access/permission.guard.js';
 import { isPublic } from './access/public.js';
 import { Site } from './access/site.js';
 import { TokensController } from './tokens/tokens.controller.js';
+import { OperationsController } from './operations/operations.controller.js';
 import { PlansController } from './plans/plans.controller.js';
 import { QuotaAdjustmentsController } from './quota-adjustments/quota-adjustments.controller.js';
 import { RequestsController } from './requests/requests.controller.js';
@@ -56,6 +57,7 @@ const API_CONTROLLERS: readonly Type[] = [
   EventsController,
   ScopesController,
   PlansController,
+  OperationsController,
   TargetsController,
   AuditLogController,
   TokensController,

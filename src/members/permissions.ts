@@ -37,6 +37,7 @@ export const PERMISSIONS = {
   getOpenApiDocument: everyone,
   listScopes: everyone,
   listPlans: everyone,
+  listOperations: everyone,
 
   // Each sees what is theirs.
   listAccounts: everyone,

@@ -3,19 +3,23 @@ import '@mantine/core/styles.css';
 import { MantineProvider, localStorageColorSchemeManager } from '@mantine/core';
 import { i18n } from '@lingui/core';
 import { I18nProvider } from '@lingui/react';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryClientProvider } from '@tanstack/react-query';
 import { setNonce } from 'get-nonce';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { queries } from './api/queries.js';
 import { App } from './app.js';
-import { firstLocale, speak } from './locale.js';
-import { theme } from './theme.js';
+import { firstLocale, speak } from './words/locale.js';
+import './panel.css';
+import { followOtherTabs } from './session/session.js';
+import { theme, variables } from './theme.js';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? '';
 // For what locks scrolling under a dialog, which makes a style tag of its own.
 setNonce(nonce);
 const colorScheme = localStorageColorSchemeManager({ key: 'trailgate-color-scheme' });
 const root = document.getElementById('root');
+followOtherTabs();
 await speak(firstLocale());
 if (root !== null)
   createRoot(root).render(
@@ -23,11 +27,12 @@ if (root !== null)
       <I18nProvider i18n={i18n}>
         <MantineProvider
           theme={theme}
+          cssVariablesResolver={variables}
           defaultColorScheme="auto"
           colorSchemeManager={colorScheme}
           getStyleNonce={() => nonce}
         >
-          <QueryClientProvider client={new QueryClient()}>
+          <QueryClientProvider client={queries}>
             <App />
           </QueryClientProvider>
         </MantineProvider>

@@ -28,6 +28,7 @@ const plan = (minute: number) => ({
 
 /** Two plans, three operations with scopes. */
 export const TEST_CONFIG = {
+  publicUrl: 'http://localhost:8080',
   file: {
     api: { basePath: '/api/v1', deprecation: null, sunset: null, brownouts: [] },
     plans: { starter: plan(60), pro: plan(600) },

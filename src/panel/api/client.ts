@@ -1,5 +1,74 @@
 /** The admin API as its own description types it. The cookie goes with each request; nothing else signs in here. */
 import createClient from 'openapi-fetch';
 import type { paths } from './admin-api.js';
+import { passGate, type GateKind } from './gate.js';
+import { ApiProblem, Unreachable } from './problem.js';
 
-export const api = createClient<paths>({ baseUrl: location.origin, credentials: 'same-origin' });
+const SESSION_CODES: ReadonlyMap<string, GateKind> = new Map([
+  ['session_ended', 'sign_in'],
+  ['missing_credentials', 'sign_in'],
+  ['confirmation_required', 'confirm'],
+]);
+/** Requests that are how one comes in: what they are told is theirs to show. */
+const WAYS_IN = /^\/admin\/v1\/(?:sign-in|links|sign-out|confirmations|me$)/;
+
+let csrfToken = '';
+
+/** Takes over the token that goes with every change; `GET me` and signing in hand it out. */
+export function takeToken(token: string): void {
+  csrfToken = token;
+}
+
+async function send(request: Request): Promise<Response> {
+  if (request.method !== 'GET' && csrfToken !== '') request.headers.set('X-CSRF-Token', csrfToken);
+  try {
+    return await fetch(request);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new Unreachable('No response came', { cause: error });
+  }
+}
+
+/** What the API wants first, where that is why it said no. */
+async function wantedFirst(response: Response): Promise<{ kind: GateKind; ways: readonly string[] } | null> {
+  if (response.status !== 401 && response.status !== 403) return null;
+  const body = (await response
+    .clone()
+    .json()
+    .catch(() => ({}))) as { code?: string; confirm_with?: readonly string[] };
+  const kind = SESSION_CODES.get(body.code ?? '');
+  return kind === undefined ? null : { kind, ways: body.confirm_with ?? [] };
+}
+
+async function gatedFetch(request: Request): Promise<Response> {
+  const again = request.clone();
+  const response = await send(request);
+  if (WAYS_IN.test(new URL(request.url).pathname)) return response;
+  const wanted = await wantedFirst(response);
+  if (wanted === null || !(await passGate(wanted.kind, wanted.ways))) return response;
+  return send(again);
+}
+
+export const api = createClient<paths>({ baseUrl: location.origin, credentials: 'same-origin', fetch: gatedFetch });
+
+interface Called<T> {
+  readonly data?: T;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+/** A body, and the version that it is, for `If-Match`. */
+export interface Versioned<T> {
+  readonly data: T;
+  readonly etag: string | null;
+}
+
+/** The body of a response with its version. Throws `ApiProblem` where the API says no, `Unreachable` without one. */
+export async function askVersioned<T>(call: Promise<Called<T>>): Promise<Versioned<T>> {
+  const { data, error, response } = await call;
+  if (!response.ok) throw new ApiProblem(response, error);
+  return { data: data as T, etag: response.headers.get('ETag') };
+}
+
+/** The body of a response. Throws as `askVersioned` does. */
+export const ask = async <T>(call: Promise<Called<T>>): Promise<T> => (await askVersioned(call)).data;

@@ -11,7 +11,7 @@ const isLocale = (text: unknown): text is Locale => (LOCALES as readonly unknown
 
 /** Loads the words of a language, and turns the page to it. */
 export async function speak(locale: Locale): Promise<void> {
-  const { messages } = locale === 'es' ? await import('./locales/es.po') : await import('./locales/en.po');
+  const { messages } = locale === 'es' ? await import('../locales/es.po') : await import('../locales/en.po');
   // Numbers and dates follow the region where the browser names one of the language, such as es-MX.
   const regional = navigator.languages.find((language) => language.split('-')[0] === locale);
   i18n.loadAndActivate({ locale, locales: regional === undefined ? locale : [regional, locale], messages });

@@ -1,0 +1,33 @@
+/** The operations of the public API, as they are published: what may be called, where, and with which scopes. */
+import { Controller, Get } from '@nestjs/common';
+import { z } from 'zod';
+import { Catalogue, type PublishedOperation } from '../../accounts/catalogue.js';
+import { listSchema, type ListBody } from '../request/list.js';
+import { Documented } from '../openapi/documented.js';
+
+const operationSchema = z
+  .object({
+    operation: z.string().max(200).meta({ description: 'Its id.', example: 'listCustomers' }),
+    method: z.string().max(32).meta({ example: 'GET' }),
+    path: z.string().max(2_048).meta({ description: 'With its parameters.', example: '/api/v1/customers/{id}' }),
+    url: z.string().max(4_096).meta({ description: 'The public address of the API, and the path.' }),
+    scopes: z.array(z.string().max(200)).meta({ description: 'All of them are needed; empty: any key.' }),
+  })
+  .meta({ id: 'Operation' });
+
+const operationListSchema = listSchema('OperationList', operationSchema, false);
+
+@Controller('admin/v1/operations')
+export class OperationsController {
+  constructor(private readonly catalogue: Catalogue) {}
+
+  @Get()
+  @Documented({
+    id: 'listOperations',
+    summary: 'List the operations of the public API',
+    response: operationListSchema,
+  })
+  list(): ListBody<PublishedOperation> {
+    return { data: this.catalogue.publishedOperations(), has_more: false, next_cursor: null };
+  }
+}

@@ -1,0 +1,142 @@
+/** Makes a key: the form, then its secret, once. What is typed stays when the dialog is closed and opened again. */
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useCallback, useRef, useState } from 'react';
+import { Unreachable } from '../api/problem.js';
+import { useAccount } from '../session/accounts.js';
+import { Dialog } from '../layout/dialog.js';
+import { Failure } from '../words/failure.js';
+import { KeyFields } from './key-fields.js';
+import { EMPTY, newKey, valuesOf, type KeyValues } from './key-values.js';
+import { createKey, readAgain } from './keys.js';
+import { useLeaveGuard } from './leave-guard.js';
+import { SecretStep } from './secret-step.js';
+
+interface CreateDialogProps {
+  readonly opened: boolean;
+  /** Of the address: what is filled in already. */
+  readonly parameters: URLSearchParams;
+  readonly onClose: () => void;
+}
+
+/** The secret that was made, and for whom. Nothing but this dialog holds it. */
+interface Made {
+  readonly name: string;
+  readonly secret: string;
+  readonly scopes: readonly string[];
+}
+
+export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps) {
+  const { t } = useLingui();
+  const [made, setMade] = useState<Made | null>(null);
+  const [values, setValues] = useState<KeyValues>(() => valuesOf(parameters));
+  const given = opened ? parameters.toString() : '';
+  const [filled, setFilled] = useState(given);
+  if (given !== filled) {
+    setFilled(given);
+    if (given !== '') setValues(valuesOf(parameters));
+  }
+  const [isLeaving, setLeaving] = useState(false);
+  const ask = useCallback(() => setLeaving(true), []);
+  const forget = useCallback(() => {
+    setMade(null);
+    setLeaving(false);
+  }, []);
+  useLeaveGuard(made !== null, ask, forget);
+  return (
+    <Dialog
+      opened={opened || made !== null}
+      onClose={made === null ? onClose : ask}
+      closeOnClickOutside={false}
+      title={made === null ? t`Create an API key` : t`The key is made`}
+      size={640}
+    >
+      {made === null ? (
+        <CreateForm
+          values={values}
+          onChange={(change) => setValues({ ...values, ...change })}
+          onCancel={onClose}
+          onMade={(key) => {
+            setMade(key);
+            setValues(EMPTY);
+            // So that going back later does not lead to an empty form.
+            onClose();
+          }}
+        />
+      ) : (
+        <SecretStep
+          secret={made.secret}
+          scopes={made.scopes}
+          isLeaving={isLeaving}
+          onStay={() => setLeaving(false)}
+          onDone={forget}
+        >
+          <Text>
+            <Trans>
+              This is the secret of <b className="name">{made.name}</b>. Give it to the program that shall use it.
+            </Trans>
+          </Text>
+        </SecretStep>
+      )}
+    </Dialog>
+  );
+}
+
+interface CreateFormProps {
+  readonly values: KeyValues;
+  readonly onChange: (change: Partial<KeyValues>) => void;
+  readonly onMade: (made: Made) => void;
+  readonly onCancel: () => void;
+}
+
+function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
+  const { id: accountId } = useAccount();
+  const [error, setError] = useState<unknown>(null);
+  const [isPending, setPending] = useState(false);
+  // The same while no response came: then the key may have been made, and must not be made twice.
+  const requestId = useRef<string | null>(null);
+  // By hand and not by a mutation, whose cache would hold the secret as well.
+  const create = async (): Promise<void> => {
+    setPending(true);
+    setError(null);
+    requestId.current ??= crypto.randomUUID();
+    try {
+      const { name, secret, scopes } = await createKey(accountId, newKey(values), requestId.current);
+      onMade({ name, secret, scopes });
+      void readAgain(accountId);
+    } catch (caught) {
+      if (!(caught instanceof Unreachable)) requestId.current = null;
+      setError(caught);
+    } finally {
+      setPending(false);
+    }
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void create();
+      }}
+    >
+      <Stack gap="lg">
+        <KeyFields
+          values={values}
+          error={error}
+          onChange={(change) => {
+            requestId.current = null;
+            onChange(change);
+          }}
+        />
+        {error !== null && <Failure error={error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onCancel}>
+            <Trans>Cancel</Trans>
+          </Button>
+          <Button type="submit" loading={isPending} disabled={values.scopes.length === 0}>
+            <Trans>Create key</Trans>
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

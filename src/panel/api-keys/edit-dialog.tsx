@@ -1,0 +1,98 @@
+/** Changes a key: what it is called, may do, how long and from where. */
+import { Button, Group, Stack } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { hasCode } from '../api/problem.js';
+import { Dialog } from '../layout/dialog.js';
+import { Failure } from '../words/failure.js';
+import { KeyFields } from './key-fields.js';
+import { changeOf, valuesOfKey } from './key-values.js';
+import { readAgain, updateKey, type Key } from './keys.js';
+
+interface EditDialogProps {
+  readonly shown: Key;
+  /** The version that is shown: a change of another one is not overwritten. */
+  readonly etag: string | null;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+export function EditDialog({ shown, etag, opened, onClose }: EditDialogProps) {
+  const { t } = useLingui();
+  return (
+    <Dialog opened={opened} onClose={onClose} closeOnClickOutside={false} title={t`Change this key`} size={640}>
+      <EditForm shown={shown} etag={etag} onClose={onClose} />
+    </Dialog>
+  );
+}
+
+function EditForm({ shown, etag, onClose }: Omit<EditDialogProps, 'opened'>) {
+  // Of when the form was opened: what others change meanwhile is said, not mixed in.
+  const [opening, setOpening] = useState({ key: shown, etag });
+  const before = valuesOfKey(opening.key);
+  const [values, setValues] = useState(before);
+  const change = changeOf(before, values);
+  const save = useMutation({
+    mutationFn: () => updateKey(shown.id, change, opening.etag),
+    onSuccess: async () => {
+      await readAgain(shown.account_id, shown.id);
+      onClose();
+    },
+    onError: (error) => void (hasCode(error, 'precondition_failed') && readAgain(shown.account_id, shown.id)),
+  });
+  const isOvertaken = hasCode(save.error, 'precondition_failed');
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      <Stack gap="lg">
+        <KeyFields
+          values={values}
+          current={opening.key}
+          error={save.error}
+          onChange={(each) => setValues({ ...values, ...each })}
+        />
+        {save.error !== null && <Failure error={save.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            <Trans>Cancel</Trans>
+          </Button>
+          {isOvertaken ? (
+            <>
+              <Button
+                variant="default"
+                onClick={() => {
+                  setOpening({ key: shown, etag });
+                  setValues(valuesOfKey(shown));
+                  save.reset();
+                }}
+              >
+                <Trans>Take over what it is now</Trans>
+              </Button>
+              <Button
+                onClick={() => {
+                  setOpening({ key: shown, etag });
+                  save.reset();
+                }}
+              >
+                <Trans>Keep mine</Trans>
+              </Button>
+            </>
+          ) : (
+            <Button
+              type="submit"
+              loading={save.isPending}
+              disabled={Object.keys(change).length === 0 || values.scopes.length === 0}
+            >
+              <Trans>Save</Trans>
+            </Button>
+          )}
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,92 @@
+/** Search, filters and order of the list of keys. */
+import { Group, Select, TextInput } from '@mantine/core';
+import { useLingui } from '@lingui/react/macro';
+import { Icon } from '../layout/icons.js';
+import type { KeyFilter } from './keys.js';
+import { useStatusWords } from './status.js';
+
+/** What is shown unless something else is chosen: what is over stays out of the way. */
+export const USUAL_STATUS = 'active,paused';
+const ALL = 'active,paused,expired,revoked';
+
+/** Orders, by the name of the choice. */
+export const ORDERS = {
+  newest: { sort: 'created', order: 'desc' },
+  name: { sort: 'name', order: 'asc' },
+  used: { sort: 'last_used', order: 'desc' },
+  unused: { sort: 'last_used', order: 'asc' },
+} as const satisfies Record<string, KeyFilter>;
+
+export type Order = keyof typeof ORDERS;
+
+/** What is chosen above the list. */
+export interface Chosen {
+  readonly search: string;
+  readonly status: string;
+  readonly environment: 'live' | 'test' | 'both';
+  readonly order: Order;
+}
+
+interface KeyFiltersProps {
+  readonly chosen: Chosen;
+  readonly onChoose: (change: Partial<Chosen>) => void;
+}
+
+export function KeyFilters({ chosen, onChoose }: KeyFiltersProps) {
+  const { t } = useLingui();
+  const words = useStatusWords();
+  return (
+    <Group gap="sm">
+      <TextInput
+        flex={{ base: '1 1 100%', md: '1 1 220px' }}
+        type="search"
+        aria-label={t`Search keys`}
+        placeholder={t`Search by name or last four characters`}
+        leftSection={<Icon name="search" size={16} />}
+        maxLength={200}
+        value={chosen.search}
+        onChange={(event) => onChoose({ search: event.currentTarget.value })}
+      />
+      <Select
+        flex={{ base: '1 1 140px', md: '0 0 150px' }}
+        aria-label={t`State`}
+        allowDeselect={false}
+        data={[
+          { value: USUAL_STATUS, label: t`In use` },
+          { value: 'active', label: words.active },
+          { value: 'paused', label: words.paused },
+          { value: 'expired', label: words.expired },
+          { value: 'revoked', label: words.revoked },
+          { value: ALL, label: t`All states` },
+        ]}
+        value={chosen.status}
+        onChange={(status) => status !== null && onChoose({ status })}
+      />
+      <Select
+        flex={{ base: '1 1 140px', md: '0 0 160px' }}
+        aria-label={t`Environment`}
+        allowDeselect={false}
+        data={[
+          { value: 'both', label: t`Live and test` },
+          { value: 'live', label: t`Live` },
+          { value: 'test', label: t`Test` },
+        ]}
+        value={chosen.environment}
+        onChange={(value) => onChoose({ environment: value === 'live' || value === 'test' ? value : 'both' })}
+      />
+      <Select
+        flex={{ base: '1 1 140px', md: '0 0 190px' }}
+        aria-label={t`Order`}
+        allowDeselect={false}
+        data={[
+          { value: 'newest', label: t`Newest first` },
+          { value: 'name', label: t`By name` },
+          { value: 'used', label: t`Used last` },
+          { value: 'unused', label: t`Unused for longest` },
+        ]}
+        value={chosen.order}
+        onChange={(value) => value !== null && value in ORDERS && onChoose({ order: value as Order })}
+      />
+    </Group>
+  );
+}

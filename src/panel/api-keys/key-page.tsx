@@ -1,0 +1,205 @@
+/** One key: what it is, what it may do, and what can be done with it. */
+import { Alert, Anchor, Box, Button, Card, Code, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation } from '@tanstack/react-query';
+import { useCallback, useState, type ReactNode } from 'react';
+import { Link, useParams } from 'wouter';
+import { useAccount, useMay } from '../session/accounts.js';
+import { Icon } from '../layout/icons.js';
+import { Page } from '../layout/page.js';
+import { Failure } from '../words/failure.js';
+import { Ago, useFormats } from '../words/times.js';
+import { EditDialog } from './edit-dialog.js';
+import { pauseKey, readAgain, resumeKey, useKey, type Key } from './keys.js';
+import { RevokeDialog } from './revoke-dialog.js';
+import { RotateDialog } from './rotate-dialog.js';
+import { useScopeWords } from './scopes.js';
+import { Status } from './status.js';
+
+export function KeyPage() {
+  const account = useAccount();
+  const { key: id = '' } = useParams<{ key: string }>();
+  const key = useKey(id);
+  if (key.data === undefined)
+    return key.error === null ? (
+      <Skeleton h={240} radius="lg" />
+    ) : (
+      <Stack>
+        <Back />
+        <Failure error={key.error} again={() => void key.refetch()} />
+      </Stack>
+    );
+  const { data, etag } = key.data;
+  // An id of another account belongs to its own pages.
+  if (data.account_id !== account.id) return <Back />;
+  return <Shown shown={data} etag={etag} />;
+}
+
+function Back() {
+  const { id } = useAccount();
+  return (
+    <Anchor
+      component={Link}
+      href={`/${id}/api-keys`}
+      size="sm"
+      display="inline-flex"
+      mb="xs"
+      style={{ gap: 4, alignItems: 'center' }}
+    >
+      <Icon name="left" size={16} />
+      <Trans>All API keys</Trans>
+    </Anchor>
+  );
+}
+
+type Dialog = 'rotate' | 'revoke' | 'edit';
+
+function Shown({ shown, etag }: { readonly shown: Key; readonly etag: string | null }) {
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const close = useCallback(() => setDialog(null), []);
+  return (
+    <Page
+      title={shown.name}
+      above={<Back />}
+      about={
+        <Group gap="sm" component="span">
+          <Status status={shown.status} />
+          <Code>{shown.hint}</Code>
+        </Group>
+      }
+      actions={<Actions shown={shown} onOpen={setDialog} />}
+    >
+      <State of={shown} />
+      <Facts of={shown} />
+      <RotateDialog shown={shown} etag={etag} opened={dialog === 'rotate'} onClose={close} />
+      <RevokeDialog shown={shown} opened={dialog === 'revoke'} onClose={close} />
+      <EditDialog shown={shown} etag={etag} opened={dialog === 'edit'} onClose={close} />
+    </Page>
+  );
+}
+
+function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dialog: Dialog) => void }) {
+  const may = useMay();
+  const account = useAccount();
+  const isOver = shown.status === 'revoked';
+  const toggle = useMutation({
+    mutationFn: () => (shown.status === 'paused' ? resumeKey(shown.id) : pauseKey(shown.id)),
+    onSettled: () => readAgain(shown.account_id, shown.id),
+  });
+  if (isOver || account.status === 'suspended') return null;
+  return (
+    <>
+      {may('updateApiKey') && (
+        <Button variant="default" leftSection={<Icon name="pencil" size={16} />} onClick={() => onOpen('edit')}>
+          <Trans>Change</Trans>
+        </Button>
+      )}
+      {may('rotateApiKey') && shown.status !== 'expired' && (
+        <Button variant="default" leftSection={<Icon name="rotate" size={16} />} onClick={() => onOpen('rotate')}>
+          <Trans>New secret</Trans>
+        </Button>
+      )}
+      {may('pauseApiKey') && shown.status !== 'expired' && (
+        <Button
+          variant="default"
+          loading={toggle.isPending}
+          leftSection={<Icon name={shown.status === 'paused' ? 'play' : 'pause'} size={16} />}
+          onClick={() => toggle.mutate()}
+        >
+          {shown.status === 'paused' ? <Trans>Let it go on</Trans> : <Trans>Pause</Trans>}
+        </Button>
+      )}
+      {may('revokeApiKey') && (
+        <Button
+          variant="light"
+          color="red"
+          leftSection={<Icon name="trash" size={16} />}
+          onClick={() => onOpen('revoke')}
+        >
+          <Trans>Revoke</Trans>
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** What its state means, where it is not simply in use. */
+function State({ of: { status } }: { readonly of: Key }) {
+  if (status === 'paused')
+    return (
+      <Alert color="orange" variant="light">
+        <Trans>Paused: programs that use it are refused until you let it go on.</Trans>
+      </Alert>
+    );
+  if (status === 'expired')
+    return (
+      <Alert color="gray" variant="light">
+        <Trans>Its time is over: programs that use it are refused. Change it to give it more time.</Trans>
+      </Alert>
+    );
+  if (status === 'revoked')
+    return (
+      <Alert color="red" variant="light">
+        <Trans>Revoked, for good. A program that still needs the API gets a new key.</Trans>
+      </Alert>
+    );
+  return null;
+}
+
+function Facts({ of: key }: { readonly of: Key }) {
+  const { t } = useLingui();
+  const { time_zone: timeZone } = useAccount();
+  const { time, number } = useFormats(timeZone);
+  const words = useScopeWords();
+  const limit = (value: number | null | undefined): string =>
+    value === undefined ? t`as your plan` : value === null ? t`none` : number(value);
+  return (
+    <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+      <Card>
+        <Facet label={t`What it may do`}>
+          <Stack gap={6}>
+            {key.scopes.map((scope) => (
+              <Box key={scope}>
+                <Text className="name">{words.long(scope)}</Text>
+                <Text size="xs" c="dimmed" ff="monospace" className="name">
+                  {scope}
+                </Text>
+              </Box>
+            ))}
+          </Stack>
+        </Facet>
+        <Facet label={t`For what`}>
+          {key.environment === 'live' ? t`Live: for your customers` : t`Test: for trying things out`}
+        </Facet>
+        <Facet label={t`Addresses`}>
+          {key.allowed_ips.length === 0 ? (
+            <Trans>From anywhere</Trans>
+          ) : (
+            <span className="name">{key.allowed_ips.join(', ')}</span>
+          )}
+        </Facet>
+      </Card>
+      <Card>
+        <Facet label={t`Last used`}>
+          {key.last_used_at === null ? t`Never` : <Ago at={key.last_used_at} timeZone={timeZone} />}
+        </Facet>
+        <Facet label={t`Works until`}>{key.expires_at === null ? t`Somebody revokes it` : time(key.expires_at)}</Facet>
+        <Facet label={t`Made`}>{time(key.created_at)}</Facet>
+        {key.revoked_at !== null && <Facet label={t`Revoked`}>{time(key.revoked_at)}</Facet>}
+        <Facet label={t`Requests a minute`}>{limit(key.limits?.minute)}</Facet>
+        <Facet label={t`Requests a month`}>{limit(key.limits?.month)}</Facet>
+      </Card>
+    </SimpleGrid>
+  );
+}
+
+function Facet({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <Stack gap={4} py={8}>
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text component="div">{children}</Text>
+    </Stack>
+  );
+}

@@ -1,0 +1,156 @@
+/** Keys as rows, on a phone as cards. */
+import { Anchor, Badge, Box, Card, Code, Group, Stack, Table, Text } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { Link } from 'wouter';
+import { useAccount } from '../session/accounts.js';
+import { Ago, useFormats } from '../words/times.js';
+import type { ListedKey } from './keys.js';
+import { MonthBar } from './month-bar.js';
+import { useScopeWords } from './scopes.js';
+import { Status } from './status.js';
+
+/** Scopes that a row names; the others are counted. */
+const SHOWN_SCOPES = 2;
+
+export function KeyTable({ keys }: { readonly keys: readonly ListedKey[] }) {
+  const isWide = useMediaQuery('(min-width: 62em)', undefined, { getInitialValueInEffect: false });
+  return isWide ? <Rows keys={keys} /> : <Cards keys={keys} />;
+}
+
+function Rows({ keys }: { readonly keys: readonly ListedKey[] }) {
+  return (
+    <Card p={0}>
+      <Table highlightOnHover layout="fixed">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th w="35%">
+              <Trans>Name</Trans>
+            </Table.Th>
+            <Table.Th w="22%">
+              <Trans>What it may do</Trans>
+            </Table.Th>
+            <Table.Th w="15%">
+              <Trans>State</Trans>
+            </Table.Th>
+            <Table.Th w="14%">
+              <Trans>Last used</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>This month</Trans>
+            </Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {keys.map((key) => (
+            <Table.Tr key={key.id}>
+              <Table.Td>
+                <Name of={key} />
+              </Table.Td>
+              <Table.Td>
+                <Scopes of={key} />
+              </Table.Td>
+              <Table.Td>
+                <Status status={key.status} />
+                <Expiry of={key} />
+              </Table.Td>
+              <Table.Td>
+                <LastUsed of={key} />
+              </Table.Td>
+              <Table.Td>
+                <MonthBar used={key.month_used} limit={key.month_limit} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Card>
+  );
+}
+
+function Cards({ keys }: { readonly keys: readonly ListedKey[] }) {
+  const { t } = useLingui();
+  return (
+    <Stack gap="sm" role="list" aria-label={t`API keys`}>
+      {keys.map((key) => (
+        <Card key={key.id} padding="md" role="listitem">
+          <Stack gap={10}>
+            <Group justify="space-between" align="flex-start" wrap="nowrap">
+              <Name of={key} />
+              <Status status={key.status} />
+            </Group>
+            <Scopes of={key} />
+            <Group justify="space-between" gap="xs">
+              <Text size="sm" c="dimmed" component="div">
+                <Trans>Last used:</Trans> <LastUsed of={key} />
+              </Text>
+              <Expiry of={key} />
+            </Group>
+            <Group gap={6} align="baseline">
+              <Text size="sm" c="dimmed">
+                <Trans>This month:</Trans>
+              </Text>
+              <MonthBar used={key.month_used} limit={key.month_limit} />
+            </Group>
+          </Stack>
+        </Card>
+      ))}
+    </Stack>
+  );
+}
+
+function Name({ of: key }: { readonly of: ListedKey }) {
+  return (
+    <Box miw={0}>
+      <Anchor component={Link} href={`/${key.account_id}/api-keys/${key.id}`} fw={600} className="name">
+        {key.name}
+      </Anchor>
+      <Group gap={6} pt={4}>
+        <Code>{key.hint}</Code>
+        {key.environment === 'test' && (
+          <Badge size="sm" variant="outline" color="gray">
+            <Trans>Test</Trans>
+          </Badge>
+        )}
+      </Group>
+    </Box>
+  );
+}
+
+function Scopes({ of: { scopes } }: { readonly of: ListedKey }) {
+  const words = useScopeWords();
+  const more = scopes.length - SHOWN_SCOPES;
+  return (
+    <Text size="sm" className="name">
+      {scopes.slice(0, SHOWN_SCOPES).map(words.short).join(' · ')}
+      {more > 0 && (
+        <Text span inherit c="dimmed">
+          {' '}
+          <Trans>and {more} more</Trans>
+        </Text>
+      )}
+    </Text>
+  );
+}
+
+function LastUsed({ of: { last_used_at: at } }: { readonly of: ListedKey }) {
+  const { time_zone: timeZone } = useAccount();
+  if (at !== null) return <Ago at={at} timeZone={timeZone} />;
+  return (
+    <Text span size="sm" c="dimmed">
+      <Trans>Never</Trans>
+    </Text>
+  );
+}
+
+function Expiry({ of: { expires_at: at, status } }: { readonly of: ListedKey }) {
+  const { time_zone: timeZone } = useAccount();
+  const { date } = useFormats(timeZone);
+  if (at === null || status === 'revoked' || status === 'expired') return null;
+  const day = date(at);
+  return (
+    <Text size="xs" c="dimmed" pt={4} style={{ whiteSpace: 'nowrap' }}>
+      <Trans>until {day}</Trans>
+    </Text>
+  );
+}

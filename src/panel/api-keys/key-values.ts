@@ -1,0 +1,114 @@
+/** What is typed into the form of a key, and what the API is sent of it. */
+import { now } from '../words/clock.js';
+import type { Key, KeyChange, NewKey } from './keys.js';
+
+/** Choices of how long a key lives, in days. */
+export const EXPIRIES = ['30', '90', '365'] as const;
+export type Expiry = (typeof EXPIRIES)[number] | 'never' | 'date' | 'kept';
+
+const DAY_MS = 86_400_000;
+
+/** The fields of the form. */
+export interface KeyValues {
+  readonly name: string;
+  readonly environment: 'live' | 'test';
+  readonly scopes: readonly string[];
+  readonly expiry: Expiry;
+  /** `2027-01-31`, where a day was chosen. */
+  readonly day: string;
+  readonly addresses: readonly string[];
+  /** Empty: the plan's. */
+  readonly minute: number | '';
+  readonly month: number | '';
+}
+
+export const EMPTY: KeyValues = {
+  name: '',
+  environment: 'live',
+  scopes: [],
+  expiry: '90',
+  day: '',
+  addresses: [],
+  minute: '',
+  month: '',
+};
+
+const listed = (text: string | null): string[] => (text ?? '').split(/[\s,]+/).filter((each) => each !== '');
+
+/** What an address fills in: `?name=…&scopes=a,b&expires_in=90d&environment=test&allowed_ips=…`. */
+export function valuesOf(parameters: URLSearchParams): KeyValues {
+  const expiresIn = parameters.get('expires_in') ?? '';
+  const days = /^(\d{1,4})d?$/.exec(expiresIn)?.[1];
+  const isUsual = (EXPIRIES as readonly string[]).includes(days ?? '');
+  return {
+    ...EMPTY,
+    name: (parameters.get('name') ?? '').slice(0, 200),
+    environment: parameters.get('environment') === 'test' ? 'test' : 'live',
+    scopes: listed(parameters.get('scopes')),
+    addresses: listed(parameters.get('allowed_ips')),
+    ...(/^(?:never|none)$/.test(expiresIn) ? { expiry: 'never' as const } : {}),
+    ...(days === undefined
+      ? {}
+      : isUsual
+        ? { expiry: days as Expiry }
+        : { expiry: 'date' as const, day: dayIn(Number(days)) }),
+  };
+}
+
+/** What a key has now. */
+export function valuesOfKey(key: Key): KeyValues {
+  return {
+    name: key.name,
+    environment: key.environment,
+    scopes: key.scopes,
+    expiry: key.expires_at === null ? 'never' : 'kept',
+    day: '',
+    addresses: key.allowed_ips,
+    minute: key.limits?.minute ?? '',
+    month: key.limits?.month ?? '',
+  };
+}
+
+/** The day so many days from now, as the field for days writes it. */
+export function dayIn(days: number): string {
+  const day = new Date(now().getTime() + days * DAY_MS);
+  return [day.getFullYear(), day.getMonth() + 1, day.getDate()].map((part) => String(part).padStart(2, '0')).join('-');
+}
+
+/** When a key with these values ends; undefined leaves it as it is. */
+function expiresAt({ expiry, day }: KeyValues): string | null | undefined {
+  if (expiry === 'never') return null;
+  if (expiry === 'kept') return undefined;
+  // A day is over at its end, where the reader is.
+  if (expiry === 'date') return day === '' ? undefined : new Date(`${day}T23:59:59`).toISOString();
+  return new Date(now().getTime() + Number(expiry) * DAY_MS).toISOString();
+}
+
+function limits({ minute, month }: KeyValues): NonNullable<NewKey['limits']> | null {
+  if (minute === '' && month === '') return null;
+  return { ...(minute === '' ? {} : { minute }), ...(month === '' ? {} : { month }) };
+}
+
+/** The body that makes a key. */
+export const newKey = (values: KeyValues): NewKey => ({
+  name: values.name.trim(),
+  environment: values.environment,
+  scopes: [...values.scopes],
+  expires_at: expiresAt(values) ?? null,
+  allowed_ips: [...values.addresses],
+  limits: limits(values),
+});
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** The body that changes a key: only what is different from what it was. */
+export function changeOf(before: KeyValues, after: KeyValues): KeyChange {
+  const expires = expiresAt(after);
+  return {
+    ...(before.name === after.name.trim() ? {} : { name: after.name.trim() }),
+    ...(isSame(before.scopes, after.scopes) ? {} : { scopes: [...after.scopes] }),
+    ...(isSame(before.addresses, after.addresses) ? {} : { allowed_ips: [...after.addresses] }),
+    ...(isSame(limits(before), limits(after)) ? {} : { limits: limits(after) }),
+    ...(before.expiry === after.expiry || expires === undefined ? {} : { expires_at: expires }),
+  };
+}

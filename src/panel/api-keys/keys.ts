@@ -1,0 +1,91 @@
+/** Reading and changing API keys: what the dialogs and lists ask of the API. */
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import type { components, operations } from '../api/admin-api.js';
+import { api, ask, askVersioned } from '../api/client.js';
+import { queries } from '../api/queries.js';
+
+export type Key = components['schemas']['ApiKey'];
+export type ListedKey = components['schemas']['ListedApiKey'];
+export type KeyStatus = Key['status'];
+export type NewKey = components['schemas']['CreateApiKey'];
+export type KeyChange = components['schemas']['UpdateApiKey'];
+export type Scope = components['schemas']['Scope'];
+type ListQuery = NonNullable<operations['listApiKeys']['parameters']['query']>;
+
+/** What a list is narrowed to, and its order. */
+export type KeyFilter = Pick<ListQuery, 'q' | 'status' | 'environment' | 'sort' | 'order'>;
+
+/** How long the old secret may go on beside the new one. */
+export type Overlap = components['schemas']['RotateApiKey']['overlap_seconds'];
+
+const PAGE_SIZE = 50;
+
+const listOf = (accountId: string) => ['account', accountId, 'api-keys'] as const;
+
+/** The keys of an account, a page after the other. */
+export const useKeys = (accountId: string, filter: KeyFilter) =>
+  useInfiniteQuery({
+    queryKey: [...listOf(accountId), filter],
+    queryFn: ({ pageParam, signal }) =>
+      ask(
+        api.GET('/admin/v1/accounts/{id}/api-keys', {
+          params: {
+            path: { id: accountId },
+            query: { ...filter, limit: PAGE_SIZE, ...(pageParam === null ? {} : { cursor: pageParam }) },
+          },
+          signal,
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next_cursor: next }) => next,
+    placeholderData: keepPreviousData,
+  });
+
+/** One key, with its version. */
+export const useKey = (id: string) =>
+  useQuery({
+    queryKey: ['api-key', id],
+    queryFn: () => askVersioned(api.GET('/admin/v1/api-keys/{id}', { params: { path: { id } } })),
+  });
+
+/** The scopes that a key may be given. */
+export const useScopes = () =>
+  useQuery({ queryKey: ['scopes'], queryFn: () => ask(api.GET('/admin/v1/scopes')), staleTime: 300_000 });
+
+/** Has lists and pages read keys anew: after every change. */
+export async function readAgain(accountId: string, keyId?: string): Promise<void> {
+  await Promise.all([
+    queries.invalidateQueries({ queryKey: listOf(accountId) }),
+    ...(keyId === undefined ? [] : [queries.invalidateQueries({ queryKey: ['api-key', keyId] })]),
+  ]);
+}
+
+/** Sent again after a lost response, a create or a rotation with the same id is not made twice. */
+const once = (id: string): Record<string, string> => ({ 'Idempotency-Key': id });
+const onlyIf = (etag: string | null): Record<string, string> => (etag === null ? {} : { 'If-Match': etag });
+
+export const createKey = (accountId: string, body: NewKey, requestId: string) =>
+  ask(
+    api.POST('/admin/v1/accounts/{id}/api-keys', {
+      params: { path: { id: accountId } },
+      headers: once(requestId),
+      body,
+    }),
+  );
+
+export const updateKey = (id: string, body: KeyChange, etag: string | null) =>
+  ask(api.PATCH('/admin/v1/api-keys/{id}', { params: { path: { id } }, headers: onlyIf(etag), body }));
+
+export const rotateKey = (id: string, overlap: Overlap, etag: string | null, requestId: string) =>
+  ask(
+    api.POST('/admin/v1/api-keys/{id}/rotate', {
+      params: { path: { id } },
+      headers: { ...onlyIf(etag), ...once(requestId) },
+      body: { overlap_seconds: overlap },
+    }),
+  );
+
+// Taking away must never wait for who changed what: no version is asked for.
+export const revokeKey = (id: string) => ask(api.DELETE('/admin/v1/api-keys/{id}', { params: { path: { id } } }));
+export const pauseKey = (id: string) => ask(api.POST('/admin/v1/api-keys/{id}/pause', { params: { path: { id } } }));
+export const resumeKey = (id: string) => ask(api.POST('/admin/v1/api-keys/{id}/resume', { params: { path: { id } } }));

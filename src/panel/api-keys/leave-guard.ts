@@ -1,0 +1,35 @@
+/** Keeps the browser's back button, and the end of the page, from taking a secret away before it was stored. */
+import { useEffect } from 'react';
+import { flushSync } from 'react-dom';
+
+/**
+ * While a secret is shown, going back asks first. When the page is hidden for good or put aside by the browser, the
+ * secret is taken off it: a page that comes back has none.
+ * @param onBack Somebody went back, and is still here.
+ * @param forget Takes the secret off the page.
+ */
+export function useLeaveGuard(isShown: boolean, onBack: () => void, forget: () => void): void {
+  useEffect(() => {
+    if (!isShown) return;
+    let isUsed = false;
+    // An entry of its own, without the secret, that going back uses up.
+    history.pushState(history.state, '');
+    const back = (): void => {
+      if (isUsed) return;
+      history.pushState(history.state, '');
+      onBack();
+    };
+    const unload = (event: BeforeUnloadEvent): void => event.preventDefault();
+    const hide = (): void => flushSync(forget);
+    addEventListener('popstate', back);
+    addEventListener('beforeunload', unload);
+    addEventListener('pagehide', hide);
+    return () => {
+      isUsed = true;
+      removeEventListener('popstate', back);
+      removeEventListener('beforeunload', unload);
+      removeEventListener('pagehide', hide);
+      history.back();
+    };
+  }, [isShown, onBack, forget]);
+}

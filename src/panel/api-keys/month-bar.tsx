@@ -1,0 +1,39 @@
+/** How much of its month a key has used. */
+import { Box, Group, Progress, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useFormats } from '../words/times.js';
+
+interface MonthBarProps {
+  readonly used: number;
+  /** Null where the key has no limit of its own. */
+  readonly limit: number | null;
+}
+
+/** From here on the bar warns. */
+const NEARLY_FULL = 0.8;
+
+export function MonthBar({ used, limit }: MonthBarProps) {
+  const { t } = useLingui();
+  const { number } = useFormats();
+  if (limit === null) return <Text size="sm">{number(used)}</Text>;
+  const share = limit === 0 ? 1 : Math.min(1, used / limit);
+  const color = share >= 1 ? 'red' : share >= NEARLY_FULL ? 'orange' : 'river';
+  return (
+    <Box miw={120}>
+      <Group gap={4} wrap="nowrap" pb={4}>
+        <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
+          <Trans>
+            {number(used)} of {number(limit)}
+          </Trans>
+        </Text>
+      </Group>
+      <Progress
+        value={share * 100}
+        color={color}
+        size="sm"
+        radius="xl"
+        aria-label={t`Share of the month that is used`}
+      />
+    </Box>
+  );
+}

@@ -1,0 +1,151 @@
+/** Gives a key a new secret: how long the old one goes on, then the new one, once. */
+import { Alert, Button, Group, Radio, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useCallback, useRef, useState } from 'react';
+import { Unreachable } from '../api/problem.js';
+import { useAccount } from '../session/accounts.js';
+import { Dialog } from '../layout/dialog.js';
+import { Failure } from '../words/failure.js';
+import { useFormats } from '../words/times.js';
+import { readAgain, rotateKey, type Key, type Overlap } from './keys.js';
+import { useLeaveGuard } from './leave-guard.js';
+import { SecretStep } from './secret-step.js';
+
+const DAY: Overlap = 86_400;
+
+interface RotateDialogProps {
+  readonly shown: Key;
+  readonly etag: string | null;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+/** The new secret, and when the old one ends. Nothing but this dialog holds it. */
+interface Made {
+  readonly secret: string;
+  readonly oldUntil: string;
+}
+
+export function RotateDialog({ shown, etag, opened, onClose }: RotateDialogProps) {
+  const { t } = useLingui();
+  const { time_zone: timeZone } = useAccount();
+  const { time } = useFormats(timeZone);
+  const [made, setMade] = useState<Made | null>(null);
+  const [isLeaving, setLeaving] = useState(false);
+  const ask = useCallback(() => setLeaving(true), []);
+  const forget = useCallback(() => {
+    setMade(null);
+    setLeaving(false);
+    onClose();
+  }, [onClose]);
+  useLeaveGuard(made !== null, ask, forget);
+  const until = made === null ? '' : time(made.oldUntil);
+  return (
+    <Dialog
+      opened={opened || made !== null}
+      onClose={made === null ? onClose : ask}
+      closeOnClickOutside={made === null}
+      title={made === null ? t`New secret` : t`The new secret`}
+      size={640}
+    >
+      {made === null ? (
+        <RotateForm shown={shown} etag={etag} onMade={setMade} onCancel={onClose} />
+      ) : (
+        <SecretStep
+          secret={made.secret}
+          scopes={shown.scopes}
+          isLeaving={isLeaving}
+          onStay={() => setLeaving(false)}
+          onDone={forget}
+        >
+          <Text>
+            <Trans>
+              Give it to the program that uses <b className="name">{shown.name}</b>. The old secret works until {until}.
+            </Trans>
+          </Text>
+        </SecretStep>
+      )}
+    </Dialog>
+  );
+}
+
+interface RotateFormProps {
+  readonly shown: Key;
+  readonly etag: string | null;
+  readonly onMade: (made: Made) => void;
+  readonly onCancel: () => void;
+}
+
+function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
+  const { t } = useLingui();
+  const { relative } = useFormats();
+  const [overlap, setOverlap] = useState<Overlap>(DAY);
+  const [error, setError] = useState<unknown>(null);
+  const [isPending, setPending] = useState(false);
+  const requestId = useRef<string | null>(null);
+  const lastUsed = shown.last_used_at === null ? null : relative(shown.last_used_at);
+  const rotate = async (): Promise<void> => {
+    setPending(true);
+    setError(null);
+    requestId.current ??= crypto.randomUUID();
+    try {
+      const made = await rotateKey(shown.id, overlap, etag, requestId.current);
+      onMade({ secret: made.secret, oldUntil: made.previous_secret_expires_at });
+      void readAgain(shown.account_id, shown.id);
+    } catch (caught) {
+      if (!(caught instanceof Unreachable)) requestId.current = null;
+      setError(caught);
+    } finally {
+      setPending(false);
+    }
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void rotate();
+      }}
+    >
+      <Stack gap="lg">
+        <Text>
+          <Trans>
+            The key keeps its name and what it may do, and gets a new secret. Choose how long the old one goes on, so
+            that you can change it where it is used.
+          </Trans>
+        </Text>
+        {lastUsed !== null && (
+          <Alert variant="light">
+            <Text size="sm">
+              <Trans>The secret of now was last used {lastUsed}.</Trans>
+            </Text>
+          </Alert>
+        )}
+        <Radio.Group
+          label={t`The old secret works`}
+          value={String(overlap)}
+          onChange={(value) => setOverlap(Number(value) as Overlap)}
+        >
+          <Stack gap={10} pt={8}>
+            <Radio value="604800" label={t`A week more`} description={t`When others have to change it.`} />
+            <Radio value="86400" label={t`A day more`} data-autofocus />
+            <Radio value="3600" label={t`An hour more`} />
+            <Radio
+              value="0"
+              label={t`Not any more`}
+              description={t`When somebody has it who must not. What uses it fails at once.`}
+            />
+          </Stack>
+        </Radio.Group>
+        {error !== null && <Failure error={error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onCancel}>
+            <Trans>Cancel</Trans>
+          </Button>
+          <Button type="submit" loading={isPending} color={overlap === 0 ? 'red' : 'river'}>
+            <Trans>Make a new secret</Trans>
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

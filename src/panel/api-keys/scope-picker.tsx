@@ -1,0 +1,79 @@
+/** What a key may do: presets first, then every scope in its group. */
+import { Button, Card, Checkbox, Fieldset, Group, Input, Skeleton, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { Failure } from '../words/failure.js';
+import { useScopes } from './keys.js';
+import { EVERYTHING, scopeGroups, useScopeWords } from './scopes.js';
+
+interface ScopePickerProps {
+  readonly value: readonly string[];
+  readonly error: string | undefined;
+  readonly onChange: (scopes: readonly string[]) => void;
+}
+
+export function ScopePicker({ value, error, onChange }: ScopePickerProps) {
+  const { t } = useLingui();
+  const scopes = useScopes();
+  const words = useScopeWords();
+  if (scopes.data === undefined)
+    return scopes.error === null ? (
+      <Skeleton h={120} />
+    ) : (
+      <Failure error={scopes.error} again={() => void scopes.refetch()} />
+    );
+  const groups = scopeGroups(scopes.data.data);
+  const choices = groups.flatMap((group) => group.scopes);
+  const single = choices.map(({ scope }) => scope);
+  const reading = choices.filter(({ read_only: readOnly }) => readOnly).map(({ scope }) => scope);
+  // Of an address, or from before the API has changed: shown, so that it can be taken away.
+  const unlisted = value.filter((scope) => scope !== EVERYTHING && !single.includes(scope));
+  const hasAll = value.includes(EVERYTHING);
+  return (
+    <Fieldset legend={t`What it may do`} variant="unstyled" classNames={{ legend: 'label' }}>
+      <Stack gap="sm" pt={4}>
+        <Group gap="xs">
+          <Button size="xs" variant="default" disabled={reading.length === 0} onClick={() => onChange(reading)}>
+            <Trans>Read only</Trans>
+          </Button>
+          <Button size="xs" variant="default" onClick={() => onChange(single)}>
+            <Trans>All of these</Trans>
+          </Button>
+          <Button size="xs" variant="default" disabled={value.length === 0} onClick={() => onChange([])}>
+            <Trans>None</Trans>
+          </Button>
+        </Group>
+        <Checkbox.Group value={[...value]} onChange={onChange}>
+          <Stack gap="sm">
+            {groups.map((group) => (
+              <Card key={group.name} padding="md" radius="md">
+                <Text fw={600} size="sm" pb={8} id={`scopes-${group.name}`}>
+                  {group.name}
+                </Text>
+                <Stack gap={10} role="group" aria-labelledby={`scopes-${group.name}`}>
+                  {group.scopes.map(({ scope }) => (
+                    <Checkbox
+                      key={scope}
+                      value={scope}
+                      label={words.long(scope)}
+                      disabled={hasAll}
+                      description={scope}
+                    />
+                  ))}
+                </Stack>
+              </Card>
+            ))}
+            {unlisted.map((scope) => (
+              <Checkbox key={scope} value={scope} label={words.long(scope)} description={scope} />
+            ))}
+            <Checkbox
+              value={EVERYTHING}
+              label={t`Everything, also what the API learns later`}
+              description={t`For your own tools only. Whoever finds this key can do all of it.`}
+            />
+          </Stack>
+        </Checkbox.Group>
+        {error !== undefined && <Input.Error>{error}</Input.Error>}
+      </Stack>
+    </Fieldset>
+  );
+}

@@ -1,0 +1,59 @@
+/** Scopes in groups and plain words. */
+import { useLingui } from '@lingui/react/macro';
+import { type Scope, useScopes } from './keys.js';
+
+/** The scope that opens everything, also what comes later. */
+export const EVERYTHING = '*';
+
+export interface ScopeGroup {
+  /** `customers` */
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+}
+
+const groupOf = (scope: string): string => scope.split(':')[0] ?? scope;
+const isWildcard = (scope: string): boolean => scope.endsWith('*');
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1).replaceAll(/[-_]/g, ' ');
+
+const seemsToRead = (scope: string): boolean => /:(?:read|list|get|view)$/.test(scope);
+
+/** Groups of what may be chosen one by one; what covers several is a choice of its own. */
+export function scopeGroups(scopes: readonly Scope[]): readonly ScopeGroup[] {
+  const groups = new Map<string, Scope[]>();
+  for (const scope of scopes) {
+    if (isWildcard(scope.scope)) continue;
+    const name = scope.group ?? capital(groupOf(scope.scope));
+    groups.set(name, [...(groups.get(name) ?? []), scope]);
+  }
+  return [...groups].map(([name, each]) => ({
+    name,
+    // Reading stands first: it is what most keys need.
+    scopes: each.toSorted((one, other) => Number(other.read_only) - Number(one.read_only)),
+  }));
+}
+
+/** How a scope is called, and what it allows. */
+export interface ScopeWords {
+  /** A few words, for lists. */
+  short(scope: string): string;
+  /** What the API's documents say of it, else the few words. */
+  long(scope: string): string;
+}
+
+/** The words for scopes. */
+export function useScopeWords(): ScopeWords {
+  const { t } = useLingui();
+  const { data } = useScopes();
+  const described = new Map(data?.data.map(({ scope, description }) => [scope, description?.replace(/\.$/, '')]));
+  const short = (scope: string): string => {
+    if (scope === EVERYTHING) return t`Everything`;
+    const resource = groupOf(scope).replaceAll(/[-_]/g, ' ');
+    const verb = scope.slice(scope.indexOf(':') + 1);
+    if (verb === '*') return t`Everything about ${resource}`;
+    if (seemsToRead(scope)) return t`Read ${resource}`;
+    if (verb === 'write') return t`Change ${resource}`;
+    if (verb === 'delete') return t`Delete ${resource}`;
+    return `${capital(resource)}: ${verb}`;
+  };
+  return { short, long: (scope) => described.get(scope) ?? short(scope) };
+}

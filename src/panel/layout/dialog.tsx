@@ -1,0 +1,54 @@
+/** A dialog over the page; on a phone it takes the whole screen. */
+import { Group, Modal } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import { useLingui } from '@lingui/react/macro';
+import type { ReactNode } from 'react';
+
+interface DialogProps {
+  readonly opened: boolean;
+  readonly title: string;
+  readonly size?: number;
+  readonly zIndex?: number;
+  /** False where a press beside it would lose what was typed. */
+  readonly closeOnClickOutside?: boolean;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+export function Dialog({
+  opened,
+  title,
+  size = 520,
+  zIndex = 200,
+  closeOnClickOutside = true,
+  onClose,
+  children,
+}: DialogProps) {
+  const { t } = useLingui();
+  const isPhone = useMediaQuery('(max-width: 48em)', undefined, { getInitialValueInEffect: false });
+  return (
+    <Modal.Root
+      opened={opened}
+      onClose={onClose}
+      size={size}
+      zIndex={zIndex}
+      closeOnClickOutside={closeOnClickOutside}
+      fullScreen={isPhone && size > 600}
+      centered={size <= 600}
+    >
+      <Modal.Overlay backgroundOpacity={0.45} blur={2} />
+      <Modal.Content radius={isPhone && size > 600 ? 0 : 'lg'}>
+        {/* Not Modal.Header, which would be a second banner of the page. */}
+        <Group justify="space-between" wrap="nowrap" p="lg" pb="sm">
+          <Modal.Title fz="1.2rem" fw={650}>
+            {title}
+          </Modal.Title>
+          <Modal.CloseButton aria-label={t`Close`} />
+        </Group>
+        <Modal.Body p="lg" pt={0}>
+          {children}
+        </Modal.Body>
+      </Modal.Content>
+    </Modal.Root>
+  );
+}

@@ -1,0 +1,28 @@
+/** What stands where nothing is yet: why, and what to do next. */
+import { Card, Stack, Text, ThemeIcon, Title } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Icon, type IconName } from './icons.js';
+
+interface EmptyProps {
+  readonly icon: IconName;
+  readonly title: string;
+  readonly text: string;
+  readonly action?: ReactNode;
+}
+
+export function Empty({ icon, title, text, action }: EmptyProps) {
+  return (
+    <Card py={48}>
+      <Stack align="center" gap="sm" ta="center">
+        <ThemeIcon size={56} radius="xl" variant="light">
+          <Icon name={icon} size={28} />
+        </ThemeIcon>
+        <Title order={2}>{title}</Title>
+        <Text c="dimmed" maw={460}>
+          {text}
+        </Text>
+        {action}
+      </Stack>
+    </Card>
+  );
+}

@@ -1,0 +1,39 @@
+/** The frame of a page: what it is called, what it is for, what can be done first. */
+import { Box, Group, Stack, Text, Title } from '@mantine/core';
+import { useEffect, type ReactNode } from 'react';
+
+interface PageProps {
+  readonly title: string;
+  readonly about?: ReactNode;
+  readonly actions?: ReactNode;
+  /** Above the title: the way back. */
+  readonly above?: ReactNode;
+  readonly children: ReactNode;
+}
+
+export function Page({ title, about, actions, above, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Trailgate`;
+  }, [title]);
+  return (
+    <Stack gap="lg">
+      <Box>
+        {above}
+        <Group justify="space-between" align="flex-start" gap="md">
+          <Box maw={680}>
+            <Title order={1} className="name">
+              {title}
+            </Title>
+            {about !== undefined && (
+              <Text c="dimmed" mt={6}>
+                {about}
+              </Text>
+            )}
+          </Box>
+          {actions !== undefined && <Group gap="sm">{actions}</Group>}
+        </Group>
+      </Box>
+      {children}
+    </Stack>
+  );
+}

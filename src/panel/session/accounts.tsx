@@ -1,0 +1,61 @@
+/** Which account the pages are about: the one in the address, else the last one, else the first. */
+import { createContext, use, type ReactNode } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import type { OperationId } from '../../members/permissions.js';
+import { api, ask } from '../api/client.js';
+import type { components } from '../api/admin-api.js';
+import { mayCall } from './permissions.js';
+import { useMe } from './session.js';
+
+export type Account = components['schemas']['Account'];
+
+const LAST = 'trailgate-account';
+
+const AccountContext = createContext<Account | null>(null);
+
+/** The account of the last visit, where it is remembered. */
+export function lastAccountId(): string | null {
+  try {
+    return localStorage.getItem(LAST);
+  } catch {
+    return null;
+  }
+}
+
+function remember(id: string): void {
+  try {
+    localStorage.setItem(LAST, id);
+  } catch {
+    // No storage: the next visit begins with the first account.
+  }
+}
+
+/** Reads one account. */
+export const useAccountById = (id: string) =>
+  useQuery({
+    queryKey: ['account', id],
+    queryFn: async () => {
+      const account = await ask(api.GET('/admin/v1/accounts/{id}', { params: { path: { id } } }));
+      remember(id);
+      return account;
+    },
+  });
+
+/** Puts everything below it into an account. */
+export function InAccount({ account, children }: { readonly account: Account; readonly children: ReactNode }) {
+  return <AccountContext value={account}>{children}</AccountContext>;
+}
+
+/** The account that the page is about. */
+export function useAccount(): Account {
+  const account = use(AccountContext);
+  if (account === null) throw new Error('This page is about an account');
+  return account;
+}
+
+/** Whether who is signed in may do something in the account of the page. What is not allowed is not shown. */
+export function useMay(): (operation: OperationId) => boolean {
+  const me = useMe();
+  const account = use(AccountContext);
+  return (operation) => mayCall(me, operation, account?.id ?? null);
+}

@@ -1,0 +1,170 @@
+/**
+ * Where a link for one use leads: `/link#<token>`. The token stands behind the `#`, which no server, log or Referer
+ * sees, and leaves the address as soon as it was read. Nothing is used up before a button is pressed.
+ */
+import { Button, PasswordInput, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import { ask } from '../api/client.js';
+import { pending, type Link } from '../api/pending.js';
+import { Failure } from '../words/failure.js';
+import { Frame } from './frame.js';
+import { signedIn } from './session.js';
+
+let kept = '';
+
+/** The token of the address, which then no longer has it. */
+function takeToken(): string {
+  const token = location.hash.slice(1);
+  if (token !== '') {
+    kept = token;
+    history.replaceState(history.state, '', location.pathname);
+  }
+  return kept;
+}
+
+export function LinkPage() {
+  const { t } = useLingui();
+  const [token] = useState(takeToken);
+  const link = useQuery({
+    queryKey: ['link'],
+    gcTime: 0,
+    queryFn: () => ask(pending.POST('/admin/v1/links/read', { body: { token } })),
+    enabled: token !== '',
+  });
+  if (token === '' || link.error !== null)
+    return (
+      <Frame title={t`This link does not work`}>
+        {link.error === null ? (
+          <Text>
+            <Trans>A part of it is missing. Copy it whole, or ask for a new one.</Trans>
+          </Text>
+        ) : (
+          <Failure error={link.error} again={() => void link.refetch()} />
+        )}
+      </Frame>
+    );
+  if (link.data === undefined)
+    return (
+      <Frame title={t`One moment`}>
+        <Skeleton h={120} />
+      </Frame>
+    );
+  return <TakeLink token={token} link={link.data} />;
+}
+
+function useWords(link: Link): { readonly title: string; readonly about: string; readonly button: string } {
+  const { t } = useLingui();
+  const account = link.account_name ?? '';
+  switch (link.kind) {
+    case 'invitation':
+      return {
+        title: t`Join ${account}`,
+        about: t`You have been invited to the settings of ${account}.`,
+        button: t`Join`,
+      };
+    case 'password_reset':
+      return {
+        title: t`Choose a new password`,
+        about: t`The old one ends, and so do your other sessions.`,
+        button: t`Save and sign in`,
+      };
+    case 'first_owner':
+      return {
+        title: t`Welcome`,
+        about: t`You are the first here: this makes you the operator of this installation.`,
+        button: t`Begin`,
+      };
+    case 'start':
+      return {
+        title: t`Welcome to Trailgate`,
+        about: t`This signs you in to the example account. Everything in it is yours to try.`,
+        button: t`Open the panel`,
+      };
+    case 'portal':
+      return {
+        title: t`Settings of ${account}`,
+        about: t`You come from a place where you are signed in already.`,
+        button: t`Go on`,
+      };
+  }
+}
+
+/** The least that is taken without a second factor (NIST SP 800-63B-4). */
+const SHORTEST_PASSWORD = 15;
+
+function TakeLink({ token, link }: { readonly token: string; readonly link: Link }) {
+  const { t, i18n } = useLingui();
+  const [, go] = useLocation();
+  const { title, about, button } = useWords(link);
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const needsPassword = link.ways.includes('password');
+  const needsName = link.kind === 'invitation' || link.kind === 'first_owner';
+  const take = useMutation({
+    gcTime: 0,
+    mutationFn: () =>
+      ask(
+        pending.POST('/admin/v1/links/take', {
+          body: {
+            token,
+            locale: i18n.locale,
+            ...(needsName ? { name: name.trim() } : {}),
+            ...(needsPassword ? { password } : {}),
+          },
+        }),
+      ),
+    onSuccess: (signIn) => {
+      kept = '';
+      if (signIn.state !== 'signed_in') return go('/sign-in', { replace: true });
+      signedIn(signIn);
+      go('/', { replace: true });
+    },
+  });
+  return (
+    <Frame title={title} about={about}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          take.mutate();
+        }}
+      >
+        <Stack gap="md">
+          {link.email !== null && needsPassword && (
+            <TextInput label={t`Email`} value={link.email} readOnly autoComplete="username" />
+          )}
+          {needsName && (
+            <TextInput
+              label={t`Your name`}
+              autoComplete="name"
+              required
+              withAsterisk={false}
+              autoFocus
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+          )}
+          {needsPassword && (
+            <PasswordInput
+              label={t`Password`}
+              description={t`At least ${SHORTEST_PASSWORD} characters: a few words that only you would put together.`}
+              autoComplete="new-password"
+              minLength={SHORTEST_PASSWORD}
+              required
+              withAsterisk={false}
+              visibilityToggleButtonProps={{ 'aria-label': t`Show the password` }}
+              value={password}
+              onChange={(event) => setPassword(event.currentTarget.value)}
+            />
+          )}
+          {take.error !== null && <Failure error={take.error} />}
+          <Button type="submit" size="md" loading={take.isPending} data-autofocus={!needsName || undefined}>
+            {button}
+          </Button>
+        </Stack>
+      </form>
+    </Frame>
+  );
+}

@@ -1,0 +1,198 @@
+/** Signing in by password and a second factor: on the page before everything, and in the dialog over one that waits. */
+import { Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ask } from '../api/client.js';
+import { pending, type SignIn } from '../api/pending.js';
+import { Failure } from '../words/failure.js';
+import { signedIn } from './session.js';
+
+interface SignInFormProps {
+  /** Known where somebody was signed in a moment ago. */
+  readonly email?: string | undefined;
+  readonly onDone?: () => void;
+}
+
+const AFTER_PASSWORD = 'second_factor';
+
+export function SignInForm({ email: known = '', onDone }: SignInFormProps) {
+  const [step, setStep] = useState<Extract<SignIn, { state: typeof AFTER_PASSWORD }> | null>(null);
+  const take = (signIn: SignIn): void => {
+    if (signIn.state === AFTER_PASSWORD) return setStep(signIn);
+    signedIn(signIn);
+    onDone?.();
+  };
+  const ways = useQuery({
+    queryKey: ['ways'],
+    queryFn: () => ask(pending.GET('/admin/v1/sign-in')),
+    staleTime: 60_000,
+  });
+  if (step !== null) return <SecondFactor onSignIn={take} onBack={() => setStep(null)} />;
+  const { password = true, providers = [], mail = false } = ways.data ?? {};
+  return (
+    <Stack gap="md">
+      {ways.error !== null && <Failure error={ways.error} again={() => void ways.refetch()} />}
+      {password && <Password known={known} canReset={mail} onSignIn={take} />}
+      {password && providers.length > 0 && <Divider label={<Trans>or</Trans>} />}
+      {providers.map(({ id, label }) => (
+        <Provider key={id} id={id} label={label} />
+      ))}
+    </Stack>
+  );
+}
+
+interface PasswordProps {
+  readonly known: string;
+  readonly canReset: boolean;
+  readonly onSignIn: (signIn: SignIn) => void;
+}
+
+function Password({ known, canReset, onSignIn }: PasswordProps) {
+  const { t } = useLingui();
+  const [email, setEmail] = useState(known);
+  const [password, setPassword] = useState('');
+  const enter = useMutation({
+    gcTime: 0,
+    mutationFn: () => ask(pending.POST('/admin/v1/sign-in/password', { body: { email: email.trim(), password } })),
+    onSuccess: onSignIn,
+    onError: () => setPassword(''),
+  });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        enter.mutate();
+      }}
+    >
+      <Stack gap="md">
+        <TextInput
+          label={t`Email`}
+          type="email"
+          name="email"
+          autoComplete="username webauthn"
+          required
+          withAsterisk={false}
+          data-autofocus={known === '' || undefined}
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
+        <PasswordInput
+          label={t`Password`}
+          name="password"
+          autoComplete="current-password"
+          required
+          withAsterisk={false}
+          data-autofocus={known !== '' || undefined}
+          visibilityToggleButtonProps={{ 'aria-label': t`Show the password` }}
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+        />
+        {enter.error !== null && <Failure error={enter.error} />}
+        <Button type="submit" size="md" loading={enter.isPending}>
+          <Trans>Sign in</Trans>
+        </Button>
+        {canReset && <Forgotten email={email} />}
+      </Stack>
+    </form>
+  );
+}
+
+function Forgotten({ email }: { readonly email: string }) {
+  const reset = useMutation({
+    mutationFn: () => ask(pending.POST('/admin/v1/password-resets', { body: { email: email.trim() } })),
+  });
+  if (reset.isSuccess)
+    return (
+      <Text size="sm" role="status">
+        <Trans>If somebody here has this address, a mail with a link is on its way.</Trans>
+      </Text>
+    );
+  return (
+    <>
+      {reset.error !== null && <Failure error={reset.error} />}
+      <Button variant="subtle" size="sm" disabled={email.trim() === ''} onClick={() => reset.mutate()}>
+        <Trans>I forgot my password</Trans>
+      </Button>
+    </>
+  );
+}
+
+interface SecondFactorProps {
+  readonly onSignIn: (signIn: SignIn) => void;
+  readonly onBack: () => void;
+}
+
+function SecondFactor({ onSignIn, onBack }: SecondFactorProps) {
+  const { t } = useLingui();
+  const [code, setCode] = useState('');
+  const [isRecovery, setRecovery] = useState(false);
+  const enter = useMutation({
+    gcTime: 0,
+    mutationFn: () => {
+      const body = isRecovery ? { recovery_code: code.trim() } : { code: code.replaceAll(/\s/g, '') };
+      return ask(pending.POST('/admin/v1/sign-in/second-factor', { body }));
+    },
+    onSuccess: onSignIn,
+    onError: () => setCode(''),
+  });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        enter.mutate();
+      }}
+    >
+      <Stack gap="md">
+        <TextInput
+          key={String(isRecovery)}
+          label={isRecovery ? t`Recovery code` : t`Code from your authenticator app`}
+          description={
+            isRecovery ? t`One of those that you wrote down. It works once.` : t`Six digits, new every 30 seconds.`
+          }
+          name="code"
+          autoComplete="one-time-code"
+          inputMode={isRecovery ? 'text' : 'numeric'}
+          required
+          withAsterisk={false}
+          autoFocus
+          value={code}
+          onChange={(event) => setCode(event.currentTarget.value)}
+        />
+        {enter.error !== null && <Failure error={enter.error} />}
+        <Button type="submit" size="md" loading={enter.isPending}>
+          <Trans>Go on</Trans>
+        </Button>
+        <Button variant="subtle" size="sm" onClick={() => setRecovery(!isRecovery)}>
+          {isRecovery ? t`Use the app instead` : t`I do not have the app with me`}
+        </Button>
+        <Button variant="subtle" size="sm" onClick={onBack}>
+          <Trans>Begin again</Trans>
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+function Provider({ id, label }: { readonly id: string; readonly label: string }) {
+  const begin = useMutation({
+    mutationFn: async () => {
+      const returnTo = location.pathname + location.search;
+      const { url } = await ask(
+        pending.POST('/admin/v1/sign-in/providers/{id}', {
+          params: { path: { id } },
+          body: { return_to: returnTo.startsWith('/sign-in') ? '/' : returnTo },
+        }),
+      );
+      location.assign(url);
+    },
+  });
+  return (
+    <>
+      <Button variant="default" size="md" loading={begin.isPending} onClick={() => begin.mutate()}>
+        <Trans>Sign in with {label}</Trans>
+      </Button>
+      {begin.error !== null && <Failure error={begin.error} />}
+    </>
+  );
+}

@@ -1,0 +1,29 @@
+/** Where one comes in. */
+import { Alert, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { Frame } from './frame.js';
+import { SignInForm } from './sign-in-form.js';
+
+/** What a provider's way back may say in the address. */
+const UNKNOWN = 'identity_unknown';
+
+export function SignInPage() {
+  const { t } = useLingui();
+  const problem = new URLSearchParams(location.search).get('problem');
+  return (
+    <Frame title={t`Sign in`} about={t`To the API keys, usage and logs of your account.`}>
+      {problem !== null && (
+        <Alert color="red" variant="light" role="alert" title={t`You are not signed in`}>
+          <Text size="sm">
+            {problem === UNKNOWN ? (
+              <Trans>Nobody here has this sign-in. Ask an owner of the account to invite you.</Trans>
+            ) : (
+              <Trans>The other side did not let you in. Try again, or another way.</Trans>
+            )}
+          </Text>
+        </Alert>
+      )}
+      <SignInForm />
+    </Frame>
+  );
+}

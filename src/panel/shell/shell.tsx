@@ -1,0 +1,64 @@
+/** What stands around every page: the account, the navigation, the person. */
+import { Alert, AppShell, Burger, Container, Group } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { Trans, useLingui } from '@lingui/react/macro';
+import type { ReactNode } from 'react';
+import type { Account } from '../session/accounts.js';
+import { AccountSwitcher } from './account-switcher.js';
+import { Brand } from '../layout/brand.js';
+import { Navigation } from './navigation.js';
+import { UserMenu } from './user-menu.js';
+
+interface ShellProps {
+  /** Null on the pages that are about none. */
+  readonly account: Account | null;
+  readonly children: ReactNode;
+}
+
+export function Shell({ account, children }: ShellProps) {
+  const { t } = useLingui();
+  const [isOpen, { toggle, close }] = useDisclosure();
+  return (
+    <AppShell
+      header={{ height: 64 }}
+      navbar={{ width: 244, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding={{ base: 'md', sm: 'xl' }}
+    >
+      <a className="skip" href="#content">
+        <Trans>To the content</Trans>
+      </a>
+      <AppShell.Header>
+        <Group h="100%" px={{ base: 'sm', sm: 'lg' }} gap="sm" wrap="nowrap" justify="space-between">
+          <Group gap="md" wrap="nowrap" miw={0}>
+            <Burger
+              opened={isOpen}
+              onClick={toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={t`Pages`}
+              aria-expanded={isOpen}
+            />
+            <Group visibleFrom="sm" w={196}>
+              <Brand />
+            </Group>
+            {account !== null && <AccountSwitcher account={account} />}
+          </Group>
+          <UserMenu />
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="md">
+        <Navigation accountId={account?.id ?? null} onGo={close} />
+      </AppShell.Navbar>
+      <AppShell.Main id="content" tabIndex={-1}>
+        <Container size={1120} px={0}>
+          {account?.status === 'suspended' && (
+            <Alert color="orange" variant="light" mb="lg" title={<Trans>This account is suspended</Trans>}>
+              <Trans>Its keys are refused. Everything can be read, and nothing changed.</Trans>
+            </Alert>
+          )}
+          {children}
+        </Container>
+      </AppShell.Main>
+    </AppShell>
+  );
+}

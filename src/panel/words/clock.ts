@@ -1,0 +1,2 @@
+/** The time, in one place. */
+export const now = (): Date => new Date();

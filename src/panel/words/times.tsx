@@ -1,0 +1,56 @@
+/** Times and numbers as the reader's language writes them, in the zone of the account. */
+import { Text, Tooltip } from '@mantine/core';
+import { useLingui } from '@lingui/react/macro';
+import { now } from './clock.js';
+
+const STEPS = [
+  ['second', 60],
+  ['minute', 60],
+  ['hour', 24],
+  ['day', 30],
+  ['month', 12],
+] as const;
+
+export interface Formats {
+  /** `22 Nov 2026, 10:04` in the zone. */
+  time(iso: string): string;
+  /** `22 Nov 2026` in the zone. */
+  date(iso: string): string;
+  /** `3 minutes ago`, `in 2 days`. */
+  relative(iso: string): string;
+  number(value: number): string;
+}
+
+/** Formats for the language of the page. */
+export function useFormats(timeZone?: string): Formats {
+  const { i18n } = useLingui();
+  const locales = i18n.locales ?? i18n.locale;
+  const options = timeZone === undefined ? {} : { timeZone };
+  return {
+    time: (iso) =>
+      new Intl.DateTimeFormat(locales, { dateStyle: 'medium', timeStyle: 'short', ...options }).format(new Date(iso)),
+    date: (iso) => new Intl.DateTimeFormat(locales, { dateStyle: 'medium', ...options }).format(new Date(iso)),
+    number: (value) => new Intl.NumberFormat(locales).format(value),
+    relative(iso) {
+      let left = (new Date(iso).getTime() - now().getTime()) / 1_000;
+      const format = new Intl.RelativeTimeFormat(locales, { numeric: 'auto' });
+      for (const [unit, size] of STEPS) {
+        if (Math.abs(left) < size) return format.format(Math.round(left), unit);
+        left /= size;
+      }
+      return format.format(Math.round(left), 'year');
+    },
+  };
+}
+
+/** A time as how long ago it was, with the exact one behind it. */
+export function Ago({ at, timeZone }: { readonly at: string; readonly timeZone?: string | undefined }) {
+  const formats = useFormats(timeZone);
+  return (
+    <Tooltip label={formats.time(at)}>
+      <Text component="time" inherit dateTime={at} style={{ whiteSpace: 'nowrap' }}>
+        {formats.relative(at)}
+      </Text>
+    </Tooltip>
+  );
+}
