@@ -21,7 +21,16 @@ export interface ChangeContext {
 export type AuditedFields = Readonly<Record<string, unknown>>;
 
 /** What a change can be made to. */
-export const TARGET_TYPES = ['account', 'api_key', 'quota_adjustment', 'account_token', 'member'] as const;
+export const TARGET_TYPES = [
+  'account',
+  'api_key',
+  'quota_adjustment',
+  'account_token',
+  'member',
+  'session',
+  'invitation',
+  'portal_session',
+] as const;
 
 export interface AuditedChange {
   readonly accountId: string | null;

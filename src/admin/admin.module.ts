@@ -31,6 +31,16 @@ import { NetworkGuard } from './access/network.guard.js';
 import { PermissionGuard } from './access/permission.guard.js';
 import { isPublic } from './access/public.js';
 import { Site } from './access/site.js';
+import { LinkTaking } from '../members/sign-in/link-taking.js';
+import { MemberStore } from '../members/members.js';
+import { SignInAttempts } from '../members/sign-in/attempts.js';
+import { SignIn } from '../members/sign-in/sign-in.js';
+import { MeController } from './me/me.controller.js';
+import { MeReader } from './me/me-reader.js';
+import { LinksController } from './sign-in/links.controller.js';
+import { SignInResponses } from './sign-in/sign-in-responses.js';
+import { SignInController } from './sign-in/sign-in.controller.js';
+import { SignOutController } from './sign-in/sign-out.controller.js';
 import { TokensController } from './tokens/tokens.controller.js';
 import { OperationsController } from './operations/operations.controller.js';
 import { PlansController } from './plans/plans.controller.js';
@@ -61,6 +71,10 @@ const API_CONTROLLERS: readonly Type[] = [
   TargetsController,
   AuditLogController,
   TokensController,
+  SignInController,
+  SignOutController,
+  LinksController,
+  MeController,
   OpenApiController,
 ];
 
@@ -117,6 +131,12 @@ function apiProviders(api: AdminApiDependencies, url: () => string): Provider[] 
     { provide: AccountAccess, useValue: api.members.access },
     { provide: AccountTokens, useValue: api.members.tokens },
     { provide: Sessions, useValue: api.members.sessions },
+    { provide: MemberStore, useValue: api.members.store },
+    { provide: SignIn, useValue: api.members.signIn },
+    { provide: SignInAttempts, useValue: api.members.attempts },
+    { provide: LinkTaking, useValue: api.members.links },
+    MeReader,
+    SignInResponses,
     { provide: Site, useValue: new Site(url) },
     // In this order, all before every handler that is not public: from where, too many, who, through which page,
     // whether they may.

@@ -17,6 +17,7 @@ import type { Log } from '../platform/log.js';
 import type { Stores } from './open-domain.js';
 import { ONE_PROCESS, ROLES } from './roles.js';
 import { ShutdownBegun, type Shutdown } from './shutdown.js';
+import { demoLink } from './first-sign-in.js';
 import { start, type Running } from './start.js';
 import { StartError } from '../platform/start-error.js';
 
@@ -50,8 +51,9 @@ export async function startDemo(config: LoadedConfig, log: Log, shutdown: Shutdo
   const running = await start(config, ROLES, log, shutdown, ONE_PROCESS, startBackend);
   try {
     const secret = await demoKey(running, accountId, config);
+    const panelLink = await demoLink(running);
     await log.flush(1_000);
-    printWelcome(config, running, secret);
+    printWelcome(config, running, secret, panelLink);
   } catch (error) {
     await shutdown.run();
     throw error;
@@ -134,7 +136,7 @@ async function listening(child: ChildProcess): Promise<void> {
   }
 }
 
-function printWelcome(config: Config, running: Running, secret: string): void {
+function printWelcome(config: Config, running: Running, secret: string, panelLink: string): void {
   // Nobody reads it: no reason to end.
   process.stdout.on('error', () => undefined);
   const base = `${running.gatewayUrl}${config.file.api.basePath}`;
@@ -142,6 +144,7 @@ function printWelcome(config: Config, running: Running, secret: string): void {
     `
   Trailgate is running.
 
+    Panel     ${panelLink}   (signs you in, once, within 15 minutes)
     API       ${base}
     Reference ${running.gatewayUrl}/docs
     Admin API ${running.adminUrl}/admin/v1   (token: ${join(config.environment.dataDir, 'admin-token')})

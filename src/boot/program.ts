@@ -18,6 +18,7 @@ import { metricsText } from '../platform/metrics-text.js';
 import { ProgramEnd } from './program-end.js';
 import { ROLES, type Role } from './roles.js';
 import { Shutdown } from './shutdown.js';
+import { tellFirstOwner } from './first-sign-in.js';
 import { start } from './start.js';
 import { StartError } from '../platform/start-error.js';
 import { VERSION } from '../platform/version.js';
@@ -109,6 +110,7 @@ async function runStart({ config: path, roles, workers }: StartOptions): Promise
   const running = await start(config, roles, log, shutdown, processes).catch((error: unknown) =>
     exitWith(error, log, end),
   );
+  await tellFirstOwner(running, log);
   if (isWorker) {
     const sources = { metrics: metricsText, state: () => running.state() };
     reportToPool(running.gatewayUrl ?? '', sources, () => end.begin(0));

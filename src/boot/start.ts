@@ -9,8 +9,8 @@ import { inOrder } from '../admission/steps.js';
 import { operatorToken } from '../admin/access/operator-token.js';
 import { systemClock } from '../platform/clock.js';
 import { RunningConfig, withoutDocuments } from '../config/running-config.js';
+import { adminUrlOf } from '../config/model/admin-url.js';
 import type { LoadedConfig } from '../config/model/loaded-config.js';
-import type { Config } from '../config/model/schema.js';
 import { configSummary } from '../config/summary.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { setErrorsUrl } from '../problems/errors.js';
@@ -23,13 +23,13 @@ import type { ApiKeyStore } from '../accounts/api-key-store.js';
 import { AuditLog } from '../accounts/audit-log.js';
 import { portOf } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
-import { openMembers } from '../members/open-members.js';
-import type { SessionLimits } from '../members/sessions.js';
+import type { Members } from '../members/sign-in/open-members.js';
 import { METRICS } from '../platform/metrics.js';
 import { metricsText } from '../platform/metrics-text.js';
 import { NodeStatements } from '../nodes/node-statements.js';
 import { openAdmission, type Admission } from './open-admission.js';
 import { openDomain, type Domain, type Stores } from './open-domain.js';
+import { openMembersOf } from './open-members.js';
 import { openNodes, ProcessView } from './process-view.js';
 import { TopAccounts } from '../usage/top-accounts.js';
 import { RequestLogReader } from '../request-logs/request-log-reader.js';
@@ -50,6 +50,10 @@ export interface Running {
   /** Where the admin listener is on this machine; undefined where there is none. */
   readonly adminUrl: string | undefined;
   readonly operatorToken: string | undefined;
+  /** What signs people in; only with the admin role. */
+  readonly members: Members | undefined;
+  /** Where people reach the panel; undefined in a worker. */
+  readonly panelUrl: string | undefined;
   readonly database: DatabaseHandle;
   readonly accounts: AccountStore;
   readonly keyStore: ApiKeyStore;
@@ -116,9 +120,7 @@ async function open(
   const nodes = processes.isWorker ? new NodeStatements(undefined) : openNodes(config, domain.database, log);
   shutdown.add('leave the others', () => nodes.stop());
   const view = new ProcessView(domain, pool, nodes, isGateway, log, shutdown);
-  const adminUrl = processes.isWorker
-    ? undefined
-    : await startAdmin(domain, admission, token, pool, view, log, shutdown);
+  const admin = processes.isWorker ? undefined : await startAdmin(domain, admission, token, pool, view, log, shutdown);
   const gatewayUrl = isGateway
     ? await startGatewayRole(domain, admission, description, processes, pool, log, shutdown)
     : undefined;
@@ -134,8 +136,10 @@ async function open(
   const { database, accounts, keyStore } = domain;
   return {
     gatewayUrl,
-    adminUrl,
+    adminUrl: admin?.url,
     operatorToken: token,
+    members: admin?.members,
+    panelUrl: admin?.panelUrl,
     database,
     accounts,
     keyStore,
@@ -187,6 +191,14 @@ function startWorker({ config, database, quotas, keyStore, events }: Domain, log
   });
 }
 
+/** The admin listener, and what the program does with what stands behind it. */
+interface RunningAdmin {
+  /** Undefined where there is none: health has a listener of its own. */
+  readonly url: string | undefined;
+  readonly panelUrl: string;
+  readonly members: Members | undefined;
+}
+
 /** Without the admin role there are health and metrics alone; every process has those. */
 async function startAdmin(
   domain: Domain,
@@ -196,7 +208,7 @@ async function startAdmin(
   view: ProcessView,
   log: Log,
   shutdown: Shutdown,
-): Promise<string | undefined> {
+): Promise<RunningAdmin> {
   const {
     config,
     database,
@@ -213,8 +225,9 @@ async function startAdmin(
   const reader = new RequestLogReader(database.db, () => systemClock.now());
   const requestLogs = new RequestLogs(reader, () => config.current.file.usage.requestLogRetention, systemClock);
   const explainer = new Explainer(inOrder(admission.steps), keys.build, () => config.current);
+  const members = token === undefined ? undefined : openMembersOf(domain, token, log);
   const api: AdminApiDependencies | null =
-    token === undefined
+    token === undefined || members === undefined
       ? null
       : {
           operatorToken: token,
@@ -229,11 +242,7 @@ async function startAdmin(
           requestLogs,
           throttlerStorage: quotas.limiter,
           panel: readPanelFiles(PANEL_FOLDER),
-          members: openMembers({
-            database,
-            clock: systemClock,
-            sessionLimits: () => sessionLimitsOf(config.current),
-          }),
+          members,
         };
   const parts = {
     api,
@@ -246,10 +255,7 @@ async function startAdmin(
   };
   databaseHealth.start();
   shutdown.add('stop asking the database', async () => databaseHealth.stop());
-  return await openAdminListeners(parts, config, log, shutdown);
-}
-
-function sessionLimitsOf({ file }: Config): SessionLimits {
-  const { idle, absolute } = file.admin.sessions;
-  return { idleMs: idle, absoluteMs: absolute };
+  const url = await openAdminListeners(parts, config, log, shutdown);
+  const port = url === undefined ? undefined : portOf(url);
+  return { url, panelUrl: adminUrlOf(config.current.file.admin, port), members };
 }

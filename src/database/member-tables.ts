@@ -83,13 +83,14 @@ export interface MemberSessionTable {
   hash: string;
   /** `ses_…`, for lists. */
   id: string;
-  /** Null: a portal session, which alone has the next four. */
+  /** Null: a portal session, which alone has the next five. */
   member_id: string | null;
   account_id: string | null;
   role: 'owner' | 'admin' | 'viewer' | null;
   /** JSON array: the only scopes that its keys may be given; null: any. */
   scopes: string | null;
   label: string | null;
+  return_url: string | null;
   method: 'password' | 'passkey' | 'oidc' | 'link' | 'portal';
   created_at: number;
   last_seen_at: number;

@@ -27,7 +27,7 @@ import { UsageFlush, type UsageFollower } from '../usage/usage-flush.js';
 import { UsageRecorder } from '../usage/usage-recorder.js';
 import { UsageSweep } from '../usage/usage-sweep.js';
 import { UsageTable } from '../usage/usage-table.js';
-import { ProcessThrottleWindows, RedisThrottleWindows } from './throttle-windows.js';
+import { ProcessThrottleWindows, RedisThrottleWindows, type ThrottleWindows } from './throttle-windows.js';
 
 const REDIS_START_TIMEOUT_MS = 5_000;
 const REAP_INTERVAL_MS = 1_000;
@@ -38,6 +38,8 @@ export interface Quotas {
   readonly recorder: UsageRecorder;
   /** For the worker role. Undefined where a process that dies takes its counters with it. */
   readonly sweep: UsageSweep | undefined;
+  /** Windows of its own, with a table of its own where they are in the process. */
+  throttleWindows(): ThrottleWindows;
   /** Starts writing usage and month counts to the database. */
   start(flushIntervalMs: number): void;
   /** Writes what is left and lets the counters go. Rejects when the last counts could not be written. */
@@ -81,6 +83,7 @@ export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts)
     limiter,
     recorder,
     sweep: undefined,
+    throttleWindows: () => new ProcessThrottleWindows(clock),
     start: (intervalMs) => flush.start(intervalMs),
     stop: () => {
       clearInterval(reaping);
@@ -142,6 +145,7 @@ export async function openRedisQuotas(
     limiter,
     recorder,
     sweep: new UsageSweep(table, client, flush.node, clock, log),
+    throttleWindows: () => new RedisThrottleWindows(client, clock),
     start: (intervalMs) => flush.start(intervalMs),
     stop: async () => {
       watch.stop();

@@ -31,9 +31,18 @@ const secret = { ...manage, confirm: true } as const;
 const people = { about: 'account', roles: MANAGERS, tokens: false, portal: false, confirm: true } as const;
 const self = { about: 'oneself', roles: ROLES, tokens: false, portal: false, confirm: false } as const;
 const everyone = { ...self, tokens: true, portal: true } as const;
+const open = { about: 'anybody', roles: ROLES, tokens: true, portal: true, confirm: false } as const;
 const operate = { about: 'installation', roles: [], tokens: false, portal: false, confirm: false } as const;
 
 export const PERMISSIONS = {
+  getSignInWays: open,
+  signInWithPassword: open,
+  readLink: open,
+  takeLink: open,
+  signOut: { ...self, portal: true },
+  getMe: everyone,
+  updateMe: self,
+
   getOpenApiDocument: everyone,
   listScopes: everyone,
   listPlans: everyone,

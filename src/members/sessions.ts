@@ -35,6 +35,8 @@ export interface PortalGrant {
   /** The only scopes that keys may be given in it; null: any. */
   readonly scopes: readonly string[] | null;
   readonly label: string;
+  /** Where the panel leads back to. */
+  readonly returnUrl: string;
 }
 
 /** A session as it is shown. */
@@ -108,6 +110,7 @@ export class Sessions {
       role: portal?.role ?? null,
       scopes: scopes === null ? null : JSON.stringify(scopes),
       label: portal?.label ?? null,
+      return_url: portal?.returnUrl ?? null,
       method,
       created_at: now,
       last_seen_at: now,
@@ -221,7 +224,13 @@ export async function endSessionsOf(
 }
 
 function portalOf(row: Row): PortalGrant {
-  const { account_id: accountId, role, scopes, label } = row;
+  const { account_id: accountId, role, scopes, label, return_url: returnUrl } = row;
   if (accountId === null || role === null) throw new Error(`session ${row.id} is of nobody`);
-  return { accountId, role, scopes: scopes === null ? null : (JSON.parse(scopes) as string[]), label: label ?? '' };
+  return {
+    accountId,
+    role,
+    scopes: scopes === null ? null : (JSON.parse(scopes) as string[]),
+    label: label ?? '',
+    returnUrl: returnUrl ?? '',
+  };
 }

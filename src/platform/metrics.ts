@@ -62,6 +62,10 @@ export const METRICS = {
     'Wrong keys by what was made of them: counted, throttled (the one that used up its address), unknown_proxy.',
     [['result', ['counted', 'throttled', 'unknown_proxy']]],
   ),
+  adminSignIns: counter('trailgate_admin_sign_ins_total', 'Sign-ins to the panel, by how and by what became of them.', [
+    ['method', ['password', 'passkey', 'oidc', 'link', 'portal']],
+    ['outcome', ['succeeded', 'refused', 'throttled']],
+  ]),
   failedAttemptAddresses: gauge(
     'trailgate_failed_attempt_addresses',
     'Addresses with a wrong key in the last minute.',

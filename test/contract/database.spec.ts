@@ -164,7 +164,7 @@ describeOnDatabases('the database', (kind) => {
       .insertInto('member_identity')
       .values({ issuer: 'i', subject: 's', email: null, last_used_at: null, ...ofMember })
       .execute();
-    const portal = { account_id: null, role: null, scopes: null, label: null };
+    const portal = { account_id: null, role: null, scopes: null, label: null, return_url: null };
     const seen = { last_seen_at: 1, ends_at: 2, confirmed_at: 1, ip: '::1', user_agent: '' };
     await db
       .insertInto('member_session')

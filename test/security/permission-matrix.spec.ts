@@ -69,7 +69,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let operations: readonly Operation[];
-  let credentials: ReadonlyMap<Caller, Credentials>;
+  let credentials: ReadonlyMap<Caller, () => Promise<Credentials>>;
   const ids = new Map<Whose, { readonly account: string; readonly key: string }>();
 
   beforeAll(async () => {
@@ -88,18 +88,21 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     const none = '0'.repeat(25);
     ids.set('of nobody', { account: `acc_${none}`, key: `key_${none}` });
     const own = ids.get('own')!.account;
+    // A session of its own for each request: some of them end it.
+    const member = (id: string) => () => signIn(running, id);
     const memberIn = async (role: 'owner' | 'admin' | 'viewer') =>
-      signIn(running, await newMember(database, { roles: { [own]: role } }));
-    credentials = new Map<Caller, Credentials>([
-      ['the operator token', { Authorization: `Bearer ${ADMIN_TOKEN}` }],
-      ['an operator member', await signIn(running, await newMember(database, { isOperator: true }))],
+      member(await newMember(database, { roles: { [own]: role } }));
+    const fixed = (headers: Credentials) => () => Promise.resolve(headers);
+    credentials = new Map<Caller, () => Promise<Credentials>>([
+      ['the operator token', fixed({ Authorization: `Bearer ${ADMIN_TOKEN}` })],
+      ['an operator member', member(await newMember(database, { isOperator: true }))],
       ['an owner', await memberIn('owner')],
       ['an admin', await memberIn('admin')],
       ['a viewer', await memberIn('viewer')],
-      ['an admin token', await accountToken(running, own, 'admin')],
-      ['a viewer token', await accountToken(running, own, 'viewer')],
-      ['a portal session', await portalSession(running, own, 'admin')],
-      ['nobody', {}],
+      ['an admin token', fixed(await accountToken(running, own, 'admin'))],
+      ['a viewer token', fixed(await accountToken(running, own, 'viewer'))],
+      ['a portal session', () => portalSession(running, own, 'admin')],
+      ['nobody', fixed({})],
     ]);
     const { paths } = await admin.call<{ paths: Record<string, Record<string, Described>> }>('GET', '/openapi.json');
     operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -112,7 +115,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
   });
 
   /** Asks with a body that no operation takes: whoever passes the guards hears of it, and nothing is changed. */
-  function ask(
+  async function ask(
     { method, path, operationId, parameters = [] }: Operation,
     caller: Caller,
     whose: Whose,
@@ -127,7 +130,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     const about = operationId === 'explain' ? { api_key_id: key } : {};
     const body =
       method === 'POST' || method === 'PATCH' || method === 'PUT' ? { ...about, 'no such field': 1 } : undefined;
-    const headers = { 'Sec-Fetch-Site': 'same-origin', ...credentials.get(caller)! };
+    const headers = { 'Sec-Fetch-Site': 'same-origin', ...(await credentials.get(caller)!()) };
     return send(`${running.url}${filled}${query}`, { method, headers, ...(body === undefined ? {} : { body }) });
   }
 

@@ -24,7 +24,7 @@ import { RequestLogs } from '../../src/request-logs/request-logs.js';
 import { ShadowLimits } from '../../src/limits/shadow-limits.js';
 import { Limiter } from '../../src/limits/limiter.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
-import { openMembers, type Members } from '../../src/members/open-members.js';
+import { openMembers, type Members } from '../../src/members/sign-in/open-members.js';
 import { UsageReader } from '../../src/limits/usage.js';
 import { UsageRows } from '../../src/usage/usage-rows.js';
 import { admissionOn } from './admission.js';
@@ -76,7 +76,16 @@ export async function startAdmin(
     log: logger,
   });
   const sessionLimits = { idleMs: 30 * 60_000, absoluteMs: 12 * 3_600_000 };
-  const members = openMembers({ database, clock, sessionLimits: () => sessionLimits });
+  const windows = () => new ProcessThrottleWindows(clock);
+  const members = openMembers({
+    database,
+    clock,
+    log: logger,
+    sessionLimits: () => sessionLimits,
+    windows: { networks: windows(), names: windows(), browsers: windows() },
+    browserKey: Buffer.alloc(32, 1),
+    host: () => 'localhost',
+  });
   const api = {
     operatorToken: ADMIN_TOKEN,
     accounts: stores.accounts,

@@ -4,6 +4,7 @@ import { newId } from '../../src/database/ids.js';
 import { csrfTokenOf } from '../../src/members/session-token.js';
 import type { Role } from '../../src/members/permissions.js';
 import type { RunningAdmin } from './admin-application.js';
+import { send, type Answer } from './http.js';
 
 /** Headers by which a request is somebody's. */
 export type Credentials = Readonly<Record<string, string>>;
@@ -70,7 +71,7 @@ export async function signIn({ members }: RunningAdmin, memberId: string): Promi
 
 /** A session that a portal link began. */
 export async function portalSession({ members }: RunningAdmin, accountId: string, role: Role): Promise<Credentials> {
-  const portal = { accountId, role, scopes: null, label: 'Ana of Isar' };
+  const portal = { accountId, role, scopes: null, label: 'Ana of Isar', returnUrl: 'https://app.example.com/' };
   const { token } = await members.sessions.begin({ portal, absoluteMs: 3_600_000 }, 'portal', FROM);
   return fromPanel(token);
 }
@@ -86,4 +87,64 @@ export async function accountToken(
   const context = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_test' };
   const { secret } = await members.tokens.create(accountId, input, context);
   return { Authorization: `Bearer ${secret}` };
+}
+
+/** A browser that keeps cookies and sends what a page of the panel sends. */
+export class PanelBrowser {
+  /** By name, as they were set. */
+  readonly cookies = new Map<string, string>();
+  private csrf = '';
+
+  constructor(
+    private readonly url: string,
+    private readonly more: Readonly<Record<string, string>> = {},
+  ) {}
+
+  async ask(method: string, path: string, body?: object, headers: Credentials = {}): Promise<Answer> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const answer = await send(`${this.url}/admin/v1${path}`, {
+      method,
+      headers: {
+        ...(cookie === '' ? {} : { Cookie: cookie }),
+        ...(method === 'GET' ? {} : { 'Sec-Fetch-Site': 'same-origin' }),
+        ...(this.csrf === '' ? {} : { 'X-CSRF-Token': this.csrf }),
+        ...this.more,
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body }),
+    });
+    for (const line of answer.headers['set-cookie'] ?? []) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (value === '') this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    if (answer.status === 200 && answer.text.startsWith('{')) {
+      const { me, csrf_token: own } = answer.json<{ me?: { csrf_token: string }; csrf_token?: string }>();
+      this.csrf = me?.csrf_token ?? own ?? this.csrf;
+    }
+    return answer;
+  }
+
+  /** Asks, and fails the test unless the answer is a 2xx. */
+  async call<T>(method: string, path: string, body?: object): Promise<T> {
+    const answer = await this.ask(method, path, body);
+    if (answer.status > 299) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
+    return (answer.body.length === 0 ? undefined : answer.json()) as T;
+  }
+}
+
+/** A password that nothing is wrong with. */
+export const GOOD_PASSWORD = 'seven small otters row upstream';
+
+/** A member who signs in with `GOOD_PASSWORD`. */
+export async function memberWithPassword(
+  database: DatabaseHandle,
+  { members }: RunningAdmin,
+  options: Parameters<typeof newMember>[1] = {},
+): Promise<{ readonly id: string; readonly email: string }> {
+  const id = await newMember(database, options);
+  const password = await members.passwords.hash(GOOD_PASSWORD);
+  const update = database.db.updateTable('member').set({ password }).where('id', '=', id);
+  const { email } = await update.returning('email').executeTakeFirstOrThrow();
+  return { id, email };
 }

@@ -13,8 +13,8 @@ export interface OperationDescription {
   /** `operationId`, which has a row in the table of permissions. */
   readonly id: OperationId;
   readonly summary: string;
-  /** The body of the response. */
-  readonly response: z.ZodType;
+  /** The body of the response; null where it has none. */
+  readonly response: z.ZodType | null;
   /** Whether the response can be had as CSV too. */
   readonly csv?: boolean;
   /** 200 unless said. */

@@ -79,7 +79,7 @@ export function openApiDocument(controllers: readonly Type[], version: string): 
       securitySchemes: SECURITY_SCHEMES,
       schemas: {
         ...namedSchemas(
-          routes.map(({ description }) => description.response),
+          routes.flatMap(({ description: { response } }) => (response === null ? [] : [response])),
           'output',
         ),
         ...namedSchemas(
@@ -160,10 +160,14 @@ function operation({ path, tag, description, body, query }: Route): Json {
           ...(isList ? ['Link' as const] : []),
           ...(hasLocation ? ['Location' as const] : []),
         ]),
-        content: {
-          'application/json': { schema: reference(response) },
-          ...(csv ? { 'text/csv': { schema: { type: 'string', maxLength: LONGEST_CSV } } } : {}),
-        },
+        ...(response === null
+          ? {}
+          : {
+              content: {
+                'application/json': { schema: reference(response) },
+                ...(csv ? { 'text/csv': { schema: { type: 'string', maxLength: LONGEST_CSV } } } : {}),
+              },
+            }),
       },
       ...problemResponses(codes),
     },

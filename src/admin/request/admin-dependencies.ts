@@ -11,7 +11,7 @@ import type { Catalogue } from '../../accounts/catalogue.js';
 import type { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
 import type { PanelFiles } from '../panel/panel-files.js';
 import type { Logger } from '../../platform/log.js';
-import type { Members } from '../../members/open-members.js';
+import type { Members } from '../../members/sign-in/open-members.js';
 import type { NodeTarget } from '../../nodes/node-targets.js';
 import type { RequestLogs } from '../../request-logs/request-logs.js';
 import type { UsageReader } from '../../limits/usage.js';

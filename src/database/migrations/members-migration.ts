@@ -38,8 +38,9 @@ const WAYS_TO_SIGN_IN = [
 const SESSIONS = [
   `create table member_session (
     hash text primary key, id text not null unique, member_id text references member (id) on delete cascade,
-    account_id text, role text, scopes text, label text, method text not null, created_at bigint not null,
-    last_seen_at bigint not null, ends_at bigint not null, confirmed_at bigint not null, ip text not null,
+    account_id text, role text, scopes text, label text, return_url text, method text not null,
+    created_at bigint not null, last_seen_at bigint not null,
+    ends_at bigint not null, confirmed_at bigint not null, ip text not null,
     user_agent text not null)`,
   `create index member_session_member_id on member_session (member_id)`,
   `create index member_session_account_id on member_session (account_id)`,

@@ -1,0 +1,60 @@
+/** Puts together what somebody is told of themselves. */
+import { Injectable } from '@nestjs/common';
+import { AccountStore } from '../../accounts/accounts.js';
+import { MemberStore, type OwnAccount } from '../../members/members.js';
+import type { Role } from '../../members/permissions.js';
+import { csrfTokenOf } from '../../members/session-token.js';
+import type { Principal } from '../access/principal.js';
+import { MOST_ACCOUNTS, ownAccounts, ownMember, ownPortal, ownSession, type MeResource } from './me.resource.js';
+
+@Injectable()
+export class MeReader {
+  constructor(
+    private readonly members: MemberStore,
+    private readonly accounts: AccountStore,
+  ) {}
+
+  async read(principal: Principal): Promise<MeResource> {
+    switch (principal.kind) {
+      case 'member': {
+        const { member, session, cookie } = principal;
+        const [stored, ways, accounts] = await Promise.all([
+          this.members.get(member.id),
+          this.members.waysOf(member.id),
+          this.members.accountsOf(member.isOperator ? 'operator' : { memberId: member.id }, MOST_ACCOUNTS),
+        ]);
+        return {
+          // Where operators are not let in from, the member is none.
+          member: ownMember({ ...stored, isOperator: member.isOperator }, ways),
+          portal: null,
+          ...ownAccounts(accounts),
+          csrf_token: csrfTokenOf(cookie),
+          session: ownSession(session, false),
+        };
+      }
+      case 'portal': {
+        const { portal, session, cookie } = principal;
+        return {
+          member: null,
+          portal: ownPortal(portal),
+          ...ownAccounts([await this.account(portal.accountId, portal.role)]),
+          csrf_token: csrfTokenOf(cookie),
+          session: ownSession(session, true),
+        };
+      }
+      case 'token':
+        return program([await this.account(principal.token.accountId, principal.token.role)]);
+      default:
+        return program(await this.members.accountsOf('operator', MOST_ACCOUNTS));
+    }
+  }
+
+  private async account(id: string, role: Role): Promise<OwnAccount> {
+    const { name, status } = await this.accounts.get(id);
+    return { id, name, status, role };
+  }
+}
+
+function program(accounts: readonly OwnAccount[]): MeResource {
+  return { member: null, portal: null, ...ownAccounts(accounts), csrf_token: null, session: null };
+}

@@ -1,0 +1,100 @@
+/** Who is signed in, as the panel needs it: the person, their accounts, what the page has to send back. */
+import { z } from 'zod';
+import { LOCALES } from '../../members/member-fields.js';
+import type { Member } from '../../members/member-rows.js';
+import type { MemberWays, OwnAccount } from '../../members/members.js';
+import { ROLES } from '../../members/permissions.js';
+import type { PortalGrant, Session } from '../../members/sessions.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { countField, idField, timeField } from '../openapi/fields.js';
+
+/** More than this are searched for in the list of accounts. */
+export const MOST_ACCOUNTS = 200;
+
+/** How long somebody who has shown that it is them need not show it again. */
+export const CONFIRMED_MS = 10 * 60_000;
+
+const ownAccountSchema = z
+  .object({
+    id: idField('acc'),
+    name: z.string().max(200),
+    role: z.enum(ROLES).meta({ description: 'Operators may all that an owner may, and more.' }),
+    status: z.enum(['active', 'suspended']),
+  })
+  .meta({ id: 'OwnAccount' });
+
+const ownMemberSchema = z
+  .object({
+    id: idField('mem'),
+    email: z.string().max(254),
+    name: z.string().max(200),
+    locale: z.enum(LOCALES).nullable(),
+    is_operator: z.boolean(),
+    has_password: z.boolean(),
+    has_totp: z.boolean(),
+    passkeys: countField.max(1_000),
+  })
+  .meta({ id: 'OwnMember' });
+
+export const meSchema = z
+  .object({
+    member: ownMemberSchema.nullable().meta({ description: 'Null for tokens and portal sessions.' }),
+    portal: z
+      .object({ account_id: idField('acc'), label: z.string().max(200), return_url: z.string().max(2_048) })
+      .nullable()
+      .meta({ description: 'What a portal session is for.' }),
+    accounts: z.array(ownAccountSchema).max(MOST_ACCOUNTS),
+    has_more_accounts: z.boolean(),
+    csrf_token: z
+      .string()
+      .max(64)
+      .nullable()
+      .meta({ description: 'Goes back as X-CSRF-Token with what changes something; null without a session.' }),
+    session: z
+      .object({
+        id: idField('ses'),
+        idle_until: timeField,
+        ends_at: timeField,
+        confirmed_until: timeField.meta({ description: 'Until then nothing asks again who it is.' }),
+      })
+      .nullable(),
+  })
+  .meta({ id: 'Me' });
+
+export type MeResource = z.output<typeof meSchema>;
+
+/** A session as its own page needs it. Times are UTC: a member may have accounts in many zones. */
+export function ownSession(session: Session, isPortal: boolean): MeResource['session'] {
+  const at = (ms: number): string => formatWithOffset(ms, 'UTC');
+  const confirmedUntil = isPortal ? session.endsAt : Math.min(session.confirmedAt + CONFIRMED_MS, session.endsAt);
+  return {
+    id: session.id,
+    idle_until: at(session.idleUntil),
+    ends_at: at(session.endsAt),
+    confirmed_until: at(confirmedUntil),
+  };
+}
+
+export function ownMember(member: Member, { passkeys }: MemberWays): NonNullable<MeResource['member']> {
+  return {
+    id: member.id,
+    email: member.email,
+    name: member.name,
+    locale: member.locale,
+    is_operator: member.isOperator,
+    has_password: member.hasPassword,
+    has_totp: member.hasTotp,
+    passkeys,
+  };
+}
+
+export function ownPortal({ accountId, label, returnUrl }: PortalGrant): NonNullable<MeResource['portal']> {
+  return { account_id: accountId, label, return_url: returnUrl };
+}
+
+export function ownAccounts(accounts: readonly OwnAccount[]): Pick<MeResource, 'accounts' | 'has_more_accounts'> {
+  return {
+    accounts: accounts.slice(0, MOST_ACCOUNTS).map(({ id, name, role, status }) => ({ id, name, role, status })),
+    has_more_accounts: accounts.length > MOST_ACCOUNTS,
+  };
+}

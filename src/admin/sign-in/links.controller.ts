@@ -1,0 +1,83 @@
+/** Links for one use. Their token comes in a body, so that no log, proxy or Referer has it; looking uses nothing up. */
+import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LinkTaking } from '../../members/sign-in/link-taking.js';
+import { Sessions } from '../../members/sessions.js';
+import { SignInAttempts } from '../../members/sign-in/attempts.js';
+import { Problem } from '../../problems/errors.js';
+import { Site } from '../access/site.js';
+import { Documented } from '../openapi/documented.js';
+import { browserOf } from './browser.js';
+import { SignInResponses } from './sign-in-responses.js';
+import {
+  linkResource,
+  linkSchema,
+  readLinkSchema,
+  signInSchema,
+  takeLinkSchema,
+  type LinkResource,
+  type SignInResource,
+  type TakeLink,
+} from './sign-in.resource.js';
+
+@Controller('admin/v1/links')
+export class LinksController {
+  constructor(
+    private readonly links: LinkTaking,
+    private readonly sessions: Sessions,
+    private readonly attempts: SignInAttempts,
+    private readonly site: Site,
+    private readonly responses: SignInResponses,
+  ) {}
+
+  @Post('read')
+  @HttpCode(200)
+  @Documented({
+    id: 'readLink',
+    summary: 'Say what a link is for, without using it up',
+    response: linkSchema,
+    problems: ['cross_site_request', 'link_ended'],
+  })
+  async read(
+    @Body({ schema: readLinkSchema }) { token }: { token: string },
+    @Req() request: FastifyRequest,
+  ): Promise<LinkResource> {
+    return this.counted(request, async () => linkResource(await this.links.read(token)));
+  }
+
+  @Post('take')
+  @HttpCode(200)
+  @Documented({
+    id: 'takeLink',
+    summary: 'Use a link up: join, choose a password, and be signed in',
+    response: signInSchema,
+    problems: ['cross_site_request', 'link_ended', 'already_a_member', 'sign_in_busy'],
+  })
+  async take(
+    @Body({ schema: takeLinkSchema }) body: TakeLink,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SignInResource> {
+    return this.counted(request, async () => {
+      const browser = browserOf(request, this.site);
+      const live = browser.session === undefined ? undefined : await this.sessions.find(browser.session);
+      const result = await this.links.take(body, browser, live?.member?.id ?? null);
+      return result.state === 'portal'
+        ? this.responses.ofPortal(result, reply)
+        : this.responses.ofMember(result, reply);
+    });
+  }
+
+  /** Who tries links that do not work is throttled like who tries passwords. */
+  private async counted<Result>(request: FastifyRequest, work: () => Promise<Result>): Promise<Result> {
+    const attempt = await this.attempts.beginUnnamed(request.ip);
+    try {
+      const result = await work();
+      await attempt.refunded();
+      return result;
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'link_ended') await attempt.refunded();
+      throw error;
+    }
+  }
+}

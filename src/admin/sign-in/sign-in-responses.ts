@@ -1,0 +1,42 @@
+/** What a browser is answered when somebody has signed in, or has to show one thing more. */
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { MemberStore } from '../../members/members.js';
+import { Sessions, type BegunSession } from '../../members/sessions.js';
+import type { PasswordResult } from '../../members/sign-in/sign-in.js';
+import { Site } from '../access/site.js';
+import { AdminNetworks } from '../listener/admin-networks.js';
+import { MeReader } from '../me/me-reader.js';
+import { giveSession } from './browser.js';
+import type { SignInResource } from './sign-in.resource.js';
+
+@Injectable()
+export class SignInResponses {
+  constructor(
+    private readonly members: MemberStore,
+    private readonly sessions: Sessions,
+    private readonly site: Site,
+    private readonly me: MeReader,
+    private readonly networks: AdminNetworks,
+  ) {}
+
+  /** Sets the cookies of a sign-in, and says who it is. */
+  async ofMember(result: PasswordResult, reply: FastifyReply): Promise<SignInResource> {
+    if (result.state === 'second_factor') throw new Error('second factors are asked for elsewhere');
+    giveSession(reply, this.site, result);
+    const { id, email, name, ...stored } = await this.members.get(result.memberId);
+    const isOperator = stored.isOperator && this.networks.mayOperate(reply.request.ip);
+    const { session, token } = result;
+    const me = await this.me.read({ kind: 'member', member: { id, email, name, isOperator }, session, cookie: token });
+    return { state: 'signed_in', me };
+  }
+
+  /** The same for who comes through a portal. */
+  async ofPortal({ token }: Pick<BegunSession, 'token'>, reply: FastifyReply): Promise<SignInResource> {
+    reply.header('Set-Cookie', this.site.cookie('session', token));
+    const live = await this.sessions.find(token);
+    if (live === undefined || live.portal === null) throw new Error('the portal session has just begun');
+    const me = await this.me.read({ kind: 'portal', portal: live.portal, session: live.session, cookie: token });
+    return { state: 'signed_in', me };
+  }
+}

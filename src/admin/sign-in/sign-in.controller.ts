@@ -1,0 +1,51 @@
+/** Signing in with a password, and out. */
+import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { MemberStore } from '../../members/members.js';
+import { SignIn } from '../../members/sign-in/sign-in.js';
+import { Site } from '../access/site.js';
+import { Documented } from '../openapi/documented.js';
+import { browserOf } from './browser.js';
+import { SignInResponses } from './sign-in-responses.js';
+import {
+  signInSchema,
+  signInWaysSchema,
+  signInWithPasswordSchema,
+  type SignInResource,
+  type SignInWaysResource,
+  type SignInWithPassword,
+} from './sign-in.resource.js';
+
+@Controller('admin/v1/sign-in')
+export class SignInController {
+  constructor(
+    private readonly signIn: SignIn,
+    private readonly members: MemberStore,
+    private readonly site: Site,
+    private readonly responses: SignInResponses,
+  ) {}
+
+  @Get()
+  @Documented({ id: 'getSignInWays', summary: 'Say how one can sign in here', response: signInWaysSchema })
+  async ways(): Promise<SignInWaysResource> {
+    const firstOwner = !(await this.members.hasOperator());
+    return { password: true, passkey: false, providers: [], mail: false, first_owner: firstOwner };
+  }
+
+  @Post('password')
+  @HttpCode(200)
+  @Documented({
+    id: 'signInWithPassword',
+    summary: 'Sign in with e-mail address and password',
+    response: signInSchema,
+    problems: ['cross_site_request', 'sign_in_busy'],
+  })
+  async withPassword(
+    @Body({ schema: signInWithPasswordSchema }) body: SignInWithPassword,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SignInResource> {
+    const result = await this.signIn.withPassword(body.email, body.password, browserOf(request, this.site));
+    return this.responses.ofMember(result, reply);
+  }
+}

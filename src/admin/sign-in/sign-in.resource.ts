@@ -1,0 +1,83 @@
+/** Signing in as the admin API shows it. */
+import { z } from 'zod';
+import { emailField, localeField, passwordField } from '../../members/member-fields.js';
+import type { LinkShown } from '../../members/sign-in/link-taking.js';
+import { nameField } from '../../accounts/account-fields.js';
+import { ROLES } from '../../members/permissions.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { timeField } from '../openapi/fields.js';
+import { meSchema } from '../me/me.resource.js';
+
+export const signInWaysSchema = z
+  .object({
+    password: z.boolean(),
+    passkey: z.boolean(),
+    providers: z.array(z.object({ id: z.string().max(100), label: z.string().max(200) })).max(100),
+    mail: z.boolean().meta({ description: 'Whether links are sent by mail, or handed over by whoever makes them.' }),
+    first_owner: z.boolean().meta({ description: 'Nobody is here yet: the log of the start has the link to begin.' }),
+  })
+  .meta({ id: 'SignInWays' });
+
+export type SignInWaysResource = z.output<typeof signInWaysSchema>;
+
+export const signInWithPasswordSchema = z
+  .strictObject({ email: z.string().min(1, 'must not be empty').max(320), password: passwordField })
+  .meta({ id: 'SignInWithPassword' });
+
+export type SignInWithPassword = z.output<typeof signInWithPasswordSchema>;
+
+const SECOND_FACTORS = ['totp', 'recovery_code'] as const;
+
+export const signInSchema = z
+  .object({
+    state: z.enum(['signed_in', 'second_factor']),
+    me: meSchema.optional().meta({ description: 'Where `signed_in`.' }),
+    ways: z.array(z.enum(SECOND_FACTORS)).max(10).optional().meta({ description: 'Where `second_factor`.' }),
+    expires_at: timeField.optional().meta({ description: 'Until when the second factor is waited for.' }),
+  })
+  .meta({ id: 'SignIn' });
+
+export type SignInResource = z.output<typeof signInSchema>;
+
+const linkToken = z.string().max(200).meta({ description: 'What stands behind the `#` of the link.' });
+
+export const readLinkSchema = z.strictObject({ token: linkToken }).meta({ id: 'ReadLink' });
+
+export const takeLinkSchema = z
+  .strictObject({
+    token: linkToken,
+    email: emailField.optional().meta({ description: 'For the first of an installation.' }),
+    name: nameField.optional().meta({ description: 'For who is new.' }),
+    password: passwordField.optional().meta({ description: 'The new one, where `ways` has it.' }),
+    locale: localeField.optional(),
+  })
+  .meta({ id: 'TakeLink' });
+
+export type TakeLink = z.output<typeof takeLinkSchema>;
+
+export const linkSchema = z
+  .object({
+    kind: z.enum(['first_owner', 'invitation', 'password_reset', 'start', 'portal']),
+    account_name: z.string().max(200).nullable(),
+    email: z.string().max(254).nullable(),
+    role: z.enum(ROLES).nullable(),
+    expires_at: timeField,
+    ways: z
+      .array(z.enum(['password', 'sign_in']))
+      .max(10)
+      .meta({ description: 'What has to be given: a new password, or a sign-in as who it is for; empty: nothing.' }),
+  })
+  .meta({ id: 'Link' });
+
+export type LinkResource = z.output<typeof linkSchema>;
+
+export function linkResource(link: LinkShown): LinkResource {
+  return {
+    kind: link.kind,
+    account_name: link.accountName,
+    email: link.email,
+    role: link.role,
+    expires_at: formatWithOffset(link.expiresAt, 'UTC'),
+    ways: [...link.ways],
+  };
+}

@@ -1,0 +1,35 @@
+/** What signs people in, as the admin role has it. */
+import { adminUrlOf } from '../config/model/admin-url.js';
+import type { Config } from '../config/model/schema.js';
+import { openMembers, type Members } from '../members/sign-in/open-members.js';
+import type { SessionLimits } from '../members/sessions.js';
+import { systemClock } from '../platform/clock.js';
+import type { Log } from '../platform/log.js';
+import { keyFor } from '../platform/secrets/secret-box.js';
+import type { Domain } from './open-domain.js';
+
+/** Opens it. The operators' token is one that every node has, so that a browser is known on all of them. */
+export function openMembersOf(
+  { config, database, quotas }: Pick<Domain, 'config' | 'database' | 'quotas'>,
+  operatorToken: string,
+  log: Log,
+): Members {
+  return openMembers({
+    database,
+    clock: systemClock,
+    log: log.logger,
+    sessionLimits: () => sessionLimitsOf(config.current),
+    windows: {
+      networks: quotas.throttleWindows(),
+      names: quotas.throttleWindows(),
+      browsers: quotas.throttleWindows(),
+    },
+    browserKey: keyFor('known-browsers', operatorToken),
+    host: () => new URL(adminUrlOf(config.current.file.admin)).hostname,
+  });
+}
+
+function sessionLimitsOf({ file }: Config): SessionLimits {
+  const { idle, absolute } = file.admin.sessions;
+  return { idleMs: idle, absoluteMs: absolute };
+}

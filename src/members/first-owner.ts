@@ -1,0 +1,55 @@
+/** The way in to an installation that has nobody yet, and to the demo. */
+import type { DatabaseHandle } from '../database/connect.js';
+import type { Clock } from '../platform/clock.js';
+import { createLink } from './links.js';
+import { insertMember } from './member-rows.js';
+import type { MemberStore } from './members.js';
+
+const FIRST_OWNER_LINK_MS = 24 * 3_600_000;
+const START_LINK_MS = 15 * 60_000;
+const DEMO_MEMBER = 'demo_member';
+const DEMO_EMAIL = 'demo@example.com';
+
+/** FirstOwner makes links for who is first. */
+export class FirstOwner {
+  constructor(
+    private readonly database: DatabaseHandle,
+    private readonly clock: Clock,
+    private readonly members: MemberStore,
+  ) {}
+
+  /**
+   * A link that makes whoever takes it the operator; null where there is an operator. It replaces the one of the start
+   * before: only its hash is kept, so nobody could be shown that again.
+   */
+  async link(): Promise<string | null> {
+    if (await this.members.hasOperator()) return null;
+    const now = this.clock.now();
+    return this.database.db.transaction().execute(async (trx) => {
+      const open = trx.updateTable('link').set({ revoked_at: now }).where('kind', '=', 'first_owner');
+      await open.where('used_at', 'is', null).where('revoked_at', 'is', null).execute();
+      const link = { kind: 'first_owner', createdBy: 'system', lastsMs: FIRST_OWNER_LINK_MS } as const;
+      return (await createLink(trx, link, now)).token;
+    });
+  }
+
+  /** A link that signs the demo's operator in; the member is made at the first start. */
+  async startLink(): Promise<string> {
+    const now = this.clock.now();
+    return this.database.db.transaction().execute(async (trx) => {
+      const kept = await trx
+        .selectFrom('installation')
+        .select('value')
+        .where('name', '=', DEMO_MEMBER)
+        .executeTakeFirst();
+      let memberId = kept?.value;
+      if (memberId === undefined) {
+        const member = { email: DEMO_EMAIL, name: 'Demo', isOperator: true, password: null, locale: null };
+        memberId = (await insertMember(trx, member, now)).id;
+        await trx.insertInto('installation').values({ name: DEMO_MEMBER, value: memberId }).execute();
+      }
+      const link = { kind: 'start', memberId, createdBy: 'system', lastsMs: START_LINK_MS } as const;
+      return (await createLink(trx, link, now)).token;
+    });
+  }
+}

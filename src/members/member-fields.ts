@@ -1,0 +1,29 @@
+/** What a member may be given from outside: one schema for the admin API, its description and the store. */
+import { z } from 'zod';
+import { nameField } from '../accounts/account-fields.js';
+import { emailAddress } from '../config/model/mail-values.js';
+
+/** The languages of the panel. */
+export const LOCALES = ['en', 'es'] as const;
+export type Locale = (typeof LOCALES)[number];
+
+/** Longer than any that is taken: what is wrong with a password is said in words, not by its schema. */
+const LONGEST_INPUT = 1_000;
+
+export const emailField = emailAddress.meta({ description: 'E-mail address.', example: 'ana@example.com' });
+export const localeField = z.enum(LOCALES).meta({ description: 'Language of the panel and of mail.' });
+
+/** A password as somebody types it. */
+export const passwordField = z.string().min(1, 'must not be empty').max(LONGEST_INPUT);
+
+export const updateMeSchema = z
+  .strictObject({ name: nameField, locale: localeField.nullable() })
+  .partial()
+  .meta({ id: 'UpdateMe' });
+
+export type UpdateMe = z.output<typeof updateMeSchema>;
+
+/** How an address is looked up: two spellings that reach one mailbox are one member. */
+export function emailKeyOf(email: string): string {
+  return email.trim().normalize('NFC').toLowerCase();
+}

@@ -1,0 +1,110 @@
+/** Members as rows and as the rest of the program sees them. */
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import type { AuditedFields } from '../accounts/audit-log.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import { newId } from '../database/ids.js';
+import type { MemberTable } from '../database/member-tables.js';
+import type { Tables } from '../database/schema.js';
+import { Problem } from '../problems/errors.js';
+import { emailKeyOf, type Locale } from './member-fields.js';
+
+export type MemberRow = Selectable<MemberTable>;
+
+/** A member: everything but what signs them in. */
+export interface Member {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly isOperator: boolean;
+  readonly status: 'active' | 'disabled';
+  readonly locale: Locale | null;
+  readonly hasPassword: boolean;
+  readonly hasTotp: boolean;
+  readonly version: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly lastSignedInAt: number | null;
+}
+
+/** What a new member is made of. */
+export interface NewMember {
+  readonly email: string;
+  readonly name: string;
+  readonly isOperator: boolean;
+  readonly password: string | null;
+  readonly locale: Locale | null;
+}
+
+/** The row as the program sees it. */
+export function memberOf(row: MemberRow): Member {
+  return {
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    isOperator: row.is_operator === 1,
+    status: row.status,
+    locale: row.locale,
+    hasPassword: row.password !== null,
+    hasTotp: row.totp_confirmed_at !== null,
+    version: row.version,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    lastSignedInAt: row.last_signed_in_at,
+  };
+}
+
+/** Adds a member. The caller sees to it that nobody has the address; the database refuses a second one. */
+export async function insertMember(trx: Transaction<Tables>, member: NewMember, nowMs: number): Promise<MemberRow> {
+  const row: MemberRow = {
+    id: newId('mem', nowMs),
+    email: member.email,
+    email_key: emailKeyOf(member.email),
+    name: member.name,
+    is_operator: member.isOperator ? 1 : 0,
+    status: 'active',
+    password: member.password,
+    password_changed_at: member.password === null ? null : nowMs,
+    totp_secret: null,
+    totp_confirmed_at: null,
+    totp_last_step: 0,
+    locale: member.locale,
+    version: 1,
+    created_at: nowMs,
+    updated_at: nowMs,
+    last_signed_in_at: null,
+    removed_at: null,
+  };
+  await trx.insertInto('member').values(row).execute();
+  return row;
+}
+
+/** The member's row, held until the transaction ends. Rejects with `resource_not_found`. */
+export async function lockMember(
+  trx: Transaction<Tables>,
+  kind: DatabaseHandle['kind'],
+  id: string,
+): Promise<MemberRow> {
+  const row = await trx
+    .selectFrom('member')
+    .selectAll()
+    .where('id', '=', id)
+    .where('removed_at', 'is', null)
+    .$if(kind === 'postgres', (select) => select.forUpdate())
+    .executeTakeFirst();
+  return row ?? memberNotFound();
+}
+
+/** The member of an address; undefined where nobody has it. */
+export async function memberByEmail(db: Kysely<Tables>, email: string): Promise<MemberRow | undefined> {
+  return db.selectFrom('member').selectAll().where('email_key', '=', emailKeyOf(email)).executeTakeFirst();
+}
+
+export function memberNotFound(): never {
+  throw new Problem('resource_not_found', { detail: 'There is no member with this id.' });
+}
+
+/** What the audit log keeps of a member: what people can change, and nothing that signs them in. */
+export function auditedMember(row: MemberRow): AuditedFields {
+  const { email, name, status, locale } = row;
+  return { email, name, status, locale, is_operator: row.is_operator === 1 };
+}

@@ -1,0 +1,266 @@
+/** What a link for one use leads to: who it is for, and what happens when it is taken. */
+import type { Transaction } from 'kysely';
+import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
+import type { DatabaseHandle } from '../../database/connect.js';
+import { isUniqueViolation } from '../../database/database-errors.js';
+import type { Tables } from '../../database/schema.js';
+import type { Clock } from '../../platform/clock.js';
+import { Problem } from '../../problems/errors.js';
+import { joinAccount } from '../account-members.js';
+import { dataOf, findLink, linkEnded, takeLink, type LinkRow } from '../links.js';
+import { emailKeyOf, type Locale } from '../member-fields.js';
+import { auditedMember, insertMember, memberByEmail, type MemberRow } from '../member-rows.js';
+import type { PortalGrant, Sessions } from '../sessions.js';
+import { setPassword, type NewPasswords } from './new-passwords.js';
+import type { Browser, SignedInMember, SignIn } from './sign-in.js';
+
+/** What a link says of itself before it is taken. */
+export interface LinkShown {
+  readonly kind: LinkRow['kind'];
+  readonly accountName: string | null;
+  readonly email: string | null;
+  readonly role: LinkRow['role'];
+  readonly expiresAt: number;
+  /** What has to be given: a new `password`, to `sign_in` as who it is for, or nothing. */
+  readonly ways: readonly ('password' | 'sign_in')[];
+}
+
+/** What somebody gives with a link. */
+export interface TakenWith {
+  readonly token: string;
+  readonly email?: string | undefined;
+  readonly name?: string | undefined;
+  readonly password?: string | undefined;
+  readonly locale?: Locale | undefined;
+}
+
+/** Where a link led: a session of a member or of a portal, or the question for a second factor. */
+export type LinkResult =
+  | ({ readonly state: 'signed_in' } & SignedInMember)
+  | { readonly state: 'portal'; readonly token: string }
+  | { readonly state: 'second_factor'; readonly memberId: string };
+
+/** A portal session is short: the company's own page is where one comes from again. */
+const PORTAL_SESSION_MS = 60 * 60_000;
+
+/** LinkTaking reads links and takes them. */
+export class LinkTaking {
+  constructor(
+    private readonly database: DatabaseHandle,
+    private readonly clock: Clock,
+    private readonly sessions: Sessions,
+    private readonly newPasswords: NewPasswords,
+    private readonly signIn: SignIn,
+  ) {}
+
+  /** What a link is for; using it up is another matter. Rejects with `link_ended`. */
+  async read(token: string): Promise<LinkShown> {
+    const { db } = this.database;
+    const link = await findLink(db, token, this.clock.now());
+    const accounts = db
+      .selectFrom('account')
+      .select('name')
+      .where('id', '=', link.account_id ?? '');
+    const account = link.account_id === null ? undefined : await accounts.executeTakeFirst();
+    const member = await this.memberOfLink(link);
+    return {
+      kind: link.kind,
+      accountName: account?.name ?? null,
+      email: member?.email ?? emailOf(link),
+      role: link.role,
+      expiresAt: link.expires_at,
+      ways: waysOf(link, member),
+    };
+  }
+
+  /**
+   * Takes a link.
+   * @param signedInAs the member of the browser's session, where it has one.
+   * @throws Problem `link_ended`, `validation_failed`, `missing_credentials`, `sign_in_busy`
+   */
+  async take(given: TakenWith, browser: Browser, signedInAs: string | null): Promise<LinkResult> {
+    const link = await findLink(this.database.db, given.token, this.clock.now());
+    switch (link.kind) {
+      case 'first_owner':
+        return this.takeFirstOwner(link, given, browser);
+      case 'invitation':
+        return this.takeInvitation(link, given, browser, signedInAs);
+      case 'password_reset':
+        return this.takeReset(link, given, browser);
+      case 'start':
+        return this.takeStart(link, browser);
+      case 'portal':
+        return this.takePortal(link, browser);
+    }
+  }
+
+  private async takeFirstOwner(link: LinkRow, given: TakenWith, browser: Browser): Promise<LinkResult> {
+    const { email, name } = given;
+    if (email === undefined || name === undefined) throw missing({ email, name });
+    const password = await this.newPassword(given.password, { email, name, hasSecondFactor: false });
+    return this.signedIn(link, browser, async (trx) => {
+      const member = await this.newMember(trx, { email, name, password, isOperator: true }, given, browser);
+      return member.id;
+    });
+  }
+
+  /**
+   * Whoever holds an invitation may be who wrote it: to a member who is there already it opens nothing but the account,
+   * and only for the member, signed in as they always are.
+   */
+  private async takeInvitation(
+    link: LinkRow,
+    given: TakenWith,
+    browser: Browser,
+    signedInAs: string | null,
+  ): Promise<LinkResult> {
+    const { account_id: accountId, role } = link;
+    const email = emailOf(link);
+    if (accountId === null || role === null || email === null) throw linkEnded();
+    const member = await this.memberOfLink(link);
+    if (member !== undefined) {
+      if (member.status !== 'active') throw linkEnded();
+      if (member.id !== signedInAs) throw signInFirst(member.email);
+      return this.signedIn(link, browser, async (trx) => {
+        await joinAccount(trx, accountId, member.id, role, contextOf(member.id, browser), this.clock.now());
+        return member.id;
+      });
+    }
+    if (given.name === undefined) throw missing({ name: given.name });
+    const name = given.name;
+    const password = await this.newPassword(given.password, { email, name, hasSecondFactor: false });
+    return this.signedIn(link, browser, async (trx) => {
+      const made = await this.newMember(trx, { email, name, password, isOperator: false }, given, browser);
+      await joinAccount(trx, accountId, made.id, role, contextOf(made.id, browser), this.clock.now());
+      return made.id;
+    });
+  }
+
+  private async takeReset(link: LinkRow, given: TakenWith, browser: Browser): Promise<LinkResult> {
+    const member = await this.memberOfLink(link);
+    if (member === undefined || member.status !== 'active') throw linkEnded();
+    const hasSecondFactor = member.totp_confirmed_at !== null;
+    const password = await this.newPassword(given.password, { ...member, hasSecondFactor });
+    const change = async (trx: Transaction<Tables>): Promise<string> => {
+      await setPassword(trx, this.database.kind, member.id, password, contextOf(member.id, browser), this.clock.now());
+      return member.id;
+    };
+    if (!hasSecondFactor) return this.signedIn(link, browser, change);
+    await this.database.db.transaction().execute(async (trx) => {
+      await takeLink(trx, link.hash, this.clock.now());
+      await change(trx);
+    });
+    return { state: 'second_factor', memberId: member.id };
+  }
+
+  private async takeStart(link: LinkRow, browser: Browser): Promise<LinkResult> {
+    const { member_id: memberId } = link;
+    if (memberId === null) throw linkEnded();
+    return this.signedIn(link, browser, () => Promise.resolve(memberId));
+  }
+
+  private async takePortal(link: LinkRow, browser: Browser): Promise<LinkResult> {
+    const { account_id: accountId, role } = link;
+    if (accountId === null || role === null) throw linkEnded();
+    const { scopes, label, return_url: returnUrl } = dataOf(link) as Partial<PortalData>;
+    const portal: PortalGrant = {
+      accountId,
+      role,
+      scopes: scopes ?? null,
+      label: label ?? '',
+      returnUrl: returnUrl ?? '',
+    };
+    const begun = await this.database.db.transaction().execute(async (trx) => {
+      await takeLink(trx, link.hash, this.clock.now());
+      const owner = { portal, absoluteMs: PORTAL_SESSION_MS };
+      return this.sessions.begin(owner, 'portal', browser, browser.session, trx);
+    });
+    return { state: 'portal', token: begun.token };
+  }
+
+  /** Uses the link up, does what it is for and begins the session, all or nothing. */
+  private async signedIn(
+    link: LinkRow,
+    browser: Browser,
+    change: (trx: Transaction<Tables>) => Promise<string>,
+  ): Promise<LinkResult> {
+    const done = await this.database.db.transaction().execute(async (trx) => {
+      await takeLink(trx, link.hash, this.clock.now());
+      const memberId = await change(trx);
+      return this.signIn.finish(memberId, 'link', browser, trx);
+    });
+    return { state: 'signed_in', ...done };
+  }
+
+  private async memberOfLink(link: LinkRow): Promise<MemberRow | undefined> {
+    const { db } = this.database;
+    if (link.email_key !== null) return memberByEmail(db, link.email_key);
+    if (link.member_id === null) return undefined;
+    return db.selectFrom('member').selectAll().where('id', '=', link.member_id).executeTakeFirst();
+  }
+
+  /** Outside of any transaction: a hash takes its time. */
+  private async newPassword(
+    password: string | undefined,
+    member: { readonly email: string; readonly name: string; readonly hasSecondFactor: boolean },
+  ): Promise<string> {
+    if (password === undefined) throw missing({ password });
+    return this.newPasswords.hash(password, member);
+  }
+
+  private async newMember(
+    trx: Transaction<Tables>,
+    made: { email: string; name: string; password: string; isOperator: boolean },
+    { locale }: TakenWith,
+    browser: Browser,
+  ): Promise<MemberRow> {
+    const now = this.clock.now();
+    try {
+      const row = await insertMember(trx, { ...made, locale: locale ?? null }, now);
+      const target = { accountId: null, targetType: 'member', targetId: row.id } as const;
+      const change = { action: 'member.created', before: null, after: auditedMember(row) };
+      await recordChange(trx, contextOf(row.id, browser), { ...target, ...change }, now);
+      return row;
+    } catch (error) {
+      // Somebody with this address has come in meanwhile.
+      if (isUniqueViolation(error)) throw signInFirst(made.email);
+      throw error;
+    }
+  }
+}
+
+/** What a portal's link carries. */
+export interface PortalData {
+  readonly scopes: readonly string[] | null;
+  readonly label: string;
+  readonly return_url: string;
+}
+
+function waysOf(link: LinkRow, member: MemberRow | undefined): LinkShown['ways'] {
+  if (link.kind === 'start' || link.kind === 'portal') return [];
+  return link.kind === 'invitation' && member !== undefined ? ['sign_in'] : ['password'];
+}
+
+/** As it was typed by whoever invited. */
+function emailOf(link: LinkRow): string | null {
+  const { email } = dataOf(link);
+  return typeof email === 'string' ? email : link.email_key;
+}
+
+function signInFirst(email: string): Problem {
+  return new Problem('missing_credentials', {
+    detail: `There is a member with this address. Sign in as ${emailKeyOf(email)} first, then open the link again.`,
+    headers: ['WWW-Authenticate', 'Bearer realm="trailgate-admin"'],
+  });
+}
+
+function missing(fields: Readonly<Record<string, unknown>>): Problem {
+  const errors = Object.entries(fields)
+    .filter(([, value]) => value === undefined)
+    .map(([field]) => ({ pointer: `#/${field}`, detail: 'must be given' }));
+  return new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
+}
+
+function contextOf(memberId: string, { ip, requestId }: Browser): ChangeContext {
+  return { actor: memberId, ip, requestId };
+}

@@ -1,0 +1,48 @@
+/** Passwords that members choose: checked, hashed, and put in the place of the one before. */
+import type { Transaction } from 'kysely';
+import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
+import type { DatabaseHandle } from '../../database/connect.js';
+import type { Tables } from '../../database/schema.js';
+import { Problem } from '../../problems/errors.js';
+import { lockMember } from '../member-rows.js';
+import { endSessionsOf } from '../sessions.js';
+import { passwordFault, type PasswordContext } from './password-rules.js';
+import type { Passwords } from './passwords.js';
+
+/** NewPasswords makes hashes of passwords that nothing is wrong with. */
+export class NewPasswords {
+  /** @param host of the panel: nobody's password is made of it. */
+  constructor(
+    private readonly passwords: Passwords,
+    private readonly host: () => string,
+  ) {}
+
+  /**
+   * The hash of a new password. It takes its time, so not inside of a transaction.
+   * @throws Problem `validation_failed`, `sign_in_busy`
+   */
+  async hash(password: string, member: Omit<PasswordContext, 'host'>): Promise<string> {
+    const fault = passwordFault(password, { ...member, host: this.host() });
+    if (fault === null) return this.passwords.hash(password);
+    const errors = [{ pointer: '#/password', detail: fault }];
+    throw new Problem('validation_failed', { detail: `The password ${fault}.`, errors });
+  }
+}
+
+/** Gives a member a new password, which ends all their sessions but one. */
+export async function setPassword(
+  trx: Transaction<Tables>,
+  kind: DatabaseHandle['kind'],
+  memberId: string,
+  phc: string,
+  context: ChangeContext,
+  nowMs: number,
+  exceptSession?: string,
+): Promise<void> {
+  const row = await lockMember(trx, kind, memberId);
+  const changed = { password: phc, password_changed_at: nowMs, version: row.version + 1, updated_at: nowMs };
+  await trx.updateTable('member').set(changed).where('id', '=', memberId).execute();
+  await endSessionsOf(trx, memberId, exceptSession);
+  const target = { accountId: null, targetType: 'member', targetId: memberId } as const;
+  await recordChange(trx, context, { ...target, action: 'member.password_changed', before: null, after: null }, nowMs);
+}

@@ -1,0 +1,68 @@
+/** Puts together what signs people in and says what they may. */
+import type { DatabaseHandle } from '../../database/connect.js';
+import type { Clock } from '../../platform/clock.js';
+import type { Logger } from '../../platform/log.js';
+import { AccountAccess } from '../account-access.js';
+import { AccountTokens } from '../account-tokens.js';
+import { FirstOwner } from '../first-owner.js';
+import { LinkTaking } from './link-taking.js';
+import { MemberStore } from '../members.js';
+import { Sessions, type SessionLimits } from '../sessions.js';
+import { SignInAttempts, type AttemptWindows } from './attempts.js';
+import { KnownBrowsers } from './known-browsers.js';
+import { NewPasswords } from './new-passwords.js';
+import { PasswordWork } from './password-work.js';
+import { Passwords } from './passwords.js';
+import { SignIn } from './sign-in.js';
+
+/** What members stand on. */
+export interface MembersParts {
+  readonly database: DatabaseHandle;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly sessionLimits: () => SessionLimits;
+  /** Where attempts to sign in are counted. */
+  readonly windows: AttemptWindows;
+  /** Of the installation, for cookies of browsers that are known. */
+  readonly browserKey: Buffer;
+  /** Of the panel: nobody's password is made of it. */
+  readonly host: () => string;
+}
+
+/** The parts of members. */
+export interface Members {
+  readonly access: AccountAccess;
+  readonly tokens: AccountTokens;
+  readonly sessions: Sessions;
+  readonly store: MemberStore;
+  readonly passwords: Passwords;
+  readonly newPasswords: NewPasswords;
+  readonly attempts: SignInAttempts;
+  readonly signIn: SignIn;
+  readonly links: LinkTaking;
+  readonly firstOwner: FirstOwner;
+}
+
+/** Opens them on a database. */
+export function openMembers(parts: MembersParts): Members {
+  const { database, clock, log } = parts;
+  const store = new MemberStore(database, clock);
+  const sessions = new Sessions(database, clock, parts.sessionLimits);
+  const passwords = new Passwords(new PasswordWork());
+  const newPasswords = new NewPasswords(passwords, parts.host);
+  const attempts = new SignInAttempts(parts.windows);
+  const knownBrowsers = new KnownBrowsers(parts.browserKey);
+  const signIn = new SignIn(database, clock, log, sessions, passwords, attempts, knownBrowsers);
+  return {
+    access: new AccountAccess(database.db),
+    tokens: new AccountTokens(database, clock),
+    sessions,
+    store,
+    passwords,
+    newPasswords,
+    attempts,
+    signIn,
+    links: new LinkTaking(database, clock, sessions, newPasswords, signIn),
+    firstOwner: new FirstOwner(database, clock, store),
+  };
+}

@@ -1,0 +1,200 @@
+/** Links for one use: each works once, in time, for who it is for, and looking at it uses nothing up. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { createLink, type NewLink } from '../../src/members/links.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { GOOD_PASSWORD, memberWithPassword, newMember, PanelBrowser } from '../support/signed-in.js';
+
+const HOUR_MS = 3_600_000;
+
+describeOnDatabases('a link', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let accountId: string;
+
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    running = await startAdmin(database);
+    accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
+  });
+  afterEach(async () => {
+    await running.close();
+    await database.close();
+  });
+
+  const browser = () => new PanelBrowser(running.url);
+  const linkOf = async (link: Omit<NewLink, 'createdBy' | 'lastsMs'>) => {
+    const made = { createdBy: 'operator', lastsMs: HOUR_MS, ...link };
+    return (await createLink(database.db, made, running.stores.clock.now())).token;
+  };
+  const invitation = (email: string) =>
+    linkOf({ kind: 'invitation', accountId, emailKey: email.toLowerCase(), role: 'admin', data: { email } });
+  const take = (token: string, fields: object = {}, own = browser()) =>
+    own.ask('POST', '/links/take', { token, ...fields });
+  const newcomer = { name: 'Bea', password: GOOD_PASSWORD };
+  const outcome = async (answer: Promise<{ status: number; json(): Record<string, unknown> }>) => {
+    const { status, json } = await answer;
+    return status === 200 ? 200 : json().code;
+  };
+
+  it('of npm start signs the demo operator in, once', async () => {
+    const token = await running.members.firstOwner.startLink();
+    const shown = await browser().call('POST', '/links/read', { token });
+    expect(shown).toMatchObject({ kind: 'start', ways: [] });
+    const own = browser();
+    expect((await take(token, {}, own)).json()).toMatchObject({
+      state: 'signed_in',
+      me: { member: { is_operator: true } },
+    });
+    expect((await own.ask('GET', '/accounts')).status).toBe(200);
+    expect(await outcome(take(token))).toBe('link_ended');
+    const again = await running.members.firstOwner.startLink();
+    expect(await outcome(take(again))).toBe(200);
+    expect(await database.db.selectFrom('member').select('id').execute()).toHaveLength(1);
+  });
+
+  it('of the first owner makes an operator with a password, and is given as long as there is none', async () => {
+    const first = (await running.members.firstOwner.link())!;
+    const second = (await running.members.firstOwner.link())!;
+    expect(await outcome(take(first, { email: 'ana@example.com', ...newcomer }))).toBe('link_ended');
+    expect(await browser().call<object>('GET', '/sign-in')).toMatchObject({ first_owner: true, password: true });
+    expect(await outcome(take(second, newcomer))).toBe('validation_failed');
+    expect(await outcome(take(second, { email: 'no address', ...newcomer }))).toBe('validation_failed');
+    expect(await outcome(take(second, { email: 'ana@example.com', name: 'Ana', password: 'short' }))).toBe(
+      'validation_failed',
+    );
+    expect(await outcome(take(second, { email: 'ana@example.com', ...newcomer }))).toBe(200);
+    expect(await running.members.firstOwner.link()).toBeNull();
+    expect(await browser().call<object>('GET', '/sign-in')).toMatchObject({ first_owner: false });
+    const own = browser();
+    const me = await own.call<{ me: object }>('POST', '/sign-in/password', {
+      email: 'ana@example.com',
+      password: GOOD_PASSWORD,
+    });
+    expect(me.me).toMatchObject({ member: { is_operator: true, name: 'Bea' } });
+  });
+
+  it('of an invitation makes a member of the account in that role, and of nothing else', async () => {
+    const token = await invitation('Bea@Example.com');
+    expect(await browser().call('POST', '/links/read', { token })).toMatchObject({
+      kind: 'invitation',
+      email: 'Bea@Example.com',
+      role: 'admin',
+      account_name: 'Isar Rafting',
+      ways: ['password'],
+    });
+    const own = browser();
+    const answer = await take(token, { ...newcomer, email: 'someone.else@example.com' }, own);
+    expect(answer.json()).toMatchObject({
+      me: {
+        member: { email: 'Bea@Example.com', is_operator: false },
+        accounts: [{ id: accountId, role: 'admin' }],
+      },
+    });
+    const other = await running.admin.createAccount({ plan: 'starter' });
+    expect((await own.ask('GET', `/accounts/${other.id}`)).status).toBe(404);
+    expect((await own.ask('GET', `/accounts/${accountId}/api-keys`)).status).toBe(200);
+  });
+
+  it('of an invitation opens nothing of a member who is there already, but to that member', async () => {
+    const member = await memberWithPassword(database, running, { email: 'bea@example.com' });
+    const token = await invitation('bea@example.com');
+    expect(await browser().call('POST', '/links/read', { token })).toMatchObject({ ways: ['sign_in'] });
+    expect(await outcome(take(token, newcomer))).toBe('missing_credentials');
+    const stranger = browser();
+    const { email } = await memberWithPassword(database, running);
+    await stranger.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+    expect(await outcome(take(token, newcomer, stranger))).toBe('missing_credentials');
+    const own = browser();
+    await own.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
+    expect(await outcome(take(token, {}, own))).toBe(200);
+    expect((await own.ask('GET', `/accounts/${accountId}`)).status).toBe(200);
+    expect(await outcome(take(await invitation('bea@example.com'), {}, own))).toBe('already_a_member');
+  });
+
+  it('of a reset sets the password, ends every session, and asks for nothing that was before', async () => {
+    const member = await memberWithPassword(database, running);
+    const before = browser();
+    await before.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
+    const token = await linkOf({ kind: 'password_reset', memberId: member.id });
+    const password = 'nine quiet herons over the weir';
+    expect(await outcome(take(token, { password }))).toBe(200);
+    expect((await before.ask('GET', '/me')).json()).toMatchObject({ code: 'session_ended' });
+    expect(
+      await outcome(browser().ask('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD })),
+    ).toBe('invalid_credentials');
+    expect(await outcome(browser().ask('POST', '/sign-in/password', { email: member.email, password }))).toBe(200);
+  });
+
+  it('of a portal begins a session of an hour in its account and role', async () => {
+    const data = { scopes: ['customers:read'], label: 'Ana of Isar', return_url: 'https://app.example.com/keys' };
+    const token = await linkOf({ kind: 'portal', accountId, role: 'viewer', data });
+    const own = browser();
+    expect((await take(token, {}, own)).json()).toMatchObject({
+      me: { member: null, portal: { account_id: accountId, label: 'Ana of Isar', return_url: data.return_url } },
+    });
+    expect((await own.ask('GET', `/accounts/${accountId}/api-keys`)).status).toBe(200);
+    expect((await own.ask('POST', `/accounts/${accountId}/api-keys`, { name: 'x', scopes: ['*'] })).status).toBe(403);
+    for (let passed = 0; passed < 3; passed++) {
+      running.stores.clock.advance(19 * 60_000);
+      expect((await own.ask('GET', '/me')).status).toBe(200);
+    }
+    running.stores.clock.advance(4 * 60_000);
+    expect((await own.ask('GET', '/me')).status).toBe(401);
+  });
+
+  it('that was used, taken back, is too old or never was is told in one text, of every kind', async () => {
+    const used = await invitation('one@example.com');
+    expect(await outcome(take(used, newcomer))).toBe(200);
+    const revoked = await invitation('two@example.com');
+    await database.db.updateTable('link').set({ revoked_at: 1 }).where('email_key', '=', 'two@example.com').execute();
+    const old = await invitation('three@example.com');
+    running.stores.clock.advance(HOUR_MS + 1);
+    const disabled = await newMember(database);
+    await database.db.updateTable('member').set({ status: 'disabled' }).where('id', '=', disabled).execute();
+    const ofDisabled = await linkOf({ kind: 'password_reset', memberId: disabled });
+    const texts = new Set<string>();
+    for (const token of [used, revoked, old, 'A'.repeat(43), '', '\u{1f600}', 'x'.repeat(200)]) {
+      for (const path of ['/links/read', '/links/take']) {
+        const answer = await browser().ask('POST', path, { token, ...(path === '/links/take' ? newcomer : {}) });
+        expect([token, path, answer.status]).toEqual([token, path, 410]);
+        texts.add(answer.text.replace(/"request_id":"\w+"/, ''));
+      }
+      running.stores.clock.advance(60_000);
+    }
+    expect(texts.size).toBe(1);
+    expect(await outcome(take(ofDisabled, newcomer))).toBe('link_ended');
+  });
+
+  it('that two take at the same moment lets one of them in', async () => {
+    const token = await invitation('bea@example.com');
+    const codes = await Promise.all(Array.from({ length: 4 }, () => outcome(take(token, newcomer))));
+    expect(codes.filter((code) => code === 200)).toHaveLength(1);
+    expect(await database.db.selectFrom('member').select('id').execute()).toHaveLength(1);
+  });
+
+  it('is not used up by a preview, by a look, or by a password that is refused', async () => {
+    const token = await invitation('bea@example.com');
+    await browser().ask('GET', `/links/take?token=${token}`);
+    for (let look = 0; look < 3; look++) await browser().call('POST', '/links/read', { token });
+    expect(await outcome(take(token, { name: 'Bea', password: 'bea@example.com bea' }))).toBe('validation_failed');
+    expect(await outcome(take(token, { name: 'Bea' }))).toBe('validation_failed');
+    expect(await outcome(take(token, newcomer))).toBe(200);
+  });
+
+  it('stands in no table and no log line', async () => {
+    const token = await invitation('bea@example.com');
+    await take(token, newcomer);
+    const rows = JSON.stringify(await database.db.selectFrom('link').selectAll().execute());
+    expect(rows + running.log.join('')).not.toContain(token);
+  });
+
+  it('is guessed at from one network twenty times a minute, not more', async () => {
+    const codes = [];
+    for (let guess = 0; guess < 21; guess++) codes.push(await outcome(take('A'.repeat(43), newcomer)));
+    expect(codes.at(-2)).toBe('link_ended');
+    expect(codes.at(-1)).toBe('too_many_failed_attempts');
+  });
+});

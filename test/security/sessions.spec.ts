@@ -1,0 +1,169 @@
+/** A session: how it begins and under which cookie, how long it holds, who ends it, and that nothing but its hash is kept. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { openMembers } from '../../src/members/sign-in/open-members.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { GOOD_PASSWORD, memberWithPassword, newMember, PanelBrowser, signIn } from '../support/signed-in.js';
+
+const MINUTE_MS = 60_000;
+
+describeOnDatabases('a session', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+    running = await startAdmin(database);
+  });
+  afterAll(async () => {
+    await running.close();
+    await database.close();
+  });
+
+  const browser = () => new PanelBrowser(running.url);
+  const signedIn = async (roles = {}) => {
+    const member = await memberWithPassword(database, running, { roles });
+    const own = browser();
+    await own.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
+    return { ...member, browser: own };
+  };
+  const codeOf = async (own: PanelBrowser) => {
+    const answer = await own.ask('GET', '/me');
+    return [answer.status, answer.status === 200 ? '' : answer.json().code];
+  };
+
+  it('begins with a cookie that no script, no other site and no plain path gets, to the letter', async () => {
+    const { email } = await memberWithPassword(database, running);
+    const answer = await browser().ask('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+    expect(answer.status).toBe(200);
+    expect(answer.headers['set-cookie']).toEqual([
+      expect.stringMatching(/^tg_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax$/),
+      expect.stringMatching(/^tg_known=[A-Za-z0-9_.-]+; Path=\/; Max-Age=15552000; HttpOnly; SameSite=Lax$/),
+    ]);
+    expect(answer.json()).toMatchObject({ state: 'signed_in', me: { member: { email, has_password: true } } });
+  });
+
+  it('has a new secret with each sign-in, and the one that the browser brought is over', async () => {
+    const { browser: own, email } = await signedIn();
+    const before = own.cookies.get('tg_session') ?? '';
+    await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+    expect(own.cookies.get('tg_session')).not.toBe(before);
+    const old = browser();
+    old.cookies.set('tg_session', before);
+    expect(await codeOf(old)).toEqual([401, 'session_ended']);
+    expect(await codeOf(own)).toEqual([200, '']);
+  });
+
+  it('a secret that somebody else chose is never taken over by a sign-in', async () => {
+    const { email } = await memberWithPassword(database, running);
+    const planted = browser();
+    planted.cookies.set('tg_session', 'A'.repeat(43));
+    await planted.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+    expect(planted.cookies.get('tg_session')).not.toBe('A'.repeat(43));
+  });
+
+  it('ends after half an hour in which nothing is asked for, and goes on as long as something is', async () => {
+    const { browser: own } = await signedIn();
+    for (let half = 0; half < 4; half++) {
+      running.stores.clock.advance(20 * MINUTE_MS);
+      expect(await codeOf(own)).toEqual([200, '']);
+    }
+    running.stores.clock.advance(31 * MINUTE_MS);
+    const answer = await own.ask('GET', '/me');
+    expect([answer.status, answer.json().code]).toEqual([401, 'session_ended']);
+    expect(answer.headers['www-authenticate']).toBe('Bearer realm="trailgate-admin"');
+    expect(answer.headers['set-cookie']).toEqual(['tg_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax']);
+  });
+
+  it('ends after twelve hours, whatever is done in it', async () => {
+    const { browser: own } = await signedIn();
+    for (let passed = 0; passed < 12 * 60 - 20; passed += 20) {
+      running.stores.clock.advance(20 * MINUTE_MS);
+      await own.ask('GET', '/me');
+    }
+    expect(await codeOf(own)).toEqual([200, '']);
+    running.stores.clock.advance(20 * MINUTE_MS + 1);
+    expect(await codeOf(own)).toEqual([401, 'session_ended']);
+  });
+
+  it('ends with signing out, at the next request on every node', async () => {
+    const { browser: own } = await signedIn();
+    const cookie = own.cookies.get('tg_session') ?? '';
+    const other = openMembers({
+      database,
+      clock: running.stores.clock,
+      log: { info: () => undefined, warn: () => undefined } as never,
+      sessionLimits: () => ({ idleMs: 30 * MINUTE_MS, absoluteMs: 720 * MINUTE_MS }),
+      windows: {} as never,
+      browserKey: Buffer.alloc(32),
+      host: () => 'localhost',
+    });
+    expect(await other.sessions.find(cookie)).toBeDefined();
+    const answer = await own.ask('POST', '/sign-out');
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    expect(await other.sessions.find(cookie)).toBeUndefined();
+    expect(own.cookies.has('tg_session')).toBe(false);
+  });
+
+  it('ends with the member: who is disabled is out at the next request, and does not come back', async () => {
+    const { browser: own, id, email } = await signedIn();
+    await database.db.updateTable('member').set({ status: 'disabled' }).where('id', '=', id).execute();
+    expect(await codeOf(own)).toEqual([401, 'session_ended']);
+    const again = await browser().ask('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+    expect([again.status, again.json().code]).toEqual([401, 'invalid_credentials']);
+  });
+
+  it('a role that is taken away counts at the next request, without an end of the session', async () => {
+    const account = await running.admin.createAccount({ plan: 'starter' });
+    const { browser: own, id } = await signedIn({ [account.id]: 'admin' });
+    expect((await own.ask('GET', `/accounts/${account.id}`)).status).toBe(200);
+    await database.db.deleteFrom('account_member').where('member_id', '=', id).execute();
+    expect((await own.ask('GET', `/accounts/${account.id}`)).status).toBe(404);
+    expect(await codeOf(own)).toEqual([200, '']);
+  });
+
+  it('two cookies of its name are none, and so is one of another form', async () => {
+    const { browser: own } = await signedIn();
+    const cookie = own.cookies.get('tg_session') ?? '';
+    const twice = await browser().ask('GET', '/me', undefined, {
+      Cookie: `tg_session=${cookie}; tg_session=${cookie}`,
+    });
+    expect([twice.status, twice.json().code]).toEqual([401, 'missing_credentials']);
+    for (const value of [`${cookie}x`, cookie.slice(1), `"${cookie}"`, 'A'.repeat(43), '%00', 'ü']) {
+      const answer = await browser().ask('GET', '/me', undefined, { Cookie: `tg_session=${value}` });
+      expect([value, answer.status, answer.json().code]).toEqual([value, 401, 'session_ended']);
+    }
+  });
+
+  it('what names it stands in no table, no log line and no response', async () => {
+    const { browser: own, id } = await signedIn();
+    const cookie = own.cookies.get('tg_session') ?? '';
+    const answers = await Promise.all([own.ask('GET', '/me'), running.admin.request('GET', '/audit-log?limit=100')]);
+    const rows = await database.db.selectFrom('member_session').selectAll().execute();
+    const said = JSON.stringify(rows) + running.log.join('') + answers.map(({ text }) => text).join('');
+    expect(said).toContain(id);
+    expect(said).not.toContain(cookie);
+  });
+
+  it('being seen is written once a minute, not with every request', async () => {
+    const cookie = (await signIn(running, await newMember(database)))['Cookie']!.slice('tg_session='.length);
+    const { id } = (await running.members.sessions.find(cookie))!.session;
+    const seenAt = async () =>
+      (
+        await database.db
+          .selectFrom('member_session')
+          .select('last_seen_at')
+          .where('id', '=', id)
+          .executeTakeFirstOrThrow()
+      ).last_seen_at;
+    const begun = await seenAt();
+    running.stores.clock.advance(59_000);
+    await running.members.sessions.find(cookie);
+    expect(await seenAt()).toBe(begun);
+    running.stores.clock.advance(2_000);
+    await running.members.sessions.find(cookie);
+    expect(await seenAt()).toBe(begun + 61_000);
+  });
+});
