@@ -109,7 +109,9 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^test/(bench/peers|clients|openapi-tools|generated-clients|support/record-backend-errors)/' },
+    exclude: {
+      path: '^test/(bench/peers|clients|openapi-tools|generated-clients|oidc|support/record-backend-errors)/',
+    },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },

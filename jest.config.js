@@ -14,6 +14,7 @@ export default {
     '<rootDir>/test/clients',
     '<rootDir>/test/openapi-tools',
     '<rootDir>/test/generated-clients',
+    '<rootDir>/test/oidc',
   ],
   transform: {
     '^.+\\.ts$': [

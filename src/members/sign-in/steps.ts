@@ -27,7 +27,7 @@ export type StepKind = SignInStepTable['kind'];
 /** What the end of a step is checked against, by its kind. */
 export interface StepData {
   /** How the first factor was shown. */
-  readonly second_factor: { readonly method: 'password' | 'oidc' };
+  readonly second_factor: { readonly method: 'password' | 'link' };
   readonly passkey: { readonly challenge: string; readonly purpose: 'sign_in' | 'register' | 'confirm' };
   readonly oidc: {
     readonly provider: string;
@@ -38,6 +38,8 @@ export interface StepData {
     /** Of the invitation that is taken by it, as a hash; null for any other purpose. */
     readonly linkHash: string | null;
     readonly returnTo: string;
+    /** When the browser was sent there, ms: who confirms has to sign in there after it. */
+    readonly startedAt: number;
   };
 }
 

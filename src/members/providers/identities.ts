@@ -1,0 +1,130 @@
+/** Who members are at identity providers: an issuer and a subject, never an address. */
+import { hash } from 'node:crypto';
+import type { Kysely, Transaction } from 'kysely';
+import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
+import type { MemberIdentityTable } from '../../database/member-tables.js';
+import type { Tables } from '../../database/schema.js';
+import type { Clock } from '../../platform/clock.js';
+import { Problem } from '../../problems/errors.js';
+import type { ProviderIdentity } from './provider-identity.js';
+
+/** What names somebody at a provider. */
+export type IdentityName = Pick<ProviderIdentity, 'issuer' | 'subject'>;
+
+/** MemberIdentity is one as its owner sees it. */
+export interface MemberIdentity {
+  readonly id: string;
+  readonly issuer: string;
+  /** As the provider told it last. */
+  readonly email: string | null;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | null;
+}
+
+const ID_LENGTH = 25;
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** Identities links them to members and finds members by them. */
+export class Identities {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** The member of an identity, and when it was used; null where nobody has linked it. */
+  async use(identity: ProviderIdentity): Promise<string | null> {
+    const row = await this.db
+      .updateTable('member_identity')
+      .set({ last_used_at: this.clock.now(), email: identity.email })
+      .where('issuer', '=', identity.issuer)
+      .where('subject', '=', identity.subject)
+      .returning('member_id')
+      .executeTakeFirst();
+    return row?.member_id ?? null;
+  }
+
+  /**
+   * Links an identity to a member, in the transaction of what it follows from.
+   * @throws Problem `conflict` where it is somebody else's; nothing happens where it is theirs.
+   */
+  async link(
+    trx: Transaction<Tables>,
+    memberId: string,
+    { issuer, subject, email }: Pick<ProviderIdentity, 'issuer' | 'subject' | 'email'>,
+    context: ChangeContext,
+  ): Promise<void> {
+    const now = this.clock.now();
+    const row = { issuer, subject, member_id: memberId, email, created_at: now, last_used_at: now };
+    const { numInsertedOrUpdatedRows } = await trx
+      .insertInto('member_identity')
+      .values(row)
+      .onConflict((conflict) => conflict.columns(['issuer', 'subject']).doNothing())
+      .executeTakeFirst();
+    if (numInsertedOrUpdatedRows === 1n) {
+      const after = { id: identityId({ issuer, subject }), issuer };
+      await recordChange(trx, context, { ...targetOf(memberId, 'member.identity_linked'), before: null, after }, now);
+      return;
+    }
+    const owner = await trx
+      .selectFrom('member_identity')
+      .select('member_id')
+      .where('issuer', '=', issuer)
+      .where('subject', '=', subject)
+      .executeTakeFirst();
+    if (owner?.member_id !== memberId) {
+      throw new Problem('conflict', { detail: 'Somebody else has linked this identity.' });
+    }
+  }
+
+  /** Those of a member, the oldest first. */
+  async list(memberId: string): Promise<readonly MemberIdentity[]> {
+    return (await this.rowsOf(this.db, memberId)).map(identityOfRow);
+  }
+
+  /** Takes an identity away from a member. @throws Problem `resource_not_found` where the member has no such one. */
+  async unlink(memberId: string, id: string, context: ChangeContext): Promise<void> {
+    await this.db.transaction().execute(async (trx) => {
+      const row = (await this.rowsOf(trx, memberId)).find((each) => identityId(each) === id);
+      if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no identity with this id.' });
+      const { issuer, subject } = row;
+      await trx
+        .deleteFrom('member_identity')
+        .where('issuer', '=', issuer)
+        .where('subject', '=', subject)
+        .where('member_id', '=', memberId)
+        .execute();
+      const change = { ...targetOf(memberId, 'member.identity_unlinked'), before: { id, issuer }, after: null };
+      await recordChange(trx, context, change, this.clock.now());
+    });
+  }
+
+  private async rowsOf(db: Kysely<Tables>, memberId: string): Promise<MemberIdentityTable[]> {
+    return await db
+      .selectFrom('member_identity')
+      .selectAll()
+      .where('member_id', '=', memberId)
+      .orderBy('created_at')
+      .orderBy('issuer')
+      .execute();
+  }
+}
+
+/** Names an identity in a path: made of what names it, so that it needs no column. */
+export function identityId({ issuer, subject }: IdentityName): string {
+  const digest = hash('sha256', `${issuer}\0${subject}`, 'buffer');
+  return `idn_${Array.from(digest.subarray(0, ID_LENGTH), (byte) => ALPHABET[byte & 31]).join('')}`;
+}
+
+function identityOfRow(row: MemberIdentityTable): MemberIdentity {
+  return {
+    id: identityId(row),
+    issuer: row.issuer,
+    email: row.email,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+  };
+}
+
+function targetOf(memberId: string, action: string) {
+  return { accountId: null, targetType: 'member', targetId: memberId, action } as const;
+}

@@ -1,0 +1,33 @@
+/** Where a browser goes on after a sign-in: never to a page of somebody else. */
+import { describe, expect, it } from '@jest/globals';
+import { returnPath } from './return-to.js';
+
+describe('the page after a sign-in', () => {
+  it.each(['/', '/accounts/acc_1/api-keys?status=active#top', '/api-keys/new?name=Widget&scopes=a%20b'])(
+    'is %j, as it was asked for',
+    (path) => {
+      expect(returnPath(path)).toBe(path);
+    },
+  );
+
+  it.each([
+    undefined,
+    '',
+    'api-keys',
+    'https://evil.example/',
+    '//evil.example/',
+    '/\\evil.example/',
+    '\\\\evil.example',
+    '///evil.example',
+    '/.//evil.example',
+    '/x/..//evil.example',
+    '/\t/evil.example',
+    '/\n/evil.example',
+    'javascript:alert(1)',
+    '/\u202Egpj.exe',
+    '/ä',
+    `/${'a'.repeat(2_000)}`,
+  ])('is the first page for %j', (text) => {
+    expect(returnPath(text)).toBe('/');
+  });
+});

@@ -1,0 +1,96 @@
+/** A real identity provider (`oidc-provider`, in `test/oidc/`) as a process of its own, and somebody who signs in there with a browser. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { installNpmPackages } from './foreign-packages.js';
+
+const FOLDER = 'test/oidc';
+const MOST_PAGES = 12;
+
+/** What is missing for it; null where nothing is. */
+export const missingIdentityProvider = (): string | null => installNpmPackages(FOLDER);
+
+/** What is configured of the provider. */
+export const PROVIDER_CLIENT = { clientId: 'trailgate', clientSecret: 's'.repeat(40) } as const;
+
+/** Cookies of one browser, as far as the provider's pages need them. */
+class CookieJar {
+  private readonly cookies = new Map<string, string>();
+
+  async fetch(url: URL, init: RequestInit = {}): Promise<Response> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const headers = { cookie, ...(init.headers as Record<string, string> | undefined) };
+    const response = await fetch(url, { redirect: 'manual', ...init, headers });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      this.cookies.set(name, value);
+    }
+    return response;
+  }
+}
+
+/** IdentityProvider is one process. */
+export class IdentityProvider {
+  private constructor(
+    readonly issuer: string,
+    private readonly child: ChildProcess,
+  ) {}
+
+  /** Starts one. @param hasClaimsInToken whether the ID token has the address; else it is told at the userinfo endpoint. */
+  static async start({ hasClaimsInToken = false } = {}): Promise<IdentityProvider> {
+    const args = [`${FOLDER}/serve.mjs`, ...(hasClaimsInToken ? ['--claims-in-token'] : [])];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    const [issuer] = (await once(createInterface(child.stdout), 'line')) as [string];
+    return new IdentityProvider(issuer, child);
+  }
+
+  /** Says what it tells of somebody. */
+  async tell(sub: string, claims: Readonly<Record<string, unknown>>): Promise<void> {
+    await fetch(`${this.issuer}/-/claims`, { method: 'POST', body: JSON.stringify({ sub, claims }) });
+  }
+
+  /** Signs somebody in, on all of its pages, and returns where it sends the browser. */
+  async signIn(url: string, sub: string): Promise<URL> {
+    const jar = new CookieJar();
+    let response = await jar.fetch(new URL(url));
+    for (let page = 0; page < MOST_PAGES; page++) {
+      const location = response.headers.get('location');
+      if (location !== null) {
+        const next = new URL(location, this.issuer);
+        if (next.origin !== this.issuer) return next;
+        response = await jar.fetch(next);
+        continue;
+      }
+      response = await this.fillIn(jar, await response.text(), sub);
+    }
+    throw new Error('The provider leads nowhere');
+  }
+
+  /** Nothing answers any more, while connections are still taken. */
+  freeze(): void {
+    this.child.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.child.kill('SIGCONT');
+  }
+
+  async stop(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const gone = once(this.child, 'exit');
+    this.child.kill('SIGKILL');
+    await gone;
+  }
+
+  private async fillIn(jar: CookieJar, html: string, sub: string): Promise<Response> {
+    const [, action] = /action="([^"]+)"/.exec(html) ?? [];
+    const [, prompt] = /name="prompt" value="(\w+)"/.exec(html) ?? [];
+    if (action === undefined || prompt === undefined) throw new Error(`A page of the provider: ${html.slice(0, 500)}`);
+    const fields = prompt === 'login' ? { prompt, login: sub, password: 'any' } : { prompt };
+    return await jar.fetch(new URL(action, this.issuer), {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(fields),
+    });
+  }
+}
