@@ -13,6 +13,7 @@ import type { CreateAccount, UpdateAccount } from './account-fields.js';
 import type { InvalidationBus } from '../keys/api-key.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
 import type { Catalogue } from './catalogue.js';
+import { checkVersion, type ExpectedVersions } from './versions.js';
 
 export interface Account {
   readonly id: string;
@@ -25,6 +26,8 @@ export interface Account {
   readonly grant: MonthGrant;
   readonly createdAt: number;
   readonly updatedAt: number;
+  /** Grows with every change that a person makes. */
+  readonly version: number;
 }
 
 /** What a store of the control plane stands on. */
@@ -62,7 +65,13 @@ export class AccountStore {
     };
     await this.deps.database.db.transaction().execute(async (trx) => {
       await trx.insertInto('account').values(row).execute();
-      const created = { ...target(row.id), action: 'account.created', before: null, after: audited(row) };
+      const created = {
+        ...target(row.id),
+        action: 'account.created',
+        targetVersion: 1,
+        before: null,
+        after: audited(row),
+      } as const;
       await recordChange(trx, context, created, now);
     });
     return accountOf(row);
@@ -92,11 +101,16 @@ export class AccountStore {
   }
 
   /** Changes what is named and leaves the rest. A change to the values that it has already leaves no trace. */
-  async update(id: string, changes: UpdateAccount, context: ChangeContext): Promise<Account> {
+  async update(
+    id: string,
+    changes: UpdateAccount,
+    context: ChangeContext,
+    expected?: ExpectedVersions,
+  ): Promise<Account> {
     if (changes.plan !== undefined) this.checkPlan(changes.plan);
     const row = await this.deps.database.db
       .transaction()
-      .execute(async (trx) => this.updateIn(trx, id, changes, context));
+      .execute(async (trx) => this.updateIn(trx, id, changes, context, expected));
     // Also where nothing changed: the caller may be repeating a change whose message was lost.
     await this.deps.bus.publish({ type: 'account', accountId: id });
     return accountOf(row);
@@ -107,15 +121,24 @@ export class AccountStore {
     id: string,
     changes: UpdateAccount,
     context: ChangeContext,
+    expected: ExpectedVersions,
   ): Promise<AccountTable> {
     const before = await lockAccount(trx, this.deps.database.kind, id);
     const given = Object.entries(changes).filter(([, value]) => value !== undefined);
     const now = this.deps.clock.now();
-    const after: AccountTable = { ...before, ...Object.fromEntries(given), updated_at: now };
+    const version = before.version + 1;
+    const after: AccountTable = { ...before, ...Object.fromEntries(given), updated_at: now, version };
     const difference = changedFields(audited(before), audited(after));
+    // A repeated change has nothing to be in the way of.
     if (difference === null) return before;
+    await checkVersion(trx, before, expected, before.time_zone);
     await trx.updateTable('account').set(after).where('id', '=', id).execute();
-    await recordChange(trx, context, { ...target(id), action: 'account.updated', ...difference }, now);
+    await recordChange(
+      trx,
+      context,
+      { ...target(id), action: 'account.updated', targetVersion: version, ...difference },
+      now,
+    );
     return after;
   }
 
@@ -169,5 +192,6 @@ function accountOf(row: AccountTable): Account {
     grant: { month: row.grant_period, amount: row.grant_amount },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    version: row.version,
   };
 }

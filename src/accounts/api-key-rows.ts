@@ -26,6 +26,8 @@ export interface ApiKey {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly revokedAt: number | null;
+  /** Grows with every change that a person makes. */
+  readonly version: number;
 }
 
 /** The key as it is at this moment: one that is not revoked and whose time has come is `expired`, paused or not. */
@@ -47,6 +49,7 @@ export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     revokedAt: row.revoked_at,
+    version: row.version,
   };
 }
 

@@ -16,6 +16,7 @@ import type { CreateApiKey, OverlapSeconds, UpdateApiKey } from './api-key-field
 import { createSecret, hashSecret, hintOf } from '../keys/api-key-format.js';
 import { DatabaseKeyLookup } from '../keys/api-key-lookup.js';
 import { apiKeyNotFound, apiKeyOf, auditedKey, lockApiKey, timestamp, type ApiKey } from './api-key-rows.js';
+import { checkVersion, type ExpectedVersions } from './versions.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
 
 /** A key with the secret that was just made: the only moment at which it exists in the clear. */
@@ -93,7 +94,12 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   /** Changes what is named and leaves the rest. Rejects with `conflict` for a revoked key. */
-  async update(id: string, changes: UpdateApiKey, context: ChangeContext): Promise<ApiKey> {
+  async update(
+    id: string,
+    changes: UpdateApiKey,
+    context: ChangeContext,
+    expected?: ExpectedVersions,
+  ): Promise<ApiKey> {
     this.check(changes);
     const now = this.deps.clock.now();
     const row = await this.db.transaction().execute(async (trx) => {
@@ -107,9 +113,12 @@ export class ApiKeyStore extends DatabaseKeyLookup {
         ...(changes.expires_at === undefined ? {} : { expires_at: milliseconds(changes.expires_at) }),
         ...(changes.limits === undefined ? {} : { limits: limitsJson(changes.limits) }),
         updated_at: now,
+        version: before.version + 1,
       };
       const difference = changedFields(auditedKey(before), auditedKey(after));
+      // A repeated change has nothing to be in the way of.
       if (difference === null) return before;
+      await this.checkVersion(trx, before, expected);
       await trx.updateTable('api_key').set(after).where('id', '=', id).execute();
       await this.record(trx, context, after, 'api_key.updated', difference);
       return after;
@@ -123,7 +132,12 @@ export class ApiKeyStore extends DatabaseKeyLookup {
    * earlier rotation left alive ends now, so that there are never more than two. Rejects with `conflict` for a key that
    * is revoked or expired.
    */
-  async rotate(id: string, overlapSeconds: OverlapSeconds, context: ChangeContext): Promise<RotatedApiKey> {
+  async rotate(
+    id: string,
+    overlapSeconds: OverlapSeconds,
+    context: ChangeContext,
+    expected?: ExpectedVersions,
+  ): Promise<RotatedApiKey> {
     const now = this.deps.clock.now();
     const { row, secret, overlapEnd } = await this.db.transaction().execute(async (trx) => {
       const before = await lockApiKey(trx, this.deps.database.kind, id);
@@ -131,14 +145,16 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       if (before.expires_at !== null && before.expires_at <= now) {
         throw conflict('The key has expired. Give it a later expiry first, or create a new one.');
       }
+      await this.checkVersion(trx, before, expected);
       const end = Math.min(now + overlapSeconds * 1_000, before.expires_at ?? Number.MAX_SAFE_INTEGER);
       const made = createSecret(before.environment);
       const secrets = trx.updateTable('api_key_secret').where('api_key_id', '=', id);
       await secrets.set({ expires_at: now }).where('expires_at', '>', now).execute();
       await secrets.set({ expires_at: end }).where('expires_at', 'is', null).execute();
       await insertSecret(trx, id, made, now);
-      const after = { ...before, hint: hintOf(made), updated_at: now };
-      await trx.updateTable('api_key').set({ hint: after.hint, updated_at: now }).where('id', '=', id).execute();
+      const change = { hint: hintOf(made), updated_at: now, version: before.version + 1 };
+      const after = { ...before, ...change };
+      await trx.updateTable('api_key').set(change).where('id', '=', id).execute();
       await this.record(trx, context, after, 'api_key.rotated', {
         before: { hint: before.hint },
         after: { hint: after.hint, previous_secret_expires_at: timestamp(end) },
@@ -150,18 +166,18 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   /** Refuses the key until `resume`. Repeating it changes nothing. Rejects with `conflict` for a revoked key. */
-  pause(id: string, context: ChangeContext): Promise<ApiKey> {
-    return this.setStatus(id, 'paused', 'api_key.paused', context);
+  pause(id: string, context: ChangeContext, expected?: ExpectedVersions): Promise<ApiKey> {
+    return this.setStatus(id, 'paused', 'api_key.paused', context, expected);
   }
 
   /** Lets a paused key go on as it is. Repeating it changes nothing. Rejects with `conflict` for a revoked key. */
-  resume(id: string, context: ChangeContext): Promise<ApiKey> {
-    return this.setStatus(id, 'active', 'api_key.resumed', context);
+  resume(id: string, context: ChangeContext, expected?: ExpectedVersions): Promise<ApiKey> {
+    return this.setStatus(id, 'active', 'api_key.resumed', context, expected);
   }
 
   /** Ends the key for good. Repeating it changes nothing, but every node is told again. */
-  revoke(id: string, context: ChangeContext): Promise<ApiKey> {
-    return this.setStatus(id, 'revoked', 'api_key.revoked', context);
+  revoke(id: string, context: ChangeContext, expected?: ExpectedVersions): Promise<ApiKey> {
+    return this.setStatus(id, 'revoked', 'api_key.revoked', context, expected);
   }
 
   /** Forgets secrets whose overlap ended long ago; resolves with how many. Run now and then by the worker role. */
@@ -177,17 +193,20 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     status: ApiKeyTable['status'],
     action: string,
     context: ChangeContext,
+    expected: ExpectedVersions,
   ): Promise<ApiKey> {
     const now = this.deps.clock.now();
     const row = await this.db.transaction().execute(async (trx) => {
       const before = await lockApiKey(trx, this.deps.database.kind, id);
       if (before.status === status) return before;
       if (before.status === 'revoked') throw conflict('The key is revoked. Create a new one.');
+      await this.checkVersion(trx, before, expected);
       const after: ApiKeyTable = {
         ...before,
         status,
         revoked_at: status === 'revoked' ? now : null,
         updated_at: now,
+        version: before.version + 1,
       };
       await trx.updateTable('api_key').set(after).where('id', '=', id).execute();
       const change = { before: { status: before.status }, after: { status } };
@@ -196,6 +215,12 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     });
     await this.publish(row);
     return apiKeyOf(row, now);
+  }
+
+  private async checkVersion(trx: Transaction<Tables>, row: ApiKeyTable, expected: ExpectedVersions): Promise<void> {
+    if (expected === undefined || expected.includes(row.version)) return;
+    const account = trx.selectFrom('account').select('time_zone').where('id', '=', row.account_id);
+    await checkVersion(trx, row, expected, (await account.executeTakeFirst())?.time_zone ?? 'UTC');
   }
 
   private check(input: Pick<UpdateApiKey, 'scopes' | 'expires_at'>): void {
@@ -219,7 +244,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     change: { readonly before: AuditedFields | null; readonly after: AuditedFields },
   ): Promise<void> {
     const target = { accountId: row.account_id, targetType: 'api_key', targetId: row.id } as const;
-    return recordChange(trx, context, { ...target, action, ...change }, row.updated_at);
+    return recordChange(trx, context, { ...target, action, targetVersion: row.version, ...change }, row.updated_at);
   }
 
   private publish(row: ApiKeyTable): Promise<void> {

@@ -48,6 +48,7 @@ export interface AuditedChange {
 export interface AuditEntry extends AuditedChange {
   readonly id: string;
   readonly actor: string;
+  readonly actorLabel: string | null;
   readonly ip: string;
   readonly requestId: string;
   readonly createdAt: number;
@@ -116,6 +117,7 @@ function entryOf(row: AuditEntryTable & { time_zone: string | null }): AuditEntr
     id: row.id,
     accountId: row.account_id,
     actor: row.actor,
+    actorLabel: row.actor_label,
     action: row.action,
     targetType: row.target_type as AuditEntry['targetType'],
     targetId: row.target_id,

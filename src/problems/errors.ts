@@ -127,6 +127,9 @@ export interface FieldError {
   /** The name of a query or path parameter, where the fault is not in the body. */
   readonly parameter?: string;
   readonly code?: string;
+  /** Of a field that somebody changed meanwhile: who, and when (RFC 3339). */
+  readonly changed_by?: string;
+  readonly changed_at?: string;
 }
 
 /** What a problem can carry beside its catalogue row. */

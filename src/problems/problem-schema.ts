@@ -29,6 +29,8 @@ const FIELD_ERROR = {
     },
     parameter: { type: 'string', maxLength: 200, description: 'The query or path parameter.' },
     code: { type: 'string', maxLength: LONGEST_CODE, description: 'The kind of fault, for your program.' },
+    changed_by: { type: 'string', maxLength: 320, description: 'Who changed the field meanwhile; of the admin API.' },
+    changed_at: { type: 'string', format: 'date-time', maxLength: 40, description: 'When; of the admin API.' },
   },
 } as const;
 

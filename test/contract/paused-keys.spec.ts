@@ -41,7 +41,7 @@ describeOnDatabases('a key', (kind) => {
     expect(await stores.keys.pause(key.id, OPERATOR)).toEqual(paused);
     expect(await lookUp(secret)).toMatchObject({ keyStatus: 'paused' });
     const resumed = await stores.keys.resume(key.id, OPERATOR);
-    expect(resumed).toMatchObject({ ...key, updatedAt: stores.clock.now() });
+    expect(resumed).toEqual({ ...key, updatedAt: stores.clock.now(), version: 3 });
     expect(await stores.keys.resume(key.id, OPERATOR)).toEqual(resumed);
     expect(await lookUp(secret)).toMatchObject({ keyStatus: 'active' });
     expect(stores.bus.published).toEqual(Array(5).fill({ type: 'api_key', accountId, keyId: key.id }));

@@ -67,6 +67,20 @@ export function actorOf(principal: Principal): string {
   }
 }
 
+/** What people know the caller by, beside what the audit log calls it; undefined where that says it already. */
+export function labelOf(principal: Principal): string | undefined {
+  switch (principal.kind) {
+    case 'member':
+      return principal.member.name || principal.member.email;
+    case 'token':
+      return principal.token.name;
+    case 'portal':
+      return principal.portal.label;
+    default:
+      return undefined;
+  }
+}
+
 /** The parameter of a handler that asks who calls. */
 export const Caller = createParamDecorator((_: unknown, context: ExecutionContext): Principal =>
   principalOf(context.switchToHttp().getRequest<FastifyRequest>()),

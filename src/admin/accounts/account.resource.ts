@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Account } from '../../accounts/accounts.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
-import { idField, timeField } from '../openapi/fields.js';
+import { idField, timeField, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
 export const accountSchema = z
@@ -15,6 +15,7 @@ export const accountSchema = z
     status: z.enum(['active', 'suspended']),
     created_at: timeField,
     updated_at: timeField,
+    version: versionField,
   })
   .meta({ id: 'Account' });
 
@@ -32,5 +33,6 @@ export function accountResource(account: Account): AccountResource {
     status: account.status,
     created_at: formatWithOffset(account.createdAt, account.timeZone),
     updated_at: formatWithOffset(account.updatedAt, account.timeZone),
+    version: account.version,
   };
 }

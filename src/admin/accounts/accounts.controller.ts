@@ -11,6 +11,9 @@ import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { Caller, visibleTo, type Principal } from '../access/principal.js';
 import { ChangedBy } from '../request/change-context.js';
+import { tagged, unlessKnown } from '../request/etag.js';
+import { IfMatch } from '../request/if-match.js';
+import type { ExpectedVersions } from '../../accounts/versions.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
 import { accountListSchema, accountResource, accountSchema, type AccountResource } from './account.resource.js';
@@ -38,7 +41,7 @@ export class AccountsController {
   ): Promise<AccountResource> {
     const account = await this.accounts.create(body, context);
     reply.header('Location', `/admin/v1/accounts/${account.id}`);
-    return accountResource(account);
+    return tagged(accountResource(account), reply);
   }
 
   @Get(':id')
@@ -46,10 +49,14 @@ export class AccountsController {
     id: 'getAccount',
     summary: 'Read an account',
     response: accountSchema,
+    version: 'shown',
     problems: ['resource_not_found'],
   })
-  async get(@Param('id') id: string): Promise<AccountResource> {
-    return accountResource(await this.accounts.get(id));
+  async get(
+    @Param('id') id: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<AccountResource | undefined> {
+    return unlessKnown(accountResource(await this.accounts.get(id)), reply);
   }
 
   @Patch(':id')
@@ -57,13 +64,16 @@ export class AccountsController {
     id: 'updateAccount',
     summary: 'Change an account: its plan, time zone, billing day, status or name',
     response: accountSchema,
+    version: 'changed',
     problems: ['resource_not_found'],
   })
   async update(
     @Param('id') id: string,
     @Body({ schema: updateAccountSchema }) body: UpdateAccount,
+    @IfMatch() expected: ExpectedVersions,
     @ChangedBy() context: ChangeContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AccountResource> {
-    return accountResource(await this.accounts.update(id, body, context));
+    return tagged(accountResource(await this.accounts.update(id, body, context, expected)), reply);
   }
 }

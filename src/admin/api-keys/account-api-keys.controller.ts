@@ -6,6 +6,7 @@ import { createApiKeySchema, type CreateApiKey } from '../../accounts/api-key-fi
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { ChangedBy } from '../request/change-context.js';
+import { tagged } from '../request/etag.js';
 import { listBody, type ListBody } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
 import { apiKeyQuerySchema, type ApiKeyQueryFields } from './api-key-query.js';
@@ -60,6 +61,6 @@ export class AccountApiKeysController {
     const { timeZone } = await this.accounts.get(accountId);
     const { key, secret } = await this.keys.create(accountId, body, context);
     reply.header('Location', `/admin/v1/api-keys/${key.id}`);
-    return { ...apiKeyResource(key, timeZone), secret };
+    return { ...tagged(apiKeyResource(key, timeZone), reply), secret };
   }
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ListedApiKey } from '../../accounts/api-key-list.js';
 import type { ApiKey } from '../../accounts/api-key-rows.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
-import { countField, idField, timeField as time } from '../openapi/fields.js';
+import { countField, idField, timeField as time, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
 /** Prefix, 30 base62 characters and 6 of their checksum. */
@@ -37,6 +37,7 @@ export const apiKeySchema = z
     created_at: time,
     updated_at: time,
     revoked_at: time.nullable(),
+    version: versionField,
   })
   .meta({ id: 'ApiKey' });
 
@@ -86,6 +87,7 @@ export function apiKeyResource(key: ApiKey, timeZone: string): ApiKeyResource {
     created_at: formatWithOffset(key.createdAt, timeZone),
     updated_at: formatWithOffset(key.updatedAt, timeZone),
     revoked_at: at(key.revokedAt),
+    version: key.version,
   };
 }
 

@@ -1,5 +1,6 @@
 /** One API key: read, change, rotate, pause, revoke. */
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
 import {
   rotateApiKeySchema,
@@ -10,9 +11,12 @@ import {
 import type { ApiKey } from '../../accounts/api-key-rows.js';
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
 import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ExpectedVersions } from '../../accounts/versions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { inPath, OfAccount } from '../access/of-account.js';
 import { ChangedBy } from '../request/change-context.js';
+import { tagged, unlessKnown } from '../request/etag.js';
+import { IfMatch } from '../request/if-match.js';
 import { Documented } from '../openapi/documented.js';
 import { apiKeyImpactResource, apiKeyImpactSchema, type ApiKeyImpactResource } from './api-key-impact.resource.js';
 import {
@@ -36,10 +40,14 @@ export class ApiKeysController {
     id: 'getApiKey',
     summary: 'Read an API key',
     response: apiKeySchema,
+    version: 'shown',
     problems: ['resource_not_found'],
   })
-  async get(@Param('id') id: string): Promise<ApiKeyResource> {
-    return this.shown(await this.keys.get(id));
+  async get(
+    @Param('id') id: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ApiKeyResource | undefined> {
+    return unlessKnown(await this.resource(await this.keys.get(id)), reply);
   }
 
   @Get('impact')
@@ -60,14 +68,17 @@ export class ApiKeysController {
     id: 'updateApiKey',
     summary: 'Change an API key: its name, scopes, addresses or expiry',
     response: apiKeySchema,
+    version: 'changed',
     problems: ['resource_not_found', 'conflict'],
   })
   async update(
     @Param('id') id: string,
     @Body({ schema: updateApiKeySchema }) body: UpdateApiKey,
+    @IfMatch() expected: ExpectedVersions,
     @ChangedBy() context: ChangeContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ApiKeyResource> {
-    return this.shown(await this.keys.update(id, body, context));
+    return tagged(await this.resource(await this.keys.update(id, body, context, expected)), reply);
   }
 
   @Delete()
@@ -75,10 +86,16 @@ export class ApiKeysController {
     id: 'revokeApiKey',
     summary: 'Revoke an API key, for good; repeating it changes nothing',
     response: apiKeySchema,
+    version: 'changed',
     problems: ['resource_not_found'],
   })
-  async revoke(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<ApiKeyResource> {
-    return this.shown(await this.keys.revoke(id, context));
+  async revoke(
+    @Param('id') id: string,
+    @IfMatch() expected: ExpectedVersions,
+    @ChangedBy() context: ChangeContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ApiKeyResource> {
+    return tagged(await this.resource(await this.keys.revoke(id, context, expected)), reply);
   }
 
   @Post('pause')
@@ -87,10 +104,16 @@ export class ApiKeysController {
     id: 'pauseApiKey',
     summary: 'Pause an API key: refused with 403 until it goes on; repeating it changes nothing',
     response: apiKeySchema,
+    version: 'changed',
     problems: ['resource_not_found', 'conflict'],
   })
-  async pause(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<ApiKeyResource> {
-    return this.shown(await this.keys.pause(id, context));
+  async pause(
+    @Param('id') id: string,
+    @IfMatch() expected: ExpectedVersions,
+    @ChangedBy() context: ChangeContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ApiKeyResource> {
+    return tagged(await this.resource(await this.keys.pause(id, context, expected)), reply);
   }
 
   @Post('resume')
@@ -99,10 +122,16 @@ export class ApiKeysController {
     id: 'resumeApiKey',
     summary: 'Let a paused API key go on as it is; repeating it changes nothing',
     response: apiKeySchema,
+    version: 'changed',
     problems: ['resource_not_found', 'conflict'],
   })
-  async resume(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<ApiKeyResource> {
-    return this.shown(await this.keys.resume(id, context));
+  async resume(
+    @Param('id') id: string,
+    @IfMatch() expected: ExpectedVersions,
+    @ChangedBy() context: ChangeContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ApiKeyResource> {
+    return tagged(await this.resource(await this.keys.resume(id, context, expected)), reply);
   }
 
   @Post('rotate')
@@ -111,21 +140,31 @@ export class ApiKeysController {
     summary: 'Give an API key a new secret; the old one works until the overlap ends',
     response: rotatedApiKeySchema,
     status: 201,
+    version: 'changed',
     problems: ['resource_not_found', 'conflict'],
   })
   async rotate(
     @Param('id') id: string,
     @Body({ schema: rotateApiKeySchema }) body: { overlap_seconds: OverlapSeconds },
+    @IfMatch() expected: ExpectedVersions,
     @ChangedBy() context: ChangeContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RotatedApiKeyResource> {
     // Before the change: once the secret is made, nothing may keep it from being shown.
     const { timeZone } = await this.accounts.get((await this.keys.get(id)).accountId);
-    const { key, secret, previousSecretExpiresAt } = await this.keys.rotate(id, body.overlap_seconds, context);
+    const { key, secret, previousSecretExpiresAt } = await this.keys.rotate(
+      id,
+      body.overlap_seconds,
+      context,
+      expected,
+    );
+    reply.header('Location', `/admin/v1/api-keys/${id}`);
     const expiresAt = formatWithOffset(previousSecretExpiresAt, timeZone);
-    return { ...apiKeyResource(key, timeZone), secret, previous_secret_expires_at: expiresAt };
+    const shown = tagged(apiKeyResource(key, timeZone), reply);
+    return { ...shown, secret, previous_secret_expires_at: expiresAt };
   }
 
-  private async shown(key: ApiKey): Promise<ApiKeyResource> {
+  private async resource(key: ApiKey): Promise<ApiKeyResource> {
     const { timeZone } = await this.accounts.get(key.accountId);
     return apiKeyResource(key, timeZone);
   }

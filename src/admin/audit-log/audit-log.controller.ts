@@ -28,6 +28,7 @@ const auditEntrySchema = z
       .string()
       .max(100)
       .meta({ description: '`operator`, `system`, `portal:` and a name, or the id of a member or token.' }),
+    actor_label: z.string().max(320).nullable().meta({ description: 'The actor by name, as it was then.' }),
     action: z.string().max(100).meta({ example: 'api_key.rotated' }),
     target: z.object({ type: z.enum(TARGET_TYPES), id: z.string().max(100) }),
     before: fields.meta({ description: 'The fields that changed, as they were; null where the target is new.' }),
@@ -64,6 +65,7 @@ function auditEntryResource(entry: AuditEntry): AuditEntryResource {
     id: entry.id,
     account_id: entry.accountId,
     actor: entry.actor,
+    actor_label: entry.actorLabel,
     action: entry.action,
     target: { type: entry.targetType, id: entry.targetId },
     before: entry.before,

@@ -19,6 +19,8 @@ export interface OperationDescription {
   readonly csv?: boolean;
   /** 200 unless said. */
   readonly status?: number;
+  /** Whether the resource has a version: it is shown with an `ETag`, or changed with `If-Match`. */
+  readonly version?: 'shown' | 'changed';
   /** Beside those that every operation may answer with. */
   readonly problems?: readonly ErrorCode[];
 }

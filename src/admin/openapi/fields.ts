@@ -25,3 +25,9 @@ export const timeField = z.iso.datetime({ offset: true }).max(LONGEST_TIME);
 export const countField = z.int().min(0);
 
 export const policyField = z.enum(['key-minute', 'account-minute', 'account-month', 'key-month']);
+
+/** For `If-Match`. */
+export const versionField = z
+  .int()
+  .min(1)
+  .meta({ description: 'Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.' });

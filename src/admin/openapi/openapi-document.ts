@@ -27,7 +27,7 @@ const ID_PREFIXES: Readonly<Record<string, string>> = {
 };
 
 /** Operations that say where to find what they created. */
-const CREATED_WITH_PATH: ReadonlySet<string> = new Set(['createAccount', 'createApiKey']);
+const CREATED_WITH_PATH: ReadonlySet<string> = new Set(['createAccount', 'createApiKey', 'rotateApiKey']);
 
 /** All rows of 400 days, grouped by everything: more would not fit into a string of JavaScript. */
 const LONGEST_CSV = 512 * 1024 * 1024;
@@ -136,14 +136,16 @@ function parameterSchema(controller: Type, handler: string, kind: RegExp): z.Zod
 }
 
 function operation({ path, tag, description, body, query }: Route): Json {
-  const { id, summary, response, csv = false, status = 200, problems = [] } = description;
+  const { id, summary, response, csv = false, status = 200, version, problems = [] } = description;
   const codes: ErrorCode[] = [...EVERYWHERE, ...problems];
   if (body !== undefined) codes.push('content_too_large', 'unsupported_media_type', 'validation_failed');
+  if (version === 'changed') codes.push('precondition_failed');
   if (query !== undefined) codes.push('invalid_parameter');
   if (query !== undefined && 'cursor' in query.shape) codes.push('invalid_cursor');
   const isList = query !== undefined && 'cursor' in query.shape;
   const hasLocation = status === 201 && CREATED_WITH_PATH.has(id);
-  const parameters = [...pathParameters(path), ...queryParameters(query)];
+  const hasVersion = version !== undefined || hasLocation;
+  const parameters = [...pathParameters(path), ...queryParameters(query), ...conditionParameters(version)];
   return {
     operationId: id,
     tags: [tag],
@@ -159,6 +161,7 @@ function operation({ path, tag, description, body, query }: Route): Json {
         headers: headerReferences([
           ...(isList ? ['Link' as const] : []),
           ...(hasLocation ? ['Location' as const] : []),
+          ...(hasVersion ? ['ETag' as const] : []),
         ]),
         ...(response === null
           ? {}
@@ -169,9 +172,28 @@ function operation({ path, tag, description, body, query }: Route): Json {
               },
             }),
       },
+      ...(version === 'shown'
+        ? { '304': { description: 'It is as `If-None-Match` has it.', headers: headerReferences(['ETag']) } }
+        : {}),
       ...problemResponses(codes),
     },
   };
+}
+
+/** Fields of a request that say which version it is about. */
+function conditionParameters(version: OperationDescription['version']): Json[] {
+  if (version === undefined) return [];
+  const schema = { type: 'string', maxLength: 1_000 };
+  const field = { in: 'header', required: false, schema };
+  return version === 'shown'
+    ? [{ name: 'If-None-Match', ...field, description: 'An `ETag` that is known: 304 where it is the one in force.' }]
+    : [
+        {
+          name: 'If-Match',
+          ...field,
+          description: 'The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile.',
+        },
+      ];
 }
 
 function pathParameters(path: string): Json[] {

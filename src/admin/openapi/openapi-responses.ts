@@ -32,6 +32,11 @@ export const HEADERS = {
     schema: { type: 'string', maxLength: 8192 },
     example: '</admin/v1/accounts?limit=20&cursor=WzEsImFjY291bnRzIl0>; rel="next"',
   },
+  ETag: {
+    description: 'Names this version of the resource, for `If-Match` and `If-None-Match`.',
+    schema: { type: 'string', maxLength: 100 },
+    example: '"7.q2hX0s8dYw1B"',
+  },
   Location: {
     description: 'The path of what was created.',
     schema: { type: 'string', format: 'uri-reference', maxLength: 2048 },

@@ -2,7 +2,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { ChangeContext } from '../../accounts/audit-log.js';
-import { actorOf, principalOf } from '../access/principal.js';
+import { actorOf, labelOf, principalOf } from '../access/principal.js';
 
 /** The parameter of a handler that changes something. */
 export const ChangedBy = createParamDecorator((_: unknown, context: ExecutionContext): ChangeContext =>
@@ -11,5 +11,6 @@ export const ChangedBy = createParamDecorator((_: unknown, context: ExecutionCon
 
 /** Who asks, and from where. */
 export function changeContextOf(request: FastifyRequest): ChangeContext {
-  return { actor: actorOf(principalOf(request)), ip: request.ip, requestId: request.id };
+  const principal = principalOf(request);
+  return { actor: actorOf(principal), actorLabel: labelOf(principal), ip: request.ip, requestId: request.id };
 }

@@ -509,6 +509,11 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
+            /**
+             * Format: int64
+             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             */
+            version: number;
         };
         ApiKeyList: {
             data: components["schemas"]["ListedApiKey"][];
@@ -552,6 +557,11 @@ export interface components {
             revoked_at: string | null;
             /**
              * Format: int64
+             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             */
+            version: number;
+            /**
+             * Format: int64
              * @description What it has used of the month, as the counters last wrote it: a few seconds late.
              */
             month_used: number;
@@ -592,6 +602,11 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             revoked_at: string | null;
+            /**
+             * Format: int64
+             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             */
+            version: number;
             /** @description The only time that the secret is shown. It is stored as a hash. */
             secret: string;
         };
@@ -629,6 +644,11 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             revoked_at: string | null;
+            /**
+             * Format: int64
+             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             */
+            version: number;
         };
         ApiKeyImpact: {
             /** @example key_1d2m3kx9v7c4e5f6g7h8j9k0m */
@@ -710,6 +730,11 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             revoked_at: string | null;
+            /**
+             * Format: int64
+             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             */
+            version: number;
             /** @description The only time that the secret is shown. It is stored as a hash. */
             secret: string;
             /**
@@ -1190,6 +1215,8 @@ export interface components {
             account_id: string | null;
             /** @description `operator`, `system`, `portal:` and a name, or the id of a member or token. */
             actor: string;
+            /** @description The actor by name, as it was then. */
+            actor_label: string | null;
             /** @example api_key.rotated */
             action: string;
             target: {
@@ -1639,6 +1666,13 @@ export interface components {
             parameter?: string;
             /** @description The kind of fault, for your program. */
             code?: string;
+            /** @description Who changed the field meanwhile; of the admin API. */
+            changed_by?: string;
+            /**
+             * Format: date-time
+             * @description When; of the admin API.
+             */
+            changed_at?: string;
         };
         /**
          * @description The kinds of problem that there are. Codes never change their meaning; new ones may be added.
@@ -1699,6 +1733,11 @@ export interface components {
          * @example </admin/v1/accounts?limit=20&cursor=WzEsImFjY291bnRzIl0>; rel="next"
          */
         Link: string;
+        /**
+         * @description Names this version of the resource, for `If-Match` and `If-None-Match`.
+         * @example "7.q2hX0s8dYw1B"
+         */
+        ETag: string;
         /**
          * @description The path of what was created.
          * @example /admin/v1/accounts/acc_1d2m3kx9v7c4e5f6g7h8j9k0m
@@ -1830,6 +1869,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1950,7 +1990,10 @@ export interface operations {
     getAccount: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description An `ETag` that is known: 304 where it is the one in force. */
+                "If-None-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -1965,11 +2008,24 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Account"];
                 };
+            };
+            /** @description It is as `If-None-Match` has it. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `bad_request`: The request could not be understood. `malformed_authorization`: The Authorization header is malformed. */
             400: {
@@ -2059,7 +2115,10 @@ export interface operations {
     updateAccount: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -2078,6 +2137,7 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2114,6 +2174,19 @@ export interface operations {
             };
             /** @description `resource_not_found`: No such resource. */
             404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed`: A precondition was not met. */
+            412: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -2356,6 +2429,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2489,7 +2563,10 @@ export interface operations {
     getApiKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description An `ETag` that is known: 304 where it is the one in force. */
+                "If-None-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -2504,11 +2581,24 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ApiKey"];
                 };
+            };
+            /** @description It is as `If-None-Match` has it. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `bad_request`: The request could not be understood. `malformed_authorization`: The Authorization header is malformed. */
             400: {
@@ -2598,7 +2688,10 @@ export interface operations {
     revokeApiKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -2613,6 +2706,7 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2649,6 +2743,19 @@ export interface operations {
             };
             /** @description `resource_not_found`: No such resource. */
             404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed`: A precondition was not met. */
+            412: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -2707,7 +2814,10 @@ export interface operations {
     updateApiKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -2726,6 +2836,7 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2775,6 +2886,19 @@ export interface operations {
             };
             /** @description `conflict`: The request conflicts with the current state. */
             409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed`: A precondition was not met. */
+            412: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -2981,7 +3105,10 @@ export interface operations {
     pauseApiKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -2996,6 +3123,7 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3045,6 +3173,19 @@ export interface operations {
             };
             /** @description `conflict`: The request conflicts with the current state. */
             409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed`: A precondition was not met. */
+            412: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -3103,7 +3244,10 @@ export interface operations {
     resumeApiKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -3118,6 +3262,7 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3178,6 +3323,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `precondition_failed`: A precondition was not met. */
+            412: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `too_many_requests`: Too many requests. `too_many_failed_attempts`: Too many failed attempts from this address. */
             429: {
                 headers: {
@@ -3225,7 +3383,10 @@ export interface operations {
     rotateApiKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                "If-Match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -3244,6 +3405,8 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3293,6 +3456,19 @@ export interface operations {
             };
             /** @description `conflict`: The request conflicts with the current state. */
             409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed`: A precondition was not met. */
+            412: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
