@@ -8,8 +8,11 @@ import { effectiveLimits, type LimitChanges } from './model/effective-limits.js'
 import { calendarOf } from './model/month-period.js';
 import type { Limiter } from './limiter.js';
 import type { QuotaSubject } from './model/subject.js';
-import { dateOf, usageQuery, type UsageParameters, type UsageQuery } from '../usage/usage-query.js';
+import { dateOf, LARGEST_USAGE_PAGE, usageQuery, type UsageParameters, type UsageQuery } from '../usage/usage-query.js';
+import { PACE_DAYS, usageForecast, type UsageForecast } from './usage-forecast.js';
 import type { UsageRow, UsageRows } from '../usage/usage-rows.js';
+
+const DAY_MS = 86_400_000;
 
 /** One window of a usage report; `resets_at` is RFC 3339 with the account's offset. */
 export interface UsageWindow {
@@ -100,6 +103,28 @@ export class UsageReader {
       has_more: page.nextCursor !== null,
       next_cursor: page.nextCursor,
     };
+  }
+
+  /**
+   * Where the month's limits of a report are heading, the account's and the key's.
+   * @param sinceMs since when there can have been requests.
+   */
+  async forecasts(subject: UsageSubject, { windows }: UsageReport, sinceMs: number): Promise<UsageForecast[]> {
+    const { accountId, keyId, timeZone, billingDay } = subject;
+    const calendar = calendarOf(timeZone, billingDay);
+    const nowMs = this.clock.now();
+    const today = calendar.dayAt(nowMs);
+    const time = { nowMs, today, month: calendar.at(nowMs), timeZone, sinceMs };
+    const from = calendar.dayAt(today.startMs - PACE_DAYS * DAY_MS).label;
+    const query = { from, to: today.label, limit: LARGEST_USAGE_PAGE, cursor: undefined };
+    const ofMonths = windows.filter(({ policy }) => policy.endsWith('-month'));
+    return Promise.all(
+      ofMonths.map(async (window) => {
+        const owner = { accountId, keyId: window.policy.startsWith('key') ? keyId : undefined };
+        const { data } = await this.rows.page(owner, { ...query, groups: ['day', 'outcome'] });
+        return usageForecast(window, data, time);
+      }),
+    );
   }
 
   /**

@@ -109,6 +109,22 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     for (const each of [caller, other]) each.close();
   });
 
+  it('foretells the month where it is asked to: what a day costs, what it comes to, when it is used up', async () => {
+    const { account, key } = await trailgate.admin.newKey('bill');
+    const caller = new Caller(trailgate.gatewayUrl, key.secret);
+    expect(await caller.burst(12)).toEqual({ 200: 12 });
+    caller.close();
+    await becomes(account.id, { success: [12, 12] });
+    const { forecasts } = await trailgate.admin.call<{ forecasts: readonly Record<string, unknown>[] }>(
+      'GET',
+      `/accounts/${account.id}/usage?forecast=true&api_key_id=${key.id}`,
+    );
+    // Eight are left, of twelve a day: the month ends first on its last day only.
+    expect(forecasts).toMatchObject([{ policy: 'account-month', per_day: 12 }]);
+    expect(forecasts[0]?.['expected']).toBeGreaterThanOrEqual(12);
+    expect(await trailgate.admin.usage(account.id)).not.toHaveProperty('forecasts');
+  });
+
   it('counts what a minute refuses, and what an address or a suspended account may not do', async () => {
     const { account, key } = await trailgate.admin.newKey('minute');
     const caller = new Caller(trailgate.gatewayUrl, key.secret);

@@ -10,6 +10,7 @@ import { AccountStore, type Account } from '../../accounts/accounts.js';
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
 import { NO_GRANT } from '../../limits/model/effective-limits.js';
 import { CSV_CONTENT_TYPE, csvText } from '../../usage/usage-csv.js';
+import type { UsageForecast } from '../../limits/usage-forecast.js';
 import { UsageReader, type UsageReport, type UsageSubject } from '../../limits/usage.js';
 import { ALL_GROUPS, dateOf, LARGEST_USAGE_PAGE, type UsageQuery } from '../../usage/usage-query.js';
 import { setNextLink } from '../request/list.js';
@@ -37,12 +38,13 @@ export class UsageController {
     @Query({ schema: usageQuerySchema }) fields: UsageQueryFields,
     @Headers('accept') accept: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<UsageReport | Readable> {
+  ): Promise<(UsageReport & { forecasts?: readonly UsageForecast[] }) | Readable> {
     const account = await this.accounts.get(accountId);
     const subject = await this.subjectOf(account, fields.api_key_id);
     const isCsv = fields.format === 'csv' || (fields.format === undefined && prefersCsv(accept));
     const groups = isCsv ? ALL_GROUPS.filter((group) => group !== 'month').join() : undefined;
-    const asked = this.usage.query({ ...fields, group_by: fields.group_by ?? groups }, account);
+    const { forecast, ...parameters } = fields;
+    const asked = this.usage.query({ ...parameters, group_by: fields.group_by ?? groups }, account);
     const query = asked && { ...asked, ofShadow: fields.shadow === 'true' };
     if (isCsv && query !== undefined) return this.csv(subject, query, reply);
     const report = await this.usage.readWithRows(subject, query);
@@ -50,7 +52,8 @@ export class UsageController {
       const days = { from: dateOf(query.from), to: dateOf(query.to) };
       setNextLink(reply, { ...fields, ...days }, report.next_cursor);
     }
-    return report;
+    if (forecast !== 'true') return report;
+    return { ...report, forecasts: await this.usage.forecasts(subject, report, account.createdAt) };
   }
 
   private async subjectOf(account: Account, keyId: string | undefined): Promise<UsageSubject> {

@@ -40,6 +40,9 @@ export const usageQuerySchema = z.strictObject({
   shadow: z.enum(['true', 'false'], 'must be true or false').optional().meta({
     description: 'With `true`, `data` counts the requests that shadow limits of the plan would have refused.',
   }),
+  forecast: z.enum(['true', 'false'], 'must be true or false').optional().meta({
+    description: 'With `true`, `forecasts` says where the limits of the month are heading.',
+  }),
   format: z
     .enum(['json', 'csv'], 'must be json or csv')
     .optional()
@@ -88,6 +91,20 @@ export const usageSchema = z
         }),
       )
       .max(4),
+    forecasts: z
+      .array(
+        z.object({
+          policy: policyField,
+          per_day: z.number().min(0).meta({ description: 'What a day has cost, of the last seven and of today.' }),
+          expected: countField.meta({ description: 'What will have been used at this pace when the month ends.' }),
+          used_up_at: timeField.nullable().meta({
+            description: 'When the limit is reached at this pace; null where the month ends before.',
+          }),
+        }),
+      )
+      .max(2)
+      .optional()
+      .meta({ description: 'With `forecast=true`: one for each limit of a month.' }),
     from: z.iso.date().max(10).optional().meta({ description: 'With `group_by`: the first day of `data`.' }),
     to: z.iso.date().max(10).optional(),
     data: z

@@ -762,6 +762,20 @@ export interface components {
                 /** Format: date-time */
                 resets_at: string;
             }[];
+            /** @description With `forecast=true`: one for each limit of a month. */
+            forecasts?: {
+                /** @enum {string} */
+                policy: "key-minute" | "account-minute" | "account-month" | "key-month";
+                /** @description What a day has cost, of the last seven and of today. */
+                per_day: number;
+                /**
+                 * Format: int64
+                 * @description What will have been used at this pace when the month ends.
+                 */
+                expected: number;
+                /** @description When the limit is reached at this pace; null where the month ends before. */
+                used_up_at: string | null;
+            }[];
             /**
              * Format: date
              * @description With `group_by`: the first day of `data`.
@@ -3580,6 +3594,8 @@ export interface operations {
                 cursor?: string;
                 /** @description With `true`, `data` counts the requests that shadow limits of the plan would have refused. */
                 shadow?: "true" | "false";
+                /** @description With `true`, `forecasts` says where the limits of the month are heading. */
+                forecast?: "true" | "false";
                 /** @description `csv` answers with all rows as RFC 4180; so does `Accept: text/csv`. */
                 format?: "json" | "csv";
             };
