@@ -3,17 +3,19 @@ import type { Command } from 'commander';
 import { addAccountCommands, addAuditCommands, addUsageCommands } from './account-commands.js';
 import { path } from './admin-client.js';
 import { addExplainCommand } from './explain-command.js';
+import { addLogCommand } from './log-command.js';
 import { addKeyCommands } from './key-commands.js';
 import { addQuotaAdjustmentCommands } from './quota-adjustment-commands.js';
 import { addTargetCommands } from './target-commands.js';
 import { clientAction, processTerminal, showRows, type Terminal } from './terminal.js';
 
-/** Adds `accounts`, `keys`, `usage`, `quota-adjustments`, `plans`, `scopes`, `targets` and `audit` to the program. */
+/** Adds the commands of accounts, keys, usage, logs, adjustments, catalogue, targets and audit log to the program. */
 export function addClientCommands(program: Command, terminal: Terminal = processTerminal): void {
   addAccountCommands(program, terminal);
   addKeyCommands(program, terminal);
   addUsageCommands(program, terminal);
   addExplainCommand(program, terminal);
+  addLogCommand(program, terminal);
   addQuotaAdjustmentCommands(program, terminal);
   addCatalogueCommand(program, terminal, 'plans', 'the plans of the configuration', [
     'name',

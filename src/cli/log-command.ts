@@ -1,0 +1,121 @@
+/** `trailgate logs`: the requests of an account, one a line; one of them by its id, and why it ended as it did. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { oneLine, path, type AdminClient, type Fields } from './admin-client.js';
+import { parseLimit } from './options.js';
+import { fieldsTable } from './table.js';
+import { clientAction, type CommonOptions, type Terminal } from './terminal.js';
+
+/** How often what has come since is asked for. */
+const FOLLOW_INTERVAL_MS = 2_000;
+const LARGEST_PAGE = 100;
+const MOST_COLUMNS = 80;
+/** Of a request id of our own. */
+const ID_COLUMNS = 28;
+
+interface LogsOptions extends CommonOptions {
+  readonly key?: string;
+  readonly operation?: string;
+  readonly status?: string;
+  readonly code?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly limit: number;
+  readonly follow?: boolean;
+}
+
+export function addLogCommand(program: Command, terminal: Terminal): void {
+  const logs = program
+    .command('logs')
+    .description('the requests of an account, newest last; of very many a sample')
+    .argument('<account>', 'id of the account')
+    .argument('[request]', 'X-Request-Id of a response: all that is known of it, and what it would get now')
+    .option('--key <key>', 'only requests with this key')
+    .option('--operation <id>', 'only requests of this operation')
+    .option('--status <status>', 'only this status: 403, 4xx, error')
+    .option('--code <code>', 'only this error code')
+    .option('--from <instant>', 'no request that ended earlier, 2026-11-22T10:00:00Z')
+    .option('--to <instant>', 'no request that ended later')
+    .option('--limit <n>', 'most rows', parseLimit, 50)
+    .option('--follow', 'print what comes, until Ctrl-C; with --json one object a line');
+  clientAction<LogsOptions>(logs, terminal, async (client, [account = '', request], options) => {
+    const target = path('accounts', account, 'requests', ...(request === undefined ? [] : [request]));
+    if (request !== undefined) return detail(await client.call(target), options);
+    const { key, operation, status, code, from, to, limit } = options;
+    const query = { api_key_id: key, operation, status, code, from, to };
+    if (options.follow === true) return follow(client, target, query, options, terminal);
+    const rows = await client.rows(target, limit, query);
+    if (options.json === true) return `${JSON.stringify(rows, null, 2)}\n`;
+    if (rows.data.length === 0) return 'none\n';
+    const cut = rows.has_more ? `… and earlier ones: --limit shows more than ${rows.data.length}\n` : '';
+    return cut + new Lines().of(rows.data.toReversed());
+  });
+}
+
+/** Never resolves: ends with the process, or rejects where the API refuses. */
+async function follow(
+  client: AdminClient,
+  target: string,
+  query: Fields,
+  { json }: LogsOptions,
+  terminal: Terminal,
+): Promise<string> {
+  const lines = new Lines();
+  const newest = await client.rows(target, 1, query);
+  const from = query['from'] ?? newest.data[0]?.['at'] ?? new Date(0).toISOString();
+  for (let cursor: unknown; ;) {
+    const page = await client.call(target, { query: { ...query, from, order: 'asc', limit: LARGEST_PAGE, cursor } });
+    const data = page['data'] as Fields[];
+    if (json === true) for (const row of data) terminal.out(`${JSON.stringify(row)}\n`);
+    else terminal.out(lines.of(data));
+    cursor = page['next_cursor'];
+    if (page['has_more'] !== true) await sleep(FOLLOW_INTERVAL_MS);
+  }
+}
+
+function detail(request: Fields, { json }: LogsOptions): string {
+  if (json === true) return `${JSON.stringify(request, null, 2)}\n`;
+  const { error, explanation, ...fields } = request;
+  const meaning = error as Fields | null;
+  const now = (explanation as Fields | null)?.['answer'] as Fields | undefined;
+  const verdict =
+    now === undefined
+      ? 'the operation is not there any more'
+      : now['admitted'] === true
+        ? 'it would be admitted'
+        : `${String(now['status'])} ${String(now['code'])}: ${String(now['detail'])}`;
+  return fieldsTable({
+    ...fields,
+    ...(meaning === null ? {} : { means: meaning['title'], see: meaning['type'] }),
+    now: verdict,
+  });
+}
+
+/** Requests as lines of 80 columns, with the day above where it changes. */
+class Lines {
+  private day = '';
+
+  of(rows: readonly Fields[]): string {
+    return rows.map((row) => this.line(row)).join('');
+  }
+
+  private line(row: Fields): string {
+    const at = String(row['at']);
+    const day = at.slice(0, 10);
+    const isNew = day !== this.day;
+    this.day = day;
+    const duration = Number(row['duration_ms']);
+    const weight = Number(row['weight']);
+    const text = [
+      at.slice(11, 19),
+      String(row['status']),
+      `${duration < 100 ? duration.toFixed(1) : Math.round(duration)} ms`.padStart(9),
+      oneLine(String(row['request_id'])).padEnd(ID_COLUMNS),
+      [row['operation'] ?? row['method'], row['code'], weight > 1 ? `×${weight}` : null]
+        .filter((part) => part !== null)
+        .map((part) => oneLine(String(part)))
+        .join(' '),
+    ].join('  ');
+    return `${isNew ? `${day}\n` : ''}${text.length > MOST_COLUMNS ? `${text.slice(0, MOST_COLUMNS - 1)}…` : text}\n`;
+  }
+}
