@@ -47,6 +47,7 @@ export function viteConfig(root) {
       assetsInlineLimit: 0,
       manifest: true,
       reportCompressedSize: false,
+      rolldownOptions: { checks: { pluginTimings: false } },
       chunkSizeWarningLimit: 1_000,
     },
   };

@@ -19,6 +19,9 @@ const page = <Name extends string>(load: () => Promise<Record<Name, ComponentTyp
   lazy(async () => ({ default: (await load())[name] }));
 
 const KeysPage = page(() => import('./api-keys/keys-page.js'), 'KeysPage');
+const UsagePage = page(() => import('./usage/usage-page.js'), 'UsagePage');
+const LogsPage = page(() => import('./logs/logs-page.js'), 'LogsPage');
+const RequestPage = page(() => import('./logs/request-page.js'), 'RequestPage');
 const KeyPage = page(() => import('./api-keys/key-page.js'), 'KeyPage');
 
 export function App() {
@@ -96,6 +99,21 @@ function AccountPages({ id }: { readonly id: string }) {
             <Route path="/:account/api-keys/:key">
               <Allowed to="getApiKey">
                 <KeyPage />
+              </Allowed>
+            </Route>
+            <Route path="/:account/usage">
+              <Allowed to="getUsage">
+                <UsagePage />
+              </Allowed>
+            </Route>
+            <Route path="/:account/logs">
+              <Allowed to="listRequests">
+                <LogsPage />
+              </Allowed>
+            </Route>
+            <Route path="/:account/logs/:request">
+              <Allowed to="getRequest">
+                <RequestPage />
               </Allowed>
             </Route>
             <Route>

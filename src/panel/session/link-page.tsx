@@ -7,11 +7,12 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { ask } from '../api/client.js';
-import { pending, type Link } from '../api/pending.js';
+import { api, ask } from '../api/client.js';
+import type { Link } from '../api/pending.js';
 import { Failure } from '../words/failure.js';
 import { Frame } from './frame.js';
-import { signedIn } from './session.js';
+import { signedIn, useSession } from './session.js';
+import { SignInForm } from './sign-in-form.js';
 
 let kept = '';
 
@@ -31,7 +32,7 @@ export function LinkPage() {
   const link = useQuery({
     queryKey: ['link'],
     gcTime: 0,
-    queryFn: () => ask(pending.POST('/admin/v1/links/read', { body: { token } })),
+    queryFn: () => ask(api.POST('/admin/v1/links/read', { body: { token } })),
     enabled: token !== '',
   });
   if (token === '' || link.error !== null)
@@ -98,31 +99,44 @@ const SHORTEST_PASSWORD = 15;
 function TakeLink({ token, link }: { readonly token: string; readonly link: Link }) {
   const { t, i18n } = useLingui();
   const [, go] = useLocation();
+  const session = useSession();
   const { title, about, button } = useWords(link);
   const [name, setName] = useState('');
+  const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const needsPassword = link.ways.includes('password');
-  const needsName = link.kind === 'invitation' || link.kind === 'first_owner';
+  const needsName = needsPassword && link.kind !== 'password_reset';
+  const mustSignIn = link.ways.includes('sign_in') && (session.data?.member?.email ?? null) !== link.email;
   const take = useMutation({
     gcTime: 0,
     mutationFn: () =>
       ask(
-        pending.POST('/admin/v1/links/take', {
+        api.POST('/admin/v1/links/take', {
           body: {
             token,
-            locale: i18n.locale,
+            locale: i18n.locale === 'es' ? 'es' : 'en',
             ...(needsName ? { name: name.trim() } : {}),
+            ...(link.kind === 'first_owner' ? { email: email.trim() } : {}),
             ...(needsPassword ? { password } : {}),
           },
         }),
       ),
     onSuccess: (signIn) => {
       kept = '';
-      if (signIn.state !== 'signed_in') return go('/sign-in', { replace: true });
-      signedIn(signIn);
+      if (signIn.me === undefined) return go('/sign-in', { replace: true });
+      signedIn(signIn.me);
       go('/', { replace: true });
     },
   });
+  if (mustSignIn)
+    return (
+      <Frame title={title} about={about}>
+        <Text>
+          <Trans>You have a sign-in already. Sign in with it first.</Trans>
+        </Text>
+        <SignInForm email={link.email ?? undefined} />
+      </Frame>
+    );
   return (
     <Frame title={title} about={about}>
       <form
@@ -132,6 +146,18 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
         }}
       >
         <Stack gap="md">
+          {link.kind === 'first_owner' && (
+            <TextInput
+              label={t`Email`}
+              type="email"
+              autoComplete="username"
+              required
+              withAsterisk={false}
+              autoFocus
+              value={email}
+              onChange={(event) => setEmail(event.currentTarget.value)}
+            />
+          )}
           {link.email !== null && needsPassword && (
             <TextInput label={t`Email`} value={link.email} readOnly autoComplete="username" />
           )}
@@ -141,7 +167,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
               autoComplete="name"
               required
               withAsterisk={false}
-              autoFocus
+              autoFocus={link.kind !== 'first_owner'}
               value={name}
               onChange={(event) => setName(event.currentTarget.value)}
             />

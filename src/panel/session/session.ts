@@ -1,8 +1,8 @@
 /** Who is signed in, in this tab and in the others of this browser. */
 import { useQuery } from '@tanstack/react-query';
 import { armGate } from '../api/gate.js';
-import { ask, takeToken } from '../api/client.js';
-import { pending, type Me, type SignIn } from '../api/pending.js';
+import { api, ask, takeToken } from '../api/client.js';
+import type { Me } from '../api/pending.js';
 import { hasCode } from '../api/problem.js';
 import { queries } from '../api/queries.js';
 import { LOCALES, speak } from '../words/locale.js';
@@ -11,11 +11,11 @@ const ME = ['me'] as const;
 /** Tabs tell each other who signed in or out. */
 const tabs = new BroadcastChannel('trailgate-session');
 
-const idOf = (me: Me | null): string | null => (me === null ? null : (me.member?.id ?? `portal ${me.session.id}`));
+const idOf = (me: Me | null): string | null => (me === null ? null : (me.member?.id ?? `portal ${me.session?.id}`));
 
 /** Takes over who is signed in. */
 function settle(me: Me): Me {
-  takeToken(me.csrf_token);
+  takeToken(me.csrf_token ?? '');
   armGate(true);
   const locale = LOCALES.find((each) => each === me.member?.locale);
   if (locale !== undefined && document.documentElement.lang !== locale) void speak(locale);
@@ -24,7 +24,7 @@ function settle(me: Me): Me {
 
 async function readMe(): Promise<Me | null> {
   try {
-    return settle(await ask(pending.GET('/admin/v1/me')));
+    return settle(await ask(api.GET('/admin/v1/me')));
   } catch (error) {
     if (!hasCode(error, 'session_ended', 'missing_credentials')) throw error;
     armGate(false);
@@ -43,10 +43,10 @@ export function useMe(): Me {
 }
 
 /** Takes over the session that a sign-in began. Where it is somebody else's than before, nothing of theirs stays. */
-export function signedIn(signIn: SignIn & { state: 'signed_in' }): void {
+export function signedIn(me: Me): void {
   const before = queries.getQueryData<Me | null>(ME) ?? null;
-  if (before !== null && idOf(before) !== idOf(signIn.me)) return location.assign('/');
-  queries.setQueryData(ME, settle(signIn.me));
+  if (before !== null && idOf(before) !== idOf(me)) return location.assign('/');
+  queries.setQueryData(ME, settle(me));
   tabs.postMessage('signed in');
 }
 
@@ -60,7 +60,7 @@ function forget(): void {
 
 /** Signs out, here and in the other tabs. */
 export async function signOut(): Promise<void> {
-  await ask(pending.POST('/admin/v1/sign-out'));
+  await ask(api.POST('/admin/v1/sign-out'));
   forget();
   tabs.postMessage('signed out');
 }

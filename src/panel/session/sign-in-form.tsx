@@ -3,7 +3,7 @@ import { Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ask } from '../api/client.js';
+import { api, ask } from '../api/client.js';
 import { pending, type SignIn } from '../api/pending.js';
 import { Failure } from '../words/failure.js';
 import { signedIn } from './session.js';
@@ -14,21 +14,19 @@ interface SignInFormProps {
   readonly onDone?: () => void;
 }
 
-const AFTER_PASSWORD = 'second_factor';
-
 export function SignInForm({ email: known = '', onDone }: SignInFormProps) {
-  const [step, setStep] = useState<Extract<SignIn, { state: typeof AFTER_PASSWORD }> | null>(null);
+  const [isHalf, setHalf] = useState(false);
   const take = (signIn: SignIn): void => {
-    if (signIn.state === AFTER_PASSWORD) return setStep(signIn);
-    signedIn(signIn);
+    if (signIn.me === undefined) return setHalf(true);
+    signedIn(signIn.me);
     onDone?.();
   };
   const ways = useQuery({
     queryKey: ['ways'],
-    queryFn: () => ask(pending.GET('/admin/v1/sign-in')),
+    queryFn: () => ask(api.GET('/admin/v1/sign-in')),
     staleTime: 60_000,
   });
-  if (step !== null) return <SecondFactor onSignIn={take} onBack={() => setStep(null)} />;
+  if (isHalf) return <SecondFactor onSignIn={take} onBack={() => setHalf(false)} />;
   const { password = true, providers = [], mail = false } = ways.data ?? {};
   return (
     <Stack gap="md">
@@ -54,7 +52,7 @@ function Password({ known, canReset, onSignIn }: PasswordProps) {
   const [password, setPassword] = useState('');
   const enter = useMutation({
     gcTime: 0,
-    mutationFn: () => ask(pending.POST('/admin/v1/sign-in/password', { body: { email: email.trim(), password } })),
+    mutationFn: () => ask(api.POST('/admin/v1/sign-in/password', { body: { email: email.trim(), password } })),
     onSuccess: onSignIn,
     onError: () => setPassword(''),
   });

@@ -16,7 +16,11 @@ interface Entry {
 
 function useEntries(): readonly Entry[] {
   const { t } = useLingui();
-  return [{ path: 'api-keys', icon: 'key', label: t`API keys`, needs: 'listApiKeys' }];
+  return [
+    { path: 'api-keys', icon: 'key', label: t`API keys`, needs: 'listApiKeys' },
+    { path: 'usage', icon: 'usage', label: t`Usage`, needs: 'getUsage' },
+    { path: 'logs', icon: 'logs', label: t`Logs`, needs: 'listRequests' },
+  ];
 }
 
 interface NavigationProps {

@@ -1,0 +1,286 @@
+/** The requests of an account as they come, and the way to why one of them failed. */
+import {
+  Anchor,
+  Button,
+  Card,
+  Center,
+  Group,
+  Select,
+  Skeleton,
+  Stack,
+  Switch,
+  Table,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useDebouncedValue, useMediaQuery } from '@mantine/hooks';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { useOperations } from '../api-keys/example-url.js';
+import { Empty } from '../layout/empty.js';
+import { Icon } from '../layout/icons.js';
+import { Page } from '../layout/page.js';
+import { useAccount } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
+import { ResponseStatus } from '../words/response-status.js';
+import { useFormats } from '../words/times.js';
+import { useRequests, type LogFilter, type LoggedRequest } from './logs.js';
+
+interface Chosen {
+  readonly search: string;
+  readonly status: string;
+  readonly operation: string | null;
+  readonly isLive: boolean;
+}
+
+const ALL: Chosen = { search: '', status: '', operation: null, isLive: true };
+const REST_MS = 250;
+
+function filterOf({ search, status, operation }: Chosen): LogFilter {
+  const text = search.trim();
+  return {
+    ...(text === '' ? {} : text.startsWith('key_') ? { api_key_id: text } : { request_id: text }),
+    ...(status === '' ? {} : { status }),
+    ...(operation === null ? {} : { operation }),
+  };
+}
+
+export function LogsPage() {
+  const { t } = useLingui();
+  const [chosen, setChosen] = useState(ALL);
+  return (
+    <Page
+      title={t`Logs`}
+      about={<Trans>Every request that your keys made lately, a second or two after it was answered.</Trans>}
+      actions={
+        <Switch
+          label={t`Follow`}
+          checked={chosen.isLive}
+          onChange={(event) => setChosen({ ...chosen, isLive: event.currentTarget.checked })}
+        />
+      }
+    >
+      <Filters chosen={chosen} onChoose={(change) => setChosen({ ...chosen, ...change })} />
+      <Requests chosen={chosen} onAll={() => setChosen(ALL)} />
+    </Page>
+  );
+}
+
+interface FiltersProps {
+  readonly chosen: Chosen;
+  readonly onChoose: (change: Partial<Chosen>) => void;
+}
+
+function Filters({ chosen, onChoose }: FiltersProps) {
+  const { t } = useLingui();
+  const operations = useOperations();
+  return (
+    <Group gap="sm">
+      <TextInput
+        flex={{ base: '1 1 100%', md: '1 1 260px' }}
+        type="search"
+        aria-label={t`Search by request number`}
+        placeholder={t`Request number, such as req_… or the number of a key`}
+        leftSection={<Icon name="search" size={16} />}
+        maxLength={128}
+        value={chosen.search}
+        onChange={(event) => onChoose({ search: event.currentTarget.value })}
+      />
+      <Select
+        flex={{ base: '1 1 140px', md: '0 0 180px' }}
+        aria-label={t`Responses`}
+        allowDeselect={false}
+        data={[
+          { value: '', label: t`All responses` },
+          { value: '2xx', label: t`That worked` },
+          { value: 'error', label: t`All errors` },
+          { value: '4xx', label: t`Refused (4xx)` },
+          { value: '5xx', label: t`Failed (5xx)` },
+        ]}
+        value={chosen.status}
+        onChange={(status) => onChoose({ status: status ?? '' })}
+      />
+      <Select
+        flex={{ base: '1 1 140px', md: '0 0 220px' }}
+        aria-label={t`Operation`}
+        placeholder={t`All operations`}
+        clearable
+        searchable
+        clearButtonProps={{ 'aria-label': t`All operations` }}
+        data={(operations.data?.data ?? []).map(({ operation, method, path }) => ({
+          value: operation,
+          label: `${method} ${path}`,
+        }))}
+        value={chosen.operation}
+        onChange={(operation) => onChoose({ operation })}
+      />
+    </Group>
+  );
+}
+
+function Requests({ chosen, onAll }: { readonly chosen: Chosen; readonly onAll: () => void }) {
+  const { t } = useLingui();
+  const { id, time_zone: timeZone } = useAccount();
+  const { date } = useFormats(timeZone);
+  const [filter] = useDebouncedValue(filterOf(chosen), REST_MS);
+  const requests = useRequests(id, filter, chosen.isLive);
+  const isWide = useMediaQuery('(min-width: 62em)', undefined, { getInitialValueInEffect: false });
+  if (requests.data === undefined)
+    return requests.error === null ? (
+      <Skeleton h={260} radius="lg" />
+    ) : (
+      <Failure error={requests.error} again={() => void requests.refetch()} />
+    );
+  const rows = requests.data.pages.flatMap(({ data }) => data);
+  const keptSince = requests.data.pages[0]?.kept_since ?? null;
+  const isFiltered = Object.keys(filter).length > 0;
+  if (rows.length === 0 && !isFiltered)
+    return (
+      <Empty
+        icon="logs"
+        title={t`No request yet`}
+        text={t`When a program uses one of your keys, its requests stand here.`}
+        action={
+          <Button component={Link} href={`/${id}/api-keys`} variant="default">
+            <Trans>To the API keys</Trans>
+          </Button>
+        }
+      />
+    );
+  const since = keptSince === null ? '' : date(keptSince);
+  return (
+    <Stack gap="md">
+      {requests.error !== null && <Failure error={requests.error} again={() => void requests.refetch()} />}
+      {rows.length === 0 ? (
+        <Empty
+          icon="search"
+          title={t`No request is like this`}
+          text={t`Requests are kept since ${since}. Older ones are only counted.`}
+          action={
+            <Button variant="default" onClick={onAll}>
+              <Trans>Show all</Trans>
+            </Button>
+          }
+        />
+      ) : isWide ? (
+        <Rows requests={rows} />
+      ) : (
+        <Cards requests={rows} />
+      )}
+      {requests.hasNextPage && (
+        <Center>
+          <Button variant="default" loading={requests.isFetchingNextPage} onClick={() => void requests.fetchNextPage()}>
+            <Trans>Show more</Trans>
+          </Button>
+        </Center>
+      )}
+    </Stack>
+  );
+}
+
+/** What a row says of a request. */
+function useRowWords() {
+  const { i18n } = useLingui();
+  const { time_zone: timeZone } = useAccount();
+  const locales = i18n.locales ?? i18n.locale;
+  const time = new Intl.DateTimeFormat(locales, {
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    timeZone,
+  });
+  const duration = new Intl.NumberFormat(locales, { style: 'unit', unit: 'millisecond', maximumFractionDigits: 0 });
+  const size = (bytes: number): string =>
+    new Intl.NumberFormat(locales, {
+      style: 'unit',
+      unit: bytes < 1_000 ? 'byte' : bytes < 1_000_000 ? 'kilobyte' : 'megabyte',
+      unitDisplay: bytes < 1_000 ? 'long' : 'short',
+      maximumFractionDigits: 1,
+    }).format(bytes < 1_000 ? bytes : bytes < 1_000_000 ? bytes / 1_000 : bytes / 1_000_000);
+  return { time: (at: string) => time.format(new Date(at)), duration: (ms: number) => duration.format(ms), size };
+}
+
+function What({ of: { method, route, request_id: requestId, operation } }: { readonly of: LoggedRequest }) {
+  const { id } = useAccount();
+  return (
+    <Anchor component={Link} href={`/${id}/logs/${encodeURIComponent(requestId)}`} size="sm" fw={600} className="name">
+      {method} {route ?? operation ?? '–'}
+    </Anchor>
+  );
+}
+
+function Rows({ requests }: { readonly requests: readonly LoggedRequest[] }) {
+  const words = useRowWords();
+  return (
+    <Card p={0}>
+      <Table highlightOnHover layout="fixed" fz="sm">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th w="17%">
+              <Trans>Time</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Request</Trans>
+            </Table.Th>
+            <Table.Th w="18%">
+              <Trans>Response</Trans>
+            </Table.Th>
+            <Table.Th w="18%">
+              <Trans>Key</Trans>
+            </Table.Th>
+            <Table.Th w="15%">
+              <Trans>From</Trans>
+            </Table.Th>
+            <Table.Th w="10%" ta="end">
+              <Trans>Took</Trans>
+            </Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {requests.map((request) => (
+            <Table.Tr key={request.id}>
+              <Table.Td>{words.time(request.at)}</Table.Td>
+              <Table.Td>
+                <What of={request} />
+              </Table.Td>
+              <Table.Td>
+                <ResponseStatus status={request.status} />
+                {request.code !== null && (
+                  <Text size="xs" c="dimmed" className="name" pt={2}>
+                    {request.code}
+                  </Text>
+                )}
+              </Table.Td>
+              <Table.Td className="name">{request.api_key_name ?? '–'}</Table.Td>
+              <Table.Td className="name">{request.ip}</Table.Td>
+              <Table.Td ta="end">{words.duration(request.duration_ms)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Card>
+  );
+}
+
+function Cards({ requests }: { readonly requests: readonly LoggedRequest[] }) {
+  const { t } = useLingui();
+  const words = useRowWords();
+  return (
+    <Stack gap="sm" role="list" aria-label={t`Requests`}>
+      {requests.map((request) => (
+        <Card key={request.id} padding="md" role="listitem">
+          <Group justify="space-between" wrap="nowrap" align="flex-start">
+            <What of={request} />
+            <ResponseStatus status={request.status} />
+          </Group>
+          <Text size="sm" c="dimmed" className="name" pt={4}>
+            {words.time(request.at)} · {words.duration(request.duration_ms)} · {request.api_key_name ?? '–'}
+          </Text>
+        </Card>
+      ))}
+    </Stack>
+  );
+}

@@ -1,0 +1,121 @@
+/** One request: what was asked, what came of it, and why. */
+import { Alert, Anchor, Card, Code, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import type { ReactNode } from 'react';
+import { Link, useParams } from 'wouter';
+import { Icon } from '../layout/icons.js';
+import { Page } from '../layout/page.js';
+import { useAccount } from '../session/accounts.js';
+import { useCodeWords } from '../words/codes.js';
+import { Failure } from '../words/failure.js';
+import { ResponseStatus } from '../words/response-status.js';
+import { useFormats } from '../words/times.js';
+import { useRequest, type RequestDetail } from './logs.js';
+
+export function RequestPage() {
+  const { t } = useLingui();
+  const { id } = useAccount();
+  const { request: requestId = '' } = useParams<{ request: string }>();
+  const request = useRequest(id, decodeURIComponent(requestId));
+  if (request.data !== undefined) return <Shown request={request.data} />;
+  return (
+    <Page title={t`Request`} above={<Back />}>
+      {request.error === null ? (
+        <Skeleton h={240} radius="lg" />
+      ) : (
+        <Failure error={request.error} again={() => void request.refetch()} />
+      )}
+    </Page>
+  );
+}
+
+function Back() {
+  const { id } = useAccount();
+  return (
+    <Anchor component={Link} href={`/${id}/logs`} size="sm" className="back">
+      <Icon name="left" size={16} />
+      <Trans>All requests</Trans>
+    </Anchor>
+  );
+}
+
+function Shown({ request }: { readonly request: RequestDetail }) {
+  const { t } = useLingui();
+  const { id, time_zone: timeZone } = useAccount();
+  const { time, number } = useFormats(timeZone);
+  return (
+    <Page
+      title={`${request.method} ${request.route ?? request.operation ?? ''}`}
+      above={<Back />}
+      about={
+        <Group gap="sm" component="span">
+          <ResponseStatus status={request.status} />
+          <span>{time(request.at)}</span>
+        </Group>
+      }
+    >
+      <Why request={request} />
+      <Card>
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md">
+          <Fact label={t`Key`}>
+            <Anchor component={Link} href={`/${id}/api-keys/${request.api_key_id}`} className="name">
+              {request.api_key_name ?? request.api_key_id}
+            </Anchor>
+          </Fact>
+          <Fact label={t`From`}>{request.ip}</Fact>
+          <Fact label={t`Took`}>
+            <Trans>{number(Math.round(request.duration_ms))} ms</Trans>
+          </Fact>
+          <Fact label={t`Sent and received`}>
+            <Trans>
+              {number(request.bytes_in)} and {number(request.bytes_out)} bytes
+            </Trans>
+          </Fact>
+          <Fact label={t`Number of the request`}>
+            <Code className="name">{request.request_id}</Code>
+          </Fact>
+          {request.weight > 1 && (
+            <Fact label={t`Stands for`}>
+              <Trans>{number(request.weight)} requests like it: there were too many to keep each</Trans>
+            </Fact>
+          )}
+        </SimpleGrid>
+      </Card>
+    </Page>
+  );
+}
+
+/** Why it failed, and whether it would fail now. */
+function Why({ request }: { readonly request: RequestDetail }) {
+  const { t } = useLingui();
+  const words = useCodeWords();
+  if (request.code === null) return null;
+  const known = words(request.code);
+  const now = request.explanation?.answer;
+  return (
+    <Alert color={request.status >= 500 ? 'red' : 'orange'} variant="light" title={known?.means ?? request.code}>
+      <Stack gap={6}>
+        {known !== undefined && <Text size="sm">{known.advice}</Text>}
+        {now !== undefined && (
+          <Text size="sm">
+            {now.admitted
+              ? t`The same request would be let through now.`
+              : t`The same request would be refused now, too.`}
+          </Text>
+        )}
+        <Code w="fit-content">{request.code}</Code>
+      </Stack>
+    </Alert>
+  );
+}
+
+function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <Stack gap={2}>
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text component="div">{children}</Text>
+    </Stack>
+  );
+}

@@ -1,0 +1,91 @@
+/** Requests of each day as columns: what worked, failed and was refused, one above the other. */
+import { Box, useComputedColorScheme } from '@mantine/core';
+import { useLingui } from '@lingui/react/macro';
+import { useElementSize } from '@mantine/hooks';
+import { useEffect, useRef } from 'react';
+import UPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+
+/** Requests of a day. */
+export interface Day {
+  /** `2026-11-22` */
+  readonly day: string;
+  readonly worked: number;
+  readonly failed: number;
+  readonly refused: number;
+}
+
+const HEIGHT = 240;
+const COLORS = { worked: '#2f9a93', failed: '#d63939', refused: '#e8a03a' } as const;
+
+/** The colours of the columns, for the legend. */
+export const DAY_COLORS = COLORS;
+
+const seconds = (day: string): number => new Date(`${day}T12:00:00Z`).getTime() / 1_000;
+
+export function DayChart({ days }: { readonly days: readonly Day[] }) {
+  const { t, i18n } = useLingui();
+  const scheme = useComputedColorScheme('light');
+  const { ref: frame, width } = useElementSize();
+  const place = useRef<HTMLDivElement>(null);
+  const locales = i18n.locales ?? i18n.locale;
+  useEffect(() => {
+    if (place.current === null || width === 0 || days.length === 0) return;
+    const chart = new UPlot(options(width, scheme, locales), columns(days), place.current);
+    return () => chart.destroy();
+  }, [days, width, scheme, locales]);
+  return (
+    <Box ref={frame} h={HEIGHT} role="img" aria-label={t`Requests a day, as columns; the table below has the numbers`}>
+      <div ref={place} />
+    </Box>
+  );
+}
+
+/** Stacked: each series has the height of those below it added. */
+function columns(days: readonly Day[]): UPlot.AlignedData {
+  return [
+    days.map(({ day }) => seconds(day)),
+    days.map(({ worked, failed, refused }) => worked + failed + refused),
+    days.map(({ worked, failed }) => worked + failed),
+    days.map(({ worked }) => worked),
+  ];
+}
+
+function options(width: number, scheme: 'light' | 'dark', locales: string | string[]): UPlot.Options {
+  const text = scheme === 'dark' ? '#a3b3ba' : '#53636a';
+  const grid = { stroke: scheme === 'dark' ? '#334046' : '#e6ecec', width: 1 };
+  const bars = UPlot.paths.bars?.({ size: [0.7, 28], radius: 0.15 });
+  const day = new Intl.DateTimeFormat(locales, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+  const count = new Intl.NumberFormat(locales, { notation: 'compact' });
+  const series = (color: string): UPlot.Series => ({
+    fill: color,
+    stroke: color,
+    width: 0,
+    points: { show: false },
+    ...(bars === undefined ? {} : { paths: bars }),
+  });
+  return {
+    width,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { show: false },
+    scales: { x: { time: true }, y: { range: (_chart, _least, most) => [0, Math.max(most * 1.1, 5)] } },
+    axes: [
+      {
+        stroke: text,
+        grid: { show: false },
+        ticks: grid,
+        values: (_chart, splits) => splits.map((each) => day.format(each * 1_000)),
+        space: 70,
+      },
+      {
+        stroke: text,
+        grid,
+        ticks: { show: false },
+        values: (_chart, splits) => splits.map((each) => count.format(each)),
+        size: 56,
+      },
+    ],
+    series: [{}, series(COLORS.refused), series(COLORS.failed), series(COLORS.worked)],
+  };
+}

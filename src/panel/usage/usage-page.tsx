@@ -1,0 +1,296 @@
+/** What the account has used: against its limits, by day, key and operation. */
+import {
+  Alert,
+  Anchor,
+  Box,
+  Button,
+  Card,
+  Group,
+  Progress,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Table,
+  Text,
+  Title,
+} from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import { useKeys } from '../api-keys/keys.js';
+import { Empty } from '../layout/empty.js';
+import { Icon } from '../layout/icons.js';
+import { Page } from '../layout/page.js';
+import { useAccount, useMay } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
+import { useFormats } from '../words/times.js';
+import { Adjustments } from './adjustments.js';
+import { DAY_COLORS, DayChart, type Day } from './day-chart.js';
+import {
+  csvAddress,
+  forecastOf,
+  outcomeOf,
+  useUsage,
+  type UsageGroup,
+  type Usage,
+  type UsageRow,
+  type UsageWindow,
+} from './usage.js';
+
+export function UsagePage() {
+  const { t } = useLingui();
+  const { id } = useAccount();
+  const may = useMay();
+  const usage = useUsage(id, ['day', 'outcome']);
+  return (
+    <Page
+      title={t`Usage`}
+      about={<Trans>What your keys have used this month, and how far it will reach.</Trans>}
+      actions={
+        <Button
+          component="a"
+          href={csvAddress(id, ['day', 'api_key', 'operation', 'outcome'])}
+          download
+          variant="default"
+          leftSection={<Icon name="download" size={16} />}
+        >
+          <Trans>All as a spreadsheet</Trans>
+        </Button>
+      }
+    >
+      {usage.error !== null && <Failure error={usage.error} again={() => void usage.refetch()} />}
+      {usage.data === undefined && usage.error === null && <Skeleton h={320} radius="lg" />}
+      {usage.data !== undefined && (
+        <>
+          {usage.data.approximate === true && (
+            <Alert color="orange" variant="light">
+              <Trans>The counters cannot be asked right now: the numbers may be a little low.</Trans>
+            </Alert>
+          )}
+          <Windows usage={usage.data} />
+          <Days rows={usage.data.data ?? []} />
+          <ByKey />
+          <ByOperation />
+          {may('listQuotaAdjustments') && <Adjustments />}
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Windows({ usage }: { readonly usage: Usage }) {
+  if (usage.windows.length === 0) return null;
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
+      {usage.windows.map((window) => (
+        <Window key={window.policy} window={window} firstDay={usage.from} />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+const NEARLY_FULL = 0.8;
+
+function Window({ window, firstDay }: { readonly window: UsageWindow; readonly firstDay: string | undefined }) {
+  const { t } = useLingui();
+  const { time_zone: timeZone } = useAccount();
+  const { number, date, relative } = useFormats(timeZone);
+  const isMonth = window.policy.endsWith('month');
+  const share = window.limit === 0 ? 1 : Math.min(1, window.used / window.limit);
+  const forecast = isMonth && firstDay !== undefined ? forecastOf(window, firstDay) : null;
+  const title = isMonth ? t`This month` : t`The last minute`;
+  return (
+    <Card>
+      <Stack gap={8}>
+        <Text size="sm" c="dimmed">
+          {title}
+        </Text>
+        <Text fz={28} fw={650} lh={1.1}>
+          {number(window.used)}
+          <Text span c="dimmed" fz="md" fw={400}>
+            {' '}
+            <Trans>of {number(window.limit)} requests</Trans>
+          </Text>
+        </Text>
+        <Progress
+          value={share * 100}
+          size="md"
+          radius="xl"
+          color={share >= 1 ? 'red' : share >= NEARLY_FULL ? 'orange' : 'river'}
+          aria-label={title}
+        />
+        <Text size="sm" c="dimmed">
+          {isMonth ? (
+            <Trans>Begins anew on {date(window.resets_at)}.</Trans>
+          ) : (
+            <Trans>All free again {relative(window.resets_at)}.</Trans>
+          )}
+        </Text>
+        {forecast !== null &&
+          (forecast.usedUpAt === null ? (
+            <Text size="sm">
+              <Trans>At this pace about {number(forecast.atTheEnd)} by the end of the month: enough.</Trans>
+            </Text>
+          ) : (
+            <Text size="sm" fw={600}>
+              <Trans>At this pace used up on {date(forecast.usedUpAt)}.</Trans>
+            </Text>
+          ))}
+      </Stack>
+    </Card>
+  );
+}
+
+interface Sums {
+  readonly worked: number;
+  readonly failed: number;
+  readonly refused: number;
+}
+
+/** Rows summed up by what they are about, the most used first unless it is days. */
+function sumsBy(rows: readonly UsageRow[], of: (row: UsageRow) => string): ReadonlyMap<string, Sums> {
+  const sums = new Map<string, Sums>();
+  for (const row of rows) {
+    const outcome = outcomeOf(row);
+    if (outcome === null) continue;
+    const before = sums.get(of(row)) ?? { worked: 0, failed: 0, refused: 0 };
+    sums.set(of(row), { ...before, [outcome]: before[outcome] + row.requests });
+  }
+  return sums;
+}
+
+const total = ({ worked, failed, refused }: Sums): number => worked + failed + refused;
+
+function Days({ rows }: { readonly rows: readonly UsageRow[] }) {
+  const { t } = useLingui();
+  const { date } = useFormats('UTC');
+  const days: Day[] = [...sumsBy(rows, ({ day }) => day ?? '')].map(([day, sums]) => ({ day, ...sums }));
+  if (days.length === 0)
+    return (
+      <Empty
+        icon="usage"
+        title={t`Nothing used yet`}
+        text={t`When a program uses one of your keys, its requests are counted here.`}
+      />
+    );
+  const newest = new Map(days.toReversed().map(({ day, ...sums }) => [date(`${day}T12:00:00Z`), sums]));
+  return (
+    <Section title={t`By day`} groups={['day', 'outcome']}>
+      <Group gap="lg" pb="sm">
+        <Legend color={DAY_COLORS.worked} label={t`Worked`} />
+        <Legend color={DAY_COLORS.failed} label={t`Failed`} />
+        <Legend color={DAY_COLORS.refused} label={t`Refused by a limit or the key`} />
+      </Group>
+      <DayChart days={days} />
+      <SumsTable what={t`Day`} sums={newest} asGiven />
+    </Section>
+  );
+}
+
+function Legend({ color, label }: { readonly color: string; readonly label: string }) {
+  return (
+    <Group gap={6}>
+      <Box w={10} h={10} bg={color} bdrs={3} />
+      <Text size="sm">{label}</Text>
+    </Group>
+  );
+}
+
+function ByKey() {
+  const { t } = useLingui();
+  const { id } = useAccount();
+  const usage = useUsage(id, ['api_key', 'outcome']);
+  const keys = useKeys(id, { sort: 'last_used', order: 'desc' });
+  const names = new Map(keys.data?.pages.flatMap(({ data }) => data.map((key) => [key.id, key.name] as const)));
+  const sums = sumsBy(usage.data?.data ?? [], ({ api_key_id: key }) => key ?? '');
+  if (sums.size === 0) return null;
+  return (
+    <Section title={t`By key`} groups={['api_key', 'outcome']}>
+      <SumsTable
+        what={t`Key`}
+        sums={sums}
+        label={(key) => (
+          <Anchor component={Link} href={`/${id}/api-keys/${key}`} className="name">
+            {names.get(key) ?? key}
+          </Anchor>
+        )}
+      />
+    </Section>
+  );
+}
+
+function ByOperation() {
+  const { t } = useLingui();
+  const { id } = useAccount();
+  const usage = useUsage(id, ['operation', 'outcome']);
+  const sums = sumsBy(usage.data?.data ?? [], ({ operation }) => operation ?? '–');
+  if (sums.size === 0) return null;
+  return (
+    <Section title={t`By operation`} groups={['operation', 'outcome']}>
+      <SumsTable what={t`Operation`} sums={sums} />
+    </Section>
+  );
+}
+
+interface SectionProps {
+  readonly title: string;
+  readonly groups: readonly UsageGroup[];
+  readonly children: ReactNode;
+}
+
+function Section({ title, groups, children }: SectionProps) {
+  const { t } = useLingui();
+  const { id } = useAccount();
+  return (
+    <Card>
+      <Group justify="space-between" pb="md">
+        <Title order={2}>{title}</Title>
+        <Anchor href={csvAddress(id, groups)} download size="sm" aria-label={t`${title} as a spreadsheet (CSV)`}>
+          CSV
+        </Anchor>
+      </Group>
+      {children}
+    </Card>
+  );
+}
+
+interface SumsTableProps {
+  readonly what: string;
+  readonly sums: ReadonlyMap<string, Sums>;
+  readonly label?: (name: string) => ReactNode;
+  /** In the order in which they come, instead of the most used first. */
+  readonly asGiven?: boolean;
+}
+
+function SumsTable({ what, sums, label = (name) => name, asGiven = false }: SumsTableProps) {
+  const { number } = useFormats();
+  const rows = asGiven ? [...sums] : [...sums].toSorted(([, one], [, other]) => total(other) - total(one));
+  return (
+    <Table fz="sm" verticalSpacing="xs">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>{what}</Table.Th>
+          <Table.Th ta="end">
+            <Trans>Requests</Trans>
+          </Table.Th>
+          <Table.Th ta="end">
+            <Trans>Failed</Trans>
+          </Table.Th>
+          <Table.Th ta="end">
+            <Trans>Refused</Trans>
+          </Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {rows.map(([name, each]) => (
+          <Table.Tr key={name}>
+            <Table.Td className="name">{label(name)}</Table.Td>
+            <Table.Td ta="end">{number(total(each))}</Table.Td>
+            <Table.Td ta="end">{number(each.failed)}</Table.Td>
+            <Table.Td ta="end">{number(each.refused)}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}

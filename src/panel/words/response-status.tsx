@@ -1,0 +1,16 @@
+/** The status of a response, in a colour that says whose it is. */
+import { Badge } from '@mantine/core';
+
+const colorOf = (status: number): string => {
+  if (status >= 500) return 'red';
+  if (status >= 400) return 'orange';
+  return 'river';
+};
+
+export function ResponseStatus({ status }: { readonly status: number }) {
+  return (
+    <Badge variant="light" color={colorOf(status)} style={{ flexShrink: 0 }}>
+      {status}
+    </Badge>
+  );
+}

@@ -1,0 +1,121 @@
+/**
+ * The first minutes of somebody who has just started the program: they sign in by the printed link, create a key, call the
+ * API with it, see the call, give the key a new secret and take it back. All of it in a real browser.
+ */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { startBrowser, type Browser } from '../support/browser.js';
+import { startDemo, type RunningDemo } from '../support/demo.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { quietMsSince } from '../support/machine-time.js';
+import { eventually } from '../support/processes.js';
+
+const SECRET = /tg_live_[0-9A-Za-z]{36}/;
+
+describeWithChromium('the first key', () => {
+  let demo: RunningDemo;
+  let browser: Browser;
+  let page: Page;
+  const secrets: string[] = [];
+
+  beforeAll(async () => {
+    [demo, browser] = await Promise.all([startDemo(), startBrowser()]);
+    page = await browser.newPage();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await demo?.stop();
+  });
+
+  const call = (secret: string) =>
+    send(`${demo.gatewayUrl}/api/v1/customers?limit=1`, { headers: { authorization: `Bearer ${secret}` } });
+  const shownSecret = async (): Promise<string> => {
+    await page.getByText('Copy it now').waitFor();
+    const secret = SECRET.exec((await page.textContent('[role=dialog]')) ?? '')?.[0] ?? '';
+    secrets.push(secret);
+    return secret;
+  };
+  const store = async (): Promise<void> => {
+    await page.getByLabel('I have stored it in a safe place').check();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  };
+
+  it('is reached by the link that the program printed, which works once', async () => {
+    expect(demo.link).toMatch(/^http:\/\/localhost:\d+\/link#\S{20,}$/);
+    await page.goto(demo.link);
+    await page.getByRole('button', { name: 'Open the panel' }).click();
+    await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
+    expect(page.url()).not.toContain(new URL(demo.link).hash);
+    const other = await startBrowser();
+    const stranger = await other.newPage();
+    await stranger.goto(demo.link);
+    await stranger.getByText('This link does not work any more').waitFor();
+    await other.close();
+  });
+
+  it('is created with two scopes, and what the page shows calls the API', async () => {
+    await page.getByRole('link', { name: 'Create an API key' }).first().click();
+    await page.getByLabel('Name', { exact: true }).fill('Booking widget');
+    for (const scope of ['customers:read', 'customers:write']) await page.locator(`input[value="${scope}"]`).check();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const secret = await shownSecret();
+    expect(await page.textContent('[role=dialog]')).toContain(`curl -H "Authorization: Bearer ${secret}"`);
+    expect((await call(secret)).status).toBe(200);
+    await store();
+    await page.getByRole('link', { name: 'Booking widget' }).waitFor();
+  });
+
+  it('shows its call in Logs and Usage within seconds', async () => {
+    await page.getByRole('link', { name: 'Logs' }).click();
+    const row = page.getByRole('row').filter({ hasText: 'Booking widget' });
+    await row.getByRole('link', { name: 'GET' }).first().waitFor();
+    expect(await row.first().textContent()).toContain('200');
+    await page.getByRole('link', { name: 'Usage' }).click();
+    const used = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'Booking widget' }) });
+    await used.waitFor();
+    expect(await used.getByRole('cell').nth(1).textContent()).toBe('1');
+  });
+
+  it('gets a new secret, beside which the old one goes on', async () => {
+    await page.getByRole('link', { name: 'API keys' }).first().click();
+    await page.getByRole('link', { name: 'Booking widget' }).click();
+    await page.getByRole('button', { name: 'New secret' }).click();
+    await page.getByRole('button', { name: 'Make a new secret' }).click();
+    await shownSecret();
+    await store();
+    const [before = '', after = ''] = secrets;
+    expect(after).not.toBe(before);
+    expect([(await call(before)).status, (await call(after)).status]).toEqual([200, 200]);
+  });
+
+  it('is taken back, and refused within a second', async () => {
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    const confirm = page.getByRole('button', { name: 'Revoke key' });
+    await confirm.waitFor();
+    const [before = '', after = ''] = secrets;
+    expect((await call(after)).status).toBe(200);
+    const begun = performance.now();
+    await confirm.click();
+    await eventually('both secrets are refused', async () => {
+      const responses = await Promise.all([call(before), call(after)]);
+      return responses.every(({ status }) => status === 401);
+    });
+    expect(quietMsSince(begun)).toBeLessThan(1_000);
+    await page.getByText('Revoked, for good.').waitFor();
+  });
+
+  it('left nothing behind of its secrets, and the pages broke no policy', async () => {
+    const kept = await page.evaluate<string>(
+      `JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state, location.href,
+        performance.getEntries().map(({ name }) => name), document.documentElement.outerHTML])`,
+    );
+    for (const secret of secrets) {
+      expect(kept).not.toContain(secret);
+      expect(demo.output()).not.toContain(secret);
+    }
+    expect(secrets).toHaveLength(2);
+    expect(browser.faults).toEqual([]);
+  });
+});

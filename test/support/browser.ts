@@ -1,0 +1,77 @@
+/** A real Chromium for tests of the panel: a profile of its own, and a list of what went wrong in its pages. */
+import { readFileSync, rmSync } from 'node:fs';
+import { chromium, type BrowserContext, type Page } from 'playwright-core';
+import { findChromium } from './servers.js';
+import { temporaryFolder } from './processes.js';
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+/** A busy machine is not what the tests test. */
+const PATIENT_MS = 60_000;
+const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
+
+/** Runs in every page before its own scripts. */
+const WATCH = `addEventListener('securitypolicyviolation', (event) =>
+  console.error('policy violated: ' + event.effectiveDirective + ' ' + event.blockedURI + ' ' + event.sample));`;
+
+/** How a browser is set up. */
+export interface BrowserOptions {
+  readonly locale?: string;
+  readonly colorScheme?: 'light' | 'dark';
+  readonly viewport?: { readonly width: number; readonly height: number };
+}
+
+export interface Browser {
+  readonly context: BrowserContext;
+  /** Errors of scripts and breaches of the Content-Security-Policy, so far. */
+  readonly faults: readonly string[];
+  newPage(): Promise<Page>;
+  close(): Promise<void>;
+}
+
+/** Starts one. The caller closes it. */
+export async function startBrowser(options: BrowserOptions = {}): Promise<Browser> {
+  const profile = temporaryFolder('chromium');
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: findChromium() ?? '',
+    args: FLAGS,
+    viewport: { width: 1_280, height: 860 },
+    locale: 'en-GB',
+    timeout: PATIENT_MS,
+    ...options,
+  });
+  context.setDefaultTimeout(PATIENT_MS);
+  await context.addInitScript(WATCH);
+  const faults: string[] = [];
+  context.on('weberror', (error) => faults.push(String(error.error())));
+  context.on('console', (message) => {
+    if (message.text().startsWith('policy violated')) faults.push(message.text());
+  });
+  return {
+    context,
+    faults,
+    newPage: () => context.newPage(),
+    async close() {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What axe finds wrong with the page as it is, in words. */
+export async function axeFindings(page: Page): Promise<string[]> {
+  // What fades in has its colours when it is there.
+  await page.waitForTimeout(400);
+  await page.evaluate(AXE);
+  return page.evaluate<string[]>(
+    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) =>
+      id + ': ' + nodes.map(({ target, failureSummary }) => target + ' ' + failureSummary).join(' | ').slice(0, 600)))`,
+  );
+}

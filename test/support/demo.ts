@@ -1,0 +1,54 @@
+/** `npm start` as its users run it: the program with the example backend, and the link that signs in to its panel. */
+import { createInterface } from 'node:readline';
+import { resolve } from 'node:path';
+import { eventually, freePort, spawnOwned, temporaryFolder } from './processes.js';
+
+const MAIN = resolve('dist/main.js');
+
+export interface RunningDemo {
+  /** Signs in, once. */
+  readonly link: string;
+  readonly panelUrl: string;
+  readonly gatewayUrl: string;
+  readonly dataDir: string;
+  /** Everything that was printed so far. */
+  output(): string;
+  stop(): Promise<unknown>;
+}
+
+/** Starts it on free ports in a folder of its own. */
+export async function startDemo(dataDir = temporaryFolder('demo')): Promise<RunningDemo> {
+  const program = spawnOwned(process.execPath, [MAIN, 'demo'], {
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      LOG_LEVEL: 'info',
+      TRAILGATE_GATEWAY_PORT: String(await freePort()),
+      TRAILGATE_ADMIN_PORT: String(await freePort()),
+      TRAILGATE_CUSTOMERS_PORT: String(await freePort()),
+      TRAILGATE_DATA_DIR: dataDir,
+    },
+  });
+  const lines: string[] = [];
+  for (const stream of [program.child.stdout, program.child.stderr]) {
+    if (stream !== null) createInterface({ input: stream }).on('line', (line) => lines.push(line));
+  }
+  const output = (): string => lines.join('\n');
+  await eventually(
+    'the demo is ready',
+    () => {
+      if (!program.isRunning()) throw new Error(`the program ended:\n${output()}`);
+      return output().includes('curl -i');
+    },
+    60_000,
+  );
+  const link = /Panel +(\S+)/.exec(output())?.[1] ?? '';
+  const api = /API +(http\S+)/.exec(output())?.[1] ?? '';
+  return {
+    link,
+    panelUrl: new URL(link).origin,
+    gatewayUrl: new URL(api).origin,
+    dataDir,
+    output,
+    stop: () => program.end('SIGTERM'),
+  };
+}
