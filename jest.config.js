@@ -13,6 +13,7 @@ export default {
     '<rootDir>/test/bench/peers',
     '<rootDir>/test/clients',
     '<rootDir>/test/openapi-tools',
+    '<rootDir>/test/smtp',
     '<rootDir>/test/generated-clients',
     '<rootDir>/test/oidc',
   ],

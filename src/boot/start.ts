@@ -39,6 +39,7 @@ import { UsageRetention } from '../usage/usage-retention.js';
 import { describeApi } from '../reference/describe-api.js';
 import { Reload } from '../reload/reload.js';
 import { ONE_PROCESS, type Processes, type Role } from './roles.js';
+import { sendMail } from './send-mail.js';
 import type { Shutdown } from './shutdown.js';
 import { StartError } from '../platform/start-error.js';
 import { VERSION } from '../platform/version.js';
@@ -114,7 +115,10 @@ async function open(
   const admission = openAdmission(domain, log);
   const { dataDir, adminToken } = config.environment;
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
-  if (roles.includes('worker')) startWorker(domain, log, shutdown);
+  if (roles.includes('worker')) {
+    startWorker(domain, log, shutdown);
+    sendMail(domain, log, shutdown);
+  }
   const pool: PoolHolder = { current: undefined, hasStarted: false };
   const isGateway = roles.includes('gateway');
   const nodes = processes.isWorker ? new NodeStatements(undefined) : openNodes(config, domain.database, log);

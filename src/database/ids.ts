@@ -7,7 +7,7 @@ const TIME_LENGTH = 9;
 const RANDOM_LENGTH = 16;
 
 /** What the ids of a kind of row begin with. */
-export type IdPrefix = 'acc' | 'key' | 'aud' | 'req' | 'evt' | 'adj' | 'mem' | 'ses' | 'inv' | 'tok' | 'psk';
+export type IdPrefix = 'acc' | 'key' | 'aud' | 'req' | 'evt' | 'adj' | 'mem' | 'ses' | 'inv' | 'tok' | 'psk' | 'eml';
 
 let lastMs = 0;
 let lastRandom: number[] = [];

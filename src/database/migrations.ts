@@ -4,6 +4,7 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration } from 'kysely/migration';
+import { mails } from './migrations/mail-migration.js';
 import { members } from './migrations/members-migration.js';
 import { requestLogs } from './migrations/request-logs-migration.js';
 import { versions } from './versions-migration.js';
@@ -276,6 +277,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0010_versions': versions,
   '0011_secret_uses': secretUses,
   '0012_request_logs': requestLogs,
+  '0013_mail': mails,
 };
 
 /**

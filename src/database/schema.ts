@@ -2,6 +2,7 @@
  * The tables, the same on SQLite and PostgreSQL: text, integer and bigint columns only; JSON is text, times are
  * milliseconds since the Unix epoch. Every row type here matches `migrations.ts`.
  */
+import type { MailTable } from './mail-table.js';
 import type { Generated } from 'kysely';
 import type { MemberTables } from './member-tables.js';
 
@@ -239,4 +240,5 @@ export interface Tables extends MemberTables {
   installation: InstallationTable;
   node_statement: NodeStatementTable;
   request_log: RequestLogTable;
+  mail: MailTable;
 }

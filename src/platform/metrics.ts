@@ -121,6 +121,11 @@ export const METRICS = {
     'When the configuration in force was taken over, seconds since the Unix epoch.',
     [],
   ),
+  mails: counter(
+    'trailgate_mails_total',
+    'Mails with links, by outcome: sent, delayed until the next try, failed for good.',
+    [['outcome', ['sent', 'delayed', 'failed']]],
+  ),
   workerRestarts: counter(
     'trailgate_worker_restarts_total',
     'Worker processes that ended by themselves and were replaced.',

@@ -120,7 +120,10 @@ const mail = z
     requireTls: z
       .boolean()
       .default(true)
-      .describe('Whether a server that does not offer STARTTLS is refused; not asked of this machine itself.'),
+      .describe(
+        'Whether a server of `smtp://` must offer STARTTLS, with a certificate that can be trusted; ' +
+          'not asked of this machine.',
+      ),
   })
   .optional()
   .describe('The mail server for invitations and password resets. Without it: whoever makes a link hands it over.');

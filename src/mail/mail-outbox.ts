@@ -1,0 +1,154 @@
+/**
+ * Mails that wait to be sent: each stands in the database with the link that it brings, in the transaction that makes
+ * the link. No token stands there: whoever sends gives the link a new one, which only the mail has.
+ */
+import type { Kysely, Selectable } from 'kysely';
+import type { Clock } from '../platform/clock.js';
+import { newId } from '../database/ids.js';
+import type { MailTable } from '../database/mail-table.js';
+import type { Tables } from '../database/schema.js';
+import type { MailAddress } from '../config/model/mail-values.js';
+import type { MailLocale } from './message-texts.js';
+import type { MailContent } from './messages.js';
+
+/** How long after each try the next one comes: five in ten minutes. The last counts as lost when it is over, too. */
+const PAUSES_MS = [15_000, 60_000, 180_000, 345_000, 60_000] as const;
+export const MOST_TRIES = PAUSES_MS.length;
+
+/** A mail with the link that it brings. */
+export interface LinkMail {
+  /** `inv_…` */
+  readonly linkId: string;
+  readonly to: MailAddress;
+  readonly locale: MailLocale;
+  readonly content: MailContent;
+}
+
+/** How it stands with a mail. */
+export type MailState = MailTable['state'];
+
+/** A mail that this process is to send now. */
+export interface ClaimedMail extends LinkMail {
+  readonly id: string;
+  /** This one included. */
+  readonly tries: number;
+  /** When its link ends. */
+  readonly endsMs: number;
+}
+
+type MailRow = Selectable<MailTable>;
+
+/**
+ * Adds the mail of a link, or sends it again where it has been sent or given up. Give it the transaction that makes the
+ * link.
+ */
+export async function addLinkMail(db: Kysely<Tables>, mail: LinkMail, nowMs: number): Promise<void> {
+  const { linkId, to, locale, content } = mail;
+  const changing = {
+    to_name: to.name,
+    to_address: to.address,
+    locale,
+    content: JSON.stringify(content),
+    state: 'waiting' as const,
+    tries: 0,
+    next_at: nowMs,
+    error: null,
+    sent_at: null,
+  };
+  await db
+    .insertInto('mail')
+    .values({ id: newId('eml', nowMs), link_id: linkId, created_at: nowMs, ...changing })
+    .onConflict((conflict) => conflict.column('link_id').doUpdateSet(changing))
+    .execute();
+}
+
+/** How it stands with the mails of links; a link without one is not in it. */
+export async function mailStatesOf(
+  db: Kysely<Tables>,
+  linkIds: readonly string[],
+): Promise<ReadonlyMap<string, MailState>> {
+  if (linkIds.length === 0) return new Map();
+  const rows = await db.selectFrom('mail').select(['link_id', 'state']).where('link_id', 'in', linkIds).execute();
+  return new Map(rows.map((row) => [row.link_id, row.state]));
+}
+
+/** MailOutbox hands out what is due, each mail to one process at a time. */
+export class MailOutbox {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Takes mails whose turn has come. Who takes one and dies leaves it to the next try. Those that were tried too often
+   * are given up.
+   */
+  async claim(most: number): Promise<ClaimedMail[]> {
+    const now = this.clock.now();
+    const due = await this.db
+      .selectFrom('mail')
+      .innerJoin('link', 'link.id', 'mail.link_id')
+      .selectAll('mail')
+      .select('link.expires_at')
+      .where('mail.state', '=', 'waiting')
+      .where('mail.next_at', '<=', now)
+      .orderBy('mail.next_at')
+      .limit(most)
+      .execute();
+    const claimed: ClaimedMail[] = [];
+    for (const row of due) {
+      const pauseMs = PAUSES_MS[row.tries];
+      if (pauseMs === undefined) await this.giveUp(row.id, row.error ?? 'interrupted');
+      else if (await this.take(row, now + pauseMs)) claimed.push(claimedMail(row, row.expires_at));
+    }
+    return claimed;
+  }
+
+  /** Of two processes one gets it. */
+  private async take({ id, tries }: MailRow, nextAt: number): Promise<boolean> {
+    const { numUpdatedRows } = await this.db
+      .updateTable('mail')
+      .set({ tries: tries + 1, next_at: nextAt })
+      .where('id', '=', id)
+      .where('state', '=', 'waiting')
+      .where('tries', '=', tries)
+      .executeTakeFirst();
+    return numUpdatedRows === 1n;
+  }
+
+  /** The server has taken it. Whoever is written to stands in the link alone from then on. */
+  async sent(id: string): Promise<void> {
+    await this.update(id, { state: 'sent', sent_at: this.clock.now(), error: null });
+  }
+
+  /** It is tried again later. */
+  async delayed(id: string, error: string): Promise<void> {
+    await this.update(id, { error });
+  }
+
+  /** It is not tried again, unless somebody asks for it. */
+  async giveUp(id: string, error: string): Promise<void> {
+    await this.update(id, { state: 'failed', error });
+  }
+
+  /** Its link has ended: nobody needs it. */
+  async forget(id: string): Promise<void> {
+    await this.db.deleteFrom('mail').where('id', '=', id).execute();
+  }
+
+  private async update(id: string, change: Partial<Pick<MailRow, 'state' | 'sent_at' | 'error'>>): Promise<void> {
+    await this.db.updateTable('mail').set(change).where('id', '=', id).where('state', '=', 'waiting').execute();
+  }
+}
+
+function claimedMail(row: MailRow, endsMs: number): ClaimedMail {
+  return {
+    id: row.id,
+    linkId: row.link_id,
+    to: { name: row.to_name, address: row.to_address },
+    locale: row.locale,
+    content: JSON.parse(row.content) as MailContent,
+    tries: row.tries + 1,
+    endsMs,
+  };
+}

@@ -1,0 +1,47 @@
+/** Mails as people read them. */
+import { expect, it } from '@jest/globals';
+import { messageOf } from './messages.js';
+import { MESSAGE_TEXTS } from './message-texts.js';
+
+const to = { name: 'Ana', address: 'ana@example.com' };
+const link = 'https://admin.example.com/link#token';
+const endsMs = Date.parse('2026-11-29T18:30:00Z');
+const invitation = { kind: 'invitation', accountName: 'Isar Rafting', invitedBy: 'Bea', role: 'admin' } as const;
+
+it('an invitation says who invites whom to what, until when, and has the link on a line of its own', () => {
+  const { subject, text } = messageOf({ to, locale: 'en', content: invitation, link, endsMs });
+  expect(subject).toBe('You are invited to Isar Rafting');
+  expect(text).toContain('Bea invites you to the account Isar Rafting as administrator.');
+  expect(text).toContain(`\n${link}\n`);
+  expect(text).toContain('until November 29, 2026 at 6:30');
+});
+
+it('a password reset says that it may be ignored', () => {
+  const { subject, text } = messageOf({ to, locale: 'es', content: { kind: 'password_reset' }, link, endsMs });
+  expect(subject).toBe('Elija una contraseña nueva');
+  expect(text).toContain('su contraseña sigue siendo la misma');
+  expect(text).toContain('29 de noviembre de 2026');
+  expect(text).toContain(`\n${link}\n`);
+});
+
+it('every text is there in every language, and none twice', () => {
+  const locales = Object.keys(MESSAGE_TEXTS) as (keyof typeof MESSAGE_TEXTS)[];
+  expect(locales).toEqual(['en', 'es']);
+  const texts = locales.flatMap((locale) =>
+    [invitation, { kind: 'password_reset' } as const].map((content) =>
+      messageOf({ to, locale, content, link, endsMs }),
+    ),
+  );
+  expect(new Set(texts.flatMap(({ subject, text }) => [subject, text])).size).toBe(8);
+});
+
+it.each([
+  ['a line break', 'Isar\r\nBcc: evil@example.com', 'Isar Bcc: evil@example.com'],
+  ['marks that turn the line around', 'Isar\u202egnitfaR\u2066', 'Isar gnitfaR'],
+  ['a link', 'https://evil.example/ www.evil.example', 'https evil.example/ evil.example'],
+  ['a thousand characters', 'é'.repeat(1_000), 'é'.repeat(100)],
+])('%s in the name of an account does no harm', (_what, accountName, shown) => {
+  const { subject, text } = messageOf({ to, locale: 'en', content: { ...invitation, accountName }, link, endsMs });
+  expect(subject).toBe(`You are invited to ${shown}`);
+  expect(text).toContain(`the account ${shown} as`);
+});
