@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasOpenssl, makeAuthority } from '../../test/support/certificates.js';
-import { startDnsServer, type DnsAnswer, type DnsServer } from '../../test/support/dns-server.js';
+import { startDnsServer, type DnsReply, type DnsServer } from '../../test/support/dns-server.js';
 import { outboundRules, parseDestination, type OutboundOptions } from './destination.js';
 import { openGuardedSocket, type GuardedSocketOptions } from './guarded-socket.js';
 import { nameResolver } from './name-resolver.js';
@@ -20,10 +20,10 @@ let receiver: Server;
 let port = 0;
 let connections = 0;
 let bytes = 0;
-let answers: (name: string, type: 'A' | 'AAAA') => DnsAnswer;
+let replies: (name: string, type: 'A' | 'AAAA') => DnsReply;
 
 beforeAll(async () => {
-  dns = await startDnsServer((name, type) => answers(name, type));
+  dns = await startDnsServer((name, type) => replies(name, type));
   receiver = createServer((socket) => {
     connections += 1;
     socket.on('data', (piece) => (bytes += piece.length)).on('error', () => {});
@@ -41,7 +41,7 @@ beforeEach(() => {
   connections = 0;
   bytes = 0;
   dns.questions.length = 0;
-  answers = (_name, type) => (type === 'A' ? ['127.0.0.1'] : []);
+  replies = (_name, type) => (type === 'A' ? ['127.0.0.1'] : []);
 });
 
 function open(url: string, more: Partial<GuardedSocketOptions> = {}, options = ONE_NETWORK): Promise<Socket> {
@@ -71,7 +71,7 @@ describe('a connection by a name', () => {
 
   it('is judged anew each time: a name server that changes its mind leads nowhere', async () => {
     const said = [['127.0.0.1'], ['127.0.0.2'], ['169.254.169.254'], ['10.0.0.1'], ['127.0.0.1']];
-    answers = (_name, type) => (type === 'A' ? (said.shift() ?? []) : []);
+    replies = (_name, type) => (type === 'A' ? (said.shift() ?? []) : []);
     const outcomes: string[] = [];
     for (let count = 0; count < 5; count++) outcomes.push(await outcome(`http://hooks.receiver.dev:${port}/`));
     expect(outcomes).toEqual(['127.0.0.1', 'loopback', 'link_local', 'private', '127.0.0.1']);
@@ -80,7 +80,7 @@ describe('a connection by a name', () => {
 
   it('asks once: what is said between the judgement and the connection is not heard', async () => {
     let asked = 0;
-    answers = (_name, type) => {
+    replies = (_name, type) => {
       asked += 1;
       if (type === 'AAAA') return [];
       return asked <= 2 ? ['127.0.0.1'] : ['127.0.0.2'];
@@ -97,14 +97,14 @@ describe('a connection by a name', () => {
     ['metadata as 6to4', [], ['2002:a9fe:a9fe::1'], 'transition'],
     ['this machine', ['0.0.0.0'], [], 'unspecified'],
   ])('is refused where the name has %s', async (_what, ipv4, ipv6, reason) => {
-    answers = (_name, type) => (type === 'A' ? ipv4 : ipv6);
+    replies = (_name, type) => (type === 'A' ? ipv4 : ipv6);
     expect(await outcome(`http://hooks.receiver.dev:${port}/`)).toBe(reason);
     expect(connections).toBe(0);
   });
 
   it('goes on to the next address where one does not answer', async () => {
     const both = { allowHttp: true, allowPrivateNetworks: ['127.0.0.0/8', '::1/128'] };
-    answers = (_name, type) => (type === 'A' ? ['127.0.0.1'] : ['::1']);
+    replies = (_name, type) => (type === 'A' ? ['127.0.0.1'] : ['::1']);
     const closed = createServer().listen(0, '::1');
     await once(closed, 'listening');
     const { port: ipv6Port } = closed.address() as AddressInfo;
@@ -118,12 +118,12 @@ describe('a connection by a name', () => {
     ['no address', [], 'name_not_found'],
     ['forty addresses', Array.from({ length: 40 }, (_, at) => `127.0.0.${at + 1}`), 'name_unresolved'],
   ] as const)('fails where the name server says %s', async (_what, said, reason) => {
-    answers = () => said;
+    replies = () => said;
     expect(await outcome(`http://hooks.receiver.dev:${port}/`)).toBe(reason);
   });
 
   it('is given up where the name server says nothing', async () => {
-    answers = () => 'silence';
+    replies = () => 'silence';
     const rules = outboundRules(ONE_NETWORK);
     const destination = parseDestination(`http://hooks.receiver.dev:${port}/`, rules);
     const options = {

@@ -67,7 +67,7 @@ async function openAt(
   if (signal.aborted) onAbort();
   const timer = setTimeout(() => socket.destroy(new OutboundFailed('connect_timeout')), connectTimeoutMs);
   try {
-    await opened(socket, 'connect', 'connect_failed');
+    await opened(socket, 'connect_failed');
     checkOtherEnd(socket.remoteAddress, address, rules);
     return destination.isSecure ? await secured(socket, destination, options) : socket;
   } catch (error) {
@@ -101,18 +101,14 @@ async function secured(socket: Socket, destination: Destination, options: Guarde
     ALPNProtocols: ['http/1.1'],
     minVersion: 'TLSv1.2',
   });
-  await opened(secure, 'secureConnect', 'tls_failed');
+  await opened(secure, 'tls_failed');
   return secure;
 }
 
-/** Resolves at the event, and rejects with an error or the end that comes before it. */
-function opened(
-  socket: Socket,
-  event: 'connect' | 'secureConnect',
-  reason: 'connect_failed' | 'tls_failed',
-): Promise<void> {
+/** Resolves when the socket can be used, and rejects with an error or the end that comes before that. */
+function opened(socket: Socket, reason: 'connect_failed' | 'tls_failed'): Promise<void> {
   return new Promise((resolve, reject) => {
-    socket.once(event, resolve);
+    socket.once(reason === 'tls_failed' ? 'secureConnect' : 'connect', resolve);
     // Stays: what happens later is told by `close`.
     socket.on('error', (error) =>
       reject(error instanceof OutboundFailed ? error : new OutboundFailed(reason, codeOf(error))),

@@ -1,4 +1,4 @@
-/** A name server of the test's own, which answers each question as it is told to. */
+/** A name server of the test's own, which replies to each question as it is told to. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
@@ -8,7 +8,7 @@ const TYPES: Readonly<Record<number, 'A' | 'AAAA'>> = { 1: 'A', 28: 'AAAA' };
 const CODES = { NXDOMAIN: 3, SERVFAIL: 2 } as const;
 
 /** Addresses of the family that is asked for, an error, or silence. */
-export type DnsAnswer = readonly string[] | keyof typeof CODES | 'silence';
+export type DnsReply = readonly string[] | keyof typeof CODES | 'silence';
 
 export interface DnsServer {
   /** As `Resolver.setServers` takes it. */
@@ -19,7 +19,7 @@ export interface DnsServer {
 }
 
 /** Starts one on loopback. */
-export async function startDnsServer(answer: (name: string, type: 'A' | 'AAAA') => DnsAnswer): Promise<DnsServer> {
+export async function startDnsServer(replyTo: (name: string, type: 'A' | 'AAAA') => DnsReply): Promise<DnsServer> {
   const socket = createSocket('udp4');
   const questions: string[] = [];
   socket.on('message', (query, from) => {
@@ -27,8 +27,8 @@ export async function startDnsServer(answer: (name: string, type: 'A' | 'AAAA') 
     const type = TYPES[query.readUInt16BE(end)];
     if (type === undefined) return;
     questions.push(`${type} ${name}`);
-    const said = answer(name, type);
-    if (said !== 'silence') socket.send(reply(query, end + 4, said), from.port, from.address);
+    const said = replyTo(name, type);
+    if (said !== 'silence') socket.send(packetOf(query, end + 4, said), from.port, from.address);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
@@ -49,7 +49,7 @@ function nameIn(query: Buffer): { readonly name: string; readonly end: number } 
   return { name: labels.join('.').toLowerCase(), end: at + 1 };
 }
 
-function reply(query: Buffer, questionEnd: number, said: Exclude<DnsAnswer, 'silence'>): Buffer {
+function packetOf(query: Buffer, questionEnd: number, said: Exclude<DnsReply, 'silence'>): Buffer {
   const addresses = typeof said === 'string' ? [] : said;
   const head = Buffer.from(query.subarray(0, questionEnd));
   head.writeUInt16BE(0x8180 + (typeof said === 'string' ? CODES[said] : 0), 2);

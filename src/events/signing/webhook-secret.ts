@@ -1,7 +1,7 @@
 /**
- * The secrets that webhooks are signed with, as Standard Webhooks 1.0 writes them: `whsec_` for what sender and receiver
- * share, `whsk_` and `whpk_` for the two halves of a key pair. Each endpoint has its own: with a key that several have,
- * one of them could send the others what it was sent.
+ * The secrets that webhooks are signed with, as Standard Webhooks 1.0 writes them: `whsec_` for what sender and
+ * receiver share, `whsk_` and `whpk_` for the two halves of a key pair. Each endpoint has its own: with a key that
+ * several have, one of them could send the others what it was sent.
  */
 import { createPrivateKey, createPublicKey, randomBytes, type KeyObject } from 'node:crypto';
 
