@@ -10,6 +10,7 @@ import { cleanUpOnExit, LOAD_CORE, stopAll } from '../processes.mjs';
 import * as bodies from './bodies.mjs';
 import * as connections from './connections.mjs';
 import * as keys from './keys.mjs';
+import * as logs from './logs.mjs';
 import * as latency from './latency.mjs';
 import * as refusals from './refusals.mjs';
 import { caption, writeLoadDocs, writeLoadResult } from './report.mjs';
@@ -17,7 +18,7 @@ import * as soak from './soak.mjs';
 import * as workers from './workers.mjs';
 import { wholeNumbers } from '../whole-number.mjs';
 
-const LOADS = { latency, keys, bodies, connections, refusals, workers, soak };
+const LOADS = { latency, keys, bodies, connections, refusals, workers, logs, soak };
 /** Takes as long as it is told to, so it runs only when it is asked for. */
 const ON_DEMAND = 'soak';
 

@@ -12,7 +12,7 @@ const PLAIN_KEYS = { count: 1_000, plan: 'bench', scope: SCOPE };
  * Starts all of it. The gateway that is resolved to can be given to `measureRound`; its own keys are those of the group `plain`, those of
  * the others stand in `keys`.
  * @param {{ name: string, groups?: Record<string, { count: number, plan: string, scope: string }>, operations?: object[], plans?: object,
- *   service?: object, gateway?: object, backend?: object }} options `groups` of keys, settings of `gateway.yaml`, more locations of
+ *   service?: object, gateway?: object, usage?: object, backend?: object }} options `groups` of keys, settings of `gateway.yaml`, more locations of
  *   the backend; the rest is for `startTrailgate`
  * @returns {Promise<import('../peers.mjs').Gateway & { backend: object, keys: object }>}
  */
@@ -23,6 +23,7 @@ export async function openScene({
   plans = {},
   service,
   gateway,
+  usage,
   backend: more,
   ...start
 }) {
@@ -36,6 +37,7 @@ export async function openScene({
   };
   const config = configuration({
     gateway,
+    ...(usage === undefined ? {} : { usage }),
     services: { customers: { targets: [backend.url], ...service } },
     operations: [{ match: 'GET /customers', service: 'customers', scopes: [SCOPE] }, ...operations],
     plans: { bench: BENCH_LIMITS, ...plans },
