@@ -21,27 +21,15 @@ import { Explainer } from './explain/explainer.js';
 import { HealthController } from './health/health.controller.js';
 import { AdminNetworks } from './listener/admin-networks.js';
 import { openApiDocument } from './openapi/openapi-document.js';
+import { MEMBER_CONTROLLERS, memberProviders } from './member-parts.js';
 import { OPENAPI_DOCUMENT, OpenApiController } from './openapi/openapi.controller.js';
-import { AccountAccess } from '../members/account-access.js';
-import { AccountTokens } from '../members/account-tokens.js';
-import { Sessions } from '../members/sessions.js';
+import { CLOCK } from './access/confirmed.js';
 import { CredentialsGuard, OPERATOR_TOKEN } from './access/credentials.guard.js';
 import { CrossSiteGuard } from './access/cross-site.guard.js';
 import { NetworkGuard } from './access/network.guard.js';
 import { PermissionGuard } from './access/permission.guard.js';
 import { isPublic } from './access/public.js';
 import { Site } from './access/site.js';
-import { LinkTaking } from '../members/sign-in/link-taking.js';
-import { MemberStore } from '../members/members.js';
-import { SignInAttempts } from '../members/sign-in/attempts.js';
-import { SignIn } from '../members/sign-in/sign-in.js';
-import { MeController } from './me/me.controller.js';
-import { MeReader } from './me/me-reader.js';
-import { LinksController } from './sign-in/links.controller.js';
-import { SignInResponses } from './sign-in/sign-in-responses.js';
-import { SignInController } from './sign-in/sign-in.controller.js';
-import { SignOutController } from './sign-in/sign-out.controller.js';
-import { TokensController } from './tokens/tokens.controller.js';
 import { OperationsController } from './operations/operations.controller.js';
 import { PlansController } from './plans/plans.controller.js';
 import { QuotaAdjustmentsController } from './quota-adjustments/quota-adjustments.controller.js';
@@ -70,11 +58,7 @@ const API_CONTROLLERS: readonly Type[] = [
   OperationsController,
   TargetsController,
   AuditLogController,
-  TokensController,
-  SignInController,
-  SignOutController,
-  LinksController,
-  MeController,
+  ...MEMBER_CONTROLLERS,
   OpenApiController,
 ];
 
@@ -94,7 +78,7 @@ export class AdminModule {
       providers: [
         { provide: ADMIN_DEPENDENCIES, useValue: deps },
         { provide: AdminNetworks, useValue: networks },
-        ...apiProviders(deps.api, deps.url),
+        ...apiProviders(deps.api, deps),
       ],
     };
   }
@@ -115,7 +99,7 @@ function throttlerModule(api: AdminApiDependencies): DynamicModule {
   });
 }
 
-function apiProviders(api: AdminApiDependencies, url: () => string): Provider[] {
+function apiProviders(api: AdminApiDependencies, { url, clock }: AdminDependencies): Provider[] {
   return [
     { provide: OPERATOR_TOKEN, useValue: api.operatorToken },
     { provide: AccountStore, useValue: api.accounts },
@@ -128,16 +112,9 @@ function apiProviders(api: AdminApiDependencies, url: () => string): Provider[] 
     { provide: UsageReader, useValue: api.usageReader },
     { provide: RequestLogs, useValue: api.requestLogs },
     { provide: OPENAPI_DOCUMENT, useFactory: adminApiDocument },
-    { provide: AccountAccess, useValue: api.members.access },
-    { provide: AccountTokens, useValue: api.members.tokens },
-    { provide: Sessions, useValue: api.members.sessions },
-    { provide: MemberStore, useValue: api.members.store },
-    { provide: SignIn, useValue: api.members.signIn },
-    { provide: SignInAttempts, useValue: api.members.attempts },
-    { provide: LinkTaking, useValue: api.members.links },
-    MeReader,
-    SignInResponses,
+    ...memberProviders(api.members),
     { provide: Site, useValue: new Site(url) },
+    { provide: CLOCK, useValue: clock },
     // In this order, all before every handler that is not public: from where, too many, who, through which page,
     // whether they may.
     { provide: APP_GUARD, useClass: NetworkGuard },

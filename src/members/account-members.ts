@@ -1,9 +1,122 @@
 /** Who is what in an account. The last owner stays. */
 import type { Transaction } from 'kysely';
+import { lockAccount } from '../accounts/accounts.js';
 import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
+import type { AccountMemberTable } from '../database/member-tables.js';
 import type { Tables } from '../database/schema.js';
+import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
 import type { Role } from './permissions.js';
+import { checkMayGive, checkOwnerStays, type Giver } from './role-rules.js';
+
+/** A member as an account sees them. */
+export interface AccountMember {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly status: 'active' | 'disabled';
+  readonly hasSecondFactor: boolean;
+  readonly lastSignedInAt: number | null;
+  readonly joinedAt: number;
+}
+
+/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+export class AccountMembers {
+  constructor(
+    private readonly database: DatabaseHandle,
+    private readonly clock: Clock,
+  ) {}
+
+  /** The members of an account in the order in which they were made. */
+  async list(accountId: string, { limit, cursor }: PageRequest): Promise<Page<AccountMember>> {
+    const list = `account-members:${accountId}`;
+    let query = this.members().where('account_member.account_id', '=', accountId);
+    if (cursor !== undefined) query = query.where('member.id', '>', decodeCursor(list, cursor));
+    const rows = await query
+      .orderBy('member.id')
+      .limit(limit + 1)
+      .execute();
+    return pageOf(list, limit, rows, accountMemberOf);
+  }
+
+  /** Gives a member another role. Rejects with `resource_not_found`, `forbidden`, `last_owner`. */
+  async change(
+    accountId: string,
+    memberId: string,
+    role: Role,
+    giver: Giver,
+    context: ChangeContext,
+  ): Promise<AccountMember> {
+    await this.database.db.transaction().execute(async (trx) => {
+      const before = await this.lock(trx, accountId, memberId);
+      checkMayGive(giver, before.role, role);
+      if (before.role === role) return;
+      if (before.role === 'owner') await this.checkOthersOwn(trx, accountId, memberId);
+      const now = this.clock.now();
+      const after = { role, version: before.version + 1, updated_at: now };
+      await ofAccount(trx.updateTable('account_member').set(after), accountId, memberId).execute();
+      const change = { action: 'member.role_changed', before: { role: before.role }, after: { role } };
+      await recordChange(trx, context, { ...targetOf(accountId, memberId), ...change }, now);
+    });
+    return this.get(accountId, memberId);
+  }
+
+  /** Takes a member out of an account; they stay a member elsewhere. Rejects as `change` does. */
+  async remove(accountId: string, memberId: string, giver: Giver, context: ChangeContext): Promise<void> {
+    await this.database.db.transaction().execute(async (trx) => {
+      const { role } = await this.lock(trx, accountId, memberId);
+      checkMayGive(giver, role);
+      if (role === 'owner') await this.checkOthersOwn(trx, accountId, memberId);
+      await ofAccount(trx.deleteFrom('account_member'), accountId, memberId).execute();
+      const change = { action: 'member.removed', before: { role }, after: null };
+      await recordChange(trx, context, { ...targetOf(accountId, memberId), ...change }, this.clock.now());
+    });
+  }
+
+  /** What a member is in an account; undefined where they are no member of it. */
+  async roleOf(accountId: string, memberId: string): Promise<Role | undefined> {
+    const query = this.database.db.selectFrom('account_member').select('role').where('account_id', '=', accountId);
+    return (await query.where('member_id', '=', memberId).executeTakeFirst())?.role;
+  }
+
+  private async get(accountId: string, memberId: string): Promise<AccountMember> {
+    const query = this.members().where('account_member.account_id', '=', accountId);
+    const row = await query.where('member.id', '=', memberId).executeTakeFirst();
+    return row === undefined ? notThere() : accountMemberOf(row);
+  }
+
+  private members() {
+    return this.database.db
+      .selectFrom('account_member')
+      .innerJoin('member', 'member.id', 'account_member.member_id')
+      .select(['member.id', 'member.email', 'member.name', 'member.status', 'member.totp_confirmed_at'])
+      .select(['member.last_signed_in_at', 'account_member.role', 'account_member.created_at']);
+  }
+
+  /** With the account, so that two owners cannot make each other none at the same moment. */
+  private async lock(trx: Transaction<Tables>, accountId: string, memberId: string): Promise<AccountMemberTable> {
+    await lockAccount(trx, this.database.kind, accountId);
+    const query = trx.selectFrom('account_member').selectAll().where('account_id', '=', accountId);
+    return (await query.where('member_id', '=', memberId).executeTakeFirst()) ?? notThere();
+  }
+
+  /** An owner who is disabled owns nothing: nobody could let them in again but an operator. */
+  private async checkOthersOwn(trx: Transaction<Tables>, accountId: string, memberId: string): Promise<void> {
+    const { owners } = await trx
+      .selectFrom('account_member')
+      .innerJoin('member', 'member.id', 'account_member.member_id')
+      .select(({ fn }) => fn.countAll<number>().as('owners'))
+      .where('account_member.account_id', '=', accountId)
+      .where('account_member.member_id', '!=', memberId)
+      .where('account_member.role', '=', 'owner')
+      .where('member.status', '=', 'active')
+      .executeTakeFirstOrThrow();
+    checkOwnerStays(Number(owners));
+  }
+}
 
 /** Makes a member one of an account. Rejects with `already_a_member`. */
 export async function joinAccount(
@@ -23,6 +136,44 @@ export async function joinAccount(
     .insertInto('account_member')
     .values({ account_id: accountId, member_id: memberId, role, ...times })
     .execute();
-  const target = { accountId, targetType: 'member', targetId: memberId } as const;
-  await recordChange(trx, context, { ...target, action: 'member.joined', before: null, after: { role } }, nowMs);
+  const change = { action: 'member.joined', before: null, after: { role } };
+  await recordChange(trx, context, { ...targetOf(accountId, memberId), ...change }, nowMs);
+}
+
+interface OfAccount<Query> {
+  where(column: 'account_id' | 'member_id', operator: '=', value: string): Query;
+}
+
+function ofAccount<Query extends OfAccount<Query>>(query: Query, accountId: string, memberId: string): Query {
+  return query.where('account_id', '=', accountId).where('member_id', '=', memberId);
+}
+
+function targetOf(accountId: string, memberId: string): { accountId: string; targetType: 'member'; targetId: string } {
+  return { accountId, targetType: 'member', targetId: memberId };
+}
+
+function notThere(): never {
+  throw new Problem('resource_not_found', { detail: 'There is no member with this id in the account.' });
+}
+
+function accountMemberOf(row: {
+  id: string;
+  email: string;
+  name: string;
+  status: 'active' | 'disabled';
+  totp_confirmed_at: number | null;
+  last_signed_in_at: number | null;
+  role: Role;
+  created_at: number;
+}): AccountMember {
+  return {
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    role: row.role,
+    status: row.status,
+    hasSecondFactor: row.totp_confirmed_at !== null,
+    lastSignedInAt: row.last_signed_in_at,
+    joinedAt: row.created_at,
+  };
 }

@@ -42,6 +42,11 @@ export const PERMISSIONS = {
   signOut: { ...self, portal: true },
   getMe: everyone,
   updateMe: self,
+  confirm: self,
+  changePassword: { ...self, confirm: true },
+  listMySessions: self,
+  endSession: self,
+  endMyOtherSessions: self,
 
   getOpenApiDocument: everyone,
   listScopes: everyone,
@@ -75,6 +80,14 @@ export const PERMISSIONS = {
   listRequests: { ...read, roles: MANAGERS },
   getRequest: { ...read, roles: MANAGERS },
   listAuditLog: { ...read, roles: MANAGERS, portal: false },
+
+  listAccountMembers: { ...read, tokens: false, portal: false },
+  updateAccountMember: people,
+  removeAccountMember: people,
+  listInvitations: { ...people, confirm: false },
+  createInvitation: people,
+  resendInvitation: people,
+  revokeInvitation: { ...people, confirm: false },
 
   listAccountTokens: { ...people, confirm: false },
   createAccountToken: people,

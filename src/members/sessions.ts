@@ -3,11 +3,13 @@
  * force with the next request on every node.
  */
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { newId } from '../database/ids.js';
 import type { MemberSessionTable, MemberTable } from '../database/member-tables.js';
 import type { Tables } from '../database/schema.js';
 import type { Clock } from '../platform/clock.js';
+import { Problem } from '../problems/errors.js';
 import type { Role } from './permissions.js';
 import { createToken, hashToken, isToken } from './session-token.js';
 
@@ -160,6 +162,30 @@ export class Sessions {
     const update = this.database.db.updateTable('member_session').set({ confirmed_at: this.clock.now() });
     const row = await update.where('id', '=', id).returningAll().executeTakeFirst();
     return row === undefined ? undefined : this.sessionOf(row);
+  }
+
+  /** Ends one session of a member. Rejects with `resource_not_found` for one that is not theirs. */
+  async endOne(memberId: string, id: string, context: ChangeContext): Promise<void> {
+    await this.database.db.transaction().execute(async (trx) => {
+      const ended = trx.deleteFrom('member_session').where('id', '=', id).where('member_id', '=', memberId);
+      if ((await ended.executeTakeFirst()).numDeletedRows === 0n) {
+        throw new Problem('resource_not_found', { detail: 'There is no session with this id.' });
+      }
+      const target = { accountId: null, targetType: 'session', targetId: id } as const;
+      const change = { action: 'session.ended', before: { member: memberId }, after: null };
+      await recordChange(trx, context, { ...target, ...change }, this.clock.now());
+    });
+  }
+
+  /** Ends the sessions of a member, but the one with that id. */
+  async endAll(memberId: string, context: ChangeContext, except?: string): Promise<void> {
+    await this.database.db.transaction().execute(async (trx) => {
+      const count = await endSessionsOf(trx, memberId, except);
+      if (count === 0) return;
+      const target = { accountId: null, targetType: 'member', targetId: memberId } as const;
+      const change = { action: 'member.sessions_ended', before: { sessions: count }, after: null };
+      await recordChange(trx, context, { ...target, ...change }, this.clock.now());
+    });
   }
 
   /** Ends the session of a cookie, if it is there. */

@@ -70,7 +70,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
   let running: RunningAdmin;
   let operations: readonly Operation[];
   let credentials: ReadonlyMap<Caller, () => Promise<Credentials>>;
-  const ids = new Map<Whose, { readonly account: string; readonly key: string }>();
+  const ids = new Map<Whose, { readonly account: string; readonly key: string; readonly invitation: string }>();
 
   beforeAll(async () => {
     database = await testDatabase(kind);
@@ -78,7 +78,9 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     const { admin } = running;
     for (const whose of ['own', 'of another'] as const) {
       const { account, key } = await admin.newKey('starter');
-      ids.set(whose, { account: account.id, key: key.id });
+      const invited = { email: 'bea@example.com', role: 'viewer' };
+      const invitation = await admin.call<{ id: string }>('POST', `/accounts/${account.id}/invitations`, invited);
+      ids.set(whose, { account: account.id, key: key.id, invitation: invitation.id });
       // What a path names `nothing` has to be there: else nobody could be told that they may read it.
       const at = running.stores.clock.now();
       await new RequestLogWriter(database.db, kind).write([
@@ -86,7 +88,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
       ]);
     }
     const none = '0'.repeat(25);
-    ids.set('of nobody', { account: `acc_${none}`, key: `key_${none}` });
+    ids.set('of nobody', { account: `acc_${none}`, key: `key_${none}`, invitation: `inv_${none}` });
     const own = ids.get('own')!.account;
     // A session of its own for each request: some of them end it.
     const member = (id: string) => () => signIn(running, id);
@@ -120,10 +122,11 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     caller: Caller,
     whose: Whose,
   ): Promise<Answer> {
-    const { account, key } = ids.get(whose)!;
+    const { account, key, invitation } = ids.get(whose)!;
     const filled = path
       .replace('/accounts/{id}', `/accounts/${account}`)
       .replace('/api-keys/{id}', `/api-keys/${key}`)
+      .replace('/invitations/{id}', `/invitations/${invitation}`)
       .replaceAll(/\{\w+\}/g, 'nothing');
     const isAuditLog = parameters.some(({ name }) => name === 'account_id');
     const query = isAuditLog ? `?account_id=${account}` : '';

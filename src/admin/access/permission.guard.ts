@@ -7,6 +7,7 @@ import type { FastifyRequest } from 'fastify';
 import { AccountAccess, type NamedAccount } from '../../members/account-access.js';
 import type { OperationId, Permission, Role } from '../../members/permissions.js';
 import { Problem } from '../../problems/errors.js';
+import { Confirmed } from './confirmed.js';
 import { namedBy } from './of-account.js';
 import { permissionOf } from './operation-of.js';
 import { isOperator, principalOf, type Principal } from './principal.js';
@@ -17,7 +18,10 @@ const READS_WITH_BODY: ReadonlySet<OperationId> = new Set(['explain']);
 
 @Injectable()
 export class PermissionGuard implements CanActivate {
-  constructor(private readonly access: AccountAccess) {}
+  constructor(
+    private readonly access: AccountAccess,
+    private readonly confirmed: Confirmed,
+  ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     if (isPublic(context)) return true;
@@ -31,6 +35,7 @@ export class PermissionGuard implements CanActivate {
       const isRead = request.method === 'GET' || READS_WITH_BODY.has(id);
       await this.checkAccount(context, principal, permission, isRead);
     }
+    if (permission.confirm) await this.confirmed.check(principal);
     return true;
   }
 

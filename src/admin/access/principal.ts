@@ -31,6 +31,12 @@ export function principalOf(request: FastifyRequest): Principal {
   return principals.get(request) ?? NOBODY;
 }
 
+/** The member who calls, where the table of permissions lets nobody else in. */
+export function memberOfCaller(principal: Principal): Extract<Principal, { readonly kind: 'member' }> {
+  if (principal.kind !== 'member') throw new Error(`${principal.kind} was let in where only members are`);
+  return principal;
+}
+
 /** Whether the caller may everything: with the operators' token, or as a member who is an operator. */
 export function isOperator(principal: Principal): boolean {
   return principal.kind === 'operator' || (principal.kind === 'member' && principal.member.isOperator);

@@ -16,6 +16,11 @@ export class Site {
     return this.origin.startsWith('https:');
   }
 
+  /** Where a link leads: its token stands behind the `#`, which no server, proxy or Referer sees. */
+  linkUrl(token: string): string {
+    return `${this.origin}/link#${token}`;
+  }
+
   /**
    * The name of a cookie. Browsers take one with `__Host-` only over HTTPS, for this host alone and the whole of it; on
    * this machine itself there is plain HTTP, where not every browser takes a Secure cookie.

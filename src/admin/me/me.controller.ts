@@ -3,7 +3,7 @@ import { Body, Controller, Get, Patch } from '@nestjs/common';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { updateMeSchema, type UpdateMe } from '../../members/member-fields.js';
 import { MemberStore } from '../../members/members.js';
-import { Caller, type Principal } from '../access/principal.js';
+import { Caller, memberOfCaller, type Principal } from '../access/principal.js';
 import { Documented } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
 import { MeReader } from './me-reader.js';
@@ -29,8 +29,7 @@ export class MeController {
     @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
   ): Promise<MeResource> {
-    if (caller.kind !== 'member') throw new Error('only members change themselves');
-    await this.members.updateOwn(caller.member.id, body, context);
+    await this.members.updateOwn(memberOfCaller(caller).member.id, body, context);
     return this.reader.read(caller);
   }
 }

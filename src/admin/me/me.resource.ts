@@ -6,13 +6,11 @@ import type { MemberWays, OwnAccount } from '../../members/members.js';
 import { ROLES } from '../../members/permissions.js';
 import type { PortalGrant, Session } from '../../members/sessions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
+import { CONFIRMED_MS } from '../access/confirmed.js';
 import { countField, idField, timeField } from '../openapi/fields.js';
 
 /** More than this are searched for in the list of accounts. */
 export const MOST_ACCOUNTS = 200;
-
-/** How long somebody who has shown that it is them need not show it again. */
-export const CONFIRMED_MS = 10 * 60_000;
 
 const ownAccountSchema = z
   .object({

@@ -24,6 +24,9 @@ const ID_PREFIXES: Readonly<Record<string, string>> = {
   accounts: 'acc',
   'api-keys': 'key',
   tokens: 'tok',
+  members: 'mem',
+  invitations: 'inv',
+  sessions: 'ses',
 };
 
 /** Operations that say where to find what they created. */

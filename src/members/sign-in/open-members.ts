@@ -3,14 +3,17 @@ import type { DatabaseHandle } from '../../database/connect.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
 import { AccountAccess } from '../account-access.js';
+import { AccountMembers } from '../account-members.js';
 import { AccountTokens } from '../account-tokens.js';
 import { FirstOwner } from '../first-owner.js';
 import { LinkTaking } from './link-taking.js';
+import { Invitations } from '../invitations.js';
 import { MemberStore } from '../members.js';
 import { Sessions, type SessionLimits } from '../sessions.js';
 import { SignInAttempts, type AttemptWindows } from './attempts.js';
 import { KnownBrowsers } from './known-browsers.js';
 import { NewPasswords } from './new-passwords.js';
+import { PasswordChange } from './password-change.js';
 import { PasswordWork } from './password-work.js';
 import { Passwords } from './passwords.js';
 import { SignIn } from './sign-in.js';
@@ -41,6 +44,9 @@ export interface Members {
   readonly signIn: SignIn;
   readonly links: LinkTaking;
   readonly firstOwner: FirstOwner;
+  readonly accountMembers: AccountMembers;
+  readonly invitations: Invitations;
+  readonly passwordChange: PasswordChange;
 }
 
 /** Opens them on a database. */
@@ -64,5 +70,8 @@ export function openMembers(parts: MembersParts): Members {
     signIn,
     links: new LinkTaking(database, clock, sessions, newPasswords, signIn),
     firstOwner: new FirstOwner(database, clock, store),
+    accountMembers: new AccountMembers(database, clock),
+    invitations: new Invitations(database, clock),
+    passwordChange: new PasswordChange(database, clock, store, newPasswords, sessions),
   };
 }

@@ -1,0 +1,19 @@
+/** What a caller is in the account whose members they change. */
+import { Injectable } from '@nestjs/common';
+import { AccountMembers } from '../../members/account-members.js';
+import type { Giver } from '../../members/role-rules.js';
+import { Problem } from '../../problems/errors.js';
+import { isOperator, type Principal } from './principal.js';
+
+@Injectable()
+export class Givers {
+  constructor(private readonly members: AccountMembers) {}
+
+  /** Rejects with `resource_not_found` for who is no member of the account any more. */
+  async of(principal: Principal, accountId: string): Promise<Giver> {
+    if (isOperator(principal)) return 'operator';
+    const role = principal.kind === 'member' ? await this.members.roleOf(accountId, principal.member.id) : undefined;
+    if (role !== undefined) return role;
+    throw new Problem('resource_not_found', { detail: 'There is nothing with this id, or it is not yours.' });
+  }
+}

@@ -1,0 +1,67 @@
+/** The invitations of an account: list and create. */
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { AccountStore } from '../../accounts/accounts.js';
+import type { ChangeContext } from '../../accounts/audit-log.js';
+import { createInvitationSchema, type CreateInvitation } from '../../members/invitation-fields.js';
+import { Invitations } from '../../members/invitations.js';
+import { Givers } from '../access/giver.js';
+import { Caller, type Principal } from '../access/principal.js';
+import { Site } from '../access/site.js';
+import { Documented } from '../openapi/documented.js';
+import { ChangedBy } from '../request/change-context.js';
+import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
+import {
+  invitationListSchema,
+  invitationResource,
+  invitationWithLinkSchema,
+  type InvitationResource,
+  type InvitationWithLinkResource,
+} from './invitation.resource.js';
+
+@Controller('admin/v1/accounts/:id/invitations')
+export class AccountInvitationsController {
+  constructor(
+    private readonly accounts: AccountStore,
+    private readonly invitations: Invitations,
+    private readonly givers: Givers,
+    private readonly site: Site,
+  ) {}
+
+  @Get()
+  @Documented({
+    id: 'listInvitations',
+    summary: 'List the invitations of an account, newest first, those that are over too',
+    response: invitationListSchema,
+    problems: ['resource_not_found'],
+  })
+  async list(
+    @Param('id') accountId: string,
+    @Query({ schema: pageQuerySchema }) query: PageQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ListBody<InvitationResource>> {
+    const { timeZone } = await this.accounts.get(accountId);
+    const page = await this.invitations.list(accountId, query);
+    return listBody(page, (invitation) => invitationResource(invitation, timeZone), query, reply);
+  }
+
+  @Post()
+  @Documented({
+    id: 'createInvitation',
+    summary: 'Invite somebody to an account; the response shows the link, once',
+    response: invitationWithLinkSchema,
+    status: 201,
+    problems: ['resource_not_found', 'already_a_member'],
+  })
+  async create(
+    @Param('id') accountId: string,
+    @Body({ schema: createInvitationSchema }) body: CreateInvitation,
+    @Caller() caller: Principal,
+    @ChangedBy() context: ChangeContext,
+  ): Promise<InvitationWithLinkResource> {
+    const { timeZone } = await this.accounts.get(accountId);
+    const giver = await this.givers.of(caller, accountId);
+    const { invitation, token } = await this.invitations.create(accountId, body, giver, context);
+    return { ...invitationResource(invitation, timeZone), link: this.site.linkUrl(token) };
+  }
+}

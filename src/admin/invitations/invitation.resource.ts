@@ -1,0 +1,47 @@
+/** An invitation as the admin API shows it; with its link once, when that is made. */
+import { z } from 'zod';
+import type { Invitation } from '../../members/invitations.js';
+import { ROLES } from '../../members/permissions.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { idField, timeField } from '../openapi/fields.js';
+import { listSchema } from '../request/list.js';
+
+export const invitationSchema = z
+  .object({
+    id: idField('inv'),
+    account_id: idField('acc'),
+    email: z.string().max(254),
+    role: z.enum(ROLES),
+    status: z.enum(['open', 'accepted', 'revoked', 'expired']),
+    created_by: z.string().max(100).meta({ description: 'As the actor of the audit log.' }),
+    created_at: timeField,
+    expires_at: timeField,
+  })
+  .meta({ id: 'Invitation' });
+
+/** For whoever hands it over: a link of 43 characters behind the address of the panel. */
+export const linkField = z
+  .string()
+  .max(2_048)
+  .meta({ description: 'To be handed to who it is for, and to nobody else. It works once and is shown only now.' });
+
+export const invitationWithLinkSchema = invitationSchema.extend({ link: linkField }).meta({ id: 'InvitationWithLink' });
+
+export const invitationListSchema = listSchema('InvitationList', invitationSchema);
+
+export type InvitationResource = z.output<typeof invitationSchema>;
+export type InvitationWithLinkResource = z.output<typeof invitationWithLinkSchema>;
+
+/** Times have the offset of the account's zone. */
+export function invitationResource(invitation: Invitation, timeZone: string): InvitationResource {
+  return {
+    id: invitation.id,
+    account_id: invitation.accountId,
+    email: invitation.email,
+    role: invitation.role,
+    status: invitation.status,
+    created_by: invitation.createdBy,
+    created_at: formatWithOffset(invitation.createdAt, timeZone),
+    expires_at: formatWithOffset(invitation.expiresAt, timeZone),
+  };
+}

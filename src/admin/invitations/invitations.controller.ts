@@ -1,0 +1,72 @@
+/** One invitation: send it again, take it back. */
+import { Controller, Delete, Param, Post } from '@nestjs/common';
+import { AccountStore } from '../../accounts/accounts.js';
+import type { ChangeContext } from '../../accounts/audit-log.js';
+import { AccountAccess } from '../../members/account-access.js';
+import { Invitations } from '../../members/invitations.js';
+import type { Giver } from '../../members/role-rules.js';
+import { Givers } from '../access/giver.js';
+import { inPath, OfAccount } from '../access/of-account.js';
+import { Caller, type Principal } from '../access/principal.js';
+import { Site } from '../access/site.js';
+import { Documented } from '../openapi/documented.js';
+import { ChangedBy } from '../request/change-context.js';
+import {
+  invitationResource,
+  invitationSchema,
+  invitationWithLinkSchema,
+  type InvitationResource,
+  type InvitationWithLinkResource,
+} from './invitation.resource.js';
+
+@Controller('admin/v1/invitations/:id')
+@OfAccount('link', inPath)
+export class InvitationsController {
+  constructor(
+    private readonly accounts: AccountStore,
+    private readonly invitations: Invitations,
+    private readonly access: AccountAccess,
+    private readonly givers: Givers,
+    private readonly site: Site,
+  ) {}
+
+  @Post('resend')
+  @Documented({
+    id: 'resendInvitation',
+    summary: 'Make a new link for who was invited; the old one ends',
+    response: invitationWithLinkSchema,
+    status: 201,
+    problems: ['resource_not_found', 'conflict', 'already_a_member'],
+  })
+  async resend(
+    @Param('id') id: string,
+    @Caller() caller: Principal,
+    @ChangedBy() context: ChangeContext,
+  ): Promise<InvitationWithLinkResource> {
+    const { invitation, token } = await this.invitations.resend(id, await this.giver(caller, id), context);
+    const { timeZone } = await this.accounts.get(invitation.accountId);
+    return { ...invitationResource(invitation, timeZone), link: this.site.linkUrl(token) };
+  }
+
+  @Delete()
+  @Documented({
+    id: 'revokeInvitation',
+    summary: 'Take an invitation back; repeating it changes nothing',
+    response: invitationSchema,
+    problems: ['resource_not_found', 'conflict'],
+  })
+  async revoke(
+    @Param('id') id: string,
+    @Caller() caller: Principal,
+    @ChangedBy() context: ChangeContext,
+  ): Promise<InvitationResource> {
+    const invitation = await this.invitations.revoke(id, await this.giver(caller, id), context);
+    const { timeZone } = await this.accounts.get(invitation.accountId);
+    return invitationResource(invitation, timeZone);
+  }
+
+  private async giver(caller: Principal, id: string): Promise<Giver> {
+    const account = await this.access.find({ kind: 'link', id }, null);
+    return this.givers.of(caller, account?.id ?? '');
+  }
+}

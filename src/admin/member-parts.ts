@@ -1,0 +1,62 @@
+/** The part of the admin application in which people sign in, and say who else may. */
+import type { Provider, Type } from '@nestjs/common';
+import { AccountAccess } from '../members/account-access.js';
+import { AccountMembers } from '../members/account-members.js';
+import { Invitations } from '../members/invitations.js';
+import { PasswordChange } from '../members/sign-in/password-change.js';
+import { Givers } from './access/giver.js';
+import { Confirmed } from './access/confirmed.js';
+import { AccountInvitationsController } from './invitations/account-invitations.controller.js';
+import { InvitationsController } from './invitations/invitations.controller.js';
+import { AccountMembersController } from './members/account-members.controller.js';
+import { ConfirmationsController, MyPasswordController } from './sign-in/confirmations.controller.js';
+import { MySessionsController, SessionsController } from './sessions/sessions.controller.js';
+import { AccountTokens } from '../members/account-tokens.js';
+import { Sessions } from '../members/sessions.js';
+import { LinkTaking } from '../members/sign-in/link-taking.js';
+import { MemberStore } from '../members/members.js';
+import { SignInAttempts } from '../members/sign-in/attempts.js';
+import { SignIn } from '../members/sign-in/sign-in.js';
+import { MeController } from './me/me.controller.js';
+import { MeReader } from './me/me-reader.js';
+import { LinksController } from './sign-in/links.controller.js';
+import { SignInResponses } from './sign-in/sign-in-responses.js';
+import { SignInController } from './sign-in/sign-in.controller.js';
+import { SignOutController } from './sign-in/sign-out.controller.js';
+import { TokensController } from './tokens/tokens.controller.js';
+import type { Members } from '../members/sign-in/open-members.js';
+
+export const MEMBER_CONTROLLERS: readonly Type[] = [
+  SignInController,
+  SignOutController,
+  LinksController,
+  MeController,
+  ConfirmationsController,
+  MyPasswordController,
+  MySessionsController,
+  SessionsController,
+  AccountMembersController,
+  AccountInvitationsController,
+  InvitationsController,
+  TokensController,
+];
+
+/** What its controllers and the guards stand on. */
+export function memberProviders(members: Members): Provider[] {
+  return [
+    { provide: AccountAccess, useValue: members.access },
+    { provide: AccountTokens, useValue: members.tokens },
+    { provide: Sessions, useValue: members.sessions },
+    { provide: MemberStore, useValue: members.store },
+    { provide: SignIn, useValue: members.signIn },
+    { provide: SignInAttempts, useValue: members.attempts },
+    { provide: LinkTaking, useValue: members.links },
+    { provide: AccountMembers, useValue: members.accountMembers },
+    { provide: Invitations, useValue: members.invitations },
+    { provide: PasswordChange, useValue: members.passwordChange },
+    Confirmed,
+    Givers,
+    MeReader,
+    SignInResponses,
+  ];
+}

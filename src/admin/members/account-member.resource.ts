@@ -1,0 +1,39 @@
+/** A member as an account sees them. */
+import { z } from 'zod';
+import type { AccountMember } from '../../members/account-members.js';
+import { ROLES } from '../../members/permissions.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { idField, timeField } from '../openapi/fields.js';
+import { listSchema } from '../request/list.js';
+
+export const accountMemberSchema = z
+  .object({
+    id: idField('mem'),
+    email: z.string().max(254),
+    name: z.string().max(200),
+    role: z.enum(ROLES),
+    status: z.enum(['active', 'disabled']),
+    has_second_factor: z.boolean(),
+    last_signed_in_at: timeField.nullable(),
+    joined_at: timeField,
+  })
+  .meta({ id: 'AccountMember' });
+
+export const accountMemberListSchema = listSchema('AccountMemberList', accountMemberSchema);
+
+export type AccountMemberResource = z.output<typeof accountMemberSchema>;
+
+/** Times have the offset of the account's zone. */
+export function accountMemberResource(member: AccountMember, timeZone: string): AccountMemberResource {
+  const { lastSignedInAt } = member;
+  return {
+    id: member.id,
+    email: member.email,
+    name: member.name,
+    role: member.role,
+    status: member.status,
+    has_second_factor: member.hasSecondFactor,
+    last_signed_in_at: lastSignedInAt === null ? null : formatWithOffset(lastSignedInAt, timeZone),
+    joined_at: formatWithOffset(member.joinedAt, timeZone),
+  };
+}

@@ -1,0 +1,44 @@
+/** A session as its member sees it in a list. */
+import { z } from 'zod';
+import type { Session } from '../../members/sessions.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { idField, timeField } from '../openapi/fields.js';
+import { listSchema } from '../request/list.js';
+
+export const sessionSchema = z
+  .object({
+    id: idField('ses'),
+    current: z.boolean().meta({ description: 'Whether it is the one that asks.' }),
+    method: z.enum(['password', 'passkey', 'oidc', 'link', 'portal']),
+    ip: z.string().max(45),
+    user_agent: z.string().max(300),
+    created_at: timeField,
+    last_seen_at: timeField.meta({ description: 'To the minute.' }),
+    ends_at: timeField,
+  })
+  .meta({ id: 'Session' });
+
+export const sessionListSchema = listSchema('SessionList', sessionSchema, false);
+
+export type SessionResource = z.output<typeof sessionSchema>;
+
+/** Times are UTC: a member may have accounts in many zones. */
+export function sessionResource(session: Session, currentId: string | null): SessionResource {
+  const at = (ms: number): string => formatWithOffset(ms, 'UTC');
+  return {
+    id: session.id,
+    current: session.id === currentId,
+    method: session.method,
+    ip: session.ip,
+    user_agent: session.userAgent,
+    created_at: at(session.createdAt),
+    last_seen_at: at(session.lastSeenAt),
+    ends_at: at(session.endsAt),
+  };
+}
+
+/** All of them at once: nobody has more than a few. */
+export function sessionList(sessions: readonly Session[], currentId: string | null) {
+  const data = sessions.map((session) => sessionResource(session, currentId));
+  return { data, has_more: false, next_cursor: null };
+}

@@ -1,0 +1,18 @@
+/** What an invitation may be given from outside. */
+import { z } from 'zod';
+import { emailField } from './member-fields.js';
+import { ROLES } from './permissions.js';
+
+export const createInvitationSchema = z
+  .strictObject({
+    email: emailField,
+    role: z.enum(ROLES).meta({ description: 'What they will be in the account; only owners invite owners.' }),
+    expires_in_days: z.int().min(1).max(30).default(7).meta({ description: 'How long the link works.' }),
+  })
+  .meta({ id: 'CreateInvitation' });
+
+export type CreateInvitation = z.output<typeof createInvitationSchema>;
+
+export const updateAccountMemberSchema = z.strictObject({ role: z.enum(ROLES) }).meta({ id: 'UpdateAccountMember' });
+
+export type UpdateAccountMember = z.output<typeof updateAccountMemberSchema>;

@@ -1,0 +1,169 @@
+/** Invitations to an account: to one address, in one role, for some days. Sending one again ends the link before. */
+import type { Transaction } from 'kysely';
+import { lockAccount } from '../accounts/accounts.js';
+import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
+import type { Tables } from '../database/schema.js';
+import type { Clock } from '../platform/clock.js';
+import { Problem } from '../problems/errors.js';
+import type { CreateInvitation } from './invitation-fields.js';
+import { createLink, dataOf, type LinkRow } from './links.js';
+import { emailKeyOf } from './member-fields.js';
+import type { Role } from './permissions.js';
+import { checkMayGive, type Giver } from './role-rules.js';
+
+/** An invitation as it is shown: everything but its link. */
+export interface Invitation {
+  readonly id: string;
+  readonly accountId: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly status: 'open' | 'accepted' | 'revoked' | 'expired';
+  readonly createdBy: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+/** An invitation with the token of its link, at the only moment at which that exists in the clear. */
+export interface MadeInvitation {
+  readonly invitation: Invitation;
+  readonly token: string;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+export class Invitations {
+  constructor(
+    private readonly database: DatabaseHandle,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Invites somebody. An open invitation of the same address ends. Rejects with `already_a_member`, `forbidden`. */
+  async create(
+    accountId: string,
+    { email, role, expires_in_days: days }: CreateInvitation,
+    giver: Giver,
+    context: ChangeContext,
+  ): Promise<MadeInvitation> {
+    checkMayGive(giver, role);
+    const now = this.clock.now();
+    return this.database.db.transaction().execute(async (trx) => {
+      await lockAccount(trx, this.database.kind, accountId);
+      await refuseMember(trx, accountId, email);
+      const open = trx.updateTable('link').set({ revoked_at: now }).where('kind', '=', 'invitation');
+      await open
+        .where('account_id', '=', accountId)
+        .where('email_key', '=', emailKeyOf(email))
+        .where('used_at', 'is', null)
+        .where('revoked_at', 'is', null)
+        .execute();
+      return this.make(trx, { accountId, email, role, lastsMs: days * DAY_MS }, 'invitation.created', context);
+    });
+  }
+
+  /** The invitations of an account, the newest first, those that are over too. */
+  async list(accountId: string, { limit, cursor }: PageRequest): Promise<Page<Invitation>> {
+    const list = `invitations:${accountId}`;
+    const now = this.clock.now();
+    const ofAccount = this.database.db.selectFrom('link').selectAll().where('account_id', '=', accountId);
+    let query = ofAccount.where('kind', '=', 'invitation');
+    if (cursor !== undefined) query = query.where('id', '<', decodeCursor(list, cursor));
+    const rows = await query
+      .orderBy('id', 'desc')
+      .limit(limit + 1)
+      .execute();
+    return pageOf(list, limit, rows, (row) => invitationOf(row, now));
+  }
+
+  /** A new link for who was invited; the old one ends. Rejects with `resource_not_found`, `conflict`. */
+  async resend(id: string, giver: Giver, context: ChangeContext): Promise<MadeInvitation> {
+    const now = this.clock.now();
+    return this.database.db.transaction().execute(async (trx) => {
+      const row = await this.lock(trx, id);
+      const { accountId, email, role, status } = invitationOf(row, now);
+      checkMayGive(giver, role);
+      if (status === 'accepted' || status === 'revoked') {
+        throw new Problem('conflict', { detail: `The invitation is ${status}. Make a new one.` });
+      }
+      await refuseMember(trx, accountId, email);
+      await trx.updateTable('link').set({ revoked_at: now }).where('id', '=', id).execute();
+      const lastsMs = row.expires_at - row.created_at;
+      return this.make(trx, { accountId, email, role, lastsMs }, 'invitation.resent', context);
+    });
+  }
+
+  /** Takes an invitation back; repeating it changes nothing. Rejects with `resource_not_found`, `conflict`. */
+  async revoke(id: string, giver: Giver, context: ChangeContext): Promise<Invitation> {
+    const now = this.clock.now();
+    return this.database.db.transaction().execute(async (trx) => {
+      const row = await this.lock(trx, id);
+      const invitation = invitationOf(row, now);
+      checkMayGive(giver, invitation.role);
+      if (invitation.status === 'accepted') {
+        throw new Problem('conflict', { detail: 'The invitation was accepted: remove the member instead.' });
+      }
+      if (row.revoked_at !== null) return invitation;
+      await trx.updateTable('link').set({ revoked_at: now }).where('id', '=', id).execute();
+      const change = { before: { status: invitation.status }, after: { status: 'revoked' } };
+      const target = { accountId: invitation.accountId, targetType: 'invitation', targetId: id } as const;
+      await recordChange(trx, context, { ...target, action: 'invitation.revoked', ...change }, now);
+      return invitationOf({ ...row, revoked_at: now }, now);
+    });
+  }
+
+  private async make(
+    trx: Transaction<Tables>,
+    { accountId, email, role, lastsMs }: { accountId: string; email: string; role: Role; lastsMs: number },
+    action: string,
+    context: ChangeContext,
+  ): Promise<MadeInvitation> {
+    const now = this.clock.now();
+    const link = { accountId, emailKey: emailKeyOf(email), role, data: { email }, lastsMs };
+    const { token, row } = await createLink(trx, { kind: 'invitation', createdBy: context.actor, ...link }, now);
+    const after = { email, role, expires_at: new Date(row.expires_at).toISOString() };
+    const target = { accountId, targetType: 'invitation', targetId: row.id } as const;
+    await recordChange(trx, context, { ...target, action, before: null, after }, now);
+    return { invitation: invitationOf(row, now), token };
+  }
+
+  private async lock(trx: Transaction<Tables>, id: string): Promise<LinkRow> {
+    const row = await trx
+      .selectFrom('link')
+      .selectAll()
+      .where('id', '=', id)
+      .where('kind', '=', 'invitation')
+      .$if(this.database.kind === 'postgres', (select) => select.forUpdate())
+      .executeTakeFirst();
+    if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no invitation with this id.' });
+    return row;
+  }
+}
+
+async function refuseMember(trx: Transaction<Tables>, accountId: string, email: string): Promise<void> {
+  const there = await trx
+    .selectFrom('account_member')
+    .innerJoin('member', 'member.id', 'account_member.member_id')
+    .select('member.id')
+    .where('account_member.account_id', '=', accountId)
+    .where('member.email_key', '=', emailKeyOf(email))
+    .executeTakeFirst();
+  if (there === undefined) return;
+  throw new Problem('already_a_member', { detail: 'Whoever has this address is a member of the account already.' });
+}
+
+function invitationOf(row: LinkRow, nowMs: number): Invitation {
+  const { email } = dataOf(row);
+  const isOver = row.expires_at <= nowMs;
+  return {
+    id: row.id,
+    accountId: row.account_id ?? '',
+    email: typeof email === 'string' ? email : (row.email_key ?? ''),
+    role: row.role ?? 'viewer',
+    status: row.used_at !== null ? 'accepted' : row.revoked_at !== null ? 'revoked' : isOver ? 'expired' : 'open',
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  };
+}

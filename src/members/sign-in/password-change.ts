@@ -1,0 +1,35 @@
+/** A member's own change of password: every session ends, and the browser that asks for it gets a new one. */
+import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { DatabaseHandle } from '../../database/connect.js';
+import type { Clock } from '../../platform/clock.js';
+import type { MemberStore } from '../members.js';
+import type { BegunSession, Sessions, SignInMethod } from '../sessions.js';
+import { setPassword, type NewPasswords } from './new-passwords.js';
+import type { Browser } from './sign-in.js';
+
+/** PasswordChange changes passwords. */
+export class PasswordChange {
+  constructor(
+    private readonly database: DatabaseHandle,
+    private readonly clock: Clock,
+    private readonly members: MemberStore,
+    private readonly newPasswords: NewPasswords,
+    private readonly sessions: Sessions,
+  ) {}
+
+  /** Rejects with `validation_failed` for a password that is no good. */
+  async change(
+    memberId: string,
+    password: string,
+    method: SignInMethod,
+    browser: Browser,
+    context: ChangeContext,
+  ): Promise<BegunSession> {
+    const { email, name, hasTotp } = await this.members.get(memberId);
+    const phc = await this.newPasswords.hash(password, { email, name, hasSecondFactor: hasTotp });
+    return this.database.db.transaction().execute(async (trx) => {
+      await setPassword(trx, this.database.kind, memberId, phc, context, this.clock.now());
+      return this.sessions.begin({ memberId }, method, browser, undefined, trx);
+    });
+  }
+}

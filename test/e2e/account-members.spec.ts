@@ -1,0 +1,174 @@
+/** Who is what in an account: invited, given another role, removed; nobody gives more than they have. */
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { Role } from '../../src/members/permissions.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { GOOD_PASSWORD, newMember, PanelBrowser, signIn, type Credentials } from '../support/signed-in.js';
+
+interface Invitation {
+  readonly id: string;
+  readonly link: string;
+  readonly status: string;
+}
+
+describeOnDatabases('members of an account', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let accountId: string;
+  let ids: Readonly<Record<Role, string>>;
+  let sessions: Readonly<Record<Role, Credentials>>;
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+    running = await startAdmin(database);
+  });
+  afterAll(async () => {
+    await running.close();
+    await database.close();
+  });
+  beforeEach(async () => {
+    accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
+    const member = (role: Role) => newMember(database, { roles: { [accountId]: role } });
+    ids = { owner: await member('owner'), admin: await member('admin'), viewer: await member('viewer') };
+    sessions = {
+      owner: await signIn(running, ids.owner),
+      admin: await signIn(running, ids.admin),
+      viewer: await signIn(running, ids.viewer),
+    };
+  });
+
+  const ask = (as: Role, method: string, path: string, body?: object) =>
+    send(`${running.url}/admin/v1${path}`, { method, headers: sessions[as], ...(body === undefined ? {} : { body }) });
+  const of = (path: string) => `/accounts/${accountId}${path}`;
+  const outcome = async (answer: ReturnType<typeof ask>) => {
+    const { status, json } = await answer;
+    return status < 300 ? status : json().code;
+  };
+  const invite = async (as: Role, email: string, role: Role = 'viewer') => {
+    const answer = await ask(as, 'POST', of('/invitations'), { email, role });
+    expect([email, answer.status]).toEqual([email, 201]);
+    return answer.json<Invitation & Record<string, unknown>>();
+  };
+  const takeWith = (link: string, own = new PanelBrowser(running.url)) =>
+    own.ask('POST', '/links/take', { token: link.split('#')[1], name: 'Bea', password: GOOD_PASSWORD });
+
+  it('are listed for everybody in it, with what they are', async () => {
+    const answer = await ask('viewer', 'GET', of('/members'));
+    const roles = answer.json<{ data: { id: string; role: Role }[] }>().data.map(({ id, role }) => [id, role]);
+    expect(roles).toEqual([
+      [ids.owner, 'owner'],
+      [ids.admin, 'admin'],
+      [ids.viewer, 'viewer'],
+    ]);
+    expect(answer.text).not.toMatch(/password|totp_secret/);
+  });
+
+  it('an admin gives and takes admin and viewer, and neither makes nor unmakes owners', async () => {
+    expect(await outcome(ask('admin', 'PATCH', of(`/members/${ids.viewer}`), { role: 'admin' }))).toBe(200);
+    expect(await outcome(ask('admin', 'PATCH', of(`/members/${ids.viewer}`), { role: 'owner' }))).toBe('forbidden');
+    expect(await outcome(ask('admin', 'PATCH', of(`/members/${ids.admin}`), { role: 'owner' }))).toBe('forbidden');
+    expect(await outcome(ask('admin', 'PATCH', of(`/members/${ids.owner}`), { role: 'viewer' }))).toBe('forbidden');
+    expect(await outcome(ask('admin', 'DELETE', of(`/members/${ids.owner}`)))).toBe('forbidden');
+    expect(await outcome(ask('admin', 'POST', of('/invitations'), { email: 'x@example.com', role: 'owner' }))).toBe(
+      'forbidden',
+    );
+    expect(await outcome(ask('owner', 'PATCH', of(`/members/${ids.admin}`), { role: 'owner' }))).toBe(200);
+  });
+
+  it('a role counts with the next request', async () => {
+    expect(await outcome(ask('viewer', 'GET', of('/invitations')))).toBe('forbidden');
+    await ask('owner', 'PATCH', of(`/members/${ids.viewer}`), { role: 'admin' });
+    expect(await outcome(ask('viewer', 'GET', of('/invitations')))).toBe(200);
+    await ask('owner', 'DELETE', of(`/members/${ids.viewer}`));
+    expect(await outcome(ask('viewer', 'GET', of('/invitations')))).toBe('resource_not_found');
+  });
+
+  it('the last owner stays, whoever asks, also where another owner is disabled or two go at once', async () => {
+    expect(await outcome(ask('owner', 'PATCH', of(`/members/${ids.owner}`), { role: 'admin' }))).toBe('last_owner');
+    expect(await outcome(ask('owner', 'DELETE', of(`/members/${ids.owner}`)))).toBe('last_owner');
+    const second = await newMember(database, { roles: { [accountId]: 'owner' } });
+    await database.db.updateTable('member').set({ status: 'disabled' }).where('id', '=', second).execute();
+    expect(await outcome(ask('owner', 'DELETE', of(`/members/${ids.owner}`)))).toBe('last_owner');
+    await database.db.updateTable('member').set({ status: 'active' }).where('id', '=', second).execute();
+    const both = await Promise.all([
+      running.admin.request('DELETE', of(`/members/${ids.owner}`)),
+      running.admin.request('DELETE', of(`/members/${second}`)),
+    ]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual([204, 409]);
+  });
+
+  it('an invitation is shown with its link once, and lets in whom it is for', async () => {
+    const made = await invite('admin', 'bea@example.com', 'admin');
+    expect(made.link).toMatch(new RegExp(`^http://localhost:${running.port}/link#[A-Za-z0-9_-]{43}$`));
+    const listed = await ask('owner', 'GET', of('/invitations'));
+    expect(listed.text).not.toContain(made.link.split('#')[1]);
+    expect(listed.json<{ data: Invitation[] }>().data).toMatchObject([{ id: made.id, status: 'open' }]);
+    expect((await takeWith(made.link)).status).toBe(200);
+    expect((await ask('owner', 'GET', of('/invitations'))).json()).toMatchObject({ data: [{ status: 'accepted' }] });
+    expect(await outcome(ask('owner', 'POST', of('/invitations'), { email: 'BEA@example.com', role: 'viewer' }))).toBe(
+      'already_a_member',
+    );
+    expect(await outcome(ask('owner', 'DELETE', `/invitations/${made.id}`))).toBe('conflict');
+  });
+
+  it('an invitation that is sent again, made again or taken back ends the link before', async () => {
+    const first = await invite('owner', 'cy@example.com');
+    const again = (await ask('owner', 'POST', `/invitations/${first.id}/resend`)).json<Invitation>();
+    expect((await takeWith(first.link)).status).toBe(410);
+    const other = await invite('owner', 'cy@example.com');
+    expect((await takeWith(again.link)).status).toBe(410);
+    expect(await outcome(ask('owner', 'DELETE', `/invitations/${other.id}`))).toBe(200);
+    expect(await outcome(ask('owner', 'DELETE', `/invitations/${other.id}`))).toBe(200);
+    expect((await takeWith(other.link)).status).toBe(410);
+    expect(await outcome(ask('owner', 'POST', `/invitations/${other.id}/resend`))).toBe('conflict');
+  });
+
+  it('an admin neither sends again nor takes back an owner’s invitation', async () => {
+    const made = await invite('owner', 'dan@example.com', 'owner');
+    expect(await outcome(ask('admin', 'POST', `/invitations/${made.id}/resend`))).toBe('forbidden');
+    expect(await outcome(ask('admin', 'DELETE', `/invitations/${made.id}`))).toBe('forbidden');
+    expect((await takeWith(made.link)).status).toBe(200);
+  });
+
+  it('an invitation lasts as many days as it says, at most 30', async () => {
+    expect(
+      await outcome(
+        ask('owner', 'POST', of('/invitations'), { email: 'e@example.com', role: 'viewer', expires_in_days: 31 }),
+      ),
+    ).toBe('validation_failed');
+    const { link } = await invite('owner', 'e@example.com');
+    running.stores.clock.advance(7 * 86_400_000);
+    expect((await takeWith(link)).status).toBe(410);
+  });
+
+  it('addresses that would be headers, or no address at all, are refused', async () => {
+    for (const email of ['a@example.com\r\nBcc: b@example.com', 'no', '', 'a@b', `${'a'.repeat(250)}@example.com`]) {
+      expect([email, await outcome(ask('owner', 'POST', of('/invitations'), { email, role: 'viewer' }))]).toEqual([
+        email,
+        'validation_failed',
+      ]);
+    }
+  });
+
+  it('what is done to members stands in the audit log of the account, without any link', async () => {
+    const made = await invite('owner', 'fay@example.com');
+    await takeWith(made.link);
+    await ask('owner', 'PATCH', of(`/members/${ids.viewer}`), { role: 'admin' });
+    await ask('owner', 'DELETE', of(`/members/${ids.viewer}`));
+    const log = await ask('owner', 'GET', `/audit-log?account_id=${accountId}&limit=100`);
+    expect(log.text).not.toContain(made.link.split('#')[1]);
+    const { data } = log.json<{ data: { action: string; actor: string }[] }>();
+    const actions = data.map(({ action, actor }) => [action, actor === ids.owner ? 'owner' : 'other']);
+    expect(actions).toEqual(
+      expect.arrayContaining([
+        ['invitation.created', 'owner'],
+        ['member.joined', 'other'],
+        ['member.role_changed', 'owner'],
+        ['member.removed', 'owner'],
+      ]),
+    );
+  });
+});

@@ -1,0 +1,135 @@
+/** What gives something away for good asks again who it is, ten minutes after it was last shown. */
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/signed-in.js';
+
+const MINUTE_MS = 60_000;
+
+describeOnDatabases('confirming', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let accountId: string;
+  let own: PanelBrowser;
+  let member: { readonly id: string; readonly email: string };
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+    running = await startAdmin(database);
+    accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
+  });
+  afterAll(async () => {
+    await running.close();
+    await database.close();
+  });
+  beforeEach(async () => {
+    member = await memberWithPassword(database, running, { roles: { [accountId]: 'owner' } });
+    own = new PanelBrowser(running.url);
+    await own.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
+  });
+
+  const createKey = () => own.ask('POST', `/accounts/${accountId}/api-keys`, { name: 'x', scopes: ['*'] });
+
+  it('is not asked for ten minutes after the sign-in, and then is, with the ways that the member has', async () => {
+    running.stores.clock.advance(10 * MINUTE_MS - 1);
+    expect((await createKey()).status).toBe(201);
+    running.stores.clock.advance(1);
+    const refused = await createKey();
+    expect([refused.status, refused.json()]).toEqual([
+      403,
+      expect.objectContaining({ code: 'confirmation_required', confirm_with: ['password'] }),
+    ]);
+    // What takes away is never held up, and reading is not.
+    expect((await own.ask('GET', `/accounts/${accountId}/api-keys`)).status).toBe(200);
+  });
+
+  it('the same request works once the password was shown, for ten more minutes, in the same session', async () => {
+    running.stores.clock.advance(11 * MINUTE_MS);
+    const cookie = own.cookies.get('tg_session');
+    const shown = await own.ask('POST', '/confirmations', { password: GOOD_PASSWORD });
+    expect(shown.status).toBe(200);
+    const until = new Date(running.stores.clock.now() + 10 * MINUTE_MS).toISOString().slice(0, 19);
+    expect(String(shown.json().confirmed_until)).toContain(until);
+    expect(own.cookies.get('tg_session')).toBe(cookie);
+    expect((await createKey()).status).toBe(201);
+    running.stores.clock.advance(10 * MINUTE_MS);
+    expect((await createKey()).status).toBe(403);
+  });
+
+  it('a wrong password confirms nothing, ends nothing, and is counted like a sign-in', async () => {
+    running.stores.clock.advance(11 * MINUTE_MS);
+    const statuses = [];
+    for (let guess = 0; guess < 11; guess++)
+      statuses.push((await own.ask('POST', '/confirmations', { password: 'x' })).status);
+    expect(statuses).toEqual([...Array<number>(10).fill(401), 429]);
+    expect((await own.ask('GET', '/me')).status).toBe(200);
+    expect((await createKey()).status).toBe(403);
+  });
+
+  it('of another session confirms nothing in this one', async () => {
+    running.stores.clock.advance(11 * MINUTE_MS);
+    const other = new PanelBrowser(running.url);
+    await other.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
+    await other.call('POST', '/confirmations', { password: GOOD_PASSWORD });
+    expect((await createKey()).status).toBe(403);
+  });
+
+  it('programs with a token are not asked', async () => {
+    running.stores.clock.advance(11 * MINUTE_MS);
+    await running.admin.createKey(accountId);
+  });
+
+  it('operators who are members are asked as everybody is', async () => {
+    const operator = await memberWithPassword(database, running, { isOperator: true });
+    const browser = new PanelBrowser(running.url);
+    await browser.call('POST', '/sign-in/password', { email: operator.email, password: GOOD_PASSWORD });
+    running.stores.clock.advance(11 * MINUTE_MS);
+    const body = { name: 'x', scopes: ['*'] };
+    expect((await browser.ask('POST', `/accounts/${accountId}/api-keys`, body)).json()).toMatchObject({
+      code: 'confirmation_required',
+    });
+  });
+
+  it('a new password needs it, ends every other session, and this browser has a new one', async () => {
+    const other = new PanelBrowser(running.url);
+    await other.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
+    running.stores.clock.advance(11 * MINUTE_MS);
+    const password = 'nine quiet herons over the weir';
+    expect((await own.ask('PUT', '/me/password', { password })).status).toBe(403);
+    await own.call('POST', '/confirmations', { password: GOOD_PASSWORD });
+    expect((await own.ask('PUT', '/me/password', { password: 'short' })).status).toBe(422);
+    const cookie = own.cookies.get('tg_session');
+    expect((await own.ask('PUT', '/me/password', { password })).status).toBe(204);
+    expect(own.cookies.get('tg_session')).not.toBe(cookie);
+    expect((await own.ask('GET', '/me')).status).toBe(200);
+    expect((await other.ask('GET', '/me')).json()).toMatchObject({ code: 'session_ended' });
+    expect((await own.ask('POST', '/confirmations', { password })).status).toBe(200);
+  });
+
+  it('the sessions of a member are theirs to see and to end, and nobody else’s', async () => {
+    const other = new PanelBrowser(running.url, { 'User-Agent': 'Another browser' });
+    await other.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
+    const { data } = await own.call<{ data: { id: string; current: boolean; user_agent: string }[] }>(
+      'GET',
+      '/me/sessions',
+    );
+    expect(data.map(({ current, user_agent: agent }) => [current, agent]).toSorted()).toEqual([
+      [false, 'Another browser'],
+      [true, ''],
+    ]);
+    const { id } = data.find(({ current }) => !current)!;
+    const stranger = new PanelBrowser(running.url);
+    const { email } = await memberWithPassword(database, running, { isOperator: true });
+    await stranger.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+    expect((await stranger.ask('DELETE', `/sessions/${id}`)).status).toBe(404);
+    expect((await other.ask('GET', '/me')).status).toBe(200);
+    expect((await own.ask('DELETE', `/sessions/${id}`)).status).toBe(204);
+    expect((await other.ask('GET', '/me')).status).toBe(401);
+    await other.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
+    expect((await own.ask('DELETE', '/me/sessions')).status).toBe(204);
+    expect((await other.ask('GET', '/me')).status).toBe(401);
+    expect((await own.ask('GET', '/me')).status).toBe(200);
+  });
+});
