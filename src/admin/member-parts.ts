@@ -19,6 +19,10 @@ import { SignInAttempts } from '../members/sign-in/attempts.js';
 import { SignIn } from '../members/sign-in/sign-in.js';
 import { MeController } from './me/me.controller.js';
 import { MeReader } from './me/me-reader.js';
+import { MySecondFactorController } from './me/second-factor.controller.js';
+import { SecondFactorController } from './sign-in/second-factor.controller.js';
+import { SecondFactors } from '../members/sign-in/second-factors.js';
+import { SecondFactorSignIn } from '../members/sign-in/second-factor-sign-in.js';
 import { LinksController } from './sign-in/links.controller.js';
 import { SignInResponses } from './sign-in/sign-in-responses.js';
 import { SignInController } from './sign-in/sign-in.controller.js';
@@ -29,6 +33,8 @@ import type { Members } from '../members/sign-in/open-members.js';
 export const MEMBER_CONTROLLERS: readonly Type[] = [
   SignInController,
   SignOutController,
+  SecondFactorController,
+  MySecondFactorController,
   LinksController,
   MeController,
   ConfirmationsController,
@@ -50,6 +56,8 @@ export function memberProviders(members: Members): Provider[] {
     { provide: MemberStore, useValue: members.store },
     { provide: SignIn, useValue: members.signIn },
     { provide: SignInAttempts, useValue: members.attempts },
+    { provide: SecondFactors, useValue: members.secondFactors },
+    { provide: SecondFactorSignIn, useValue: members.secondFactorSignIn },
     { provide: LinkTaking, useValue: members.links },
     { provide: AccountMembers, useValue: members.accountMembers },
     { provide: Invitations, useValue: members.invitations },

@@ -5,15 +5,17 @@ import { openMembers, type Members } from '../members/sign-in/open-members.js';
 import type { SessionLimits } from '../members/sessions.js';
 import { systemClock } from '../platform/clock.js';
 import type { Log } from '../platform/log.js';
+import { openSecretBox } from '../members/secrets-key.js';
 import { keyFor } from '../platform/secrets/secret-box.js';
 import type { Domain } from './open-domain.js';
 
 /** Opens it. The operators' token is one that every node has, so that a browser is known on all of them. */
-export function openMembersOf(
+export async function openMembersOf(
   { config, database, quotas }: Pick<Domain, 'config' | 'database' | 'quotas'>,
   operatorToken: string,
   log: Log,
-): Members {
+): Promise<Members> {
+  const { dataDir, secretsKey } = config.current.environment;
   return openMembers({
     database,
     clock: systemClock,
@@ -24,6 +26,7 @@ export function openMembersOf(
       names: quotas.throttleWindows(),
       browsers: quotas.throttleWindows(),
     },
+    secretBox: await openSecretBox(dataDir, secretsKey, database.kind === 'sqlite'),
     browserKey: keyFor('known-browsers', operatorToken),
     host: () => new URL(adminUrlOf(config.current.file.admin)).hostname,
   });

@@ -37,6 +37,7 @@ const operate = { about: 'installation', roles: [], tokens: false, portal: false
 export const PERMISSIONS = {
   getSignInWays: open,
   signInWithPassword: open,
+  signInWithSecondFactor: open,
   readLink: open,
   takeLink: open,
   signOut: { ...self, portal: true },
@@ -47,6 +48,11 @@ export const PERMISSIONS = {
   listMySessions: self,
   endSession: self,
   endMyOtherSessions: self,
+  getMySecondFactor: self,
+  beginTotp: { ...self, confirm: true },
+  confirmTotp: self,
+  deleteTotp: { ...self, confirm: true },
+  createRecoveryCodes: { ...self, confirm: true },
 
   getOpenApiDocument: everyone,
   listScopes: everyone,

@@ -3,21 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { SecondFactors } from '../../src/members/sign-in/second-factors.js';
-import { hotp } from '../../src/members/sign-in/totp.js';
 import { SecretBox } from '../../src/platform/secrets/secret-box.js';
+import { codeAt, fromBase32 } from '../support/authenticator-app.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { writeMember } from '../support/members.js';
 import { OPERATOR, TestClock } from '../support/stores.js';
 
-const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const BY_ANA = { ...OPERATOR, actor: 'mem_1' };
-
-/** The bytes that an app keeps. */
-function fromBase32(text: string): Buffer {
-  const bits = [...text].map((character) => BASE32.indexOf(character).toString(2).padStart(5, '0')).join('');
-  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
-}
 
 describeOnDatabases('a second factor', (kind) => {
   let database: DatabaseHandle;
@@ -34,7 +27,7 @@ describeOnDatabases('a second factor', (kind) => {
   });
   afterEach(async () => await database.close());
 
-  const codeNow = (secret: Buffer, off = 0) => hotp(secret, Math.floor(clock.now() / 30_000) + off);
+  const codeNow = (secret: Buffer, off = 0) => codeAt(secret, clock.now(), off);
 
   /** A member with an app, as they are a minute after it was set up. */
   async function withApp(memberId = 'mem_1'): Promise<{ secret: Buffer; codes: readonly string[] }> {

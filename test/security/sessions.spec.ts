@@ -97,6 +97,7 @@ describeOnDatabases('a session', (kind) => {
       log: { info: () => undefined, warn: () => undefined } as never,
       sessionLimits: () => ({ idleMs: 30 * MINUTE_MS, absoluteMs: 720 * MINUTE_MS }),
       windows: {} as never,
+      secretBox: null,
       browserKey: Buffer.alloc(32),
       host: () => 'localhost',
     });

@@ -24,6 +24,7 @@ import { RequestLogs } from '../../src/request-logs/request-logs.js';
 import { ShadowLimits } from '../../src/limits/shadow-limits.js';
 import { Limiter } from '../../src/limits/limiter.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
+import { SecretBox } from '../../src/platform/secrets/secret-box.js';
 import { openMembers, type Members } from '../../src/members/sign-in/open-members.js';
 import { UsageReader } from '../../src/limits/usage.js';
 import { UsageRows } from '../../src/usage/usage-rows.js';
@@ -83,6 +84,7 @@ export async function startAdmin(
     log: logger,
     sessionLimits: () => sessionLimits,
     windows: { networks: windows(), names: windows(), browsers: windows() },
+    secretBox: new SecretBox(Buffer.alloc(32, 2)),
     browserKey: Buffer.alloc(32, 1),
     host: () => 'localhost',
   });

@@ -64,7 +64,7 @@ export class LinksController {
       const result = await this.links.take(body, browser, live?.member?.id ?? null);
       return result.state === 'portal'
         ? this.responses.ofPortal(result, reply)
-        : this.responses.ofMember(result, reply);
+        : this.responses.ofMember(result, reply, 'link');
     });
   }
 

@@ -3,6 +3,8 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { MemberStore } from '../../members/members.js';
 import { Sessions, type BegunSession } from '../../members/sessions.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { SecondFactorSignIn } from '../../members/sign-in/second-factor-sign-in.js';
 import type { PasswordResult } from '../../members/sign-in/sign-in.js';
 import { Site } from '../access/site.js';
 import { AdminNetworks } from '../listener/admin-networks.js';
@@ -18,17 +20,37 @@ export class SignInResponses {
     private readonly site: Site,
     private readonly me: MeReader,
     private readonly networks: AdminNetworks,
+    private readonly secondFactor: SecondFactorSignIn,
   ) {}
 
   /** Sets the cookies of a sign-in, and says who it is. */
-  async ofMember(result: PasswordResult, reply: FastifyReply): Promise<SignInResource> {
-    if (result.state === 'second_factor') throw new Error('second factors are asked for elsewhere');
+  async ofMember(
+    result: PasswordResult,
+    reply: FastifyReply,
+    method: 'password' | 'link' = 'password',
+  ): Promise<SignInResource> {
+    if (result.state === 'second_factor') return await this.ofFirstFactor(result.memberId, method, reply);
     giveSession(reply, this.site, result);
     const { id, email, name, ...stored } = await this.members.get(result.memberId);
     const isOperator = stored.isOperator && this.networks.mayOperate(reply.request.ip);
     const { session, token } = result;
     const me = await this.me.read({ kind: 'member', member: { id, email, name, isOperator }, session, cookie: token });
     return { state: 'signed_in', me };
+  }
+
+  /** Nobody is signed in yet: the browser is given the cookie of a step, and no session. */
+  private async ofFirstFactor(
+    memberId: string,
+    method: 'password' | 'link',
+    reply: FastifyReply,
+  ): Promise<SignInResource> {
+    const { token, expiresAt } = await this.secondFactor.begin(memberId, method);
+    reply.header('Set-Cookie', this.site.cookie('step', token));
+    return {
+      state: 'second_factor',
+      ways: ['totp', 'recovery_code'],
+      expires_at: formatWithOffset(expiresAt, 'UTC'),
+    };
   }
 
   /** The same for who comes through a portal. */

@@ -12,11 +12,15 @@ import { MemberStore } from '../members.js';
 import { Sessions, type SessionLimits } from '../sessions.js';
 import { SignInAttempts, type AttemptWindows } from './attempts.js';
 import { KnownBrowsers } from './known-browsers.js';
+import type { SecretBox } from '../../platform/secrets/secret-box.js';
 import { NewPasswords } from './new-passwords.js';
 import { PasswordChange } from './password-change.js';
 import { PasswordWork } from './password-work.js';
 import { Passwords } from './passwords.js';
+import { SecondFactorSignIn } from './second-factor-sign-in.js';
+import { SecondFactors } from './second-factors.js';
 import { SignIn } from './sign-in.js';
+import { SignInSteps } from './steps.js';
 
 /** What members stand on. */
 export interface MembersParts {
@@ -28,6 +32,8 @@ export interface MembersParts {
   readonly windows: AttemptWindows;
   /** Of the installation, for cookies of browsers that are known. */
   readonly browserKey: Buffer;
+  /** For what has to be read again; null: there is no key for it. */
+  readonly secretBox: SecretBox | null;
   /** Of the panel: nobody's password is made of it. */
   readonly host: () => string;
 }
@@ -42,6 +48,9 @@ export interface Members {
   readonly newPasswords: NewPasswords;
   readonly attempts: SignInAttempts;
   readonly signIn: SignIn;
+  readonly steps: SignInSteps;
+  readonly secondFactors: SecondFactors;
+  readonly secondFactorSignIn: SecondFactorSignIn;
   readonly links: LinkTaking;
   readonly firstOwner: FirstOwner;
   readonly accountMembers: AccountMembers;
@@ -59,6 +68,8 @@ export function openMembers(parts: MembersParts): Members {
   const attempts = new SignInAttempts(parts.windows);
   const knownBrowsers = new KnownBrowsers(parts.browserKey);
   const signIn = new SignIn(database, clock, log, sessions, passwords, attempts, knownBrowsers);
+  const steps = new SignInSteps(database.db, clock);
+  const secondFactors = new SecondFactors(database, clock, parts.secretBox, () => `Trailgate (${parts.host()})`);
   return {
     access: new AccountAccess(database.db),
     tokens: new AccountTokens(database, clock),
@@ -68,6 +79,9 @@ export function openMembers(parts: MembersParts): Members {
     newPasswords,
     attempts,
     signIn,
+    steps,
+    secondFactors,
+    secondFactorSignIn: new SecondFactorSignIn(steps, secondFactors, attempts, knownBrowsers, signIn, clock),
     links: new LinkTaking(database, clock, sessions, newPasswords, signIn),
     firstOwner: new FirstOwner(database, clock, store),
     accountMembers: new AccountMembers(database, clock),

@@ -1,0 +1,48 @@
+/** The second step of a sign-in with a password. */
+import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { SecondFactorSignIn } from '../../members/sign-in/second-factor-sign-in.js';
+import { Problem } from '../../problems/errors.js';
+import { Site } from '../access/site.js';
+import { Documented } from '../openapi/documented.js';
+import { browserOf } from './browser.js';
+import { secondFactorSchema, type SecondFactorBody } from '../me/second-factor.resource.js';
+import { SignInResponses } from './sign-in-responses.js';
+import { signInSchema, type SignInResource } from './sign-in.resource.js';
+
+@Controller('admin/v1/sign-in/second-factor')
+export class SecondFactorController {
+  constructor(
+    private readonly signIn: SecondFactorSignIn,
+    private readonly site: Site,
+    private readonly responses: SignInResponses,
+  ) {}
+
+  @Post()
+  @HttpCode(200)
+  @Documented({
+    id: 'signInWithSecondFactor',
+    summary: 'End a sign-in with a code of an authenticator app, or a recovery code',
+    response: signInSchema,
+    problems: ['cross_site_request', 'sign_in_ended'],
+  })
+  async finish(
+    @Body({ schema: secondFactorSchema }) body: SecondFactorBody,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SignInResource> {
+    const step = this.site.read(request.headers.cookie, 'step');
+    const { code, recovery_code: recoveryCode = '' } = body;
+    const shown = code === undefined ? { recoveryCode } : { code };
+    try {
+      const signedIn = await this.signIn.finish(step, shown, browserOf(request, this.site));
+      reply.header('Set-Cookie', this.site.noCookie('step'));
+      return await this.responses.ofMember({ state: 'signed_in', ...signedIn }, reply);
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'sign_in_ended') {
+        reply.header('Set-Cookie', this.site.noCookie('step'));
+      }
+      throw error;
+    }
+  }
+}

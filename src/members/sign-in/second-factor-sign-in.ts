@@ -1,0 +1,76 @@
+/** The second half of a sign-in: whoever has shown a first factor shows a code of their app, or a recovery code. */
+import type { Clock } from '../../platform/clock.js';
+import { METRICS } from '../../platform/metrics.js';
+import { Problem } from '../../problems/errors.js';
+import type { CountedAttempt, SignInAttempts } from './attempts.js';
+import type { KnownBrowsers } from './known-browsers.js';
+import type { SecondFactors, ShownFactor } from './second-factors.js';
+import type { Browser, SignedInMember, SignIn } from './sign-in.js';
+import type { BegunStep, SignInSteps, StepData } from './steps.js';
+
+/** SecondFactorSignIn keeps a first factor from being a session, and ends it with a second. */
+export class SecondFactorSignIn {
+  constructor(
+    private readonly steps: SignInSteps,
+    private readonly factors: SecondFactors,
+    private readonly attempts: SignInAttempts,
+    private readonly knownBrowsers: KnownBrowsers,
+    private readonly signIn: SignIn,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Begins to wait for the second factor of a member. */
+  async begin(memberId: string, method: StepData['second_factor']['method']): Promise<BegunStep> {
+    return await this.steps.begin('second_factor', memberId, { method });
+  }
+
+  /**
+   * Ends a sign-in.
+   * @throws Problem `invalid_credentials` for a wrong code or one that was used, `sign_in_ended` for the sixth, or too
+   * late; `too_many_failed_attempts`.
+   */
+  async finish(stepToken: string | undefined, shown: ShownFactor, browser: Browser): Promise<SignedInMember> {
+    const { memberId, data } = await this.steps.attempt(stepToken, 'second_factor');
+    if (memberId === null) throw new Error('a second factor is somebody’s');
+    if (!(await this.isRight(memberId, shown, browser))) {
+      this.signIn.noteRefused(memberId, data.method, browser);
+      throw wrongCode();
+    }
+    await this.steps.take(stepToken, 'second_factor');
+    return await this.signIn.finish(memberId, data.method, browser);
+  }
+
+  /**
+   * Compares what a member shows who is signed in already; counted like a sign-in.
+   * @throws Problem `too_many_failed_attempts`
+   */
+  async isRight(memberId: string, shown: ShownFactor, browser: Browser): Promise<boolean> {
+    const known = this.knownBrowsers.find(browser.known, memberId, this.clock.now());
+    const attempt = await this.begun({ address: browser.ip, subject: memberId, browser: known });
+    let isRight = false;
+    try {
+      isRight = await this.factors.take(memberId, shown);
+    } catch (error) {
+      await attempt.refunded();
+      throw error;
+    }
+    if (isRight) await attempt.succeeded();
+    return isRight;
+  }
+
+  private async begun(attempted: Parameters<SignInAttempts['beginCode']>[0]): Promise<CountedAttempt> {
+    try {
+      return await this.attempts.beginCode(attempted);
+    } catch (error) {
+      if (error instanceof Problem) METRICS.adminSignIns.series('password', 'throttled').inc();
+      throw error;
+    }
+  }
+}
+
+function wrongCode(): Problem {
+  return new Problem('invalid_credentials', {
+    detail: 'This code is wrong, or was used already. Wait for the next one, or use a recovery code.',
+    headers: ['WWW-Authenticate', 'Bearer realm="trailgate-admin"'],
+  });
+}

@@ -1,0 +1,192 @@
+/** Signing in with a password and a code: the first of them is no session, and no code is worth two. */
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { createLink } from '../../src/members/links.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { codeAt, fromBase32, wrongCodeAt } from '../support/authenticator-app.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/signed-in.js';
+
+const MINUTE_MS = 60_000;
+
+describeOnDatabases('a sign-in with a code', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let email: string;
+  let id: string;
+  let secret: Buffer;
+  let codes: readonly string[];
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+    running = await startAdmin(database);
+  });
+  afterAll(async () => {
+    await running.close();
+    await database.close();
+  });
+
+  const browser = () => new PanelBrowser(running.url);
+  const now = () => running.stores.clock.now();
+  const withPassword = async (own: PanelBrowser) =>
+    await own.ask('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+  const withFactor = async (own: PanelBrowser, body: object) => {
+    const answer = await own.ask('POST', '/sign-in/second-factor', body);
+    return [answer.status, answer.json<{ code?: string; state?: string }>().code ?? answer.json().state];
+  };
+
+  /** A member who has set an app up through the panel. */
+  beforeEach(async () => {
+    ({ id, email } = await memberWithPassword(database, running));
+    const own = browser();
+    await withPassword(own);
+    const { secret: text } = await own.call<{ secret: string }>('POST', '/me/totp');
+    secret = fromBase32(text);
+    const confirmed = await own.call<{ recovery_codes: string[] }>('POST', '/me/totp/confirm', {
+      code: codeAt(secret, now()),
+    });
+    codes = confirmed.recovery_codes;
+    running.stores.clock.advance(MINUTE_MS);
+  });
+
+  it('begins a step and no session: its cookie opens nothing, and the password alone never does', async () => {
+    const own = browser();
+    const answer = await withPassword(own);
+    expect([answer.status, answer.json().state, answer.json().ways]).toEqual([
+      200,
+      'second_factor',
+      ['totp', 'recovery_code'],
+    ]);
+    expect(answer.json().me).toBeUndefined();
+    expect(answer.headers['set-cookie']).toEqual([
+      expect.stringMatching(/^tg_step=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/),
+    ]);
+    const me = await own.ask('GET', '/me');
+    expect([me.status, me.json().code]).toEqual([401, 'missing_credentials']);
+    // The cookie of a step under the name of a session.
+    own.cookies.set('tg_session', own.cookies.get('tg_step') ?? '');
+    expect((await own.ask('GET', '/me')).status).toBe(401);
+  });
+
+  it('ends with the code that the app shows, in a session with a new secret; the step is over', async () => {
+    const own = browser();
+    await withPassword(own);
+    const step = own.cookies.get('tg_step') ?? '';
+    const answer = await own.ask('POST', '/sign-in/second-factor', { code: codeAt(secret, now()) });
+    expect(answer.json()).toMatchObject({ state: 'signed_in', me: { member: { id, has_totp: true } } });
+    expect(own.cookies.get('tg_session')).toMatch(/^[\w-]{43}$/);
+    expect(own.cookies.get('tg_session')).not.toBe(step);
+    expect(own.cookies.has('tg_step')).toBe(false);
+    own.cookies.set('tg_step', step);
+    running.stores.clock.advance(MINUTE_MS);
+    expect(await withFactor(own, { code: codeAt(secret, now()) })).toEqual([401, 'sign_in_ended']);
+  });
+
+  it('takes no code twice, in whichever browser', async () => {
+    const [first, second] = [browser(), browser()];
+    await withPassword(first);
+    await withPassword(second);
+    const code = codeAt(secret, now());
+    expect(await withFactor(first, { code })).toEqual([200, 'signed_in']);
+    expect(await withFactor(second, { code })).toEqual([401, 'invalid_credentials']);
+    running.stores.clock.advance(MINUTE_MS);
+    expect(await withFactor(second, { code: codeAt(secret, now()) })).toEqual([200, 'signed_in']);
+  });
+
+  it('is over with the fifth wrong code, also for the right one, and begins again with the password', async () => {
+    const own = browser();
+    await withPassword(own);
+    for (let wrong = 0; wrong < 5; wrong++) {
+      expect(await withFactor(own, { code: wrongCodeAt(secret, now()) })).toEqual([401, 'invalid_credentials']);
+    }
+    expect(await withFactor(own, { code: codeAt(secret, now()) })).toEqual([401, 'sign_in_ended']);
+    expect(own.cookies.has('tg_step')).toBe(false);
+    await withPassword(own);
+    expect(await withFactor(own, { code: codeAt(secret, now()) })).toEqual([200, 'signed_in']);
+  });
+
+  it('is over after five minutes', async () => {
+    const own = browser();
+    await withPassword(own);
+    running.stores.clock.advance(5 * MINUTE_MS);
+    expect(await withFactor(own, { code: codeAt(secret, now()) })).toEqual([401, 'sign_in_ended']);
+    expect(await withFactor(browser(), { code: codeAt(secret, now()) })).toEqual([401, 'sign_in_ended']);
+  });
+
+  it('of whoever has the password ends with ten guesses, and the member still comes in where they were', async () => {
+    const known = browser();
+    await withPassword(known);
+    await withFactor(known, { code: codeAt(secret, now()) });
+    const said: unknown[] = [];
+    for (let step = 0; step < 3; step++) {
+      const thief = browser();
+      await withPassword(thief);
+      for (let guess = 0; guess < 5; guess++)
+        said.push((await withFactor(thief, { code: wrongCodeAt(secret, now()) }))[0]);
+    }
+    expect(said).toEqual([...Array.from({ length: 10 }, () => 401), ...Array.from({ length: 5 }, () => 429)]);
+    running.stores.clock.advance(MINUTE_MS);
+    await withPassword(known);
+    expect(await withFactor(known, { code: codeAt(secret, now()) })).toEqual([200, 'signed_in']);
+  });
+
+  it('may end with a recovery code, once, and says how many are left', async () => {
+    const own = browser();
+    await withPassword(own);
+    const [first = ''] = codes;
+    expect(await withFactor(own, { recovery_code: first.toUpperCase() })).toEqual([200, 'signed_in']);
+    expect(await own.call('GET', '/me/second-factor')).toEqual({ offered: true, totp: true, recovery_codes_left: 9 });
+    const again = browser();
+    await withPassword(again);
+    expect(await withFactor(again, { recovery_code: first })).toEqual([401, 'invalid_credentials']);
+    expect(await withFactor(again, { recovery_code: codes[1] })).toEqual([200, 'signed_in']);
+  });
+
+  it.each([{}, { code: '123456', recovery_code: 'x' }, { code: 123_456 }, { code: '' }, { code: '1'.repeat(21) }])(
+    'refuses %j as what it is',
+    async (body) => {
+      const own = browser();
+      await withPassword(own);
+      expect(await withFactor(own, body)).toEqual([422, 'validation_failed']);
+    },
+  );
+
+  it('is asked for no more once the app is removed, and then its recovery codes are nothing', async () => {
+    const own = browser();
+    await withPassword(own);
+    await withFactor(own, { code: codeAt(secret, now()) });
+    await own.call('DELETE', '/me/totp');
+    await own.call('DELETE', '/me/totp');
+    const next = browser();
+    expect((await withPassword(next)).json().state).toBe('signed_in');
+    const log = await database.db.selectFrom('audit_entry').select('action').where('target_id', '=', id).execute();
+    expect(log.map(({ action }) => action)).toEqual(
+      expect.arrayContaining(['member.totp_added', 'member.totp_removed']),
+    );
+  });
+
+  it('leaves neither secret, code nor password in any line of the log', async () => {
+    const own = browser();
+    await withPassword(own);
+    const code = codeAt(secret, now());
+    await withFactor(own, { code: wrongCodeAt(secret, now()) });
+    await withFactor(own, { code });
+    const log = running.log.join('');
+    for (const word of [code, secret.toString('hex'), GOOD_PASSWORD, ...codes, own.cookies.get('tg_session') ?? '']) {
+      expect(log).not.toContain(word);
+    }
+    expect(log).toContain('sign_in_refused');
+  });
+
+  it('is asked for after a new password by link, too: who reads the mail has not the phone', async () => {
+    const link = { kind: 'password_reset', memberId: id, createdBy: 'operator', lastsMs: MINUTE_MS } as const;
+    const { token } = await createLink(database.db, link, now());
+    const own = browser();
+    const password = 'nine slow herons stand in the rain';
+    const answer = await own.ask('POST', '/links/take', { token, password });
+    expect([answer.status, answer.json().state]).toEqual([200, 'second_factor']);
+    expect(own.cookies.has('tg_session')).toBe(false);
+    expect(await withFactor(own, { code: codeAt(secret, now()) })).toEqual([200, 'signed_in']);
+  });
+});
