@@ -16,6 +16,7 @@ export default {
     '<rootDir>/test/smtp',
     '<rootDir>/test/generated-clients',
     '<rootDir>/test/oidc',
+    '<rootDir>/test/webhook-verifiers',
   ],
   transform: {
     '^.+\\.ts$': [
