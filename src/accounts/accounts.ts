@@ -73,6 +73,7 @@ export class AccountStore {
         after: audited(row),
       } as const;
       await recordChange(trx, context, created, now);
+      await context.made?.(trx, accountOf(row));
     });
     return accountOf(row);
   }

@@ -15,6 +15,16 @@ export interface ChangeContext {
   readonly actorLabel?: string | undefined;
   readonly ip: string;
   readonly requestId: string;
+  /** Where the response may be asked for again. */
+  readonly response?: ResponseRecord | undefined;
+  /** Called in the transaction that has made something which may be shown again. */
+  readonly made?: ((trx: Transaction<Tables>, made: unknown) => Promise<void>) | undefined;
+}
+
+/** What is written of a response together with the change that it tells of. */
+export interface ResponseRecord {
+  complete(trx: Transaction<Tables>, change: AuditedChange): Promise<void>;
+  keep(trx: Transaction<Tables>, body: object): Promise<void>;
 }
 
 /** A value that may stand in the log; the callers leave secrets and hashes out. */
@@ -56,7 +66,7 @@ export interface AuditEntry extends AuditedChange {
   readonly timeZone: string;
 }
 
-/** Adds an entry to the transaction that makes the change. */
+/** Adds an entry to the transaction that makes the change, and says there that its request is done. */
 export async function recordChange(
   trx: Transaction<Tables>,
   context: ChangeContext,
@@ -79,6 +89,7 @@ export async function recordChange(
     actor_label: context.actorLabel ?? null,
   };
   await trx.insertInto('audit_entry').values(row).execute();
+  await context.response?.complete(trx, change);
 }
 
 /** The fields whose values differ, before and after; null where nothing differs. */

@@ -181,7 +181,9 @@ export class QuotaAdjustmentStore {
     const target = { accountId: account.id, targetType: 'quota_adjustment', targetId: row.id } as const;
     const entry = { ...target, action: 'quota_adjustment.created', before: change.before };
     await recordChange(trx, context, { ...entry, after: { ...change.after, ...made } }, now);
-    return adjustmentOf(row, account.time_zone);
+    const adjustment = adjustmentOf(row, account.time_zone);
+    await context.made?.(trx, adjustment);
+    return adjustment;
   }
 
   /** A grant that could change nothing is refused, so that nobody waits for it to. */

@@ -1,16 +1,18 @@
 /** The admin application's parts: the API, and health and metrics where they have no listener of their own. */
 import { Module, type DynamicModule, type Provider, type Type } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
+import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { EventOutbox } from '../events/outbox.js';
 import { AccountStore } from '../accounts/accounts.js';
 import { ApiKeyStore } from '../accounts/api-key-store.js';
 import { AuditLog } from '../accounts/audit-log.js';
 import { Catalogue } from '../accounts/catalogue.js';
+import { IdempotentRequests } from '../accounts/idempotent-requests.js';
 import { QuotaAdjustmentStore } from '../accounts/quota-adjustments.js';
 import { UsageReader } from '../limits/usage.js';
 import { RequestLogs } from '../request-logs/request-logs.js';
 import { AccountsController } from './accounts/accounts.controller.js';
+import { IdempotencyInterceptor } from './request/idempotency.interceptor.js';
 import { ADMIN_DEPENDENCIES, type AdminApiDependencies, type AdminDependencies } from './request/admin-dependencies.js';
 import { AccountApiKeysController } from './api-keys/account-api-keys.controller.js';
 import { ApiKeysController } from './api-keys/api-keys.controller.js';
@@ -104,6 +106,7 @@ function apiProviders(api: AdminApiDependencies, { url, clock }: AdminDependenci
     { provide: OPERATOR_TOKEN, useValue: api.operatorToken },
     { provide: AccountStore, useValue: api.accounts },
     { provide: ApiKeyStore, useValue: api.keys },
+    { provide: IdempotentRequests, useValue: api.idempotentRequests },
     { provide: QuotaAdjustmentStore, useValue: api.quotaAdjustments },
     { provide: AuditLog, useValue: api.auditLog },
     { provide: EventOutbox, useValue: api.events },
@@ -122,5 +125,6 @@ function apiProviders(api: AdminApiDependencies, { url, clock }: AdminDependenci
     { provide: APP_GUARD, useClass: CredentialsGuard },
     { provide: APP_GUARD, useClass: CrossSiteGuard },
     { provide: APP_GUARD, useClass: PermissionGuard },
+    { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
   ];
 }

@@ -21,6 +21,7 @@ import { giveMemoryBackWhenIdle, leaveRoomToGrow } from './idle-memory.js';
 import type { AccountStore } from '../accounts/accounts.js';
 import type { ApiKeyStore } from '../accounts/api-key-store.js';
 import { AuditLog } from '../accounts/audit-log.js';
+import { IdempotentRequests } from '../accounts/idempotent-requests.js';
 import { portOf } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
 import type { Members } from '../members/sign-in/open-members.js';
@@ -170,7 +171,8 @@ function startWorker({ config, database, quotas, keyStore, events }: Domain, log
   const usage = new UsageRetention(database.db, database.kind, retention, systemClock);
   let isStopped = false;
   const clean = (): void => {
-    for (const forget of [keyStore.deleteDeadSecrets(), events.deleteOld(), usage.deleteOld()]) {
+    const requests = new IdempotentRequests(database.db, systemClock);
+    for (const forget of [keyStore.deleteDeadSecrets(), events.deleteOld(), usage.deleteOld(), requests.deleteOld()]) {
       forget.catch((error: unknown) => {
         if (isStopped) return; // the database has been closed meanwhile
         log.logger.warn(
@@ -238,6 +240,7 @@ async function startAdmin(
           accounts,
           keys: keyStore,
           quotaAdjustments,
+          idempotentRequests: new IdempotentRequests(database.db, systemClock),
           auditLog: new AuditLog(database.db),
           events,
           catalogue,

@@ -18,6 +18,9 @@ export const ADMIN_ERRORS = {
     fault: 'gateway',
   },
   sign_in_busy: { status: 503, title: 'Too many people sign in at this moment', fault: 'gateway' },
+  idempotency_in_progress: { status: 409, title: 'The request is still under way', fault: 'client' },
+  idempotency_mismatch: { status: 422, title: 'The key belongs to another request', fault: 'client' },
+  idempotency_secret_shown: { status: 409, title: 'It was done, and its secret was shown', fault: 'client' },
   too_many_requests: { status: 429, title: 'Too many requests', fault: 'client' },
   database_unavailable: { status: 503, title: 'The database cannot be reached right now', fault: 'gateway' },
 } as const satisfies Record<string, ErrorEntry>;

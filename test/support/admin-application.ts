@@ -13,6 +13,7 @@ import { adminUrlOf } from '../../src/config/model/admin-url.js';
 import type { Config } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { EventOutbox } from '../../src/events/outbox.js';
+import { IdempotentRequests } from '../../src/accounts/idempotent-requests.js';
 import { QuotaAdjustmentStore } from '../../src/accounts/quota-adjustments.js';
 import { metricsText } from '../../src/platform/metrics-text.js';
 import type { NodeTarget } from '../../src/nodes/node-targets.js';
@@ -93,6 +94,7 @@ export async function startAdmin(
     accounts: stores.accounts,
     keys: stores.keys,
     quotaAdjustments: new QuotaAdjustmentStore({ ...stores, counters: limiter, hasCounters: true }),
+    idempotentRequests: new IdempotentRequests(database.db, clock),
     auditLog: stores.auditLog,
     events: new EventOutbox(database.db, clock),
     catalogue: stores.catalogue,

@@ -12,6 +12,7 @@ import type { ChangeContext } from '../../accounts/audit-log.js';
 import { Caller, visibleTo, type Principal } from '../access/principal.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged, unlessKnown } from '../request/etag.js';
+import { toldAgain } from '../request/idempotency.js';
 import { IfMatch } from '../request/if-match.js';
 import type { ExpectedVersions } from '../../accounts/versions.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
@@ -39,7 +40,7 @@ export class AccountsController {
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AccountResource> {
-    const account = await this.accounts.create(body, context);
+    const account = await this.accounts.create(body, toldAgain(context, accountResource));
     reply.header('Location', `/admin/v1/accounts/${account.id}`);
     return tagged(accountResource(account), reply);
   }

@@ -35,6 +35,8 @@ const CREATED_WITH_PATH: ReadonlySet<string> = new Set(['createAccount', 'create
 /** All rows of 400 days, grouped by everything: more would not fit into a string of JavaScript. */
 const LONGEST_CSV = 512 * 1024 * 1024;
 
+const OF_IDEMPOTENCY = ['idempotency_in_progress', 'idempotency_mismatch', 'idempotency_secret_shown'] as const;
+
 const EVERYWHERE: readonly ErrorCode[] = [
   'bad_request',
   'malformed_authorization',
@@ -138,17 +140,20 @@ function parameterSchema(controller: Type, handler: string, kind: RegExp): z.Zod
   return found?.[1].schema;
 }
 
-function operation({ path, tag, description, body, query }: Route): Json {
+function operation({ method, path, tag, description, body, query }: Route): Json {
   const { id, summary, response, csv = false, status = 200, version, problems = [] } = description;
+  // It can be sent again: see the interceptor of idempotency.
+  const makes = method === 'post' && status === 201;
   const codes: ErrorCode[] = [...EVERYWHERE, ...problems];
   if (body !== undefined) codes.push('content_too_large', 'unsupported_media_type', 'validation_failed');
   if (version === 'changed') codes.push('precondition_failed');
+  if (makes) codes.push(...OF_IDEMPOTENCY);
   if (query !== undefined) codes.push('invalid_parameter');
   if (query !== undefined && 'cursor' in query.shape) codes.push('invalid_cursor');
   const isList = query !== undefined && 'cursor' in query.shape;
   const hasLocation = status === 201 && CREATED_WITH_PATH.has(id);
   const hasVersion = version !== undefined || hasLocation;
-  const parameters = [...pathParameters(path), ...queryParameters(query), ...conditionParameters(version)];
+  const parameters = [...pathParameters(path), ...queryParameters(query), ...fieldParameters(version, makes)];
   return {
     operationId: id,
     tags: [tag],
@@ -165,6 +170,7 @@ function operation({ path, tag, description, body, query }: Route): Json {
           ...(isList ? ['Link' as const] : []),
           ...(hasLocation ? ['Location' as const] : []),
           ...(hasVersion ? ['ETag' as const] : []),
+          ...(makes ? ['Idempotent-Replayed' as const] : []),
         ]),
         ...(response === null
           ? {}
@@ -183,20 +189,24 @@ function operation({ path, tag, description, body, query }: Route): Json {
   };
 }
 
-/** Fields of a request that say which version it is about. */
-function conditionParameters(version: OperationDescription['version']): Json[] {
-  if (version === undefined) return [];
-  const schema = { type: 'string', maxLength: 1_000 };
-  const field = { in: 'header', required: false, schema };
-  return version === 'shown'
-    ? [{ name: 'If-None-Match', ...field, description: 'An `ETag` that is known: 304 where it is the one in force.' }]
-    : [
-        {
-          name: 'If-Match',
-          ...field,
-          description: 'The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile.',
-        },
-      ];
+/** Fields of a request beside those of every one: which version it is about, and what it is known by when repeated. */
+function fieldParameters(version: OperationDescription['version'], makes: boolean): Json[] {
+  const field = (name: string, maxLength: number, description: string): Json => {
+    return { name, in: 'header', required: false, description, schema: { type: 'string', maxLength } };
+  };
+  const known = field('If-None-Match', 1_000, 'An `ETag` that is known: 304 where it is the one in force.');
+  const match = field(
+    'If-Match',
+    1_000,
+    'The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile.',
+  );
+  const key = field(
+    'Idempotency-Key',
+    257,
+    'A UUID of your own for this request: sent again within a day with the same one, nothing is made twice.',
+  );
+  const conditions = { shown: [known], changed: [match] };
+  return [...(version === undefined ? [] : conditions[version]), ...(makes ? [key] : [])];
 }
 
 function pathParameters(path: string): Json[] {

@@ -37,6 +37,10 @@ export const HEADERS = {
     schema: { type: 'string', maxLength: 100 },
     example: '"7.q2hX0s8dYw1B"',
   },
+  'Idempotent-Replayed': {
+    description: '`true` where the request was done before, and this is what it was told then.',
+    schema: { type: 'string', enum: ['true'] },
+  },
   Location: {
     description: 'The path of what was created.',
     schema: { type: 'string', format: 'uri-reference', maxLength: 2048 },

@@ -8,6 +8,7 @@ import type { ChangeContext } from '../../accounts/audit-log.js';
 import { createQuotaAdjustmentSchema, type CreateQuotaAdjustment } from '../../accounts/quota-adjustment-fields.js';
 import { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
 import { ChangedBy } from '../request/change-context.js';
+import { toldAgain } from '../request/idempotency.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
 import {
@@ -49,6 +50,7 @@ export class QuotaAdjustmentsController {
     @Body({ schema: createQuotaAdjustmentSchema }) body: CreateQuotaAdjustment,
     @ChangedBy() context: ChangeContext,
   ): Promise<QuotaAdjustmentResource> {
-    return quotaAdjustmentResource(await this.adjustments.create(accountId, body, context));
+    const told = toldAgain(context, quotaAdjustmentResource);
+    return quotaAdjustmentResource(await this.adjustments.create(accountId, body, told));
   }
 }

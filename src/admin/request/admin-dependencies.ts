@@ -8,6 +8,7 @@ import type { AccountStore } from '../../accounts/accounts.js';
 import type { ApiKeyStore } from '../../accounts/api-key-store.js';
 import type { AuditLog } from '../../accounts/audit-log.js';
 import type { Catalogue } from '../../accounts/catalogue.js';
+import type { IdempotentRequests } from '../../accounts/idempotent-requests.js';
 import type { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
 import type { PanelFiles } from '../panel/panel-files.js';
 import type { Logger } from '../../platform/log.js';
@@ -34,6 +35,7 @@ export interface AdminApiDependencies {
   readonly accounts: AccountStore;
   readonly keys: ApiKeyStore;
   readonly quotaAdjustments: QuotaAdjustmentStore;
+  readonly idempotentRequests: IdempotentRequests;
   readonly auditLog: AuditLog;
   readonly events: EventOutbox;
   readonly catalogue: Catalogue;

@@ -3,6 +3,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { actorOf, labelOf, principalOf } from '../access/principal.js';
+import { responseRecordOf } from './idempotency.js';
 
 /** The parameter of a handler that changes something. */
 export const ChangedBy = createParamDecorator((_: unknown, context: ExecutionContext): ChangeContext =>
@@ -12,5 +13,11 @@ export const ChangedBy = createParamDecorator((_: unknown, context: ExecutionCon
 /** Who asks, and from where. */
 export function changeContextOf(request: FastifyRequest): ChangeContext {
   const principal = principalOf(request);
-  return { actor: actorOf(principal), actorLabel: labelOf(principal), ip: request.ip, requestId: request.id };
+  return {
+    actor: actorOf(principal),
+    actorLabel: labelOf(principal),
+    ip: request.ip,
+    requestId: request.id,
+    response: responseRecordOf(request),
+  };
 }

@@ -1,0 +1,72 @@
+/** `Idempotency-Key`: what a request that makes something is known by when it is sent again. */
+import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { AuditedChange, ChangeContext, ResponseRecord } from '../../accounts/audit-log.js';
+import { completeClaim, keepBody, type Claim } from '../../accounts/idempotent-requests.js';
+import { Problem } from '../../problems/errors.js';
+import { actorOf, type Principal } from '../access/principal.js';
+
+const LONGEST_KEY = 255;
+const PRINTABLE = /^[\x20-\x7e]+$/;
+/** A string of RFC 9651, as the draft of the field wants it. */
+const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
+
+const claims = new WeakMap<FastifyRequest, Claim>();
+
+/** Says that the request has claimed its key. */
+export function setClaim(request: FastifyRequest, claim: Claim): void {
+  claims.set(request, claim);
+}
+
+/** The key, with or without quotes. Throws `bad_request` for what is none. */
+export function idempotencyKeyOf(field: string): string {
+  const text = field.trim();
+  const key = QUOTED.exec(text)?.[1]?.replace(/\\(.)/g, '$1') ?? text;
+  if (key.length > 0 && key.length <= LONGEST_KEY && PRINTABLE.test(key) && !(text !== key && key === '')) return key;
+  throw new Problem('bad_request', {
+    detail: `Idempotency-Key must have 1 to ${LONGEST_KEY} printable characters of ASCII: a UUID does.`,
+  });
+}
+
+/** Whose keys are not those of others. Names of portal sessions need not be unique. */
+export function keyOwnerOf(principal: Principal): string {
+  return principal.kind === 'portal' ? `portal:${principal.session.id}` : actorOf(principal);
+}
+
+/** What makes a request the same as another one. */
+export function fingerprintOf({ method, url, body }: FastifyRequest): string {
+  return createHash('sha256')
+    .update(JSON.stringify([method, url, body ?? null]))
+    .digest('hex');
+}
+
+/** What the change has to write down of the response; undefined where nobody will ask for it again. */
+export function responseRecordOf(request: FastifyRequest): ResponseRecord | undefined {
+  const claim = claims.get(request);
+  if (claim === undefined) return undefined;
+  return {
+    complete: (trx, change) => completeClaim(trx, claim, locationOf(change)),
+    keep: (trx, body) => keepBody(trx, claim, body),
+  };
+}
+
+/** For a change whose whole response may be told again: it holds no secret. */
+export function toldAgain<T>(context: ChangeContext, bodyOf: (made: T) => object): ChangeContext {
+  const { response } = context;
+  if (response === undefined) return context;
+  return { ...context, made: (trx, made) => response.keep(trx, bodyOf(made as T)) };
+}
+
+/** Where what was made can be read. */
+function locationOf({ targetType, targetId, accountId }: AuditedChange): string | null {
+  switch (targetType) {
+    case 'account':
+      return `/admin/v1/accounts/${targetId}`;
+    case 'api_key':
+      return `/admin/v1/api-keys/${targetId}`;
+    case 'account_token':
+      return `/admin/v1/accounts/${accountId}/tokens`;
+    default:
+      return null;
+  }
+}

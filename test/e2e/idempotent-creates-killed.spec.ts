@@ -1,0 +1,92 @@
+/** A process that is killed in the middle of making a key: its retry makes it once, whenever the kill came. */
+import { afterEach, expect, it } from '@jest/globals';
+import { openDatabase, type DatabaseHandle, type OpenDatabaseOptions } from '../../src/database/connect.js';
+import type { Account } from '../support/admin.js';
+import { describeWithPostgres } from '../support/describe-with.js';
+import { send, type Answer } from '../support/http.js';
+import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
+import { expectProblem } from '../support/problem.js';
+import { eventually, sleep, temporaryFolder } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+const CLAIM_MS = 30_000;
+const newKey = { name: 'Shop', scopes: ['customers:read'] };
+let running: RunningTrailgate | undefined;
+
+afterEach(async () => {
+  await running?.stop();
+});
+
+function create({ adminUrl, adminToken }: RunningTrailgate, account: Account, key: string): Promise<Answer> {
+  return send(`${adminUrl}/admin/v1/accounts/${account.id}/api-keys`, {
+    method: 'POST',
+    body: JSON.stringify(newKey),
+    headers: { Authorization: `Bearer ${adminToken}`, 'Content-Type': 'application/json', 'Idempotency-Key': key },
+  });
+}
+
+/** What is stored of keys and of requests, and half a minute later for the latter. */
+async function storedAndLater(options: OpenDatabaseOptions) {
+  const handle: DatabaseHandle = await openDatabase(options);
+  const { db } = handle;
+  const keys = await db.selectFrom('api_key').select('id').execute();
+  const audited = await db.selectFrom('audit_entry').select('id').where('action', '=', 'api_key.created').execute();
+  const requests = await db.selectFrom('idempotency').select(['key_hash', 'status']).execute();
+  await db
+    .updateTable('idempotency')
+    .set((set) => ({ created_at: set('created_at', '-', CLAIM_MS) }))
+    .where('status', 'is', null)
+    .execute();
+  await handle.close();
+  return { keys: keys.length, audited: audited.length, done: requests.filter(({ status }) => status === 201).length };
+}
+
+it('at any moment: what was made is written down, and what was not is made by the retry (SQLite)', async () => {
+  const options = { dataDir: temporaryFolder('killed') };
+  running = await startTrailgate(options);
+  const account = await running.admin.createAccount({ plan: 'unlimited' });
+  const outcomes: string[] = [];
+  for (let round = 1; round <= 6; round++) {
+    const lost = create(running, account, `round ${round}`).catch(() => undefined);
+    // From before the claim to behind the response.
+    await sleep(round * 3 - 3);
+    await running.kill9();
+    await lost;
+    const killed = await storedAndLater(options);
+    expect(killed).toMatchObject({ keys: killed.done, audited: killed.done });
+    running = await startTrailgate(options);
+    const retried = await create(running, account, `round ${round}`);
+    outcomes.push(`${retried.status} ${String(retried.json()['code'] ?? 'made')}`);
+    expect((await running.admin.listKeys(account.id)).data).toHaveLength(round);
+  }
+  expect(outcomes.filter((outcome) => !['201 made', '409 idempotency_secret_shown'].includes(outcome))).toEqual([]);
+});
+
+describeWithPostgres('between its claim and its change (PostgreSQL)', () => {
+  let place: FreshDatabase;
+  afterEach(() => place.drop());
+
+  it('the retry waits for half a minute and then makes it once', async () => {
+    place = await freshDatabase();
+    const env = { DATABASE_URL: place.url };
+    running = await startTrailgate({ env });
+    const account = await running.admin.createAccount({ plan: 'unlimited' });
+    const other = await openDatabase({ databaseUrl: place.url, dataDir: '' });
+    const isClaimed = async () => (await other.db.selectFrom('idempotency').select('status').execute()).length === 1;
+    await other.db.transaction().execute(async (trx) => {
+      // The change waits for the account, its claim is there.
+      await trx.selectFrom('account').selectAll().where('id', '=', account.id).forUpdate().execute();
+      const lost = create(running!, account, 'the one').catch(() => undefined);
+      await eventually('it is claimed', isClaimed);
+      await running!.kill9();
+      await lost;
+    });
+    await other.close();
+    running = await startTrailgate({ env });
+    expectProblem(await create(running, account, 'the one'), 'idempotency_in_progress');
+    expect(await storedAndLater({ databaseUrl: place.url, dataDir: '' })).toEqual({ keys: 0, audited: 0, done: 0 });
+    expect((await create(running, account, 'the one')).status).toBe(201);
+    expectProblem(await create(running, account, 'the one'), 'idempotency_secret_shown');
+    expect((await running.admin.listKeys(account.id)).data).toHaveLength(1);
+  });
+});

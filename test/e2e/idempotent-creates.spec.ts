@@ -1,0 +1,201 @@
+/**
+ * A request that makes something may be sent again with its Idempotency-Key: nothing is made twice, however the first
+ * response was lost, and no secret is kept to be told again. On both databases.
+ */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { completeClaim, IdempotentRequests, type Claim } from '../../src/accounts/idempotent-requests.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import type { ApiKeyWithSecret } from '../support/admin.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { send, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/problem.js';
+import { eventually } from '../support/processes.js';
+
+const DAY_MS = 86_400_000;
+let count = 0;
+
+describeOnDatabases('a request with an Idempotency-Key', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let accountId: string;
+  let idempotencyKey: string;
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+  });
+  afterAll(() => database.close());
+  beforeEach(async () => {
+    running = await startAdmin(database);
+    accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
+    idempotencyKey = `8e03978e-40d5-43dd-bc93-${String(++count).padStart(12, '0')}`;
+  });
+  afterEach(() => running.close());
+
+  const post = (path: string, body: object, key = idempotencyKey, token = ADMIN_TOKEN): Promise<Answer> =>
+    send(`${running.url}/admin/v1${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', 'Idempotency-Key': key },
+    });
+  const keysPath = () => `/accounts/${accountId}/api-keys`;
+  const newKey = { name: 'Shop', scopes: ['customers:read'] };
+  const keysMade = async () => (await running.admin.listKeys(accountId)).data;
+  const rows = () => database.db.selectFrom('idempotency').selectAll().execute();
+
+  it('whose response was lost makes one key; the retry is told so, where the key is, and no secret', async () => {
+    const body = JSON.stringify(newKey);
+    const head = [
+      `POST /admin/v1${keysPath()} HTTP/1.1`,
+      'Host: localhost',
+      `Authorization: Bearer ${ADMIN_TOKEN}`,
+      `Idempotency-Key: ${idempotencyKey}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    ];
+    const socket = connect(running.port, '127.0.0.1');
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+    await once(socket, 'close');
+    await eventually('it was made', async () => (await keysMade()).length === 1);
+    const retried = await post(keysPath(), newKey);
+    expectProblem(retried, 'idempotency_secret_shown');
+    const [made] = await keysMade();
+    expect([retried.headers['location'], retried.headers['idempotent-replayed']]).toEqual([
+      `/admin/v1/api-keys/${made!.id}`,
+      'true',
+    ]);
+    expect(await keysMade()).toHaveLength(1);
+  });
+
+  it('that makes a secret keeps nothing of it, in no row and under no other response', async () => {
+    const { secret, id } = (await post(keysPath(), newKey)).json<ApiKeyWithSecret>();
+    const rotate = await post(`/api-keys/${id}/rotate`, { overlap_seconds: 0 }, `${idempotencyKey}-rotate`);
+    const rotated = rotate.json<ApiKeyWithSecret>();
+    const again = await post(`/api-keys/${id}/rotate`, { overlap_seconds: 0 }, `${idempotencyKey}-rotate`);
+    expectProblem(again, 'idempotency_secret_shown');
+    const kept = JSON.stringify(await rows());
+    for (const each of [secret, rotated.secret]) {
+      expect(kept).not.toContain(each.slice(8));
+      expect(again.text).not.toContain(each.slice(8, 30));
+    }
+    // It was rotated once: what the first response showed is still the current secret.
+    expect(await running.admin.getKey(id)).toMatchObject({ hint: rotated.hint, version: 2 });
+  });
+
+  it('that makes what may be shown again is told the same again', async () => {
+    const body = { name: 'Isar', plan: 'pro', time_zone: 'Europe/Vienna' };
+    const first = await post('/accounts', body);
+    const again = await post('/accounts', body, `"${idempotencyKey}"`);
+    expect([again.status, again.json(), again.headers['idempotent-replayed']]).toEqual([201, first.json(), 'true']);
+    for (const name of ['location', 'etag']) expect([name, again.headers[name]]).toEqual([name, first.headers[name]]);
+    expect(first.headers).not.toHaveProperty('idempotent-replayed');
+    const named = sql<{ n: number }>`select count(*) as n from account where name = 'Isar' and id >= ${accountId}`;
+    expect((await named.execute(database.db)).rows).toEqual([{ n: 1 }]);
+  });
+
+  it('that grants more of a month grants it once', async () => {
+    const path = `/accounts/${accountId}/quota-adjustments`;
+    const body = { window: 'month', type: 'set', amount: 7, reason: 'moved in' };
+    const [first, again] = [await post(path, body), await post(path, body)];
+    expect([first.status, again.status, again.json()]).toEqual([201, 201, first.json()]);
+    expect((await running.admin.request('GET', path)).json<{ data: object[] }>().data).toHaveLength(1);
+  });
+
+  it.each([
+    ['another body', (path: string) => post(path, { ...newKey, name: 'Other' })],
+    ['another path', () => post('/accounts', { name: 'Isar', plan: 'pro' })],
+  ])('that was sent with %s before is 422, and makes nothing', async (_what, other) => {
+    await post(keysPath(), newKey);
+    expectProblem(await other(keysPath()), 'idempotency_mismatch');
+    expect(await keysMade()).toHaveLength(1);
+  });
+
+  it('that comes ten times at once makes one key; the others are told to come again, or what came of it', async () => {
+    const all = await Promise.all(Array.from({ length: 10 }, () => post(keysPath(), newKey)));
+    expect(all.filter(({ status }) => status === 201)).toHaveLength(1);
+    for (const each of all.filter(({ status }) => status !== 201)) {
+      expect(each.status).toBe(409);
+      const code = String(each.json()['code']);
+      expect(['idempotency_in_progress', 'idempotency_secret_shown']).toContain(code);
+      expect(each.headers['retry-after']).toBe(code === 'idempotency_in_progress' ? '1' : undefined);
+    }
+    expect(await keysMade()).toHaveLength(1);
+  });
+
+  it('that was refused may be tried again, corrected or not', async () => {
+    expectProblem(await post(keysPath(), { ...newKey, scopes: ['nothing:read'] }), 'validation_failed');
+    expectProblem(await post('/accounts/acc_none/api-keys', newKey), 'resource_not_found');
+    expect(await rows()).not.toContainEqual(expect.objectContaining({ status: null }));
+    expect((await post(keysPath(), newKey)).status).toBe(201);
+  });
+
+  it('of somebody else is another one', async () => {
+    const expires = new Date(running.stores.clock.now() + DAY_MS).toISOString();
+    const token = { name: 'CI', role: 'admin', expires_at: expires };
+    const { secret } = (await running.admin.request('POST', `/accounts/${accountId}/tokens`, token)).json<{
+      secret: string;
+    }>();
+    for (const owner of [ADMIN_TOKEN, secret]) {
+      expect((await post(keysPath(), newKey, idempotencyKey, owner)).status).toBe(201);
+    }
+    expect(await keysMade()).toHaveLength(2);
+  });
+
+  it('that is not heard of again is free after half a minute; where it comes back it changes nothing', async () => {
+    const requests = new IdempotentRequests(database.db, running.stores.clock);
+    const claim = () => requests.claim('operator', idempotencyKey, 'the same request');
+    const slow = (await claim()) as { claim: Claim };
+    running.stores.clock.advance(29_999);
+    expect(await claim()).toEqual({ state: 'under_way' });
+    running.stores.clock.advance(1);
+    const [next, other] = await Promise.all([claim(), claim()]);
+    expect([next.state, other.state].toSorted()).toEqual(['claimed', 'under_way']);
+    const taken = (next.state === 'claimed' ? next : other) as { claim: Claim };
+    const carryOut = (by: Claim, location: string) =>
+      database.db.transaction().execute(async (trx) => {
+        await trx.updateTable('account').set({ name: location }).where('id', '=', accountId).execute();
+        await completeClaim(trx, by, location);
+      });
+    await expect(carryOut(slow.claim, 'slow')).rejects.toMatchObject({ code: 'idempotency_in_progress' });
+    await requests.release(slow.claim);
+    await carryOut(taken.claim, 'taken over');
+    await requests.release(taken.claim);
+    expect((await running.admin.getAccount(accountId)).name).toBe('taken over');
+    const response = { status: 201, location: 'taken over', body: null };
+    expect(await claim()).toEqual({ state: 'done', response });
+    expect(await requests.claim('operator', idempotencyKey, 'another')).toEqual({ state: 'mismatch' });
+  });
+
+  it('is forgotten after a day, and only then', async () => {
+    const requests = new IdempotentRequests(database.db, running.stores.clock);
+    await post(keysPath(), newKey);
+    running.stores.clock.advance(DAY_MS - 1);
+    await requests.deleteOld();
+    expectProblem(await post(keysPath(), newKey), 'idempotency_secret_shown');
+    running.stores.clock.advance(1);
+    // Also where nobody has swept yet.
+    expect((await post(keysPath(), newKey)).status).toBe(201);
+    running.stores.clock.advance(DAY_MS);
+    expect(await requests.deleteOld()).toBeGreaterThan(0);
+    expect(await rows()).toEqual([]);
+  });
+
+  it.each(['', 'x'.repeat(256), 'a\tb'])('whose key is %j is refused before anything is done', async (key) => {
+    expectProblem(await post(keysPath(), newKey, key), 'bad_request');
+    expect(await keysMade()).toEqual([]);
+  });
+
+  it('that makes nothing needs no key, and is not kept', async () => {
+    const { id } = (await post(keysPath(), newKey)).json<ApiKeyWithSecret>();
+    const before = (await rows()).length;
+    for (let time = 0; time < 2; time++) {
+      const paused = await post(`/api-keys/${id}/pause`, {}, `${idempotencyKey}-pause`);
+      expect([paused.status, paused.headers['idempotent-replayed']]).toEqual([200, undefined]);
+    }
+    expect(await rows()).toHaveLength(before);
+  });
+});
