@@ -173,6 +173,13 @@ describe('the admin listener', () => {
     }
   });
 
+  it('counts no page and no file of the panel among the requests of an address', async () => {
+    const panel = { files: new Map(), page: ['<', '>'] } as const;
+    const admin = (running = await startAdmin(database, { panel }));
+    for (let count = 0; count < 20; count++) expect((await send(admin.url)).status).toBe(200);
+    expect((await ask(admin, PLANS)).headers['x-ratelimit-remaining']).toBe('1199');
+  });
+
   it('has a bound of connections, and serves those that it has', async () => {
     const admin = await start({ limits: { connections: 3 } });
     const sockets = await Promise.all(

@@ -27,6 +27,8 @@ it.each([
   ['{ mail: { url: "smtps://h", from: Nobody } }', 'admin.mail.from', 'must be an address'],
   ['{ mail: { url: "smtps://h", from: "A\\r\\nBcc: x@y.example <a@b.example>" } }', 'admin.mail.from', ''],
   ['{ health: { host: 0.0.0.0 } }', 'admin.health', 'port'],
+  ['{ health: { port: 8081 } }', 'admin.health.port', 'admin.health and admin both listen on port 8081'],
+  ['{ health: { port: 8080 } }', 'admin.health.port', 'admin.health and gateway both listen on port 8080'],
 ])('admin: %s is wrong, at %s: %s', async (admin, path, words) => {
   const problems = await problemsOf(files(admin));
   expect(problems.map((problem) => problem.path)).toEqual([path]);

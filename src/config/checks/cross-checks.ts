@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { adminProblems } from './admin-checks.js';
 import { lifeCycleProblems } from './life-cycle-checks.js';
 import { isObject } from '../openapi/openapi-traversal.js';
-import type { ConfigProblem } from '../model/problem.js';
+import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import type { Environment } from '../model/schema.js';
 import { valueAt } from './schema-problems.js';
 import type { SourceDocument } from '../source/source-document.js';
@@ -22,18 +22,35 @@ export function crossProblems(source: SourceDocument, value: unknown, environmen
   ];
 }
 
-function listenerProblems(source: SourceDocument, value: unknown, environment: Environment): ConfigProblem[] {
-  const listeners = (['gateway', 'admin'] as const).map((name) => {
+interface Listener {
+  readonly name: string;
+  /** Where its port stands. */
+  readonly path: DocumentPath;
+  readonly host: string;
+  readonly port: unknown;
+}
+
+function listenersOf(value: unknown, environment: Environment): Listener[] {
+  const of = (name: 'gateway' | 'admin'): Listener => {
     const host = valueAt(value, [name, 'host']);
     const port = environment[`${name}Port`] ?? valueAt(value, [name, 'port']) ?? DEFAULT_PORTS[name];
-    return { name, host: typeof host === 'string' ? host : DEFAULT_HOSTS[name], port };
-  });
+    return { name, path: [name, 'port'], host: typeof host === 'string' ? host : DEFAULT_HOSTS[name], port };
+  };
+  const health = valueAt(value, ['admin', 'health']);
+  if (!isObject(health)) return [of('gateway'), of('admin')];
+  const host = typeof health['host'] === 'string' ? health['host'] : DEFAULT_HOSTS.admin;
+  const path = ['admin', 'health', 'port'];
+  return [of('gateway'), of('admin'), { name: 'admin.health', path, host, port: health['port'] }];
+}
+
+function listenerProblems(source: SourceDocument, value: unknown, environment: Environment): ConfigProblem[] {
+  const listeners = listenersOf(value, environment);
   const problems: ConfigProblem[] = [];
-  const [gateway, admin] = listeners;
-  const isSameHost = gateway?.host === admin?.host || [gateway, admin].some((one) => ANY_HOSTS.has(one?.host ?? ''));
-  if (gateway?.port === admin?.port && gateway?.port !== 0 && isSameHost) {
-    const message = `admin and gateway both listen on port ${String(admin?.port)}`;
-    problems.push(source.problem(['admin', 'port'], message, 'give one of them another port'));
+  for (const [index, listener] of listeners.entries()) {
+    const other = listeners.slice(0, index).find((before) => isSamePlace(before, listener));
+    if (other === undefined) continue;
+    const message = `${listener.name} and ${other.name} both listen on port ${String(listener.port)}`;
+    problems.push(source.problem(listener.path, message, 'give one of them another port'));
   }
   const services = valueAt(value, ['services']);
   for (const [name, service] of Object.entries(isObject(services) ? services : {})) {
@@ -48,7 +65,12 @@ function listenerProblems(source: SourceDocument, value: unknown, environment: E
   return problems;
 }
 
-function leadsTo(target: unknown, listener: { readonly host: string; readonly port: unknown }): boolean {
+function isSamePlace(one: Listener, other: Listener): boolean {
+  if (one.port !== other.port || one.port === 0 || one.port === undefined) return false;
+  return one.host === other.host || ANY_HOSTS.has(one.host) || ANY_HOSTS.has(other.host);
+}
+
+function leadsTo(target: unknown, listener: Listener): boolean {
   if (typeof target !== 'string' || !URL.canParse(target) || listener.port === 0) return false;
   const url = new URL(target);
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
