@@ -1,10 +1,16 @@
 /** What comes back of a request to a stranger: a status and the beginning of a body, in bounded time and memory. */
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { createServer as createHttpServer, setGlobalProxyFromEnv, type IncomingMessage } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { hasOpenssl, makeCertificate } from '../../test/support/certificates.js';
 import { outboundRules, parseDestination } from './destination.js';
 import { sendGuarded, type GuardedResponse } from './guarded-request.js';
+import type { GuardedSocketOptions } from './guarded-socket.js';
 
 const rules = outboundRules({ allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] });
 const servers: Server[] = [];
@@ -29,14 +35,19 @@ function receiver(say: (socket: Socket) => void): Promise<number> {
   );
 }
 
-function send(port: number, timeoutMs = 3_000, path = '/hook?a=b'): Promise<GuardedResponse> {
-  const destination = parseDestination(`http://localhost:${port}${path}`, rules);
+function send(
+  port: number,
+  timeoutMs = 3_000,
+  more: Partial<GuardedSocketOptions> = {},
+  scheme = 'http',
+): Promise<GuardedResponse> {
+  const destination = parseDestination(`${scheme}://localhost:${port}/hook?a=b`, rules);
   const body = Buffer.from('{"type":"customer.created"}');
   const headers = { 'content-type': 'application/json' };
   const resolve = () => Promise.resolve(['127.0.0.1']);
   return sendGuarded(
     { destination, method: 'POST', headers, body, timeoutMs, keepBytes: 1_024 },
-    { rules, resolve, connectTimeoutMs: 1_000 },
+    { rules, resolve, connectTimeoutMs: 1_000, ...more },
   );
 }
 
@@ -102,6 +113,20 @@ describe('a request', () => {
       restore();
     }
     expect(proxied).toBe(0);
+  });
+});
+
+(hasOpenssl ? describe : describe.skip)('a request over TLS', () => {
+  it('is sent in the same way', async () => {
+    const { cert, key } = makeCertificate(mkdtempSync(join(tmpdir(), 'outbound-')));
+    const certificate = readFileSync(cert);
+    const server = createHttpsServer({ cert: certificate, key: readFileSync(key) }, (message, response) => {
+      message.resume().on('end', () => response.end(`${message.method} ${message.headers.host}`));
+    });
+    const port = await listen(server);
+    const { statusCode, body } = await send(port, 3_000, { tls: { ca: certificate } }, 'https');
+    expect([statusCode, body.toString()]).toEqual([200, `POST localhost:${port}`]);
+    await expect(send(port, 3_000, {}, 'https')).rejects.toMatchObject({ reason: 'tls_failed' });
   });
 });
 
@@ -203,6 +228,13 @@ describe('a receiver', () => {
     const startedMs = performance.now();
     await expect(send(port, 400)).rejects.toMatchObject({ name: 'OutboundFailed', reason });
     expect(performance.now() - startedMs).toBeLessThan(5_000);
+  });
+
+  it('that is not found in time has no address, and one that takes no connection in time no response', async () => {
+    const never = () => new Promise<never>(() => {});
+    await expect(send(8443, 100, { resolve: never })).rejects.toMatchObject({ reason: 'name_unresolved' });
+    const port = await receiver(() => {});
+    await expect(send(port, 100, {}, 'https')).rejects.toMatchObject({ reason: 'response_timeout' });
   });
 
   it('is left with no connection, however the attempt ends', async () => {

@@ -55,11 +55,18 @@ export async function sendGuarded(request: GuardedRequest, options: GuardedSocke
     const body = await beginningOf(response, request.keepBytes);
     return { statusCode: response.statusCode ?? 0, headers: response.headers, body, address };
   } catch (error) {
-    throw abort.signal.aborted ? new OutboundFailed('response_timeout') : error;
+    throw abort.signal.aborted ? lateness(error) : error;
   } finally {
     clearTimeout(timer);
     socket?.destroy();
   }
+}
+
+/** What cutting the connection off looks like from above differs; where it was the name, it stays the name. */
+function lateness(error: unknown): unknown {
+  return error instanceof OutboundFailed && error.reason === 'name_unresolved'
+    ? error
+    : new OutboundFailed('response_timeout');
 }
 
 function responseTo(request: GuardedRequest, socket: Socket): Promise<IncomingMessage> {
