@@ -42,7 +42,10 @@ const LONGEST_LOG_DAYS = 90;
 export const LOG_DAYS_MESSAGE = `must be from 1d to ${LONGEST_LOG_DAYS}d, or off`;
 /** `7d` → 7; `off` or 0 → 0: none are kept. */
 export const logDays = z
-  .union([z.enum(['off', '0', '0d']), z.literal(0), z.string().regex(/^\d{1,3}d$/)], LOG_DAYS_MESSAGE)
+  .union(
+    [z.enum(['off', '0', '0d']), z.literal(0), z.string(LOG_DAYS_MESSAGE).regex(/^\d{1,3}d$/, LOG_DAYS_MESSAGE)],
+    LOG_DAYS_MESSAGE,
+  )
   .transform((text) => (text === 'off' ? 0 : Number.parseInt(String(text), 10)))
   .refine((count) => count <= LONGEST_LOG_DAYS, LOG_DAYS_MESSAGE);
 

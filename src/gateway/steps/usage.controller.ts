@@ -46,8 +46,12 @@ export class UsageController {
       'private, no-store',
       ...fieldsOfLines(exchange.responseLines),
     ]);
-    if (message.method === 'HEAD') nodeResponse.end();
-    else nodeResponse.end(body);
+    if (message.method === 'HEAD') {
+      nodeResponse.end();
+      return;
+    }
+    exchange.bytesOut = body.length;
+    nodeResponse.end(body);
   }
 
   /** The fields of limits are on the response whatever comes of it: the key has been accepted. */
