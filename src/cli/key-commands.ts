@@ -4,7 +4,7 @@ import { CommandError, path, type Fields } from './admin-client.js';
 import { collectList, parseKeyLimit, parseLimit, parseOverlap } from './options.js';
 import { clientAction, showFields, showRows, type CommonOptions, type Terminal } from './terminal.js';
 
-const KEY_COLUMNS = ['id', 'name', 'status', 'hint', 'scopes', 'expires_at', 'last_used_at'];
+const KEY_COLUMNS = ['id', 'name', 'status', 'hint', 'scopes', 'expires_at', 'last_used_at', 'month_used'];
 const SHOWN_ONCE = 'The secret is shown only now: store it where the integrator will find it, and nowhere else.\n';
 
 interface KeyOptions extends CommonOptions {
@@ -19,6 +19,14 @@ interface KeyOptions extends CommonOptions {
   readonly minuteLimit?: number | 'none';
   readonly monthLimit?: number | 'none';
   readonly planLimits?: boolean;
+}
+
+interface ListOptions extends CommonOptions {
+  readonly limit: number;
+  readonly search?: string;
+  readonly status?: string;
+  readonly sort?: string;
+  readonly order?: string;
 }
 
 /** The fields that were named; JSON leaves undefined out. */
@@ -57,9 +65,18 @@ export function addKeyCommands(program: Command, terminal: Terminal): void {
     .command('list')
     .description('list the keys of an account, the revoked ones too')
     .argument('<account>', 'id of the account')
+    .option('--search <text>', 'part of a name, or the end of a secret')
+    .option('--status <status>', 'active, paused, expired or revoked; some of them with commas between them')
+    .option('--sort <by>', 'created, name or last_used')
+    .option('--order <order>', 'asc or desc')
     .option('--limit <n>', 'most rows', parseLimit, 100);
-  clientAction<CommonOptions & { readonly limit: number }>(list, terminal, async (client, [id = ''], options) =>
-    showRows(KEY_COLUMNS, await client.rows(path('accounts', id, 'api-keys'), options.limit), options),
+  clientAction<ListOptions>(
+    list,
+    terminal,
+    async (client, [id = ''], { limit, search, status, sort, order, ...options }) => {
+      const query = { q: search, status, sort, order };
+      return showRows(KEY_COLUMNS, await client.rows(path('accounts', id, 'api-keys'), limit, query), options);
+    },
   );
   clientAction(keyCommand(keys, 'get', 'show a key'), terminal, async (client, [id = ''], options) =>
     showFields(await client.call(path('api-keys', id)), options),

@@ -5,7 +5,7 @@ import type { Account } from '../support/admin.js';
 import { send } from '../support/http.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
 
 let backend: Backend;
 let gateway: RunningTrailgate;
@@ -68,4 +68,14 @@ it.each([
 ])('?%s is refused, and the parameter named', async (query, parameter) => {
   const { errors = [] } = expectProblem(await list(query), 'invalid_parameter');
   expect(errors.map((error) => error.parameter)).toEqual([parameter]);
+});
+
+it('the command searches, filters and sorts them', async () => {
+  for (const name of ['Sledge b', 'sledge a', 'sledge c']) await gateway.admin.createKey(account.id, { name });
+  const [{ id }] = (await listed('q=sledge+c')) as [Listed];
+  await gateway.admin.pauseKey(id);
+  const env = { TRAILGATE_ADMIN_URL: gateway.adminUrl, TRAILGATE_ADMIN_TOKEN: gateway.adminToken };
+  const args = ['--search', 'SLEDGE', '--status', 'active', '--sort', 'name', '--order', 'desc', '--json'];
+  const { stdout } = await runTrailgate(['keys', 'list', account.id, ...args], { env });
+  expect((JSON.parse(stdout) as { data: Listed[] }).data.map(({ name }) => name)).toEqual(['Sledge b', 'sledge a']);
 });

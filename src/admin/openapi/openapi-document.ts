@@ -191,19 +191,22 @@ function operation({ method, path, tag, description, body, query }: Route): Json
 
 /** Fields of a request beside those of every one: which version it is about, and what it is known by when repeated. */
 function fieldParameters(version: OperationDescription['version'], makes: boolean): Json[] {
-  const field = (name: string, maxLength: number, description: string): Json => {
-    return { name, in: 'header', required: false, description, schema: { type: 'string', maxLength } };
+  const field = (name: string, maxLength: number, description: string, pattern?: string): Json => {
+    const schema = { type: 'string', maxLength, ...(pattern === undefined ? {} : { pattern }) };
+    return { name, in: 'header', required: false, description, schema };
   };
   const known = field('If-None-Match', 1_000, 'An `ETag` that is known: 304 where it is the one in force.');
   const match = field(
     'If-Match',
     1_000,
     'The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile.',
+    '^(?:\\*|"[!#-~]{1,40}"(?:, "[!#-~]{1,40}"){0,9})$',
   );
   const key = field(
     'Idempotency-Key',
-    257,
+    255,
     'A UUID of your own for this request: sent again within a day with the same one, nothing is made twice.',
+    '^[!#-~]{1,255}$',
   );
   const conditions = { shown: [known], changed: [match] };
   return [...(version === undefined ? [] : conditions[version]), ...(makes ? [key] : [])];

@@ -64,6 +64,8 @@ function locationOf({ targetType, targetId, accountId }: AuditedChange): string 
       return `/admin/v1/accounts/${targetId}`;
     case 'api_key':
       return `/admin/v1/api-keys/${targetId}`;
+    case 'invitation':
+      return `/admin/v1/accounts/${accountId}/invitations`;
     case 'account_token':
       return `/admin/v1/accounts/${accountId}/tokens`;
     default:
