@@ -80,6 +80,11 @@ export class RequestLogRecorder {
     if (place >= 0) places.put(place, request, keyId, status, durationMs, this.clock.now(), this.seq);
   }
 
+  /** Accounts that something is held for. */
+  get accountsHeld(): number {
+    return this.accounts.size;
+  }
+
   /** Accounts with something to be written. */
   get accountsWaiting(): number {
     return this.listed.length;

@@ -50,6 +50,7 @@ export class RequestLogFlush {
     try {
       await this.send();
       if (this.recorder.accountsWaiting > 0) await this.write();
+      else this.recorder.turn();
     } catch (error) {
       METRICS.requestLogFlushes.series('failed').inc();
       this.log.error(

@@ -135,9 +135,15 @@ describeOnDatabases('request logs', (kind) => {
     expect(METRICS.requestLogFlushes.series('failed').value).toBe(failed + 1);
   });
 
-  it('ask the database nothing where nothing has ended', async () => {
+  it('ask the database nothing where nothing has ended, and hold nothing for accounts that are idle', async () => {
     for (let round = 0; round < 3; round++) await flushed();
     expect(writer.statements).toBe(0);
+    for (let account = 0; account < 50; account++) serve(`acc_${account}`, 2);
+    await flushed();
+    expect(recorder.accountsHeld).toBe(50);
+    for (let round = 0; round < 3; round++) await flushed();
+    expect(recorder.accountsHeld).toBe(0);
+    expect(writer.statements).toBe(1);
   });
 
   it('are at most 500 rows a second of a process, however many accounts ask', async () => {
