@@ -4,6 +4,14 @@ import { AccountAccess } from '../members/account-access.js';
 import { AccountMembers } from '../members/account-members.js';
 import { Invitations } from '../members/invitations.js';
 import { PasswordChange } from '../members/sign-in/password-change.js';
+import { MemberAdmin } from '../members/member-admin.js';
+import { PortalLinks } from '../members/portal-links.js';
+import { MembersController } from './members/members.controller.js';
+import {
+  AccountPortalSessionsController,
+  PortalSessionsController,
+} from './portal-sessions/portal-sessions.controller.js';
+import { PasswordResetsController } from './sign-in/password-resets.controller.js';
 import { Givers } from './access/giver.js';
 import { Confirmed } from './access/confirmed.js';
 import { AccountInvitationsController } from './invitations/account-invitations.controller.js';
@@ -40,6 +48,10 @@ export const MEMBER_CONTROLLERS: readonly Type[] = [
   ConfirmationsController,
   MyPasswordController,
   MySessionsController,
+  MembersController,
+  PortalSessionsController,
+  AccountPortalSessionsController,
+  PasswordResetsController,
   SessionsController,
   AccountMembersController,
   AccountInvitationsController,
@@ -62,6 +74,8 @@ export function memberProviders(members: Members): Provider[] {
     { provide: AccountMembers, useValue: members.accountMembers },
     { provide: Invitations, useValue: members.invitations },
     { provide: PasswordChange, useValue: members.passwordChange },
+    { provide: MemberAdmin, useValue: members.admin },
+    { provide: PortalLinks, useValue: members.portal },
     Confirmed,
     Givers,
     MeReader,

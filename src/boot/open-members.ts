@@ -28,6 +28,8 @@ export async function openMembersOf(
     },
     secretBox: await openSecretBox(dataDir, secretsKey, database.kind === 'sqlite'),
     browserKey: keyFor('known-browsers', operatorToken),
+    hasMail: () => config.current.file.admin.mail !== undefined,
+    returnOrigins: () => config.current.file.admin.portal.returnOrigins,
     host: () => new URL(adminUrlOf(config.current.file.admin)).hostname,
   });
 }

@@ -24,6 +24,7 @@ import { AuditLog } from '../accounts/audit-log.js';
 import { IdempotentRequests } from '../accounts/idempotent-requests.js';
 import { portOf } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
+import { forgetEndedSignIns } from '../members/housekeeping.js';
 import type { Members } from '../members/sign-in/open-members.js';
 import { METRICS } from '../platform/metrics.js';
 import { metricsText } from '../platform/metrics-text.js';
@@ -172,7 +173,13 @@ function startWorker({ config, database, quotas, keyStore, events }: Domain, log
   let isStopped = false;
   const clean = (): void => {
     const requests = new IdempotentRequests(database.db, systemClock);
-    for (const forget of [keyStore.deleteDeadSecrets(), events.deleteOld(), usage.deleteOld(), requests.deleteOld()]) {
+    for (const forget of [
+      keyStore.deleteDeadSecrets(),
+      events.deleteOld(),
+      usage.deleteOld(),
+      requests.deleteOld(),
+      forgetEndedSignIns(database, systemClock),
+    ]) {
       forget.catch((error: unknown) => {
         if (isStopped) return; // the database has been closed meanwhile
         log.logger.warn(

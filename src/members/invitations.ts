@@ -5,6 +5,7 @@ import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
 import type { Tables } from '../database/schema.js';
+import { addLinkMail } from '../mail/mail-outbox.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
 import type { CreateInvitation } from './invitation-fields.js';
@@ -25,10 +26,10 @@ export interface Invitation {
   readonly expiresAt: number;
 }
 
-/** An invitation with the token of its link, at the only moment at which that exists in the clear. */
+/** An invitation with the token of its link, at the only moment at which that exists in the clear; null: by mail. */
 export interface MadeInvitation {
   readonly invitation: Invitation;
-  readonly token: string;
+  readonly token: string | null;
 }
 
 const DAY_MS = 86_400_000;
@@ -38,6 +39,7 @@ export class Invitations {
   constructor(
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
+    private readonly hasMail: () => boolean,
   ) {}
 
   /** Invites somebody. An open invitation of the same address ends. Rejects with `already_a_member`, `forbidden`. */
@@ -125,7 +127,20 @@ export class Invitations {
     const after = { email, role, expires_at: new Date(row.expires_at).toISOString() };
     const target = { accountId, targetType: 'invitation', targetId: row.id } as const;
     await recordChange(trx, context, { ...target, action, before: null, after }, now);
-    return { invitation: invitationOf(row, now), token };
+    const invitation = invitationOf(row, now);
+    if (!this.hasMail()) return { invitation, token };
+    const names = await this.namesOf(trx, accountId, context.actor);
+    const content = { kind: 'invitation', role, ...names } as const;
+    await addLinkMail(trx, { linkId: row.id, to: { name: '', address: email }, locale: 'en', content }, now);
+    return { invitation, token: null };
+  }
+
+  /** What a mail calls account and host; a program and the operators' token have no name. */
+  private async namesOf(trx: Transaction<Tables>, accountId: string, actor: string) {
+    const account = trx.selectFrom('account').select('name').where('id', '=', accountId);
+    const host = trx.selectFrom('member').select('name').where('id', '=', actor);
+    const [{ name: accountName }, member] = [await account.executeTakeFirstOrThrow(), await host.executeTakeFirst()];
+    return { accountName, invitedBy: member?.name ?? accountName };
   }
 
   private async lock(trx: Transaction<Tables>, id: string): Promise<LinkRow> {

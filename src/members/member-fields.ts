@@ -27,3 +27,23 @@ export type UpdateMe = z.output<typeof updateMeSchema>;
 export function emailKeyOf(email: string): string {
   return email.trim().normalize('NFC').toLowerCase();
 }
+
+export const createMemberSchema = z
+  .strictObject({
+    email: emailField,
+    name: nameField,
+    is_operator: z.boolean().default(false).meta({ description: 'Whether they may everything in every account.' }),
+  })
+  .meta({ id: 'CreateMember' });
+
+export const updateMemberSchema = z
+  .strictObject({
+    name: nameField,
+    is_operator: z.boolean(),
+    status: z.enum(['active', 'disabled']).meta({ description: 'Who is disabled is out with the next request.' }),
+  })
+  .partial()
+  .meta({ id: 'UpdateMember' });
+
+export type CreateMember = z.output<typeof createMemberSchema>;
+export type UpdateMember = z.output<typeof updateMemberSchema>;

@@ -40,6 +40,7 @@ export const PERMISSIONS = {
   signInWithSecondFactor: open,
   readLink: open,
   takeLink: open,
+  requestPasswordReset: open,
   signOut: { ...self, portal: true },
   getMe: everyone,
   updateMe: self,
@@ -98,6 +99,17 @@ export const PERMISSIONS = {
   listAccountTokens: { ...people, confirm: false },
   createAccountToken: people,
   revokeAccountToken: { ...people, confirm: false },
+
+  createPortalSession: operate,
+  endPortalSessions: operate,
+
+  listMembers: operate,
+  getMember: operate,
+  createMember: { ...operate, confirm: true },
+  updateMember: { ...operate, confirm: true },
+  createPasswordResetLink: { ...operate, confirm: true },
+  listMemberSessions: operate,
+  endMemberSessions: operate,
 
   listTargets: operate,
 } as const satisfies Record<string, Permission>;

@@ -194,14 +194,6 @@ export class Sessions {
     await this.database.db.deleteFrom('member_session').where('hash', '=', hashToken(token)).execute();
   }
 
-  /** Whose session has ended long ago need not be kept; resolves with how many were forgotten. */
-  async deleteEnded(most: number): Promise<number> {
-    const { db } = this.database;
-    const ended = db.selectFrom('member_session').select('hash').where('ends_at', '<=', this.clock.now()).limit(most);
-    const result = await db.deleteFrom('member_session').where('hash', 'in', ended).executeTakeFirst();
-    return Number(result.numDeletedRows);
-  }
-
   private async noteSeen(row: Row): Promise<void> {
     const now = this.clock.now();
     const interval = Math.min(LAST_SEEN_INTERVAL_MS, this.limits().idleMs / WRITES_PER_IDLE_LIMIT);

@@ -100,6 +100,8 @@ describeOnDatabases('a session', (kind) => {
       secretBox: null,
       browserKey: Buffer.alloc(32),
       host: () => 'localhost',
+      hasMail: () => false,
+      returnOrigins: () => [],
     });
     expect(await other.sessions.find(cookie)).toBeDefined();
     const answer = await own.ask('POST', '/sign-out');

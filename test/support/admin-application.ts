@@ -77,6 +77,7 @@ export async function startAdmin(
     bus: stores.bus,
     log: logger,
   });
+  const settings = adminSchema.parse({ port: 0, ...options.settings });
   const sessionLimits = { idleMs: 30 * 60_000, absoluteMs: 12 * 3_600_000 };
   const windows = () => new ProcessThrottleWindows(clock);
   const members = openMembers({
@@ -88,6 +89,8 @@ export async function startAdmin(
     secretBox: new SecretBox(Buffer.alloc(32, 2)),
     browserKey: Buffer.alloc(32, 1),
     host: () => 'localhost',
+    hasMail: () => settings.mail !== undefined,
+    returnOrigins: () => settings.portal.returnOrigins,
   });
   const api = {
     operatorToken: ADMIN_TOKEN,
@@ -105,7 +108,6 @@ export async function startAdmin(
     panel: options.panel ?? null,
     members,
   };
-  const settings = adminSchema.parse({ port: 0, ...options.settings });
   let boundPort = 0;
   const dependencies: AdminDependencies = {
     url: () => adminUrlOf(settings, boundPort),

@@ -62,6 +62,6 @@ export class AccountInvitationsController {
     const { timeZone } = await this.accounts.get(accountId);
     const giver = await this.givers.of(caller, accountId);
     const { invitation, token } = await this.invitations.create(accountId, body, giver, context);
-    return { ...invitationResource(invitation, timeZone), link: this.site.linkUrl(token) };
+    return { ...invitationResource(invitation, timeZone), link: token === null ? null : this.site.linkUrl(token) };
   }
 }

@@ -20,10 +20,9 @@ export const invitationSchema = z
   .meta({ id: 'Invitation' });
 
 /** For whoever hands it over: a link of 43 characters behind the address of the panel. */
-export const linkField = z
-  .string()
-  .max(2_048)
-  .meta({ description: 'To be handed to who it is for, and to nobody else. It works once and is shown only now.' });
+export const linkField = z.string().max(2_048).nullable().meta({
+  description: 'To be handed to who it is for; works once, shown only now. Null: it goes out by mail.',
+});
 
 export const invitationWithLinkSchema = invitationSchema.extend({ link: linkField }).meta({ id: 'InvitationWithLink' });
 

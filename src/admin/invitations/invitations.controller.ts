@@ -45,7 +45,7 @@ export class InvitationsController {
   ): Promise<InvitationWithLinkResource> {
     const { invitation, token } = await this.invitations.resend(id, await this.giver(caller, id), context);
     const { timeZone } = await this.accounts.get(invitation.accountId);
-    return { ...invitationResource(invitation, timeZone), link: this.site.linkUrl(token) };
+    return { ...invitationResource(invitation, timeZone), link: token === null ? null : this.site.linkUrl(token) };
   }
 
   @Delete()

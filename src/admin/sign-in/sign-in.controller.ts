@@ -1,10 +1,11 @@
 /** Signing in with a password, and out. */
-import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MemberStore } from '../../members/members.js';
 import { SignIn } from '../../members/sign-in/sign-in.js';
 import { Site } from '../access/site.js';
 import { Documented } from '../openapi/documented.js';
+import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
 import { browserOf } from './browser.js';
 import { SignInResponses } from './sign-in-responses.js';
 import {
@@ -23,13 +24,20 @@ export class SignInController {
     private readonly members: MemberStore,
     private readonly site: Site,
     private readonly responses: SignInResponses,
+    @Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies,
   ) {}
 
   @Get()
   @Documented({ id: 'getSignInWays', summary: 'Say how one can sign in here', response: signInWaysSchema })
   async ways(): Promise<SignInWaysResource> {
     const firstOwner = !(await this.members.hasOperator());
-    return { password: true, passkey: false, providers: [], mail: false, first_owner: firstOwner };
+    return {
+      password: true,
+      passkey: false,
+      providers: [],
+      mail: this.deps.settings().mail !== undefined,
+      first_owner: firstOwner,
+    };
   }
 
   @Post('password')

@@ -8,6 +8,8 @@ import { AccountTokens } from '../account-tokens.js';
 import { FirstOwner } from '../first-owner.js';
 import { LinkTaking } from './link-taking.js';
 import { Invitations } from '../invitations.js';
+import { MemberAdmin } from '../member-admin.js';
+import { PortalLinks } from '../portal-links.js';
 import { MemberStore } from '../members.js';
 import { Sessions, type SessionLimits } from '../sessions.js';
 import { SignInAttempts, type AttemptWindows } from './attempts.js';
@@ -36,6 +38,10 @@ export interface MembersParts {
   readonly secretBox: SecretBox | null;
   /** Of the panel: nobody's password is made of it. */
   readonly host: () => string;
+  /** Whether links go out by mail. */
+  readonly hasMail: () => boolean;
+  /** Where a portal session may lead back to. */
+  readonly returnOrigins: () => readonly string[];
 }
 
 /** The parts of members. */
@@ -56,6 +62,8 @@ export interface Members {
   readonly accountMembers: AccountMembers;
   readonly invitations: Invitations;
   readonly passwordChange: PasswordChange;
+  readonly admin: MemberAdmin;
+  readonly portal: PortalLinks;
 }
 
 /** Opens them on a database. */
@@ -85,7 +93,9 @@ export function openMembers(parts: MembersParts): Members {
     links: new LinkTaking(database, clock, sessions, newPasswords, signIn),
     firstOwner: new FirstOwner(database, clock, store),
     accountMembers: new AccountMembers(database, clock),
-    invitations: new Invitations(database, clock),
+    invitations: new Invitations(database, clock, parts.hasMail),
+    admin: new MemberAdmin(database, clock, parts.hasMail),
+    portal: new PortalLinks(database, clock, parts.returnOrigins),
     passwordChange: new PasswordChange(database, clock, store, newPasswords, sessions),
   };
 }

@@ -1,0 +1,69 @@
+/** A member as operators see them. */
+import { z } from 'zod';
+import type { Member } from '../../members/member-rows.js';
+import type { PasswordLink } from '../../members/member-admin.js';
+import { LOCALES } from '../../members/member-fields.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { Site } from '../access/site.js';
+import { idField, timeField } from '../openapi/fields.js';
+import { listSchema } from '../request/list.js';
+
+export const memberSchema = z
+  .object({
+    id: idField('mem'),
+    email: z.string().max(254),
+    name: z.string().max(200),
+    is_operator: z.boolean(),
+    status: z.enum(['active', 'disabled']),
+    locale: z.enum(LOCALES).nullable(),
+    has_password: z.boolean(),
+    has_totp: z.boolean(),
+    created_at: timeField,
+    updated_at: timeField,
+    last_signed_in_at: timeField.nullable(),
+  })
+  .meta({ id: 'Member' });
+
+export const passwordLinkSchema = z
+  .object({
+    link: z
+      .string()
+      .max(2_048)
+      .nullable()
+      .meta({ description: 'To be handed to the member; works once, shown only now. Null: it goes out by mail.' }),
+    expires_at: timeField,
+  })
+  .meta({ id: 'PasswordLink' });
+
+export const createdMemberSchema = memberSchema
+  .extend({ password_link: passwordLinkSchema })
+  .meta({ id: 'CreatedMember' });
+
+export const memberListSchema = listSchema('MemberList', memberSchema);
+
+export type MemberResource = z.output<typeof memberSchema>;
+export type PasswordLinkResource = z.output<typeof passwordLinkSchema>;
+export type CreatedMemberResource = z.output<typeof createdMemberSchema>;
+
+/** Times are UTC: a member may have accounts in many zones. */
+export function memberResource(member: Member): MemberResource {
+  const at = (ms: number): string => formatWithOffset(ms, 'UTC');
+  return {
+    id: member.id,
+    email: member.email,
+    name: member.name,
+    is_operator: member.isOperator,
+    status: member.status,
+    locale: member.locale,
+    has_password: member.hasPassword,
+    has_totp: member.hasTotp,
+    created_at: at(member.createdAt),
+    updated_at: at(member.updatedAt),
+    last_signed_in_at: member.lastSignedInAt === null ? null : at(member.lastSignedInAt),
+  };
+}
+
+export function passwordLinkResource({ token, expiresAt }: PasswordLink, site: Site): PasswordLinkResource {
+  const link = token === null ? null : site.linkUrl(token);
+  return { link, expires_at: formatWithOffset(expiresAt, 'UTC') };
+}

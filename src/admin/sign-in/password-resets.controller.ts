@@ -1,0 +1,47 @@
+/** For who has forgotten the password: 202 whoever asks for whomever, and a mail where there is a member. */
+import { Body, Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { MemberAdmin } from '../../members/member-admin.js';
+import { SignInAttempts } from '../../members/sign-in/attempts.js';
+import { Documented } from '../openapi/documented.js';
+import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
+import { changeContextOf } from '../request/change-context.js';
+
+const requestSchema = z
+  .strictObject({ email: z.string().min(1, 'must not be empty').max(320) })
+  .meta({ id: 'RequestPasswordReset' });
+
+const acceptedSchema = z.object({}).meta({ id: 'Accepted' });
+
+@Controller('admin/v1/password-resets')
+export class PasswordResetsController {
+  constructor(
+    private readonly admin: MemberAdmin,
+    private readonly attempts: SignInAttempts,
+    @Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies,
+  ) {}
+
+  @Post()
+  @HttpCode(202)
+  @Documented({
+    id: 'requestPasswordReset',
+    summary: 'Ask for a link by mail to choose a new password; says the same whether there is a member or not',
+    response: acceptedSchema,
+    status: 202,
+    problems: ['cross_site_request'],
+  })
+  async request(
+    @Body({ schema: requestSchema }) { email }: { email: string },
+    @Req() request: FastifyRequest,
+  ): Promise<object> {
+    // Never refunded: each may be a mail to somebody who has not asked for it.
+    await this.attempts.beginUnnamed(request.ip);
+    // Nobody waits for it: it would take longer where there is a member.
+    this.admin.requestReset(email, changeContextOf(request)).catch((error: unknown) => {
+      const fields = { event: 'password_reset_failed', err: error, request_id: request.id };
+      this.deps.log.warn(fields, 'A link for a new password was asked for and not made');
+    });
+    return {};
+  }
+}

@@ -1,0 +1,150 @@
+/** The members of the installation, as operators manage them. Nobody is deleted: the audit log names them. */
+import type { Transaction } from 'kysely';
+import { changedFields, recordChange, type ChangeContext } from '../accounts/audit-log.js';
+import { isUniqueViolation } from '../database/database-errors.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
+import type { Tables } from '../database/schema.js';
+import { addLinkMail } from '../mail/mail-outbox.js';
+import type { Clock } from '../platform/clock.js';
+import { Problem } from '../problems/errors.js';
+import { createLink } from './links.js';
+import type { CreateMember, UpdateMember } from './member-fields.js';
+import {
+  auditedMember,
+  insertMember,
+  lockMember,
+  memberByEmail,
+  memberOf,
+  type Member,
+  type MemberRow,
+} from './member-rows.js';
+import { endSessionsOf } from './sessions.js';
+
+/** A link by which a member chooses a password. */
+export interface PasswordLink {
+  /** Null where it goes out by mail, and nobody else has it. */
+  readonly token: string | null;
+  readonly expiresAt: number;
+}
+
+const RESET_LINK_MS = 24 * 3_600_000;
+const FIRST_PASSWORD_LINK_MS = 7 * 86_400_000;
+/** A mail that nobody asked for is a nuisance: one of these is enough for a while. */
+const RESET_INTERVAL_MS = 5 * 60_000;
+const LIST = 'members';
+
+/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+export class MemberAdmin {
+  constructor(
+    private readonly database: DatabaseHandle,
+    private readonly clock: Clock,
+    private readonly hasMail: () => boolean,
+  ) {}
+
+  /** In the order in which they were made. */
+  async list({ limit, cursor }: PageRequest): Promise<Page<Member>> {
+    let query = this.database.db.selectFrom('member').selectAll().where('removed_at', 'is', null);
+    if (cursor !== undefined) query = query.where('id', '>', decodeCursor(LIST, cursor));
+    const rows = await query
+      .orderBy('id')
+      .limit(limit + 1)
+      .execute();
+    return pageOf(LIST, limit, rows, memberOf);
+  }
+
+  /** Adds a member without a password, and the link by which they choose one. Rejects with `already_a_member`. */
+  async create(
+    input: CreateMember,
+    context: ChangeContext,
+  ): Promise<{ readonly member: Member; readonly link: PasswordLink }> {
+    const now = this.clock.now();
+    const made = { email: input.email, name: input.name, isOperator: input.is_operator, password: null, locale: null };
+    try {
+      return await this.database.db.transaction().execute(async (trx) => {
+        const row = await insertMember(trx, made, now);
+        const change = { action: 'member.created', before: null, after: auditedMember(row) };
+        await recordChange(trx, context, { ...targetOf(row.id), ...change }, now);
+        return { member: memberOf(row), link: await this.linkFor(trx, row, FIRST_PASSWORD_LINK_MS, context) };
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new Problem('already_a_member', { detail: 'There is a member with this address already.' });
+    }
+  }
+
+  /** Changes what is named. Who is disabled is out at once. Rejects with `resource_not_found`. */
+  async update(id: string, changes: UpdateMember, context: ChangeContext): Promise<Member> {
+    const row = await this.database.db.transaction().execute(async (trx) => {
+      const before = await lockMember(trx, this.database.kind, id);
+      const now = this.clock.now();
+      const { name = before.name, status = before.status, is_operator: isOperator } = changes;
+      const operator = isOperator === undefined ? before.is_operator : Number(isOperator);
+      const changed = { name, status, is_operator: operator, version: before.version + 1, updated_at: now };
+      const after: MemberRow = { ...before, ...changed };
+      const difference = changedFields(auditedMember(before), auditedMember(after));
+      if (difference === null) return before;
+      await trx.updateTable('member').set(changed).where('id', '=', id).execute();
+      // A session that was begun with other rights is not to be found by who steals the browser.
+      if (status === 'disabled' || operator !== before.is_operator) await endSessionsOf(trx, id);
+      await recordChange(trx, context, { ...targetOf(id), action: 'member.updated', ...difference }, now);
+      return after;
+    });
+    return memberOf(row);
+  }
+
+  /** A link by which a member chooses a new password. Rejects with `resource_not_found`. */
+  async resetLink(id: string, context: ChangeContext): Promise<PasswordLink> {
+    return this.database.db.transaction().execute(async (trx) => {
+      const row = await lockMember(trx, this.database.kind, id);
+      return this.linkFor(trx, row, RESET_LINK_MS, context);
+    });
+  }
+
+  /** The same for who says that they have forgotten it: by mail alone, and nothing for a name that nobody has. */
+  async requestReset(email: string, context: ChangeContext): Promise<void> {
+    if (!this.hasMail()) return;
+    const row = await memberByEmail(this.database.db, email);
+    if (row === undefined || row.status !== 'active') return;
+    await this.database.db.transaction().execute(async (trx) => {
+      // Behind the lock: of two at once one finds the other's link.
+      const member = await lockMember(trx, this.database.kind, row.id);
+      if (await this.hasFreshReset(trx, row.id)) return;
+      await this.linkFor(trx, member, RESET_LINK_MS, { ...context, actor: 'nobody' });
+    });
+  }
+
+  private async hasFreshReset(trx: Transaction<Tables>, memberId: string): Promise<boolean> {
+    const links = trx.selectFrom('link').select('id').where('kind', '=', 'password_reset');
+    const fresh = links
+      .where('member_id', '=', memberId)
+      .where('created_at', '>', this.clock.now() - RESET_INTERVAL_MS)
+      .limit(1);
+    return (await fresh.executeTakeFirst()) !== undefined;
+  }
+
+  /** Ends the links before: one is enough. */
+  private async linkFor(
+    trx: Transaction<Tables>,
+    { id, email, name, locale }: MemberRow,
+    lastsMs: number,
+    context: ChangeContext,
+  ): Promise<PasswordLink> {
+    const now = this.clock.now();
+    const open = trx.updateTable('link').set({ revoked_at: now }).where('kind', '=', 'password_reset');
+    await open.where('member_id', '=', id).where('used_at', 'is', null).where('revoked_at', 'is', null).execute();
+    const link = { kind: 'password_reset', memberId: id, createdBy: context.actor, lastsMs } as const;
+    const { token, row } = await createLink(trx, link, now);
+    const change = { action: 'member.password_link_made', before: null, after: null };
+    await recordChange(trx, context, { ...targetOf(id), ...change }, now);
+    if (!this.hasMail()) return { token, expiresAt: row.expires_at };
+    const to = { name, address: email };
+    const content = { kind: 'password_reset' } as const;
+    await addLinkMail(trx, { linkId: row.id, to, locale: locale ?? 'en', content }, now);
+    return { token: null, expiresAt: row.expires_at };
+  }
+}
+
+function targetOf(id: string): { accountId: null; targetType: 'member'; targetId: string } {
+  return { accountId: null, targetType: 'member', targetId: id };
+}

@@ -1,0 +1,82 @@
+/** Links by which a company sends its own customers into the panel, without a second sign-in. */
+import { z } from 'zod';
+import { nameField, plainText } from '../accounts/account-fields.js';
+import { lockAccount } from '../accounts/accounts.js';
+import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
+import { SCOPE_PATTERN } from '../config/model/operation-schema.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import type { Clock } from '../platform/clock.js';
+import { Problem } from '../problems/errors.js';
+import { createLink } from './links.js';
+import { ROLES } from './permissions.js';
+
+const LINK_MS = 15 * 60_000;
+
+export const createPortalSessionSchema = z
+  .strictObject({
+    account_id: plainText(100),
+    role: z.enum(ROLES).meta({ description: 'What they may there.' }),
+    scopes: z
+      .array(z.string().max(200).regex(SCOPE_PATTERN, 'must be resource:verb, for example customers:read'))
+      .min(1)
+      .max(100)
+      .optional()
+      .meta({ description: 'The only scopes that keys may be given; without it: any.' }),
+    return_url: z
+      .url({ protocol: /^https?$/ })
+      .max(2_048)
+      .meta({ description: 'Where the panel leads back to; its origin stands in `admin.portal.returnOrigins`.' }),
+    member_name: nameField.optional().meta({ description: 'Who it is, for the page and the audit log.' }),
+  })
+  .meta({ id: 'CreatePortalSession' });
+
+export type CreatePortalSession = z.output<typeof createPortalSessionSchema>;
+
+/** PortalLinks makes them, and ends what has come of them. */
+export class PortalLinks {
+  constructor(
+    private readonly database: DatabaseHandle,
+    private readonly clock: Clock,
+    private readonly returnOrigins: () => readonly string[],
+  ) {}
+
+  /** Rejects with `validation_failed` for an address that leads elsewhere, `resource_not_found` for the account. */
+  async create(
+    input: CreatePortalSession,
+    context: ChangeContext,
+  ): Promise<{ readonly id: string; readonly token: string; readonly expiresAt: number }> {
+    const { account_id: accountId, role, return_url: returnUrl } = input;
+    // No other page is led to: a link of ours would lend it our name.
+    if (!this.returnOrigins().includes(new URL(returnUrl).origin)) {
+      const errors = [{ pointer: '#/return_url', detail: 'is of an origin that admin.portal.returnOrigins has not' }];
+      throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
+    }
+    const now = this.clock.now();
+    const label = input.member_name ?? '';
+    const data = { scopes: input.scopes ?? null, label, return_url: returnUrl };
+    return this.database.db.transaction().execute(async (trx) => {
+      await lockAccount(trx, this.database.kind, accountId);
+      const link = { kind: 'portal', accountId, role, data, createdBy: context.actor, lastsMs: LINK_MS } as const;
+      const { token, row } = await createLink(trx, link, now);
+      const target = { accountId, targetType: 'portal_session', targetId: row.id } as const;
+      const after = { role, label, scopes: data.scopes };
+      await recordChange(trx, context, { ...target, action: 'portal_session.created', before: null, after }, now);
+      return { id: row.id, token, expiresAt: row.expires_at };
+    });
+  }
+
+  /** Takes all of an account back: links and sessions. */
+  async endAll(accountId: string, context: ChangeContext): Promise<void> {
+    const now = this.clock.now();
+    await this.database.db.transaction().execute(async (trx) => {
+      await lockAccount(trx, this.database.kind, accountId);
+      const links = trx.updateTable('link').set({ revoked_at: now }).where('kind', '=', 'portal');
+      await links.where('account_id', '=', accountId).where('revoked_at', 'is', null).execute();
+      const sessions = trx.deleteFrom('member_session').where('account_id', '=', accountId);
+      const ended = Number((await sessions.where('member_id', 'is', null).executeTakeFirst()).numDeletedRows);
+      const target = { accountId, targetType: 'portal_session', targetId: accountId } as const;
+      const change = { action: 'portal_session.all_ended', before: { sessions: ended }, after: null };
+      await recordChange(trx, context, { ...target, ...change }, now);
+    });
+  }
+}

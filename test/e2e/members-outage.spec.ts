@@ -1,0 +1,56 @@
+/** The database is away: nobody is signed out by it, nobody is said to be, and nothing is said to be wrong with anybody. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { openDatabase } from '../../src/database/connect.js';
+import { startAdmin } from '../support/admin-application.js';
+import { answersNow } from '../support/database.js';
+import { describeWithOwnPostgres } from '../support/describe-with.js';
+import { quietMsSince } from '../support/machine-time.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { eventually } from '../support/processes.js';
+import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/signed-in.js';
+
+describeWithOwnPostgres('members while the database is away', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
+  it('hear 503 and keep their cookie, however they ask; sign-ins that failed so are not counted', async () => {
+    const database = await openDatabase({ databaseUrl: await server.createDatabase('members'), dataDir: '' });
+    const running = await startAdmin(database);
+    const { email } = await memberWithPassword(database, running);
+    const own = new PanelBrowser(running.url);
+    await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+    const cookie = own.cookies.get('tg_session');
+    await server.kill9();
+    await eventually('the database is gone', async () => !(await answersNow(database)));
+    const calls = [
+      ['GET', '/me', undefined],
+      ['POST', '/sign-out', undefined],
+      ['POST', '/sign-in/password', { email, password: GOOD_PASSWORD }],
+      ['POST', '/links/take', { token: 'A'.repeat(43) }],
+      ['GET', '/sign-in', undefined],
+    ] as const;
+    for (const [method, path, body] of calls) {
+      const start = performance.now();
+      const answer = await own.ask(method, path, body);
+      expect([path, answer.status, answer.json().code]).toEqual([path, 503, 'database_unavailable']);
+      expect(answer.headers['set-cookie']).toBeUndefined();
+      expect(quietMsSince(start)).toBeLessThan(5_000);
+    }
+    for (let attempt = 0; attempt < 25; attempt++) {
+      expect(
+        (await new PanelBrowser(running.url).ask('POST', '/sign-in/password', { email, password: 'x' })).status,
+      ).toBe(503);
+    }
+    expect(own.cookies.get('tg_session')).toBe(cookie);
+    await server.restart();
+    await eventually('it is back', async () => answersNow(database));
+    expect((await own.ask('GET', '/me')).status).toBe(200);
+    const again = new PanelBrowser(running.url);
+    expect((await again.ask('POST', '/sign-in/password', { email, password: GOOD_PASSWORD })).status).toBe(200);
+    await running.close();
+    await database.close();
+  });
+});

@@ -1,0 +1,205 @@
+/** What operators do about members: add, disable, sign out, help in; and portal sessions, that a company gives and takes. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { forgetEndedSignIns } from '../../src/members/housekeeping.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { eventually } from '../support/processes.js';
+import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/signed-in.js';
+
+interface Member {
+  readonly id: string;
+  readonly is_operator: boolean;
+  readonly password_link: { readonly link: string | null };
+}
+
+const DAY_MS = 86_400_000;
+
+describeOnDatabases('operators', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let withMail: RunningAdmin;
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+    running = await startAdmin(database, { settings: { portal: { returnOrigins: ['https://app.example.com'] } } });
+    withMail = await startAdmin(database, {
+      settings: { mail: { url: 'smtp://localhost', from: 'no-reply@example.com' } },
+    });
+  });
+  afterAll(async () => {
+    await running.close();
+    await withMail.close();
+    await database.close();
+  });
+
+  const tokenOf = (link: string | null) => String(link).split('#')[1];
+  const take = (token: string | undefined, fields: object = {}, own = new PanelBrowser(running.url)) =>
+    own.ask('POST', '/links/take', { token, ...fields });
+  const signedIn = async () => {
+    const member = await memberWithPassword(database, running);
+    const own = new PanelBrowser(running.url);
+    await own.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
+    return { ...member, own };
+  };
+
+  it('add somebody, who chooses a password by a link that is shown once', async () => {
+    const body = { email: 'gil@example.com', name: 'Gil', is_operator: true };
+    const made = await running.admin.call<Member>('POST', '/members', body);
+    expect(
+      (await running.admin.request('POST', '/members', { ...body, email: 'GIL@example.com' })).json(),
+    ).toMatchObject({
+      code: 'already_a_member',
+    });
+    const own = new PanelBrowser(running.url);
+    expect((await take(tokenOf(made.password_link.link), { password: GOOD_PASSWORD }, own)).status).toBe(200);
+    expect((await own.ask('GET', '/members')).status).toBe(200);
+    expect((await running.admin.request('GET', `/members/${made.id}`)).text).not.toMatch(/argon2|link/);
+  });
+
+  it('disable a member, who is out at once, and let them in again', async () => {
+    const { id, email, own } = await signedIn();
+    await running.admin.call('PATCH', `/members/${id}`, { status: 'disabled' });
+    expect((await own.ask('GET', '/me')).json()).toMatchObject({ code: 'session_ended' });
+    await running.admin.call('PATCH', `/members/${id}`, { status: 'active' });
+    expect((await own.ask('GET', '/me')).status).toBe(401);
+    expect((await own.ask('POST', '/sign-in/password', { email, password: GOOD_PASSWORD })).status).toBe(200);
+  });
+
+  it('a member who becomes an operator signs in anew, and one who is none any more is none at once', async () => {
+    const { id, email, own } = await signedIn();
+    await running.admin.call('PATCH', `/members/${id}`, { is_operator: true });
+    expect((await own.ask('GET', '/members')).status).toBe(401);
+    await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+    expect((await own.ask('GET', '/members')).status).toBe(200);
+    await running.admin.call('PATCH', `/members/${id}`, { is_operator: false });
+    await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+    expect((await own.ask('GET', '/members')).json()).toMatchObject({
+      code: 'forbidden',
+      required_roles: ['operator'],
+    });
+  });
+
+  it('see where a member is signed in, and sign them out everywhere', async () => {
+    const { id, own } = await signedIn();
+    const { data } = await running.admin.call<{ data: object[] }>('GET', `/members/${id}/sessions`);
+    expect(data).toMatchObject([{ current: false, method: 'password' }]);
+    await running.admin.call('DELETE', `/members/${id}/sessions`);
+    expect((await own.ask('GET', '/me')).status).toBe(401);
+    expect((await running.admin.request('DELETE', `/members/mem_${'0'.repeat(25)}/sessions`)).status).toBe(404);
+  });
+
+  it('make a link for a new password, and the one before ends', async () => {
+    const { id } = await signedIn();
+    const first = await running.admin.call<{ link: string }>('POST', `/members/${id}/password-reset-links`);
+    const second = await running.admin.call<{ link: string }>('POST', `/members/${id}/password-reset-links`);
+    const password = 'nine quiet herons over the weir';
+    expect((await take(tokenOf(first.link), { password })).status).toBe(410);
+    expect((await take(tokenOf(second.link), { password })).status).toBe(200);
+  });
+
+  it('with mail the link is in no response: it waits to be sent', async () => {
+    const account = await withMail.admin.createAccount({ plan: 'starter' });
+    const invitation = await withMail.admin.call<{ id: string; link: null }>(
+      'POST',
+      `/accounts/${account.id}/invitations`,
+      {
+        email: 'hal@example.com',
+        role: 'viewer',
+      },
+    );
+    expect(invitation.link).toBeNull();
+    const { id } = await memberWithPassword(database, withMail);
+    expect(await withMail.admin.call('POST', `/members/${id}/password-reset-links`)).toMatchObject({ link: null });
+    const waiting = await database.db.selectFrom('mail').select(['to_address', 'state']).execute();
+    expect(waiting).toContainEqual({ to_address: 'hal@example.com', state: 'waiting' });
+    expect(await new PanelBrowser(withMail.url).call('GET', '/sign-in')).toMatchObject({ mail: true });
+  });
+
+  it('a forgotten password is answered alike for everybody, and one mail goes to a member', async () => {
+    const { email } = await memberWithPassword(database, withMail);
+    const browser = new PanelBrowser(withMail.url);
+    const answers = [];
+    for (const name of [email, email, 'nobody@example.org'])
+      answers.push(await browser.ask('POST', '/password-resets', { email: name }));
+    expect(answers.map(({ status, text }) => [status, text])).toEqual(Array(3).fill([202, '{}']));
+    const mails = () => database.db.selectFrom('mail').select('id').where('to_address', '=', email).execute();
+    await eventually('the mail waits', async () => (await mails()).length > 0);
+    expect(await mails()).toHaveLength(1);
+    const none = await database.db
+      .selectFrom('mail')
+      .select('id')
+      .where('to_address', '=', 'nobody@example.org')
+      .execute();
+    expect(none).toEqual([]);
+  });
+
+  it('a portal session leads back to origins of the configuration alone', async () => {
+    const account = await running.admin.createAccount({ plan: 'starter' });
+    const body = { account_id: account.id, role: 'admin', member_name: 'Ana of Isar' };
+    for (const url of [
+      'https://evil.example/',
+      'https://app.example.com.evil.example/',
+      'https://app.example.com@evil.example/',
+      'javascript:alert(1)',
+      '//app.example.com/',
+    ]) {
+      const refused = await running.admin.request('POST', '/portal-sessions', { ...body, return_url: url });
+      expect([url, refused.status]).toEqual([url, 422]);
+    }
+    const made = await running.admin.call<{ url: string }>('POST', '/portal-sessions', {
+      ...body,
+      return_url: 'https://app.example.com/keys',
+    });
+    const own = new PanelBrowser(running.url);
+    expect((await take(tokenOf(made.url), {}, own)).status).toBe(200);
+    expect((await own.ask('GET', `/accounts/${account.id}/api-keys`)).status).toBe(200);
+    const log = await running.admin.auditLog(`?account_id=${account.id}`);
+    expect(log.data.map(({ action }) => action)).toContain('portal_session.created');
+  });
+
+  it('take back all portal sessions of an account, used or not, and those of no other', async () => {
+    const body = { role: 'viewer', return_url: 'https://app.example.com/' };
+    const accounts = [
+      await running.admin.createAccount({ plan: 'starter' }),
+      await running.admin.createAccount({ plan: 'starter' }),
+    ];
+    const browsers = [];
+    for (const { id } of accounts) {
+      const { url } = await running.admin.call<{ url: string }>('POST', '/portal-sessions', {
+        ...body,
+        account_id: id,
+      });
+      const own = new PanelBrowser(running.url);
+      await take(tokenOf(url), {}, own);
+      browsers.push(own);
+    }
+    const [first, second] = accounts;
+    const unused = await running.admin.call<{ url: string }>('POST', '/portal-sessions', {
+      ...body,
+      account_id: first?.id,
+    });
+    await running.admin.call('DELETE', `/accounts/${first?.id}/portal-sessions`);
+    expect((await browsers[0]!.ask('GET', '/me')).status).toBe(401);
+    expect((await take(tokenOf(unused.url))).status).toBe(410);
+    expect((await browsers[1]!.ask('GET', `/accounts/${second?.id}`)).status).toBe(200);
+  });
+
+  it('what is over is forgotten: sessions at once, links after a month, and nothing that holds', async () => {
+    const { own } = await signedIn();
+    const account = await running.admin.createAccount({ plan: 'starter' });
+    await running.admin.call('POST', `/accounts/${account.id}/invitations`, { email: 'i@example.com', role: 'viewer' });
+    const count = async (table: 'member_session' | 'link') =>
+      (await database.db.selectFrom(table).select('hash').execute()).length;
+    await forgetEndedSignIns(database, running.stores.clock);
+    expect((await own.ask('GET', '/me')).status).toBe(200);
+    running.stores.clock.advance(DAY_MS);
+    await forgetEndedSignIns(database, running.stores.clock);
+    expect(await count('member_session')).toBe(0);
+    expect(await count('link')).toBeGreaterThan(0);
+    running.stores.clock.advance(40 * DAY_MS);
+    expect(await forgetEndedSignIns(database, running.stores.clock)).toBeGreaterThan(0);
+    expect(await count('link')).toBe(0);
+  });
+});
