@@ -22,6 +22,9 @@ const KeysPage = page(() => import('./api-keys/keys-page.js'), 'KeysPage');
 const UsagePage = page(() => import('./usage/usage-page.js'), 'UsagePage');
 const LogsPage = page(() => import('./logs/logs-page.js'), 'LogsPage');
 const RequestPage = page(() => import('./logs/request-page.js'), 'RequestPage');
+const ExplainPage = page(() => import('./explain/explain-page.js'), 'ExplainPage');
+const AuditLogPage = page(() => import('./audit-log/audit-log-page.js'), 'AuditLogPage');
+const AccountPage = page(() => import('./account/account-page.js'), 'AccountPage');
 const KeyPage = page(() => import('./api-keys/key-page.js'), 'KeyPage');
 
 export function App() {
@@ -58,6 +61,7 @@ function ToAnAccount() {
     return (
       <Shell account={null}>
         <Empty
+          isPage
           icon="accounts"
           title={t`You are in no account yet`}
           text={t`Ask an owner of an account to invite you.`}
@@ -116,6 +120,21 @@ function AccountPages({ id }: { readonly id: string }) {
                 <RequestPage />
               </Allowed>
             </Route>
+            <Route path="/:account/explain">
+              <Allowed to="explain">
+                <ExplainPage />
+              </Allowed>
+            </Route>
+            <Route path="/:account/audit-log">
+              <Allowed to="listAuditLog">
+                <AuditLogPage />
+              </Allowed>
+            </Route>
+            <Route path="/:account/account">
+              <Allowed to="getAccount">
+                <AccountPage />
+              </Allowed>
+            </Route>
             <Route>
               <NoSuchPage home={`/${id}/api-keys`} />
             </Route>
@@ -136,6 +155,7 @@ function NoSuchPage({ home }: { readonly home: string }) {
   const { t } = useLingui();
   return (
     <Empty
+      isPage
       icon="search"
       title={t`There is no such page`}
       text={t`It may have moved, or your role does not open it.`}

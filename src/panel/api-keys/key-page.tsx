@@ -10,7 +10,7 @@ import { Page } from '../layout/page.js';
 import { Failure } from '../words/failure.js';
 import { Ago, useFormats } from '../words/times.js';
 import { EditDialog } from './edit-dialog.js';
-import { pauseKey, readAgain, resumeKey, useKey, type Key } from './keys.js';
+import { pauseKey, readAgain, resumeKey, updateKey, useImpact, useKey, type Key } from './keys.js';
 import { RevokeDialog } from './revoke-dialog.js';
 import { RotateDialog } from './rotate-dialog.js';
 import { useScopeWords } from './scopes.js';
@@ -70,6 +70,8 @@ function Shown({ shown, etag }: { readonly shown: Key; readonly etag: string | n
       actions={<Actions shown={shown} onOpen={setDialog} />}
     >
       <State of={shown} />
+      <Unused of={shown} etag={etag} />
+      <OldSecret of={shown} />
       <Facts of={shown} />
       <RotateDialog shown={shown} etag={etag} opened={dialog === 'rotate'} onClose={close} />
       <RevokeDialog shown={shown} opened={dialog === 'revoke'} onClose={close} />
@@ -144,6 +146,66 @@ function State({ of: { status } }: { readonly of: Key }) {
       </Alert>
     );
   return null;
+}
+
+/** The least that a key keeps: one without a scope is none. */
+const LEAST_SCOPES = 1;
+
+/** Scopes that it has not used for a month, and the button that takes them away. */
+function Unused({ of: key, etag }: { readonly of: Key; readonly etag: string | null }) {
+  const may = useMay();
+  const words = useScopeWords();
+  const { time_zone: timeZone } = useAccount();
+  const { date } = useFormats(timeZone);
+  const { data } = useImpact(key.id, key.status === 'active');
+  const unused = data?.scopes_unused_30d ?? [];
+  const left = key.scopes.filter((scope) => !unused.includes(scope));
+  const narrow = useMutation({
+    mutationFn: () => updateKey(key.id, { scopes: left }, etag),
+    onSettled: () => readAgain(key.account_id, key.id),
+  });
+  if (unused.length === 0 || left.length < LEAST_SCOPES || data === undefined || !may('updateApiKey')) return null;
+  const since = date(`${data.scopes_since}T12:00:00Z`);
+  const names = unused.map(words.short).join(' · ');
+  return (
+    <Alert variant="light" color="river">
+      <Group justify="space-between">
+        <Text size="sm" className="name">
+          <Trans>
+            Not used since {since}: <b>{names}</b>. What it does not need, nobody can misuse.
+          </Trans>
+        </Text>
+        <Button size="xs" variant="default" loading={narrow.isPending} onClick={() => narrow.mutate()}>
+          <Trans>Take it away</Trans>
+        </Button>
+      </Group>
+      {narrow.error !== null && <Failure error={narrow.error} />}
+    </Alert>
+  );
+}
+
+/** The secret before the last one, while it still works. */
+function OldSecret({ of: key }: { readonly of: Key }) {
+  const { time_zone: timeZone } = useAccount();
+  const { time, relative } = useFormats(timeZone);
+  const { data } = useImpact(key.id, key.status === 'active');
+  const old = data?.old_secret;
+  if (old === null || old === undefined) return null;
+  const until = time(old.expires_at);
+  const used = old.last_used_at === null ? '' : relative(old.last_used_at);
+  const from = old.last_used_ip ?? '';
+  return (
+    <Alert variant="light" color="orange">
+      <Trans>The old secret works until {until}.</Trans>{' '}
+      {used === '' ? (
+        <Trans>It has not been used since.</Trans>
+      ) : (
+        <Trans>
+          It was last used {used} from {from}.
+        </Trans>
+      )}
+    </Alert>
+  );
 }
 
 function Facts({ of: key }: { readonly of: Key }) {

@@ -48,6 +48,14 @@ export const useKey = (id: string) =>
     queryFn: () => askVersioned(api.GET('/admin/v1/api-keys/{id}', { params: { path: { id } } })),
   });
 
+/** What ending or narrowing a key would touch; asked for where that is about to be done. */
+export const useImpact = (id: string, isWanted: boolean) =>
+  useQuery({
+    queryKey: ['api-key', id, 'impact'],
+    queryFn: () => ask(api.GET('/admin/v1/api-keys/{id}/impact', { params: { path: { id } } })),
+    enabled: isWanted,
+  });
+
 /** The scopes that a key may be given. */
 export const useScopes = () =>
   useQuery({ queryKey: ['scopes'], queryFn: () => ask(api.GET('/admin/v1/scopes')), staleTime: 300_000 });

@@ -7,7 +7,7 @@ import { useAccount } from '../session/accounts.js';
 import { Dialog } from '../layout/dialog.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
-import { readAgain, rotateKey, type Key, type Overlap } from './keys.js';
+import { readAgain, rotateKey, useImpact, type Key, type Overlap } from './keys.js';
 import { useLeaveGuard } from './leave-guard.js';
 import { SecretStep } from './secret-step.js';
 
@@ -83,7 +83,10 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
   const [error, setError] = useState<unknown>(null);
   const [isPending, setPending] = useState(false);
   const requestId = useRef<string | null>(null);
-  const lastUsed = shown.last_used_at === null ? null : relative(shown.last_used_at);
+  const { data: impact } = useImpact(shown.id, true);
+  const current = impact?.current_secret;
+  const lastUsed = current?.last_used_at ? relative(current.last_used_at) : null;
+  const from = current?.last_used_ip ?? '';
   const rotate = async (): Promise<void> => {
     setPending(true);
     setError(null);
@@ -116,7 +119,9 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
         {lastUsed !== null && (
           <Alert variant="light">
             <Text size="sm">
-              <Trans>The secret of now was last used {lastUsed}.</Trans>
+              <Trans>
+                The secret of now was last used {lastUsed} from {from}.
+              </Trans>
             </Text>
           </Alert>
         )}

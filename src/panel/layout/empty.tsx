@@ -8,16 +8,18 @@ interface EmptyProps {
   readonly title: string;
   readonly text: string;
   readonly action?: ReactNode;
+  /** Whether it is the whole page. */
+  readonly isPage?: boolean;
 }
 
-export function Empty({ icon, title, text, action }: EmptyProps) {
+export function Empty({ icon, title, text, action, isPage = false }: EmptyProps) {
   return (
     <Card py={48}>
       <Stack align="center" gap="sm" ta="center">
         <ThemeIcon size={56} radius="xl" variant="light">
           <Icon name={icon} size={28} />
         </ThemeIcon>
-        <Title order={2}>{title}</Title>
+        <Title order={isPage ? 1 : 2}>{title}</Title>
         <Text c="dimmed" maw={460}>
           {text}
         </Text>

@@ -190,6 +190,7 @@ function useRowWords() {
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
+    hourCycle: 'h23',
     timeZone,
   });
   const duration = new Intl.NumberFormat(locales, { style: 'unit', unit: 'millisecond', maximumFractionDigits: 0 });
@@ -242,7 +243,7 @@ function Rows({ requests }: { readonly requests: readonly LoggedRequest[] }) {
         <Table.Tbody>
           {requests.map((request) => (
             <Table.Tr key={request.id}>
-              <Table.Td>{words.time(request.at)}</Table.Td>
+              <Table.Td style={{ whiteSpace: 'nowrap' }}>{words.time(request.at)}</Table.Td>
               <Table.Td>
                 <What of={request} />
               </Table.Td>

@@ -20,6 +20,9 @@ function useEntries(): readonly Entry[] {
     { path: 'api-keys', icon: 'key', label: t`API keys`, needs: 'listApiKeys' },
     { path: 'usage', icon: 'usage', label: t`Usage`, needs: 'getUsage' },
     { path: 'logs', icon: 'logs', label: t`Logs`, needs: 'listRequests' },
+    { path: 'explain', icon: 'explain', label: t`Explain`, needs: 'explain' },
+    { path: 'audit-log', icon: 'audit', label: t`Audit log`, needs: 'listAuditLog' },
+    { path: 'account', icon: 'account', label: t`Account`, needs: 'getAccount' },
   ];
 }
 

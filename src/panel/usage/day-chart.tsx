@@ -16,6 +16,8 @@ export interface Day {
 }
 
 const HEIGHT = 240;
+/** Seconds: the columns at both ends need their room. */
+const HALF_A_DAY = 43_200;
 const COLORS = { worked: '#2f9a93', failed: '#d63939', refused: '#e8a03a' } as const;
 
 /** The colours of the columns, for the legend. */
@@ -69,7 +71,10 @@ function options(width: number, scheme: 'light' | 'dark', locales: string | stri
     height: HEIGHT,
     legend: { show: false },
     cursor: { show: false },
-    scales: { x: { time: true }, y: { range: (_chart, _least, most) => [0, Math.max(most * 1.1, 5)] } },
+    scales: {
+      x: { time: true, range: (_chart, first, last) => [first - HALF_A_DAY, last + HALF_A_DAY] },
+      y: { range: (_chart, _least, most) => [0, Math.max(most * 1.1, 5)] },
+    },
     axes: [
       {
         stroke: text,

@@ -28,10 +28,10 @@ import { Adjustments } from './adjustments.js';
 import { DAY_COLORS, DayChart, type Day } from './day-chart.js';
 import {
   csvAddress,
-  forecastOf,
   outcomeOf,
   useUsage,
   type UsageGroup,
+  type Forecast,
   type Usage,
   type UsageRow,
   type UsageWindow,
@@ -68,7 +68,7 @@ export function UsagePage() {
             </Alert>
           )}
           <Windows usage={usage.data} />
-          <Days rows={usage.data.data ?? []} />
+          <Days usage={usage.data} />
           <ByKey />
           <ByOperation />
           {may('listQuotaAdjustments') && <Adjustments />}
@@ -83,7 +83,11 @@ function Windows({ usage }: { readonly usage: Usage }) {
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
       {usage.windows.map((window) => (
-        <Window key={window.policy} window={window} firstDay={usage.from} />
+        <Window
+          key={window.policy}
+          window={window}
+          forecast={usage.forecasts?.find(({ policy }) => policy === window.policy)}
+        />
       ))}
     </SimpleGrid>
   );
@@ -91,13 +95,17 @@ function Windows({ usage }: { readonly usage: Usage }) {
 
 const NEARLY_FULL = 0.8;
 
-function Window({ window, firstDay }: { readonly window: UsageWindow; readonly firstDay: string | undefined }) {
+interface WindowProps {
+  readonly window: UsageWindow;
+  readonly forecast: Forecast | undefined;
+}
+
+function Window({ window, forecast }: WindowProps) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const { number, date, relative } = useFormats(timeZone);
   const isMonth = window.policy.endsWith('month');
   const share = window.limit === 0 ? 1 : Math.min(1, window.used / window.limit);
-  const forecast = isMonth && firstDay !== undefined ? forecastOf(window, firstDay) : null;
   const title = isMonth ? t`This month` : t`The last minute`;
   return (
     <Card>
@@ -126,14 +134,14 @@ function Window({ window, firstDay }: { readonly window: UsageWindow; readonly f
             <Trans>All free again {relative(window.resets_at)}.</Trans>
           )}
         </Text>
-        {forecast !== null &&
-          (forecast.usedUpAt === null ? (
+        {forecast !== undefined &&
+          (forecast.used_up_at === null ? (
             <Text size="sm">
-              <Trans>At this pace about {number(forecast.atTheEnd)} by the end of the month: enough.</Trans>
+              <Trans>At this pace about {number(forecast.expected)} by the end of the month: enough.</Trans>
             </Text>
           ) : (
             <Text size="sm" fw={600}>
-              <Trans>At this pace used up on {date(forecast.usedUpAt)}.</Trans>
+              <Trans>At this pace used up on {date(forecast.used_up_at)}.</Trans>
             </Text>
           ))}
       </Stack>
@@ -159,13 +167,31 @@ function sumsBy(rows: readonly UsageRow[], of: (row: UsageRow) => string): Reado
   return sums;
 }
 
+const NOTHING: Sums = { worked: 0, failed: 0, refused: 0 };
+const DAY_MS = 86_400_000;
+
+/** Every day of the month that the usage is of, also those on which nothing was asked. */
+function daysOf({ from, to, windows }: Usage): string[] {
+  if (from === undefined || to === undefined) return [];
+  const month = windows.find(({ policy }) => policy.endsWith('month'));
+  const end = month === undefined ? to : new Date(new Date(month.resets_at).getTime() - 1).toISOString().slice(0, 10);
+  const days: string[] = [];
+  for (let at = new Date(`${from}T12:00:00Z`).getTime(); days.length < 40; at += DAY_MS) {
+    const day = new Date(at).toISOString().slice(0, 10);
+    if (day > end) break;
+    days.push(day);
+  }
+  return days;
+}
+
 const total = ({ worked, failed, refused }: Sums): number => worked + failed + refused;
 
-function Days({ rows }: { readonly rows: readonly UsageRow[] }) {
+function Days({ usage }: { readonly usage: Usage }) {
   const { t } = useLingui();
   const { date } = useFormats('UTC');
-  const days: Day[] = [...sumsBy(rows, ({ day }) => day ?? '')].map(([day, sums]) => ({ day, ...sums }));
-  if (days.length === 0)
+  const counted = sumsBy(usage.data ?? [], ({ day }) => day ?? '');
+  const days: Day[] = daysOf(usage).map((day) => ({ day, ...(counted.get(day) ?? NOTHING) }));
+  if (counted.size === 0)
     return (
       <Empty
         icon="usage"
@@ -173,7 +199,7 @@ function Days({ rows }: { readonly rows: readonly UsageRow[] }) {
         text={t`When a program uses one of your keys, its requests are counted here.`}
       />
     );
-  const newest = new Map(days.toReversed().map(({ day, ...sums }) => [date(`${day}T12:00:00Z`), sums]));
+  const newest = new Map([...counted].toReversed().map(([day, sums]) => [date(`${day}T12:00:00Z`), sums]));
   return (
     <Section title={t`By day`} groups={['day', 'outcome']}>
       <Group gap="lg" pb="sm">
@@ -210,7 +236,7 @@ function ByKey() {
         what={t`Key`}
         sums={sums}
         label={(key) => (
-          <Anchor component={Link} href={`/${id}/api-keys/${key}`} className="name">
+          <Anchor component={Link} href={`/${id}/api-keys/${key}`} size="sm" className="name">
             {names.get(key) ?? key}
           </Anchor>
         )}
@@ -245,7 +271,7 @@ function Section({ title, groups, children }: SectionProps) {
     <Card>
       <Group justify="space-between" pb="md">
         <Title order={2}>{title}</Title>
-        <Anchor href={csvAddress(id, groups)} download size="sm" aria-label={t`${title} as a spreadsheet (CSV)`}>
+        <Anchor href={csvAddress(id, groups)} download size="sm" aria-label={t`CSV: ${title}`}>
           CSV
         </Anchor>
       </Group>

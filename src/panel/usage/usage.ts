@@ -2,11 +2,11 @@
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
-import { now } from '../words/clock.js';
 
 export type Usage = components['schemas']['Usage'];
 export type UsageRow = components['schemas']['UsageRow'];
 export type UsageWindow = Usage['windows'][number];
+export type Forecast = NonNullable<Usage['forecasts']>[number];
 
 const MOST_ROWS = 1_000;
 const AGAIN_MS = 5_000;
@@ -22,7 +22,7 @@ export const useUsage = (accountId: string, groups: readonly UsageGroup[]) =>
     queryFn: async () =>
       (await ask(
         api.GET('/admin/v1/accounts/{id}/usage', {
-          params: { path: { id: accountId }, query: { group_by: groups.join(), limit: MOST_ROWS } },
+          params: { path: { id: accountId }, query: { group_by: groups.join(), forecast: 'true', limit: MOST_ROWS } },
         }),
       )) as Usage,
     refetchInterval: AGAIN_MS,
@@ -42,28 +42,4 @@ export function outcomeOf({ outcome }: UsageRow): Outcome | null {
   if (outcome === 'adjusted' || outcome === 'shadow_refused') return null;
   if (outcome === undefined || outcome === 'success' || outcome === 'in_flight') return 'worked';
   return REFUSED.has(outcome) ? 'refused' : 'failed';
-}
-
-/** Where a month leads at this pace. */
-export interface Forecast {
-  /** When nothing is left; null where the month ends first. */
-  readonly usedUpAt: string | null;
-  readonly atTheEnd: number;
-}
-
-const DAY_MS = 86_400_000;
-
-/** What the pace of the month so far leads to; null where the month is too young to say. */
-export function forecastOf(window: UsageWindow, firstDay: string): Forecast | null {
-  const startMs = new Date(`${firstDay}T00:00:00Z`).getTime();
-  const endMs = new Date(window.resets_at).getTime();
-  const nowMs = now().getTime();
-  const goneMs = nowMs - startMs;
-  if (goneMs < DAY_MS || window.used === 0) return null;
-  const perMs = window.used / goneMs;
-  const usedUpMs = nowMs + window.remaining / perMs;
-  return {
-    usedUpAt: usedUpMs < endMs ? new Date(usedUpMs).toISOString() : null,
-    atTheEnd: Math.round(window.used + perMs * (endMs - nowMs)),
-  };
 }

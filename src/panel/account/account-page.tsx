@@ -1,0 +1,78 @@
+/** What the account is and has: its plan, limits, time zone and state. */
+import { Badge, Card, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { api, ask } from '../api/client.js';
+import { Page } from '../layout/page.js';
+import { useAccount } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
+import { useFormats } from '../words/times.js';
+
+export function AccountPage() {
+  const { t } = useLingui();
+  const account = useAccount();
+  const { date } = useFormats(account.time_zone);
+  const day = account.billing_day;
+  return (
+    <Page title={t`Account`} about={<Trans>What your account has. Whoever runs this API changes it for you.</Trans>}>
+      <Card>
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
+          <Fact label={t`Name`}>
+            <span className="name">{account.name}</span>
+          </Fact>
+          <Fact label={t`State`}>
+            <Badge variant="light" color={account.status === 'active' ? 'river' : 'orange'}>
+              {account.status === 'active' ? t`In use` : t`Suspended`}
+            </Badge>
+          </Fact>
+          <Fact label={t`Plan`}>
+            <span className="name">{account.plan}</span>
+          </Fact>
+          <Fact label={t`Time zone`}>{account.time_zone}</Fact>
+          <Fact label={t`The month begins`}>
+            <Trans>on day {day}</Trans>
+          </Fact>
+          <Fact label={t`Here since`}>{date(account.created_at)}</Fact>
+        </SimpleGrid>
+      </Card>
+      <Limits />
+    </Page>
+  );
+}
+
+function Limits() {
+  const { t } = useLingui();
+  const account = useAccount();
+  const { number } = useFormats();
+  const plans = useQuery({ queryKey: ['plans'], queryFn: () => ask(api.GET('/admin/v1/plans')), staleTime: 300_000 });
+  if (plans.error !== null) return <Failure error={plans.error} again={() => void plans.refetch()} />;
+  if (plans.data === undefined) return <Skeleton h={160} radius="lg" />;
+  const plan = plans.data.data.find(({ name }) => name === account.plan);
+  if (plan === undefined) return null;
+  const limit = (value: number | null): string => (value === null ? t`no limit` : number(value));
+  return (
+    <Card>
+      <Title order={2} pb="md">
+        <Trans>Limits of the plan</Trans>
+      </Title>
+      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
+        <Fact label={t`All keys together, a minute`}>{limit(plan.account.minute)}</Fact>
+        <Fact label={t`All keys together, a month`}>{limit(plan.account.month)}</Fact>
+        <Fact label={t`Each key, a minute`}>{limit(plan.key.minute)}</Fact>
+        <Fact label={t`Each key, a month`}>{limit(plan.key.month)}</Fact>
+      </SimpleGrid>
+    </Card>
+  );
+}
+
+function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <Stack gap={4}>
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text component="div">{children}</Text>
+    </Stack>
+  );
+}

@@ -1,0 +1,52 @@
+/** What was done, in words. */
+import { useLingui } from '@lingui/react/macro';
+
+/** The words for an action; one that is new here keeps its name. */
+export function useActionWords(): (action: string) => string {
+  const { t } = useLingui();
+  const words: Readonly<Record<string, string>> = {
+    'api_key.created': t`Key created`,
+    'api_key.updated': t`Key changed`,
+    'api_key.rotated': t`New secret for a key`,
+    'api_key.revoked': t`Key revoked`,
+    'api_key.paused': t`Key paused`,
+    'api_key.resumed': t`Key goes on`,
+    'account.created': t`Account created`,
+    'account.updated': t`Account changed`,
+    'account_token.created': t`Token created`,
+    'account_token.revoked': t`Token revoked`,
+    'quota_adjustment.created': t`Limit of the month adjusted`,
+    'member.created': t`Member created`,
+    'member.joined': t`Member joined`,
+    'member.updated': t`Member changed`,
+    'member.removed': t`Member removed`,
+    'member.password_changed': t`Password changed`,
+    'member.passkey_added': t`Passkey added`,
+    'member.passkey_removed': t`Passkey removed`,
+    'member.passkey_renamed': t`Passkey renamed`,
+    'invitation.created': t`Invitation sent`,
+    'invitation.revoked': t`Invitation taken back`,
+    'session.ended': t`Session ended`,
+    'sign_in.succeeded': t`Signed in`,
+    'sign_in.refused': t`Sign-in refused`,
+  };
+  return (action) => words[action] ?? action;
+}
+
+/** The words for a field that changed. */
+export function useFieldWords(): (field: string) => string {
+  const { t } = useLingui();
+  const words: Readonly<Record<string, string>> = {
+    name: t`Name`,
+    scopes: t`What it may do`,
+    status: t`State`,
+    expires_at: t`Works until`,
+    allowed_ips: t`Addresses`,
+    limits: t`Limits of its own`,
+    plan: t`Plan`,
+    time_zone: t`Time zone`,
+    billing_day: t`First day of the month`,
+    role: t`Role`,
+  };
+  return (field) => words[field] ?? field;
+}

@@ -1,0 +1,184 @@
+/** What a request of a key would be answered now, and why. */
+import {
+  Alert,
+  Button,
+  Card,
+  Code,
+  Group,
+  Progress,
+  Select,
+  Stack,
+  Table,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { components } from '../api/admin-api.js';
+import { api, ask } from '../api/client.js';
+import { useOperations } from '../api-keys/example-url.js';
+import { useKeys } from '../api-keys/keys.js';
+import { Icon } from '../layout/icons.js';
+import { Page } from '../layout/page.js';
+import { useAccount } from '../session/accounts.js';
+import { useCodeWords } from '../words/codes.js';
+import { Failure } from '../words/failure.js';
+import { useFormats } from '../words/times.js';
+
+type Explanation = components['schemas']['Explanation'];
+
+export function ExplainPage() {
+  const { t } = useLingui();
+  const { id } = useAccount();
+  const [key, setKey] = useState<string | null>(null);
+  const [operation, setOperation] = useState<string | null>(null);
+  const [address, setAddress] = useState('');
+  const keys = useKeys(id, { sort: 'last_used', order: 'desc' });
+  const operations = useOperations();
+  const explain = useMutation({
+    mutationFn: () =>
+      ask(
+        api.POST('/admin/v1/explain', {
+          body: {
+            api_key_id: key ?? '',
+            ...(operation === null ? {} : { operation }),
+            ...(address.trim() === '' ? {} : { client_address: address.trim() }),
+          },
+        }),
+      ),
+  });
+  return (
+    <Page
+      title={t`Explain`}
+      about={
+        <Trans>Choose a key and what it asks for, and see what would come of it now. Nothing is sent or counted.</Trans>
+      }
+    >
+      <Card>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            explain.mutate();
+          }}
+        >
+          <Stack gap="md">
+            <Select
+              label={t`Key`}
+              required
+              withAsterisk={false}
+              searchable
+              data={(keys.data?.pages.flatMap(({ data }) => data) ?? []).map(({ id: value, name, hint }) => ({
+                value,
+                label: `${name} (${hint})`,
+              }))}
+              value={key}
+              onChange={setKey}
+            />
+            <Select
+              label={t`What it asks for`}
+              required
+              withAsterisk={false}
+              searchable
+              data={(operations.data?.data ?? []).map(({ operation: value, method, path }) => ({
+                value,
+                label: `${method} ${path}`,
+              }))}
+              value={operation}
+              onChange={setOperation}
+            />
+            <TextInput
+              label={t`From this address`}
+              description={t`Empty: from one that the key allows.`}
+              placeholder="203.0.113.7"
+              value={address}
+              onChange={(event) => setAddress(event.currentTarget.value)}
+            />
+            <Group>
+              <Button type="submit" loading={explain.isPending} disabled={key === null || operation === null}>
+                <Trans>Explain</Trans>
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </Card>
+      {explain.error !== null && <Failure error={explain.error} />}
+      {explain.data !== undefined && <Verdict explanation={explain.data} />}
+    </Page>
+  );
+}
+
+function Verdict({ explanation }: { readonly explanation: Explanation }) {
+  const { t } = useLingui();
+  const words = useCodeWords();
+  const { answer, limits } = explanation;
+  const known = words(answer.code ?? '');
+  const cost = explanation.cost;
+  return (
+    <Card role="status">
+      <Stack gap="md">
+        {answer.admitted ? (
+          <Alert color="river" variant="light" icon={<Icon name="check" />} title={t`It would be let through`}>
+            <Trans>It counts as {cost} in the limits.</Trans>
+          </Alert>
+        ) : (
+          <Alert
+            color="orange"
+            variant="light"
+            icon={<Icon name="warn" />}
+            title={known?.means ?? t`It would be refused`}
+          >
+            <Stack gap={6}>
+              {known !== undefined && <Text size="sm">{known.advice}</Text>}
+              <Code w="fit-content">
+                {answer.status} {answer.code}
+              </Code>
+            </Stack>
+          </Alert>
+        )}
+        {limits.length > 0 && <Limits limits={limits} />}
+      </Stack>
+    </Card>
+  );
+}
+
+function Limits({ limits }: { readonly limits: Explanation['limits'] }) {
+  const { t } = useLingui();
+  const { number, relative } = useFormats();
+  const names: Readonly<Record<string, string>> = {
+    'key-minute': t`The key, a minute`,
+    'key-month': t`The key, a month`,
+    'account-minute': t`The account, a minute`,
+    'account-month': t`The account, a month`,
+  };
+  return (
+    <div>
+      <Title order={2} pb="xs">
+        <Trans>Limits that apply</Trans>
+      </Title>
+      <Table fz="sm">
+        <Table.Tbody>
+          {limits.map((limit) => (
+            <Table.Tr key={limit.policy}>
+              <Table.Td>{names[limit.policy]}</Table.Td>
+              <Table.Td>
+                <Trans>
+                  {number(limit.used)} of {number(limit.limit)}
+                </Trans>
+                <Progress
+                  mt={4}
+                  size="sm"
+                  value={limit.limit === 0 ? 100 : (limit.used / limit.limit) * 100}
+                  color={limit.refuses ? 'red' : 'river'}
+                  aria-label={names[limit.policy] ?? limit.policy}
+                />
+              </Table.Td>
+              <Table.Td ta="end">{relative(limit.resets_at)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </div>
+  );
+}

@@ -1,0 +1,91 @@
+/** Every page can be read by everybody: axe finds nothing in any colours and width, and a Spanish page has no English. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { axeFindings, startBrowser, type Browser } from '../support/browser.js';
+import { startDemo, type RunningDemo } from '../support/demo.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { readFileSync } from 'node:fs';
+
+const PAGES = ['api-keys', 'api-keys/new', 'usage', 'logs', 'explain', 'audit-log', 'account', 'nowhere'];
+const PHONE = { width: 390, height: 844 };
+const DESK = { width: 1_280, height: 860 };
+
+/** English texts of the catalogue whose Spanish is another one: a page in Spanish has none of them as a whole text. */
+function englishTexts(): string[] {
+  const catalogue = readFileSync('src/panel/locales/es.po', 'utf8');
+  return Array.from(catalogue.matchAll(/^msgid "(.+)"\nmsgstr "(.+)"$/gm))
+    .filter(([, english, spanish]) => english !== spanish && !/[{<]/.test(english ?? ''))
+    .map(([, english = '']) => english.replaceAll('\\"', '"'));
+}
+
+describeWithChromium('every page of the panel', () => {
+  let demo: RunningDemo;
+  let browser: Browser;
+  let page: Page;
+  let home: string;
+
+  beforeAll(async () => {
+    [demo, browser] = await Promise.all([startDemo(), startBrowser()]);
+    const key = /Bearer (tg_live_\w+)/.exec(demo.output())?.[1] ?? '';
+    for (const path of ['customers', 'customers/nobody', 'nothing']) {
+      await send(`${demo.gatewayUrl}/api/v1/${path}`, { headers: { authorization: `Bearer ${key}` } });
+    }
+    page = await browser.newPage();
+    await page.goto(demo.link);
+    await page.getByRole('button', { name: 'Open the panel' }).click();
+    await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
+    home = page.url().replace('/api-keys', '');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await demo?.stop();
+  });
+
+  const open = async (path: string): Promise<void> => {
+    await page.goto(`${home}/${path}`);
+    await page.getByRole('heading').first().waitFor();
+    await page.waitForLoadState('networkidle');
+  };
+  const choose = async (names: Readonly<Record<string, string>>): Promise<void> => {
+    await page.evaluate(`Object.assign(localStorage, ${JSON.stringify(names)})`);
+  };
+
+  it.each(['light', 'dark'] as const)('has nothing that axe finds, %s', async (scheme) => {
+    await choose({ 'trailgate-color-scheme': scheme });
+    for (const viewport of [DESK, PHONE]) {
+      await page.setViewportSize(viewport);
+      for (const path of PAGES) {
+        await open(path);
+        expect({ path, found: await axeFindings(page) }).toEqual({ path, found: [] });
+        const [content, room] = await page.evaluate<[number, number]>(
+          '[document.documentElement.scrollWidth, innerWidth]',
+        );
+        expect({ path, scrollsSideways: content > room }).toEqual({ path, scrollsSideways: false });
+      }
+    }
+  });
+
+  it('speaks Spanish and nothing else', async () => {
+    await choose({ 'trailgate-locale': 'es', 'trailgate-color-scheme': 'light' });
+    await page.setViewportSize(DESK);
+    const english = new Set(englishTexts());
+    expect(english.size).toBeGreaterThan(200);
+    for (const path of PAGES) {
+      await open(path);
+      expect(await page.getAttribute('html', 'lang')).toBe('es');
+      const texts = await page.evaluate<string[]>(
+        `[...document.querySelectorAll('body *')].flatMap((element) => [
+          ...[...element.childNodes].filter(({ nodeType }) => nodeType === 3).map(({ data }) => data.trim()),
+          ...['aria-label', 'placeholder', 'title'].map((name) => element.getAttribute(name) ?? '')])`,
+      );
+      expect(texts.length).toBeGreaterThan(20);
+      expect({ path, english: texts.filter((text) => english.has(text)) }).toEqual({ path, english: [] });
+    }
+    await choose({ 'trailgate-locale': 'en' });
+  });
+
+  it('breaks no policy and throws nothing', () => {
+    expect(browser.faults).toEqual([]);
+  });
+});

@@ -1,0 +1,143 @@
+/** What happens between the form and the secret: a keyboard alone, a session that ends, a network that is lost, going back. */
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { startBrowser, type Browser } from '../support/browser.js';
+import { startDemo, type RunningDemo } from '../support/demo.js';
+import { describeWithChromium } from '../support/describe-with.js';
+
+const SECRET = /tg_(?:live|test)_[0-9A-Za-z]{36}/;
+
+describeWithChromium('a key by hand', () => {
+  let demo: RunningDemo;
+  let browser: Browser;
+  let page: Page;
+  let home: string;
+
+  beforeAll(async () => {
+    [demo, browser] = await Promise.all([startDemo(), startBrowser()]);
+    await browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    page = await browser.newPage();
+    // Leaving a page with a secret on it asks first.
+    page.on('dialog', (dialog) => void dialog.accept());
+    await page.goto(demo.link);
+    await page.getByRole('button', { name: 'Open the panel' }).click();
+    await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
+    home = page.url();
+  });
+  beforeEach(async () => {
+    await page.goto(home);
+    await page.getByRole('link', { name: 'Create an API key' }).first().waitFor();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await demo?.stop();
+  });
+
+  const press = async (...keys: readonly string[]): Promise<void> => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  const secretNow = async (): Promise<string> => {
+    await page.getByText('Copy it now').waitFor();
+    return SECRET.exec((await page.textContent('[role=dialog]')) ?? '')?.[0] ?? '';
+  };
+  /** Goes on with the keyboard until something with this name has the focus. */
+  const tabTo = async (name: string): Promise<void> => {
+    for (let step = 0; step < 60; step++) {
+      const focused = await page.evaluate<string>(
+        `(document.activeElement?.labels?.[0]?.textContent ?? document.activeElement?.getAttribute('aria-label')
+          ?? document.activeElement?.textContent ?? '').trim()`,
+      );
+      if (focused.includes(name)) return;
+      await page.keyboard.press('Tab');
+    }
+    throw new Error(`the keyboard does not come to ${name}`);
+  };
+
+  it('is created, copied and revoked with the keyboard alone', async () => {
+    await tabTo('Create an API key');
+    await press('Enter');
+    await page.getByLabel('Name', { exact: true }).waitFor();
+    await page.keyboard.type('By keyboard');
+    await tabTo('Read only');
+    await press('Enter');
+    await tabTo('Create key');
+    await press('Enter');
+    const secret = await secretNow();
+    await tabTo('Copy: Secret');
+    await press('Enter');
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(secret);
+    await tabTo('I have stored it');
+    await press('Space');
+    await tabTo('Done');
+    await press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await tabTo('By keyboard');
+    await press('Enter');
+    await page.getByRole('button', { name: 'Revoke' }).waitFor();
+    await tabTo('Revoke');
+    await press('Enter');
+    await page.getByRole('button', { name: 'Revoke key' }).waitFor();
+    await tabTo('Revoke key');
+    await press('Enter');
+    await page.getByText('Revoked, for good.').waitFor();
+  });
+
+  it('is filled in by its address', async () => {
+    await page.goto(`${new URL(home).origin}/api-keys/new?name=Booking%20widget&scopes=customers:read&expires_in=30d`);
+    const name = page.getByLabel('Name', { exact: true });
+    await name.waitFor();
+    expect(await name.inputValue()).toBe('Booking widget');
+    expect(await page.locator('input[value="customers:read"]').isChecked()).toBe(true);
+    expect(await page.getByLabel('30 days from now').isChecked()).toBe(true);
+  });
+
+  it('is asked about when somebody goes back while its secret is shown, and has none afterwards', async () => {
+    await page.goto(`${home}/new?name=Back&scopes=customers:read`);
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const secret = await secretNow();
+    expect(secret).toMatch(SECRET);
+    await page.goBack();
+    await page.getByText('Leave without the secret?').waitFor();
+    expect(await page.textContent('[role=dialog]')).toContain(secret);
+    await page.getByRole('button', { name: 'Leave', exact: true }).click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    for (const move of [() => page.goForward(), () => page.goBack(), () => page.reload()]) {
+      await move();
+      expect(await page.content()).not.toContain(secret);
+    }
+  });
+
+  it('keeps what was typed when the network is lost, and is made once when it is back', async () => {
+    await page.goto(`${home}/new?name=Lost&scopes=customers:read`);
+    const name = page.getByLabel('Name', { exact: true });
+    await name.fill('Lost and found');
+    // The key is made, and its response never arrives.
+    await page.route('**/api-keys', async (route) => {
+      if (route.request().method() !== 'POST') return route.fallback();
+      await route.fetch();
+      await route.abort('connectionreset');
+    });
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByText('The server cannot be reached').waitFor();
+    expect(await name.inputValue()).toBe('Lost and found');
+    await page.unroute('**/api-keys');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByText('Copy it now').or(page.getByText('its secret was lost on the way')).waitFor();
+    await page.goto(home).catch(() => undefined);
+  });
+
+  it('keeps what was typed when the session ends in mid-form', async () => {
+    await page.goto(`${home}/new`);
+    const name = page.getByLabel('Name', { exact: true });
+    await name.fill('Typed for minutes');
+    await page.locator('input[value="customers:read"]').check();
+    await browser.context.clearCookies();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByText('Your session has ended.').waitFor();
+    await page.getByRole('dialog').last().getByRole('button', { name: 'Close' }).click();
+    await page.getByText('You have been signed out').waitFor();
+    expect(await name.inputValue()).toBe('Typed for minutes');
+    expect(await page.locator('input[value="customers:read"]').isChecked()).toBe(true);
+    expect(browser.faults).toEqual([]);
+  });
+});
