@@ -44,7 +44,7 @@ describeWithChromium('a key by hand', () => {
   const tabTo = async (name: string): Promise<void> => {
     for (let step = 0; step < 60; step++) {
       const focused = await page.evaluate<string>(
-        `(document.activeElement?.labels?.[0]?.textContent ?? document.activeElement?.getAttribute('aria-label')
+        `document.activeElement === document.body ? '' : (document.activeElement?.labels?.[0]?.textContent ?? document.activeElement?.getAttribute('aria-label')
           ?? document.activeElement?.textContent ?? '').trim()`,
       );
       if (focused.includes(name)) return;
@@ -87,7 +87,7 @@ describeWithChromium('a key by hand', () => {
     const name = page.getByLabel('Name', { exact: true });
     await name.waitFor();
     expect(await name.inputValue()).toBe('Booking widget');
-    expect(await page.locator('input[value="customers:read"]').isChecked()).toBe(true);
+    expect(await page.locator('input[type=checkbox][value="customers:read"]').isChecked()).toBe(true);
     expect(await page.getByLabel('30 days from now').isChecked()).toBe(true);
   });
 
@@ -130,14 +130,14 @@ describeWithChromium('a key by hand', () => {
     await page.goto(`${home}/new`);
     const name = page.getByLabel('Name', { exact: true });
     await name.fill('Typed for minutes');
-    await page.locator('input[value="customers:read"]').check();
+    await page.locator('input[type=checkbox][value="customers:read"]').check();
     await browser.context.clearCookies();
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByText('Your session has ended.').waitFor();
-    await page.getByRole('dialog').last().getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('dialog', { name: 'Sign in again' }).getByRole('button', { name: 'Close' }).click();
     await page.getByText('You have been signed out').waitFor();
     expect(await name.inputValue()).toBe('Typed for minutes');
-    expect(await page.locator('input[value="customers:read"]').isChecked()).toBe(true);
+    expect(await page.locator('input[type=checkbox][value="customers:read"]').isChecked()).toBe(true);
     expect(browser.faults).toEqual([]);
   });
 });

@@ -19,7 +19,7 @@ export function MonthBar({ used, limit }: MonthBarProps) {
   const share = limit === 0 ? 1 : Math.min(1, used / limit);
   const color = share >= 1 ? 'red' : share >= NEARLY_FULL ? 'orange' : 'river';
   return (
-    <Box miw={120}>
+    <Box maw={160}>
       <Group gap={4} wrap="nowrap" pb={4}>
         <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
           <Trans>

@@ -1,19 +1,5 @@
 /** What the account has used: against its limits, by day, key and operation. */
-import {
-  Alert,
-  Anchor,
-  Box,
-  Button,
-  Card,
-  Group,
-  Progress,
-  SimpleGrid,
-  Skeleton,
-  Stack,
-  Table,
-  Text,
-  Title,
-} from '@mantine/core';
+import { Alert, Anchor, Box, Button, Card, Group, Skeleton, Table, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
@@ -24,18 +10,10 @@ import { Page } from '../layout/page.js';
 import { useAccount, useMay } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
+import { Windows } from './windows.js';
 import { Adjustments } from './adjustments.js';
 import { DAY_COLORS, DayChart, type Day } from './day-chart.js';
-import {
-  csvAddress,
-  outcomeOf,
-  useUsage,
-  type UsageGroup,
-  type Forecast,
-  type Usage,
-  type UsageRow,
-  type UsageWindow,
-} from './usage.js';
+import { csvAddress, outcomeOf, useUsage, type UsageGroup, type Usage, type UsageRow } from './usage.js';
 
 export function UsagePage() {
   const { t } = useLingui();
@@ -75,77 +53,6 @@ export function UsagePage() {
         </>
       )}
     </Page>
-  );
-}
-
-function Windows({ usage }: { readonly usage: Usage }) {
-  if (usage.windows.length === 0) return null;
-  return (
-    <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
-      {usage.windows.map((window) => (
-        <Window
-          key={window.policy}
-          window={window}
-          forecast={usage.forecasts?.find(({ policy }) => policy === window.policy)}
-        />
-      ))}
-    </SimpleGrid>
-  );
-}
-
-const NEARLY_FULL = 0.8;
-
-interface WindowProps {
-  readonly window: UsageWindow;
-  readonly forecast: Forecast | undefined;
-}
-
-function Window({ window, forecast }: WindowProps) {
-  const { t } = useLingui();
-  const { time_zone: timeZone } = useAccount();
-  const { number, date, relative } = useFormats(timeZone);
-  const isMonth = window.policy.endsWith('month');
-  const share = window.limit === 0 ? 1 : Math.min(1, window.used / window.limit);
-  const title = isMonth ? t`This month` : t`The last minute`;
-  return (
-    <Card>
-      <Stack gap={8}>
-        <Text size="sm" c="dimmed">
-          {title}
-        </Text>
-        <Text fz={28} fw={650} lh={1.1}>
-          {number(window.used)}
-          <Text span c="dimmed" fz="md" fw={400}>
-            {' '}
-            <Trans>of {number(window.limit)} requests</Trans>
-          </Text>
-        </Text>
-        <Progress
-          value={share * 100}
-          size="md"
-          radius="xl"
-          color={share >= 1 ? 'red' : share >= NEARLY_FULL ? 'orange' : 'river'}
-          aria-label={title}
-        />
-        <Text size="sm" c="dimmed">
-          {isMonth ? (
-            <Trans>Begins anew on {date(window.resets_at)}.</Trans>
-          ) : (
-            <Trans>All free again {relative(window.resets_at)}.</Trans>
-          )}
-        </Text>
-        {forecast !== undefined &&
-          (forecast.used_up_at === null ? (
-            <Text size="sm">
-              <Trans>At this pace about {number(forecast.expected)} by the end of the month: enough.</Trans>
-            </Text>
-          ) : (
-            <Text size="sm" fw={600}>
-              <Trans>At this pace used up on {date(forecast.used_up_at)}.</Trans>
-            </Text>
-          ))}
-      </Stack>
-    </Card>
   );
 }
 

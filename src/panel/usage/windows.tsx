@@ -1,0 +1,77 @@
+/** How much of each limit is used, and where the month is heading. */
+import { Card, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useAccount } from '../session/accounts.js';
+import { useFormats } from '../words/times.js';
+import type { Forecast, Usage, UsageWindow } from './usage.js';
+
+export function Windows({ usage }: { readonly usage: Usage }) {
+  if (usage.windows.length === 0) return null;
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
+      {usage.windows.map((window) => (
+        <Window
+          key={window.policy}
+          window={window}
+          forecast={usage.forecasts?.find(({ policy }) => policy === window.policy)}
+        />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+const NEARLY_FULL = 0.8;
+
+interface WindowProps {
+  readonly window: UsageWindow;
+  readonly forecast: Forecast | undefined;
+}
+
+function Window({ window, forecast }: WindowProps) {
+  const { t } = useLingui();
+  const { time_zone: timeZone } = useAccount();
+  const { number, date, relative } = useFormats(timeZone);
+  const isMonth = window.policy.endsWith('month');
+  const share = window.limit === 0 ? 1 : Math.min(1, window.used / window.limit);
+  const title = isMonth ? t`This month` : t`The last minute`;
+  return (
+    <Card>
+      <Stack gap={8}>
+        <Text size="sm" c="dimmed">
+          {title}
+        </Text>
+        <Text fz={28} fw={650} lh={1.1}>
+          {number(window.used)}
+          <Text span c="dimmed" fz="md" fw={400}>
+            {' '}
+            <Trans>of {number(window.limit)} requests</Trans>
+          </Text>
+        </Text>
+        <Progress
+          value={share * 100}
+          size="md"
+          radius="xl"
+          color={share >= 1 ? 'red' : share >= NEARLY_FULL ? 'orange' : 'river'}
+          aria-label={title}
+        />
+        <Text size="sm" c="dimmed">
+          {isMonth ? (
+            <Trans>Begins anew on {date(window.resets_at)}.</Trans>
+          ) : (
+            <Trans>All free again {relative(window.resets_at)}.</Trans>
+          )}
+        </Text>
+        {forecast !== undefined &&
+          (forecast.used_up_at === null ? (
+            <Text size="sm">
+              <Trans>At this pace about {number(forecast.expected)} by the end of the month: enough.</Trans>
+            </Text>
+          ) : (
+            <Text size="sm" fw={600}>
+              <Trans>At this pace used up on {date(forecast.used_up_at)}.</Trans>
+            </Text>
+          ))}
+      </Stack>
+    </Card>
+  );
+}
