@@ -14,7 +14,7 @@ import type { RequestLogWriter } from './request-log-writer.js';
 /** A statement ends with the account that fills it: bounds how long the event loop is busy with putting it together. */
 const ROWS_PER_STATEMENT = 200;
 /** Rows that this process writes: each takes some 25 µs of CPU, most of them SQLite's. */
-const ROWS_PER_SECOND = 500;
+const ROWS_PER_SECOND = 250;
 const ROWS_PER_DAY = 2_000_000;
 const ROWS_PER_ACCOUNT_AND_DAY = 200_000;
 /** What may be written after a pause, however long it was. */
