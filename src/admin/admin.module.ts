@@ -115,7 +115,7 @@ function apiProviders(api: AdminApiDependencies, { url, clock }: AdminDependenci
     { provide: UsageReader, useValue: api.usageReader },
     { provide: RequestLogs, useValue: api.requestLogs },
     { provide: OPENAPI_DOCUMENT, useFactory: adminApiDocument },
-    ...memberProviders(api.members),
+    ...memberProviders(api.members, url),
     { provide: Site, useValue: new Site(url) },
     { provide: CLOCK, useValue: clock },
     // In this order, all before every handler that is not public: from where, too many, who, through which page,

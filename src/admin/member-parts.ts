@@ -27,6 +27,9 @@ import { SignInAttempts } from '../members/sign-in/attempts.js';
 import { SignIn } from '../members/sign-in/sign-in.js';
 import { MeController } from './me/me.controller.js';
 import { MeReader } from './me/me-reader.js';
+import { PasskeyConfirmationController, PasskeySignInController } from './sign-in/passkey-sign-in.controller.js';
+import { MyPasskeysController } from './me/passkeys.controller.js';
+import { Passkeys } from '../members/sign-in/passkeys.js';
 import { MySecondFactorController } from './me/second-factor.controller.js';
 import { SecondFactorController } from './sign-in/second-factor.controller.js';
 import { SecondFactors } from '../members/sign-in/second-factors.js';
@@ -42,6 +45,9 @@ export const MEMBER_CONTROLLERS: readonly Type[] = [
   SignInController,
   SignOutController,
   SecondFactorController,
+  PasskeySignInController,
+  PasskeyConfirmationController,
+  MyPasskeysController,
   MySecondFactorController,
   LinksController,
   MeController,
@@ -60,7 +66,7 @@ export const MEMBER_CONTROLLERS: readonly Type[] = [
 ];
 
 /** What its controllers and the guards stand on. */
-export function memberProviders(members: Members): Provider[] {
+export function memberProviders(members: Members, url: () => string): Provider[] {
   return [
     { provide: AccountAccess, useValue: members.access },
     { provide: AccountTokens, useValue: members.tokens },
@@ -68,6 +74,7 @@ export function memberProviders(members: Members): Provider[] {
     { provide: MemberStore, useValue: members.store },
     { provide: SignIn, useValue: members.signIn },
     { provide: SignInAttempts, useValue: members.attempts },
+    { provide: Passkeys, useValue: members.openPasskeys(url) },
     { provide: SecondFactors, useValue: members.secondFactors },
     { provide: SecondFactorSignIn, useValue: members.secondFactorSignIn },
     { provide: LinkTaking, useValue: members.links },

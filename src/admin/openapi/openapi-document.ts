@@ -24,6 +24,7 @@ const ID_PREFIXES: Readonly<Record<string, string>> = {
   accounts: 'acc',
   'api-keys': 'key',
   tokens: 'tok',
+  passkeys: 'psk',
   members: 'mem',
   invitations: 'inv',
   sessions: 'ses',

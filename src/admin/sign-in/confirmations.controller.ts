@@ -4,8 +4,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { passwordField } from '../../members/member-fields.js';
-import { Sessions } from '../../members/sessions.js';
+import { Sessions, type SessionMember } from '../../members/sessions.js';
 import { PasswordChange } from '../../members/sign-in/password-change.js';
+import { Passkeys } from '../../members/sign-in/passkeys.js';
+import { SecondFactorSignIn } from '../../members/sign-in/second-factor-sign-in.js';
 import { SignIn } from '../../members/sign-in/sign-in.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { Problem } from '../../problems/errors.js';
@@ -16,10 +18,25 @@ import { Site } from '../access/site.js';
 import { Documented } from '../openapi/documented.js';
 import { timeField } from '../openapi/fields.js';
 import { ChangedBy } from '../request/change-context.js';
+import { shownPasskeySchema } from '../me/passkey.resource.js';
+import { shown } from './passkey-sign-in.controller.js';
 import { browserOf } from './browser.js';
 
 const passwordSchema = z.strictObject({ password: passwordField });
-const confirmSchema = passwordSchema.meta({ id: 'Confirm' });
+const confirmSchema = z
+  .strictObject({
+    password: passwordField.optional(),
+    code: z.string().min(1, 'must not be empty').max(20).optional().meta({ description: 'Of an authenticator app.' }),
+    passkey: shownPasskeySchema.optional(),
+  })
+  .refine(
+    ({ password, code, passkey }) => [password, code, passkey].filter((each) => each !== undefined).length === 1,
+    {
+      error: 'must have one of password, code and passkey',
+    },
+  )
+  .meta({ id: 'Confirm' });
+type Confirm = z.output<typeof confirmSchema>;
 const changePasswordSchema = passwordSchema.meta({ id: 'ChangePassword' });
 const confirmationSchema = z
   .object({ confirmed_until: timeField.meta({ description: 'Until then nothing asks again.' }) })
@@ -31,6 +48,8 @@ type Confirmation = z.output<typeof confirmationSchema>;
 export class ConfirmationsController {
   constructor(
     private readonly signIn: SignIn,
+    private readonly secondFactor: SecondFactorSignIn,
+    private readonly passkeys: Passkeys,
     private readonly sessions: Sessions,
     private readonly site: Site,
   ) {}
@@ -39,19 +58,19 @@ export class ConfirmationsController {
   @HttpCode(200)
   @Documented({
     id: 'confirm',
-    summary: 'Show once more who it is, with the password',
+    summary: 'Show once more who it is, with the password, a code or a passkey',
     response: confirmationSchema,
-    problems: ['sign_in_busy', 'session_ended'],
+    problems: ['sign_in_busy', 'session_ended', 'sign_in_ended'],
   })
   async confirm(
-    @Body({ schema: confirmSchema }) { password }: { password: string },
+    @Body({ schema: confirmSchema }) body: Confirm,
     @Caller() caller: Principal,
     @Req() request: FastifyRequest,
   ): Promise<Confirmation> {
     const { member, session } = memberOfCaller(caller);
-    if (!(await this.signIn.confirmPassword(member, password, browserOf(request, this.site)))) {
+    if (!(await this.isRight(member, body, request))) {
       throw new Problem('invalid_credentials', {
-        detail: 'This is not your password.',
+        detail: 'This does not show that it is you.',
         headers: ['WWW-Authenticate', CHALLENGE],
       });
     }
@@ -59,6 +78,17 @@ export class ConfirmationsController {
     if (confirmed === undefined) throw new Problem('session_ended', { headers: ['WWW-Authenticate', CHALLENGE] });
     const until = Math.min(confirmed.confirmedAt + CONFIRMED_MS, confirmed.endsAt);
     return { confirmed_until: formatWithOffset(until, 'UTC') };
+  }
+
+  private async isRight(member: SessionMember, shownNow: Confirm, request: FastifyRequest): Promise<boolean> {
+    const { password, code, passkey } = shownNow;
+    const browser = browserOf(request, this.site);
+    if (password !== undefined) return await this.signIn.confirmPassword(member, password, browser);
+    if (code !== undefined) return await this.secondFactor.isRight(member.id, { code }, browser);
+    if (passkey === undefined) return false;
+    const step = this.site.read(request.headers.cookie, 'step');
+    const { memberId } = await this.passkeys.authenticate(step, 'confirm', shown(passkey));
+    return memberId === member.id;
   }
 }
 

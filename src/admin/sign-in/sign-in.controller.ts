@@ -3,6 +3,7 @@ import { Body, Controller, Get, HttpCode, Inject, Post, Req, Res } from '@nestjs
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MemberStore } from '../../members/members.js';
 import { SignIn } from '../../members/sign-in/sign-in.js';
+import { Problem } from '../../problems/errors.js';
 import { Site } from '../access/site.js';
 import { Documented } from '../openapi/documented.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
@@ -31,11 +32,12 @@ export class SignInController {
   @Documented({ id: 'getSignInWays', summary: 'Say how one can sign in here', response: signInWaysSchema })
   async ways(): Promise<SignInWaysResource> {
     const firstOwner = !(await this.members.hasOperator());
+    const { signIn, mail } = this.deps.settings();
     return {
-      password: true,
-      passkey: false,
+      password: signIn.passwords,
+      passkey: signIn.passkeys,
       providers: [],
-      mail: this.deps.settings().mail !== undefined,
+      mail: mail !== undefined,
       first_owner: firstOwner,
     };
   }
@@ -53,6 +55,7 @@ export class SignInController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SignInResource> {
+    if (!this.deps.settings().signIn.passwords) throw new Problem('forbidden', { detail: 'Passwords are turned off.' });
     const result = await this.signIn.withPassword(body.email, body.password, browserOf(request, this.site));
     return this.responses.ofMember(result, reply);
   }

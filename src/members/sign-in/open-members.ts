@@ -18,6 +18,7 @@ import type { SecretBox } from '../../platform/secrets/secret-box.js';
 import { NewPasswords } from './new-passwords.js';
 import { PasswordChange } from './password-change.js';
 import { PasswordWork } from './password-work.js';
+import { Passkeys } from './passkeys.js';
 import { Passwords } from './passwords.js';
 import { SecondFactorSignIn } from './second-factor-sign-in.js';
 import { SecondFactors } from './second-factors.js';
@@ -55,6 +56,8 @@ export interface Members {
   readonly attempts: SignInAttempts;
   readonly signIn: SignIn;
   readonly steps: SignInSteps;
+  /** For the panel under an origin, which is known once it listens. */
+  readonly openPasskeys: (origin: () => string) => Passkeys;
   readonly secondFactors: SecondFactors;
   readonly secondFactorSignIn: SecondFactorSignIn;
   readonly links: LinkTaking;
@@ -88,6 +91,10 @@ export function openMembers(parts: MembersParts): Members {
     attempts,
     signIn,
     steps,
+    openPasskeys: (origin) => {
+      const party = () => ({ id: new URL(origin()).hostname, origin: origin(), name: 'Trailgate' });
+      return new Passkeys({ database, clock, steps, log, party });
+    },
     secondFactors,
     secondFactorSignIn: new SecondFactorSignIn(steps, secondFactors, attempts, knownBrowsers, signIn, clock),
     links: new LinkTaking(database, clock, sessions, newPasswords, signIn),

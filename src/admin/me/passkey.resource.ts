@@ -1,0 +1,112 @@
+/** Passkeys as the admin API shows them, and WebAuthn as browsers speak it in JSON (WebAuthn level 3, section 5.1). */
+import { z } from 'zod';
+import { nameField } from '../../accounts/account-fields.js';
+import type { Passkey } from '../../members/sign-in/passkeys.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { idField, timeField } from '../openapi/fields.js';
+
+/** Larger than any response of an authenticator that is asked for no attestation. */
+const LONGEST_BYTES = 20_000;
+const bytes = z
+  .string()
+  .max(LONGEST_BYTES)
+  .regex(/^[A-Za-z0-9_-]*$/, 'must be base64url')
+  .meta({ description: 'base64url.' });
+const word = z.string().max(100);
+const transports = z.array(word).max(20);
+const extensions = z.object({}).meta({ description: 'Not looked at.' });
+
+const envelope = {
+  id: bytes,
+  rawId: bytes,
+  type: z.literal('public-key'),
+  authenticatorAttachment: word.nullish(),
+  clientExtensionResults: extensions.default({}),
+};
+
+const registrationResponse = z
+  .object({
+    ...envelope,
+    response: z.object({ clientDataJSON: bytes, attestationObject: bytes, transports: transports.optional() }),
+  })
+  .meta({ id: 'PasskeyRegistrationResponse' });
+
+const authenticationResponse = z
+  .object({
+    ...envelope,
+    response: z.object({
+      clientDataJSON: bytes,
+      authenticatorData: bytes,
+      signature: bytes,
+      userHandle: bytes.nullish(),
+    }),
+  })
+  .meta({ id: 'PasskeyResponse' });
+
+export const addPasskeySchema = z
+  .strictObject({ name: nameField, response: registrationResponse })
+  .meta({ id: 'AddPasskey' });
+export type AddPasskey = z.output<typeof addPasskeySchema>;
+
+export const renamePasskeySchema = z.strictObject({ name: nameField }).meta({ id: 'RenamePasskey' });
+
+export const shownPasskeySchema = authenticationResponse;
+export type ShownPasskey = z.output<typeof authenticationResponse>;
+
+export const signInWithPasskeySchema = z
+  .strictObject({ response: authenticationResponse })
+  .meta({ id: 'SignInWithPasskey' });
+
+const credential = z.object({ id: bytes, type: word, transports: transports.optional() });
+
+/** What `navigator.credentials.get()` is given. */
+export const passkeyRequestSchema = z
+  .object({
+    challenge: bytes,
+    rpId: z.string().max(253),
+    timeout: z.int().min(0).max(3_600_000),
+    userVerification: word,
+    allowCredentials: z.array(credential).max(20).optional(),
+  })
+  .meta({ id: 'PasskeyRequestOptions' });
+
+/** What `navigator.credentials.create()` is given. */
+export const passkeyCreationSchema = z
+  .object({
+    challenge: bytes,
+    rp: z.object({ id: z.string().max(253), name: word }),
+    user: z.object({ id: bytes, name: z.string().max(254), displayName: z.string().max(200) }),
+    pubKeyCredParams: z.array(z.object({ alg: z.int().min(-65_535).max(0), type: word })).max(10),
+    timeout: z.int().min(0).max(3_600_000),
+    attestation: word,
+    excludeCredentials: z.array(credential).max(20),
+    authenticatorSelection: z.object({
+      residentKey: word,
+      requireResidentKey: z.boolean(),
+      userVerification: word,
+    }),
+  })
+  .meta({ id: 'PasskeyCreationOptions' });
+
+export const passkeySchema = z
+  .object({
+    id: idField('psk'),
+    name: z.string().max(200),
+    backed_up: z.boolean().meta({ description: 'Whether it outlives the loss of a device.' }),
+    created_at: timeField,
+    last_used_at: timeField.nullable(),
+  })
+  .meta({ id: 'Passkey' });
+
+export const passkeyListSchema = z.object({ data: z.array(passkeySchema).max(20) }).meta({ id: 'PasskeyList' });
+
+export function passkeyResource(passkey: Passkey): z.output<typeof passkeySchema> {
+  const { id, name, isBackedUp, createdAt, lastUsedAt } = passkey;
+  return {
+    id,
+    name,
+    backed_up: isBackedUp,
+    created_at: formatWithOffset(createdAt, 'UTC'),
+    last_used_at: lastUsedAt === null ? null : formatWithOffset(lastUsedAt, 'UTC'),
+  };
+}

@@ -1,0 +1,108 @@
+/** The passkeys of who is signed in: make, name, remove. */
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Req, Res } from '@nestjs/common';
+import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { SessionMember } from '../../members/sessions.js';
+import { Passkeys } from '../../members/sign-in/passkeys.js';
+import { Site } from '../access/site.js';
+import { Documented } from '../openapi/documented.js';
+import { ChangedBy } from '../request/change-context.js';
+import {
+  addPasskeySchema,
+  passkeyCreationSchema,
+  passkeyListSchema,
+  passkeyResource,
+  passkeySchema,
+  renamePasskeySchema,
+  type AddPasskey,
+} from './passkey.resource.js';
+import { Myself } from './signed-in-member.js';
+
+type PasskeyResource = z.output<typeof passkeySchema>;
+
+@Controller('admin/v1/me/passkeys')
+export class MyPasskeysController {
+  constructor(
+    private readonly passkeys: Passkeys,
+    private readonly site: Site,
+  ) {}
+
+  @Get()
+  @Documented({ id: 'listMyPasskeys', summary: 'List the passkeys of who is signed in', response: passkeyListSchema })
+  async list(@Myself() { id }: SessionMember): Promise<{ data: PasskeyResource[] }> {
+    return { data: (await this.passkeys.list(id)).map(passkeyResource) };
+  }
+
+  @Post('options')
+  @HttpCode(200)
+  @Documented({
+    id: 'beginPasskey',
+    summary: 'Begin a passkey: what a browser makes it by',
+    response: passkeyCreationSchema,
+    problems: ['conflict'],
+  })
+  async begin(
+    @Myself() member: SessionMember,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<PublicKeyCredentialCreationOptionsJSON> {
+    const { options, step } = await this.passkeys.beginRegistration(member);
+    reply.header('Set-Cookie', this.site.cookie('step', step.token));
+    return options;
+  }
+
+  @Post()
+  @Documented({
+    id: 'addPasskey',
+    summary: 'Keep a passkey that the browser has made',
+    response: passkeySchema,
+    status: 201,
+    problems: ['sign_in_ended'],
+  })
+  async add(
+    @Body({ schema: addPasskeySchema }) { name, response }: AddPasskey,
+    @Myself() { id }: SessionMember,
+    @ChangedBy() context: ChangeContext,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<PasskeyResource> {
+    const step = this.site.read(request.headers.cookie, 'step');
+    reply.header('Set-Cookie', this.site.noCookie('step'));
+    const made = await this.passkeys.register(id, step, response as RegistrationResponseJSON, name, context);
+    return passkeyResource(made);
+  }
+
+  @Patch(':id')
+  @Documented({
+    id: 'renamePasskey',
+    summary: 'Name a passkey anew',
+    response: passkeySchema,
+    problems: ['resource_not_found'],
+  })
+  async rename(
+    @Param('id') id: string,
+    @Body({ schema: renamePasskeySchema }) { name }: { name: string },
+    @Myself() member: SessionMember,
+    @ChangedBy() context: ChangeContext,
+  ): Promise<PasskeyResource> {
+    return passkeyResource(await this.passkeys.rename(member.id, id, name, context));
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @Documented({
+    id: 'deletePasskey',
+    summary: 'Remove a passkey: it signs nobody in any more',
+    response: null,
+    status: 204,
+    problems: ['resource_not_found'],
+  })
+  async remove(
+    @Param('id') id: string,
+    @Myself() member: SessionMember,
+    @ChangedBy() context: ChangeContext,
+  ): Promise<void> {
+    await this.passkeys.remove(member.id, id, context);
+  }
+}

@@ -1,0 +1,108 @@
+/** Signing in with a passkey, and confirming with one: no name, and no second factor beside it. */
+import { Body, Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import type { AuthenticationResponseJSON, PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { SessionMember } from '../../members/sessions.js';
+import { Passkeys } from '../../members/sign-in/passkeys.js';
+import { SignInAttempts } from '../../members/sign-in/attempts.js';
+import { SignIn } from '../../members/sign-in/sign-in.js';
+import { Problem } from '../../problems/errors.js';
+import { Site } from '../access/site.js';
+import { Myself } from '../me/signed-in-member.js';
+import { passkeyRequestSchema, signInWithPasskeySchema, type ShownPasskey } from '../me/passkey.resource.js';
+import { Documented } from '../openapi/documented.js';
+import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
+import { browserOf } from './browser.js';
+import { SignInResponses } from './sign-in-responses.js';
+import { signInSchema, type SignInResource } from './sign-in.resource.js';
+
+@Controller('admin/v1/sign-in/passkey')
+export class PasskeySignInController {
+  constructor(
+    private readonly passkeys: Passkeys,
+    private readonly signIn: SignIn,
+    private readonly attempts: SignInAttempts,
+    private readonly site: Site,
+    private readonly responses: SignInResponses,
+    @Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies,
+  ) {}
+
+  @Post('options')
+  @HttpCode(200)
+  @Documented({
+    id: 'beginPasskeySignIn',
+    summary: 'Begin a sign-in with a passkey: what a browser shows one by',
+    response: passkeyRequestSchema,
+    problems: ['cross_site_request'],
+  })
+  async begin(@Res({ passthrough: true }) reply: FastifyReply): Promise<PublicKeyCredentialRequestOptionsJSON> {
+    if (!this.deps.settings().signIn.passkeys) throw new Problem('forbidden', { detail: 'Passkeys are turned off.' });
+    const { options, step } = await this.passkeys.beginSignIn();
+    reply.header('Set-Cookie', this.site.cookie('step', step.token));
+    return options;
+  }
+
+  @Post()
+  @HttpCode(200)
+  @Documented({
+    id: 'signInWithPasskey',
+    summary: 'Sign in with a passkey',
+    response: signInSchema,
+    problems: ['cross_site_request', 'sign_in_ended'],
+  })
+  async finish(
+    @Body({ schema: signInWithPasskeySchema }) { response }: { response: ShownPasskey },
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SignInResource> {
+    const browser = browserOf(request, this.site);
+    const attempt = await this.attempts.beginUnnamed(request.ip);
+    reply.header('Set-Cookie', this.site.noCookie('step'));
+    try {
+      const step = this.site.read(request.headers.cookie, 'step');
+      const { memberId } = await this.passkeys.authenticate(step, 'sign_in', shown(response));
+      const signedIn = await this.signIn.finish(memberId, 'passkey', browser);
+      await attempt.refunded();
+      return await this.responses.ofMember({ state: 'signed_in', ...signedIn }, reply);
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'invalid_credentials') {
+        this.signIn.noteRefused(null, 'passkey', browser);
+      } else {
+        await attempt.refunded();
+      }
+      throw error;
+    }
+  }
+}
+
+@Controller('admin/v1/confirmations/passkey')
+export class PasskeyConfirmationController {
+  constructor(
+    private readonly passkeys: Passkeys,
+    private readonly site: Site,
+  ) {}
+
+  @Post('options')
+  @HttpCode(200)
+  @Documented({
+    id: 'beginPasskeyConfirmation',
+    summary: 'Begin to show with a passkey that it is you',
+    response: passkeyRequestSchema,
+    problems: ['conflict'],
+  })
+  async begin(
+    @Myself() { id }: SessionMember,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<PublicKeyCredentialRequestOptionsJSON> {
+    const { options, step } = await this.passkeys.beginConfirmation(id);
+    reply.header('Set-Cookie', this.site.cookie('step', step.token));
+    return options;
+  }
+}
+
+/** A browser may write null where it has nothing. */
+export function shown({ id, rawId, type, response }: ShownPasskey): AuthenticationResponseJSON {
+  const { userHandle, ...signed } = response;
+  const named = userHandle === null || userHandle === undefined ? {} : { userHandle };
+  return { id, rawId, type, clientExtensionResults: {}, response: { ...signed, ...named } };
+}
