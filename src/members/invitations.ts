@@ -5,7 +5,7 @@ import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
 import type { Tables } from '../database/schema.js';
-import { addLinkMail } from '../mail/mail-outbox.js';
+import { addLinkMail, mailStatesOf, type MailState } from '../mail/mail-outbox.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
 import type { CreateInvitation } from './invitation-fields.js';
@@ -21,6 +21,8 @@ export interface Invitation {
   readonly email: string;
   readonly role: Role;
   readonly status: 'open' | 'accepted' | 'revoked' | 'expired';
+  /** How it stands with its mail; none where its link was handed over. */
+  readonly mail: MailState | 'none';
   readonly createdBy: string;
   readonly createdAt: number;
   readonly expiresAt: number;
@@ -76,7 +78,11 @@ export class Invitations {
       .orderBy('id', 'desc')
       .limit(limit + 1)
       .execute();
-    return pageOf(list, limit, rows, (row) => invitationOf(row, now));
+    const mails = await mailStatesOf(
+      this.database.db,
+      rows.map(({ id }) => id),
+    );
+    return pageOf(list, limit, rows, (row) => invitationOf(row, now, mails.get(row.id)));
   }
 
   /** A new link for who was invited; the old one ends. Rejects with `resource_not_found`, `conflict`. */
@@ -101,7 +107,8 @@ export class Invitations {
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {
       const row = await this.lock(trx, id);
-      const invitation = invitationOf(row, now);
+      const mail = (await mailStatesOf(trx, [id])).get(id);
+      const invitation = invitationOf(row, now, mail);
       checkMayGive(giver, invitation.role);
       if (invitation.status === 'accepted') {
         throw new Problem('conflict', { detail: 'The invitation was accepted: remove the member instead.' });
@@ -111,7 +118,7 @@ export class Invitations {
       const change = { before: { status: invitation.status }, after: { status: 'revoked' } };
       const target = { accountId: invitation.accountId, targetType: 'invitation', targetId: id } as const;
       await recordChange(trx, context, { ...target, action: 'invitation.revoked', ...change }, now);
-      return invitationOf({ ...row, revoked_at: now }, now);
+      return invitationOf({ ...row, revoked_at: now }, now, mail);
     });
   }
 
@@ -132,7 +139,7 @@ export class Invitations {
     const names = await this.namesOf(trx, accountId, context.actor);
     const content = { kind: 'invitation', role, ...names } as const;
     await addLinkMail(trx, { linkId: row.id, to: { name: '', address: email }, locale: 'en', content }, now);
-    return { invitation, token: null };
+    return { invitation: { ...invitation, mail: 'waiting' }, token: null };
   }
 
   /** What a mail calls account and host; a program and the operators' token have no name. */
@@ -168,7 +175,7 @@ async function refuseMember(trx: Transaction<Tables>, accountId: string, email: 
   throw new Problem('already_a_member', { detail: 'Whoever has this address is a member of the account already.' });
 }
 
-function invitationOf(row: LinkRow, nowMs: number): Invitation {
+function invitationOf(row: LinkRow, nowMs: number, mail: Invitation['mail'] = 'none'): Invitation {
   const { email } = dataOf(row);
   const isOver = row.expires_at <= nowMs;
   return {
@@ -177,6 +184,7 @@ function invitationOf(row: LinkRow, nowMs: number): Invitation {
     email: typeof email === 'string' ? email : (row.email_key ?? ''),
     role: row.role ?? 'viewer',
     status: row.used_at !== null ? 'accepted' : row.revoked_at !== null ? 'revoked' : isOver ? 'expired' : 'open',
+    mail,
     createdBy: row.created_by,
     createdAt: row.created_at,
     expiresAt: row.expires_at,

@@ -13,6 +13,9 @@ export const invitationSchema = z
     email: z.string().max(254),
     role: z.enum(ROLES),
     status: z.enum(['open', 'accepted', 'revoked', 'expired']),
+    mail: z
+      .enum(['none', 'waiting', 'sent', 'failed'])
+      .meta({ description: 'How it stands with its mail; none: whoever made the link hands it over.' }),
     created_by: z.string().max(100).meta({ description: 'As the actor of the audit log.' }),
     created_at: timeField,
     expires_at: timeField,
@@ -39,6 +42,7 @@ export function invitationResource(invitation: Invitation, timeZone: string): In
     email: invitation.email,
     role: invitation.role,
     status: invitation.status,
+    mail: invitation.mail,
     created_by: invitation.createdBy,
     created_at: formatWithOffset(invitation.createdAt, timeZone),
     expires_at: formatWithOffset(invitation.expiresAt, timeZone),

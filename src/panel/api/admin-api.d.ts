@@ -2009,6 +2009,11 @@ export interface components {
             role: "owner" | "admin" | "viewer";
             /** @enum {string} */
             status: "open" | "accepted" | "revoked" | "expired";
+            /**
+             * @description How it stands with its mail; none: whoever made the link hands it over.
+             * @enum {string}
+             */
+            mail: "none" | "waiting" | "sent" | "failed";
             /** @description As the actor of the audit log. */
             created_by: string;
             /** Format: date-time */
@@ -2026,6 +2031,11 @@ export interface components {
             role: "owner" | "admin" | "viewer";
             /** @enum {string} */
             status: "open" | "accepted" | "revoked" | "expired";
+            /**
+             * @description How it stands with its mail; none: whoever made the link hands it over.
+             * @enum {string}
+             */
+            mail: "none" | "waiting" | "sent" | "failed";
             /** @description As the actor of the audit log. */
             created_by: string;
             /** Format: date-time */

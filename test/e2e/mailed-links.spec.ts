@@ -1,0 +1,66 @@
+/** Invitations and password resets by mail: from the request to the link that works, and what the caller is told. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { describeWithSmtp } from '../support/describe-with.js';
+import { send, type Answer } from '../support/http.js';
+import { eventually, freePort } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { decodedHeader, headerOf, startSmtp, textOf, type SmtpServer } from '../support/smtp.js';
+
+const PASSWORD = 'correct horse battery staple';
+
+describeWithSmtp('with a mail server', () => {
+  let smtp: SmtpServer;
+  let trailgate: RunningTrailgate;
+
+  beforeAll(async () => {
+    smtp = await startSmtp();
+    const mail = { url: `smtp://127.0.0.1:${smtp.port}`, from: 'no-reply@example.com' };
+    trailgate = await startTrailgate({ config: { admin: { port: await freePort(), mail } } });
+  });
+  afterAll(async () => {
+    await trailgate?.stop();
+    await smtp?.stop();
+  });
+
+  const post = (path: string, body: object): Promise<Answer> =>
+    send(`${trailgate.adminUrl}/admin/v1${path}`, {
+      method: 'POST',
+      headers: { 'sec-fetch-site': 'same-origin' },
+      body,
+    });
+
+  /** The token in the newest mail to an address, once there are so many. */
+  async function tokenOf(address: string, count = 1): Promise<string> {
+    const mails = () => smtp.mails.filter(({ to }) => to.includes(address));
+    await eventually('the mail is there', () => mails().length === count);
+    const last = mails().at(-1);
+    return /\/link#([\w-]{43})/.exec(last === undefined ? '' : textOf(last))?.[1] ?? '';
+  }
+
+  it('an invitation reaches its reader, makes a member of them, and shows nobody else its link', async () => {
+    const { id } = await trailgate.admin.createAccount({ plan: 'starter', name: 'Isar Rafting' });
+    const path = `/accounts/${id}/invitations`;
+    const made = await trailgate.admin.call('POST', path, { email: 'ana@example.com', role: 'viewer' });
+    expect(made).toMatchObject({ link: null, mail: 'waiting', status: 'open' });
+    const token = await tokenOf('ana@example.com');
+    const states = async () =>
+      (await trailgate.admin.call<{ data: { mail: string }[] }>('GET', path)).data.map(({ mail }) => mail);
+    await eventually('it is said', async () => (await states())[0] === 'sent');
+    expect(JSON.stringify(made) + trailgate.stdout.join()).not.toContain(token);
+    const taken = await post('/links/take', { token, name: 'Ana', password: PASSWORD });
+    expect([taken.status, taken.json()['state']]).toEqual([200, 'signed_in']);
+    expect((await post('/links/take', { token, name: 'Ana', password: PASSWORD })).status).toBe(410);
+  });
+
+  it('who has forgotten a password is told the same whether there is such a member, and only a member gets mail', async () => {
+    const unknown = await post('/password-resets', { email: 'nobody@example.com' });
+    const known = await post('/password-resets', { email: 'ana@example.com' });
+    expect([unknown.status, unknown.text]).toEqual([202, known.text]);
+    const token = await tokenOf('ana@example.com', 2);
+    const mail = smtp.mails.at(-1);
+    expect(mail && decodedHeader(headerOf(mail, 'Subject') ?? '')).toBe('Choose a new password');
+    const taken = await post('/links/take', { token, password: `${PASSWORD} again` });
+    expect([taken.status, taken.json()['state']]).toEqual([200, 'signed_in']);
+    expect(smtp.mails.filter(({ to }) => to.includes('nobody@example.com'))).toEqual([]);
+  });
+});
