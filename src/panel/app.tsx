@@ -25,6 +25,7 @@ const RequestPage = page(() => import('./logs/request-page.js'), 'RequestPage');
 const ExplainPage = page(() => import('./explain/explain-page.js'), 'ExplainPage');
 const AuditLogPage = page(() => import('./audit-log/audit-log-page.js'), 'AuditLogPage');
 const AccountPage = page(() => import('./account/account-page.js'), 'AccountPage');
+const MembersPage = page(() => import('./members/members-page.js'), 'MembersPage');
 const KeyPage = page(() => import('./api-keys/key-page.js'), 'KeyPage');
 
 export function App() {
@@ -133,6 +134,11 @@ function AccountPages({ id }: { readonly id: string }) {
             <Route path="/:account/account">
               <Allowed to="getAccount">
                 <AccountPage />
+              </Allowed>
+            </Route>
+            <Route path="/:account/members">
+              <Allowed to="listAccountMembers">
+                <MembersPage />
               </Allowed>
             </Route>
             <Route>

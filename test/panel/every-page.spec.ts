@@ -7,7 +7,7 @@ import { describeWithChromium } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { readFileSync } from 'node:fs';
 
-const PAGES = ['api-keys', 'api-keys/new', 'usage', 'logs', 'explain', 'audit-log', 'account', 'nowhere'];
+const PAGES = ['api-keys', 'api-keys/new', 'usage', 'logs', 'explain', 'audit-log', 'members', 'account', 'nowhere'];
 const PHONE = { width: 390, height: 844 };
 const DESK = { width: 1_280, height: 860 };
 

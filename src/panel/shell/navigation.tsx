@@ -22,6 +22,7 @@ function useEntries(): readonly Entry[] {
     { path: 'logs', icon: 'logs', label: t`Logs`, needs: 'listRequests' },
     { path: 'explain', icon: 'explain', label: t`Explain`, needs: 'explain' },
     { path: 'audit-log', icon: 'audit', label: t`Audit log`, needs: 'listAuditLog' },
+    { path: 'members', icon: 'members', label: t`Members`, needs: 'listAccountMembers' },
     { path: 'account', icon: 'account', label: t`Account`, needs: 'getAccount' },
   ];
 }

@@ -1,0 +1,123 @@
+/** Asks somebody to join. Where no mail is sent, the link is shown once, to be handed over. */
+import { Button, Code, CopyButton, Group, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useState } from 'react';
+import { api, ask } from '../api/client.js';
+import { Dialog } from '../layout/dialog.js';
+import { useAccount } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
+import { ROLES, useRoleWords, type Role } from './roles.js';
+
+interface InviteDialogProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  readonly onMade: () => void;
+}
+
+/** Of whom, and the link where there is one to hand over. */
+interface Made {
+  readonly email: string;
+  readonly link: string | null;
+}
+
+export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
+  const { t } = useLingui();
+  const { id } = useAccount();
+  const words = useRoleWords();
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<Role>('viewer');
+  const [made, setMade] = useState<Made | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [isPending, setPending] = useState(false);
+  const close = (): void => {
+    setMade(null);
+    setError(null);
+    onClose();
+  };
+  const invite = async (): Promise<void> => {
+    setPending(true);
+    setError(null);
+    try {
+      const body = { email: email.trim(), role };
+      const invitation = await ask(api.POST('/admin/v1/accounts/{id}/invitations', { params: { path: { id } }, body }));
+      setMade({ email: invitation.email, link: invitation.link ?? null });
+      setEmail('');
+      onMade();
+    } catch (caught) {
+      setError(caught);
+    } finally {
+      setPending(false);
+    }
+  };
+  return (
+    <Dialog opened={opened} title={t`Invite somebody`} closeOnClickOutside={false} onClose={close}>
+      {made === null ? (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void invite();
+          }}
+        >
+          <Stack gap="md">
+            <TextInput
+              label={t`Email`}
+              type="email"
+              required
+              withAsterisk={false}
+              data-autofocus
+              value={email}
+              onChange={(event) => setEmail(event.currentTarget.value)}
+            />
+            <Select
+              label={t`Role`}
+              allowDeselect={false}
+              data={ROLES.map((value) => ({ value, label: words[value] }))}
+              value={role}
+              onChange={(value) => value !== null && setRole(value)}
+            />
+            {error !== null && <Failure error={error} />}
+            <Group justify="flex-end">
+              <Button variant="default" onClick={close}>
+                <Trans>Cancel</Trans>
+              </Button>
+              <Button type="submit" loading={isPending}>
+                <Trans>Invite</Trans>
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      ) : (
+        <Stack gap="md">
+          <Text className="name">
+            {made.link === null ? (
+              <Trans>A mail is on its way to {made.email}.</Trans>
+            ) : (
+              <Trans>
+                Hand this link to {made.email} and nobody else. It works once, for seven days, and is shown only now.
+              </Trans>
+            )}
+          </Text>
+          {made.link !== null && (
+            <>
+              <Code block className="secret" translate="no">
+                {made.link}
+              </Code>
+              <CopyButton value={made.link}>
+                {({ copied, copy }) => (
+                  <Button variant="default" onClick={copy} data-autofocus>
+                    {copied ? t`Copied` : t`Copy`}
+                  </Button>
+                )}
+              </CopyButton>
+            </>
+          )}
+          <Group justify="flex-end">
+            <Button onClick={close}>
+              <Trans>Done</Trans>
+            </Button>
+          </Group>
+        </Stack>
+      )}
+    </Dialog>
+  );
+}

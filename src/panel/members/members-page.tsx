@@ -1,0 +1,183 @@
+/** Who may see and change the account, and who has been asked to join. */
+import { Badge, Button, Card, Group, Select, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { components } from '../api/admin-api.js';
+import { api, ask } from '../api/client.js';
+import { queries } from '../api/queries.js';
+import { Dialog } from '../layout/dialog.js';
+import { Icon } from '../layout/icons.js';
+import { Page } from '../layout/page.js';
+import { useAccount, useMay } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
+import { useFormats } from '../words/times.js';
+import { InviteDialog } from './invite-dialog.js';
+import { ROLES, useRoleWords, type Role } from './roles.js';
+
+type Member = components['schemas']['AccountMember'];
+
+const MOST = 100;
+const readAgain = (accountId: string) => queries.invalidateQueries({ queryKey: ['account', accountId, 'people'] });
+
+export function MembersPage() {
+  const { t } = useLingui();
+  const { id } = useAccount();
+  const may = useMay();
+  const [isInviting, setInviting] = useState(false);
+  const members = useQuery({
+    queryKey: ['account', id, 'people', 'members'],
+    queryFn: () =>
+      ask(api.GET('/admin/v1/accounts/{id}/members', { params: { path: { id }, query: { limit: MOST } } })),
+  });
+  return (
+    <Page
+      title={t`Members`}
+      about={<Trans>Owners do everything. Admins look after keys and people. Viewers only look.</Trans>}
+      actions={
+        may('createInvitation') && (
+          <Button leftSection={<Icon name="plus" />} onClick={() => setInviting(true)}>
+            <Trans>Invite somebody</Trans>
+          </Button>
+        )
+      }
+    >
+      {members.error !== null && <Failure error={members.error} again={() => void members.refetch()} />}
+      {members.isPending && <Skeleton h={160} radius="lg" />}
+      {members.data !== undefined && (
+        <Card p={0}>
+          <Stack gap={0} component="ul" className="plain-list">
+            {members.data.data.map((member) => (
+              <Person key={member.id} member={member} />
+            ))}
+            {members.data.data.length === 0 && (
+              <li className="line">
+                <Text c="dimmed">
+                  <Trans>Nobody is a member yet.</Trans>
+                </Text>
+              </li>
+            )}
+          </Stack>
+        </Card>
+      )}
+      {may('listInvitations') && <Invitations />}
+      <InviteDialog opened={isInviting} onClose={() => setInviting(false)} onMade={() => void readAgain(id)} />
+    </Page>
+  );
+}
+
+function Person({ member }: { readonly member: Member }) {
+  const { t } = useLingui();
+  const { id, time_zone: timeZone } = useAccount();
+  const { relative } = useFormats(timeZone);
+  const may = useMay();
+  const words = useRoleWords();
+  const [isRemoving, setRemoving] = useState(false);
+  const path = { id, member_id: member.id };
+  const change = useMutation({
+    mutationFn: (role: Role) =>
+      ask(api.PATCH('/admin/v1/accounts/{id}/members/{member_id}', { params: { path }, body: { role } })),
+    onSettled: () => readAgain(id),
+  });
+  const remove = useMutation({
+    mutationFn: () => ask(api.DELETE('/admin/v1/accounts/{id}/members/{member_id}', { params: { path } })),
+    onSuccess: () => {
+      setRemoving(false);
+      return readAgain(id);
+    },
+  });
+  const name = member.name || member.email;
+  const seen = member.last_signed_in_at === null ? t`Never signed in` : relative(member.last_signed_in_at);
+  return (
+    <li className="line">
+      <Group justify="space-between" gap="md">
+        <div>
+          <Text fw={600} className="name">
+            {name}
+          </Text>
+          <Text size="sm" c="dimmed" className="name">
+            {member.email} · {seen}
+          </Text>
+        </div>
+        {may('updateAccountMember') ? (
+          <Group gap="sm">
+            <Select
+              w={140}
+              aria-label={t`Role of ${name}`}
+              allowDeselect={false}
+              data={ROLES.map((value) => ({ value, label: words[value] }))}
+              value={member.role}
+              disabled={change.isPending}
+              onChange={(role) => role !== null && change.mutate(role)}
+            />
+            <Button variant="default" onClick={() => setRemoving(true)} aria-label={t`Remove ${name}`}>
+              <Icon name="trash" size={16} />
+            </Button>
+          </Group>
+        ) : (
+          <Badge variant="light">{words[member.role]}</Badge>
+        )}
+      </Group>
+      {change.error !== null && <Failure error={change.error} />}
+      <Dialog opened={isRemoving} title={t`Remove ${name}?`} onClose={() => setRemoving(false)}>
+        <Stack gap="lg">
+          <Text>
+            <Trans>They no longer see this account. Keys that they made go on.</Trans>
+          </Text>
+          {remove.error !== null && <Failure error={remove.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={() => setRemoving(false)} data-autofocus>
+              <Trans>Cancel</Trans>
+            </Button>
+            <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
+              <Trans>Remove</Trans>
+            </Button>
+          </Group>
+        </Stack>
+      </Dialog>
+    </li>
+  );
+}
+
+/** Invitations that nobody has taken yet. */
+function Invitations() {
+  const { t } = useLingui();
+  const { id, time_zone: timeZone } = useAccount();
+  const { date } = useFormats(timeZone);
+  const words = useRoleWords();
+  const invitations = useQuery({
+    queryKey: ['account', id, 'people', 'invitations'],
+    queryFn: () =>
+      ask(api.GET('/admin/v1/accounts/{id}/invitations', { params: { path: { id }, query: { limit: MOST } } })),
+  });
+  const revoke = useMutation({
+    mutationFn: (invitation: string) =>
+      ask(api.DELETE('/admin/v1/invitations/{id}', { params: { path: { id: invitation } } })),
+    onSettled: () => readAgain(id),
+  });
+  const open = invitations.data?.data.filter(({ status }) => status === 'open') ?? [];
+  if (open.length === 0) return null;
+  return (
+    <Card>
+      <Title order={2} pb="sm">
+        <Trans>Invited</Trans>
+      </Title>
+      {revoke.error !== null && <Failure error={revoke.error} />}
+      {open.map((invitation) => (
+        <Group key={invitation.id} justify="space-between" py={6}>
+          <Text className="name">
+            {invitation.email} · {words[invitation.role]} · <Trans>until {date(invitation.expires_at)}</Trans>
+          </Text>
+          <Button
+            size="xs"
+            variant="default"
+            aria-label={t`Take back the invitation of ${invitation.email}`}
+            onClick={() => revoke.mutate(invitation.id)}
+          >
+            <Trans>Take back</Trans>
+          </Button>
+        </Group>
+      ))}
+    </Card>
+  );
+}
