@@ -159,6 +159,31 @@ describeOnDatabases('operators', (kind) => {
     expect(log.data.map(({ action }) => action)).toContain('portal_session.created');
   });
 
+  it('a portal session hands out no scope that it was not given: not by a new key, a change, or a rotation', async () => {
+    const { account, key } = await running.admin.newKey('starter');
+    const { url } = await running.admin.call<{ url: string }>('POST', '/portal-sessions', {
+      account_id: account.id,
+      role: 'admin',
+      scopes: ['customers:read'],
+      return_url: 'https://app.example.com/',
+    });
+    const own = new PanelBrowser(running.url);
+    await take(tokenOf(url), {}, own);
+    const create = (scopes: readonly string[]) =>
+      own.ask('POST', `/accounts/${account.id}/api-keys`, { name: 'x', scopes });
+    for (const scope of ['*', 'customers:write', 'customers:*']) {
+      const refused = await create(['customers:read', scope]);
+      expect([scope, refused.status, refused.json().missing_scopes]).toEqual([scope, 403, [scope]]);
+    }
+    const made = await create(['customers:read']);
+    expect(made.status).toBe(201);
+    const id = String(made.json().id);
+    expect((await own.ask('PATCH', `/api-keys/${id}`, { scopes: ['*'] })).status).toBe(403);
+    expect((await own.ask('POST', `/api-keys/${key.id}/rotate`, { overlap_seconds: 0 })).status).toBe(403);
+    expect((await own.ask('POST', `/api-keys/${id}/rotate`, { overlap_seconds: 0 })).status).toBe(201);
+    expect((await own.ask('PATCH', `/api-keys/${id}`, { name: 'y' })).status).toBe(200);
+  });
+
   it('take back all portal sessions of an account, used or not, and those of no other', async () => {
     const body = { role: 'viewer', return_url: 'https://app.example.com/' };
     const accounts = [

@@ -14,6 +14,8 @@ import type { ChangeContext } from '../../accounts/audit-log.js';
 import type { ExpectedVersions } from '../../accounts/versions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { inPath, OfAccount } from '../access/of-account.js';
+import { Caller, type Principal } from '../access/principal.js';
+import { checkMayHandOut } from '../access/scope-grant.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged, unlessKnown } from '../request/etag.js';
 import { IfMatch } from '../request/if-match.js';
@@ -75,9 +77,11 @@ export class ApiKeysController {
     @Param('id') id: string,
     @Body({ schema: updateApiKeySchema }) body: UpdateApiKey,
     @IfMatch() expected: ExpectedVersions,
+    @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ApiKeyResource> {
+    checkMayHandOut(caller, body.scopes ?? []);
     return tagged(await this.resource(await this.keys.update(id, body, context, expected)), reply);
   }
 
@@ -147,11 +151,14 @@ export class ApiKeysController {
     @Param('id') id: string,
     @Body({ schema: rotateApiKeySchema }) body: { overlap_seconds: OverlapSeconds },
     @IfMatch() expected: ExpectedVersions,
+    @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RotatedApiKeyResource> {
     // Before the change: once the secret is made, nothing may keep it from being shown.
-    const { timeZone } = await this.accounts.get((await this.keys.get(id)).accountId);
+    const before = await this.keys.get(id);
+    checkMayHandOut(caller, before.scopes);
+    const { timeZone } = await this.accounts.get(before.accountId);
     const { key, secret, previousSecretExpiresAt } = await this.keys.rotate(
       id,
       body.overlap_seconds,

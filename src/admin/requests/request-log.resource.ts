@@ -27,7 +27,7 @@ export const requestsQuerySchema = pageQuerySchema.extend({
     .refine((text) => statusRange(text) !== undefined, STATUS_WORDS)
     .optional()
     .meta({
-      description: 'Only responses with this status, `403`, or of this class, `4xx`; `error`: 400 and above.',
+      description: 'Only responses with this status, `403`, or of this class, `4xx`; or `error` for 400 and above.',
       schema: { type: 'string', maxLength: 5, pattern: '^(?:[1-5]xx|[1-5][0-9][0-9]|error)$' },
     }),
   code: plainText(100).optional().meta({ description: 'Only responses with this error code.' }),

@@ -4614,7 +4614,7 @@ export interface operations {
                 api_key_id?: string;
                 /** @description Only requests of the operation with this id. */
                 operation?: string;
-                /** @description Only responses with this status, `403`, or of this class, `4xx`; `error`: 400 and above. */
+                /** @description Only responses with this status, `403`, or of this class, `4xx`; or `error` for 400 and above. */
                 status?: string;
                 /** @description Only responses with this error code. */
                 code?: string;
