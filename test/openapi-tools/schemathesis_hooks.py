@@ -9,6 +9,7 @@ import zoneinfo
 import schemathesis
 
 LONGEST_SPAN_DAYS = 400
+SENT_BEFORE = {"if-match", "if-none-match", "idempotency-key"}
 ZONES = zoneinfo.available_timezones()
 
 
@@ -18,6 +19,9 @@ def before_call(context, case, kwargs):
         return
     if case.query:
         in_query(case.operation.label, case.query)
+    # Only the API knows the versions that it has given out, and which requests it has been sent before.
+    for name in [each for each in case.headers or {} if each.lower() in SENT_BEFORE]:
+        del case.headers[name]
     if isinstance(case.body, dict):
         in_body(case.operation.label, case.body)
 
@@ -56,6 +60,9 @@ def in_body(operation, body):
             body[name] = None
     if str(body.get("expires_at") or "9999") < "2100":
         body["expires_at"] = None
+    # A token has to end, and within a year.
+    if operation.endswith("/tokens"):
+        body["expires_at"] = f"{datetime.date.today() + datetime.timedelta(days=30)}T00:00:00Z"
     # A tag that has the form and says something twice.
     if str(body.get("language", "")).count("-") > 2:
         body["language"] = "sr-Latn-RS"

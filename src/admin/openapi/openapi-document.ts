@@ -9,6 +9,7 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../../problems/errors.js';
 import { checkPermissions, PERMISSIONS } from '../../members/permissions.js';
 import { PROBLEM_SCHEMAS } from '../../problems/problem-schema.js';
+import { IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, LONGEST } from '../request/field-patterns.js';
 import { idPattern } from './fields.js';
 import { DOCUMENTED, type OperationDescription } from './documented.js';
 import { headerReferences, HEADERS, problemResponses, SHARED_RESPONSES } from './openapi-responses.js';
@@ -192,22 +193,26 @@ function operation({ method, path, tag, description, body, query }: Route): Json
 
 /** Fields of a request beside those of every one: which version it is about, and what it is known by when repeated. */
 function fieldParameters(version: OperationDescription['version'], makes: boolean): Json[] {
-  const field = (name: string, maxLength: number, description: string, pattern?: string): Json => {
-    const schema = { type: 'string', maxLength, ...(pattern === undefined ? {} : { pattern }) };
-    return { name, in: 'header', required: false, description, schema };
+  const field = (name: string, maxLength: number, pattern: string, description: string): Json => {
+    return { name, in: 'header', required: false, description, schema: { type: 'string', maxLength, pattern } };
   };
-  const known = field('If-None-Match', 1_000, 'An `ETag` that is known: 304 where it is the one in force.');
+  const known = field(
+    'If-None-Match',
+    LONGEST.tags,
+    IF_NONE_MATCH,
+    'A known `ETag`: 304 where it is the one in force.',
+  );
   const match = field(
     'If-Match',
-    1_000,
+    LONGEST.tags,
+    IF_MATCH,
     'The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile.',
-    '^(?:\\*|"[!#-~]{1,40}"(?:, "[!#-~]{1,40}"){0,9})$',
   );
   const key = field(
     'Idempotency-Key',
-    255,
+    LONGEST.idempotencyKey,
+    IDEMPOTENCY_KEY,
     'A UUID of your own for this request: sent again within a day with the same one, nothing is made twice.',
-    '^[!#-~]{1,255}$',
   );
   const conditions = { shown: [known], changed: [match] };
   return [...(version === undefined ? [] : conditions[version]), ...(makes ? [key] : [])];

@@ -5,10 +5,11 @@
  */
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
+import { Problem } from '../../problems/errors.js';
+import { IF_NONE_MATCH, LONGEST } from './field-patterns.js';
 
 const DIGEST_LENGTH = 12;
-/** An entity tag, weak or strong. */
-const ENTITY_TAG = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
+const WELL_FORMED = new RegExp(IF_NONE_MATCH);
 
 /** The tag of a resource as it is shown. */
 export function entityTagOf(resource: { readonly version: number }): string {
@@ -27,21 +28,21 @@ export function unlessKnown<T extends { readonly version: number }>(resource: T,
   const etag = entityTagOf(resource);
   reply.header('ETag', etag);
   const known = reply.request.headers['if-none-match'];
-  if (known === undefined || !isNamedIn(known, etag)) return resource;
+  if (known === undefined) return resource;
+  if (known.length > LONGEST.tags || !WELL_FORMED.test(known)) {
+    throw new Problem('bad_request', { detail: 'If-None-Match must be one ETag or up to ten, in their quotes, or *.' });
+  }
+  if (!isNamedIn(known, etag)) return resource;
   void reply.status(304);
   return undefined;
 }
 
-/** The members of a list of entity tags; undefined where it is none. */
-export function entityTagsOf(list: string): string[] | undefined {
-  // No tag of ours holds a comma; one of somebody else's that does names nothing here.
-  const tags = list.match(/(?:W\/)?"[^"]*"/g) ?? [];
-  const isList = tags.length > 0 && list.replace(/(?:W\/)?"[^"]*"/g, '').replace(/[\s,]/g, '') === '';
-  return isList && tags.every((tag) => ENTITY_TAG.test(tag)) ? tags : undefined;
+/** The members of a list of entity tags, each with its quotes. */
+export function entityTagsOf(list: string): string[] {
+  return list.match(/(?:W\/)?"[^"]*"/g) ?? [];
 }
 
 /** By the weak comparison, as `If-None-Match` wants it. */
 function isNamedIn(list: string, etag: string): boolean {
-  if (list.trim() === '*') return true;
-  return (entityTagsOf(list) ?? []).some((tag) => tag.replace(/^W\//, '') === etag);
+  return list === '*' || entityTagsOf(list).some((tag) => tag.replace(/^W\//, '') === etag);
 }

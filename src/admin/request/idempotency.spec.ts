@@ -5,12 +5,11 @@ import { idempotencyKeyOf } from './idempotency.js';
 it.each([
   ['8e03978e-40d5-43dd-bc93-6894a57f9324', '8e03978e-40d5-43dd-bc93-6894a57f9324'],
   ['"8e03978e-40d5-43dd-bc93-6894a57f9324"', '8e03978e-40d5-43dd-bc93-6894a57f9324'],
-  [' a ', 'a'],
-  [String.raw`"a\"b\\c"`, String.raw`a"b\c`],
-  ['"a', '"a'],
+  ['a b', 'a b'],
+  ['" a"', ' a'],
   ['x'.repeat(255), 'x'.repeat(255)],
 ])('%j is the key %j', (field, key) => expect(idempotencyKeyOf(field)).toBe(key));
 
-it.each(['', '  ', '""', 'x'.repeat(256), 'ä', 'a\tb', 'a\u0000'])('%j is refused', (field) => {
+it.each(['', '  ', ' a', '""', '"a', 'a"b', 'x'.repeat(256), 'ä', 'a\tb', 'a\u0000'])('%j is refused', (field) => {
   expect(() => idempotencyKeyOf(field)).toThrow(expect.objectContaining({ code: 'bad_request' }));
 });

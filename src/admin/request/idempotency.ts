@@ -4,12 +4,10 @@ import type { FastifyRequest } from 'fastify';
 import type { AuditedChange, ChangeContext, ResponseRecord } from '../../accounts/audit-log.js';
 import { completeClaim, keepBody, type Claim } from '../../accounts/idempotent-requests.js';
 import { Problem } from '../../problems/errors.js';
+import { IDEMPOTENCY_KEY } from './field-patterns.js';
 import { actorOf, type Principal } from '../access/principal.js';
 
-const LONGEST_KEY = 255;
-const PRINTABLE = /^[\x20-\x7e]+$/;
-/** A string of RFC 9651, as the draft of the field wants it. */
-const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
+const WELL_FORMED = new RegExp(IDEMPOTENCY_KEY);
 
 const claims = new WeakMap<FastifyRequest, Claim>();
 
@@ -20,11 +18,9 @@ export function setClaim(request: FastifyRequest, claim: Claim): void {
 
 /** The key, with or without quotes. Throws `bad_request` for what is none. */
 export function idempotencyKeyOf(field: string): string {
-  const text = field.trim();
-  const key = QUOTED.exec(text)?.[1]?.replace(/\\(.)/g, '$1') ?? text;
-  if (key.length > 0 && key.length <= LONGEST_KEY && PRINTABLE.test(key) && !(text !== key && key === '')) return key;
+  if (WELL_FORMED.test(field)) return field.startsWith('"') ? field.slice(1, -1) : field;
   throw new Problem('bad_request', {
-    detail: `Idempotency-Key must have 1 to ${LONGEST_KEY} printable characters of ASCII: a UUID does.`,
+    detail: 'Idempotency-Key must have 1 to 255 printable characters of ASCII, and no quotes in it: a UUID does.',
   });
 }
 

@@ -4,6 +4,9 @@ import type { FastifyRequest } from 'fastify';
 import type { ExpectedVersions } from '../../accounts/versions.js';
 import { Problem } from '../../problems/errors.js';
 import { entityTagsOf } from './etag.js';
+import { IF_MATCH, LONGEST } from './field-patterns.js';
+
+const WELL_FORMED = new RegExp(IF_MATCH);
 
 /** `"7.k9Xw…"` as it was given out, or `"7"` of the field `version`. */
 const VERSION = /^"(\d{1,15})(?:\.[\w-]*)?"$/;
@@ -15,12 +18,13 @@ export const IfMatch = createParamDecorator((_: unknown, context: ExecutionConte
 
 /** Throws `bad_request` for what is no list of strong entity tags: a change on a wrong guess would be lost. */
 export function expectedVersions(field: string | undefined): ExpectedVersions {
-  if (field === undefined || field.trim() === '*') return undefined;
-  const tags = entityTagsOf(field);
-  if (tags === undefined) throw malformed('If-Match must be an ETag in its quotes, such as "7", or *.');
-  if (tags.some((tag) => tag.startsWith('W/'))) throw malformed('If-Match must be a strong ETag: leave W/ out.');
+  if (field === undefined || field === '*') return undefined;
+  if (field.startsWith('W/')) throw malformed('If-Match must be a strong ETag: leave W/ out.');
+  if (field.length > LONGEST.tags || !WELL_FORMED.test(field)) {
+    throw malformed('If-Match must be one ETag or up to ten, in their quotes, such as "7", or *.');
+  }
   // A tag that we never gave out is the version of nothing.
-  return tags.map((tag) => Number(VERSION.exec(tag)?.[1] ?? 0));
+  return entityTagsOf(field).map((tag) => Number(VERSION.exec(tag)?.[1] ?? 0));
 }
 
 function malformed(detail: string): Problem {

@@ -2877,7 +2877,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An `ETag` that is known: 304 where it is the one in force. */
+                /** @description A known `ETag`: 304 where it is the one in force. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3467,7 +3467,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An `ETag` that is known: 304 where it is the one in force. */
+                /** @description A known `ETag`: 304 where it is the one in force. */
                 "If-None-Match"?: string;
             };
             path: {
