@@ -24,6 +24,7 @@ import { HealthController } from './health/health.controller.js';
 import { AdminNetworks } from './listener/admin-networks.js';
 import { openApiDocument } from './openapi/openapi-document.js';
 import { MEMBER_CONTROLLERS, memberProviders } from './member-parts.js';
+import { PROVIDER_CONTROLLERS, providerProviders } from './provider-parts.js';
 import { OPENAPI_DOCUMENT, OpenApiController } from './openapi/openapi.controller.js';
 import { CLOCK } from './access/confirmed.js';
 import { CredentialsGuard, OPERATOR_TOKEN } from './access/credentials.guard.js';
@@ -61,6 +62,7 @@ const API_CONTROLLERS: readonly Type[] = [
   TargetsController,
   AuditLogController,
   ...MEMBER_CONTROLLERS,
+  ...PROVIDER_CONTROLLERS,
   OpenApiController,
 ];
 
@@ -101,7 +103,8 @@ function throttlerModule(api: AdminApiDependencies): DynamicModule {
   });
 }
 
-function apiProviders(api: AdminApiDependencies, { url, clock }: AdminDependencies): Provider[] {
+function apiProviders(api: AdminApiDependencies, deps: AdminDependencies): Provider[] {
+  const { url, clock } = deps;
   return [
     { provide: OPERATOR_TOKEN, useValue: api.operatorToken },
     { provide: AccountStore, useValue: api.accounts },
@@ -115,7 +118,8 @@ function apiProviders(api: AdminApiDependencies, { url, clock }: AdminDependenci
     { provide: UsageReader, useValue: api.usageReader },
     { provide: RequestLogs, useValue: api.requestLogs },
     { provide: OPENAPI_DOCUMENT, useFactory: adminApiDocument },
-    ...memberProviders(api.members, url),
+    ...memberProviders(api.members, deps),
+    ...providerProviders(api.members, deps),
     { provide: Site, useValue: new Site(url) },
     { provide: CLOCK, useValue: clock },
     // In this order, all before every handler that is not public: from where, too many, who, through which page,

@@ -1,5 +1,6 @@
 /** The part of the admin application in which people sign in, and say who else may. */
 import type { Provider, Type } from '@nestjs/common';
+import type { AdminDependencies } from './request/admin-dependencies.js';
 import { AccountAccess } from '../members/account-access.js';
 import { AccountMembers } from '../members/account-members.js';
 import { Invitations } from '../members/invitations.js';
@@ -66,7 +67,7 @@ export const MEMBER_CONTROLLERS: readonly Type[] = [
 ];
 
 /** What its controllers and the guards stand on. */
-export function memberProviders(members: Members, url: () => string): Provider[] {
+export function memberProviders(members: Members, { url }: Pick<AdminDependencies, 'url'>): Provider[] {
   return [
     { provide: AccountAccess, useValue: members.access },
     { provide: AccountTokens, useValue: members.tokens },

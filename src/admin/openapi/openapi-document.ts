@@ -26,6 +26,7 @@ const ID_PREFIXES: Readonly<Record<string, string>> = {
   'api-keys': 'key',
   tokens: 'tok',
   passkeys: 'psk',
+  identities: 'idn',
   members: 'mem',
   invitations: 'inv',
   sessions: 'ses',
@@ -218,11 +219,18 @@ function fieldParameters(version: OperationDescription['version'], makes: boolea
   return [...(version === undefined ? [] : conditions[version]), ...(makes ? [key] : [])];
 }
 
+/** As the configuration takes it. */
+const PROVIDER_NAME = { type: 'string', maxLength: 40, pattern: '^[a-z][a-z0-9-]{0,39}$' };
+
+function idSchema(collection: string): Json {
+  return { type: 'string', maxLength: 30, pattern: idPattern(ID_PREFIXES[collection] ?? '[a-z]+').source };
+}
+
 function pathParameters(path: string): Json[] {
   return [...path.matchAll(/([\w-]+)\/\{(\w+)\}/g)].map(([, collection = '', name]) => ({
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string', maxLength: 30, pattern: idPattern(ID_PREFIXES[collection] ?? '[a-z]+').source },
+    schema: collection === 'providers' ? PROVIDER_NAME : idSchema(collection),
   }));
 }

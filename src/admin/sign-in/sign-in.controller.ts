@@ -36,7 +36,7 @@ export class SignInController {
     return {
       password: signIn.passwords,
       passkey: signIn.passkeys,
-      providers: [],
+      providers: Object.entries(signIn.providers).map(([id, { label }]) => ({ id, label })),
       mail: mail !== undefined,
       first_owner: firstOwner,
     };

@@ -47,6 +47,7 @@ export interface MembersParts {
 
 /** The parts of members. */
 export interface Members {
+  readonly database: DatabaseHandle;
   readonly access: AccountAccess;
   readonly tokens: AccountTokens;
   readonly sessions: Sessions;
@@ -82,6 +83,7 @@ export function openMembers(parts: MembersParts): Members {
   const steps = new SignInSteps(database.db, clock);
   const secondFactors = new SecondFactors(database, clock, parts.secretBox, () => `Trailgate (${parts.host()})`);
   return {
+    database,
     access: new AccountAccess(database.db),
     tokens: new AccountTokens(database, clock),
     sessions,

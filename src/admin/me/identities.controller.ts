@@ -1,0 +1,62 @@
+/** Who the signed-in member is at identity providers. */
+import { Controller, Delete, Get, HttpCode, Param } from '@nestjs/common';
+import { z } from 'zod';
+import type { ChangeContext } from '../../accounts/audit-log.js';
+import { Identities } from '../../members/providers/identities.js';
+import type { SessionMember } from '../../members/sessions.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { Documented } from '../openapi/documented.js';
+import { idPattern, timeField } from '../openapi/fields.js';
+import { ChangedBy } from '../request/change-context.js';
+import { Myself } from './signed-in-member.js';
+
+const identitySchema = z
+  .object({
+    id: z.string().regex(idPattern('idn')).max(30),
+    issuer: z.string().max(2_000),
+    email: z.string().max(254).nullable().meta({ description: 'As the provider told it last.' }),
+    created_at: timeField,
+    last_used_at: timeField.nullable(),
+  })
+  .meta({ id: 'Identity' });
+const identityListSchema = z.object({ data: z.array(identitySchema).max(1_000) }).meta({ id: 'IdentityList' });
+
+@Controller('admin/v1/me/identities')
+export class MyIdentitiesController {
+  constructor(private readonly identities: Identities) {}
+
+  @Get()
+  @Documented({
+    id: 'listMyIdentities',
+    summary: 'List the identities at providers that sign in who is signed in',
+    response: identityListSchema,
+  })
+  async list(@Myself() { id }: SessionMember): Promise<z.output<typeof identityListSchema>> {
+    const at = (ms: number): string => formatWithOffset(ms, 'UTC');
+    const own = await this.identities.list(id);
+    return {
+      data: own.map(({ createdAt, lastUsedAt, ...identity }) => ({
+        ...identity,
+        created_at: at(createdAt),
+        last_used_at: lastUsedAt === null ? null : at(lastUsedAt),
+      })),
+    };
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @Documented({
+    id: 'deleteMyIdentity',
+    summary: 'Take an identity away: it signs nobody in any more',
+    response: null,
+    status: 204,
+    problems: ['resource_not_found'],
+  })
+  async remove(
+    @Param('id') id: string,
+    @Myself() member: SessionMember,
+    @ChangedBy() context: ChangeContext,
+  ): Promise<void> {
+    await this.identities.unlink(member.id, id, context);
+  }
+}

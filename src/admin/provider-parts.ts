@@ -1,0 +1,32 @@
+/** The part of the admin application in which identity providers sign people in. */
+import type { Provider, Type } from '@nestjs/common';
+import { Identities } from '../members/providers/identities.js';
+import { ProviderClients } from '../members/providers/provider-clients.js';
+import { ProviderSignIn } from '../members/providers/provider-sign-in.js';
+import { Providers } from '../members/providers/providers.js';
+import type { Members } from '../members/sign-in/open-members.js';
+import { MyIdentitiesController } from './me/identities.controller.js';
+import type { AdminDependencies } from './request/admin-dependencies.js';
+import { ProviderSignInController } from './sign-in/provider-sign-in.controller.js';
+
+export const PROVIDER_CONTROLLERS: readonly Type[] = [ProviderSignInController, MyIdentitiesController];
+
+/** What its controllers stand on. */
+export function providerProviders(members: Members, deps: AdminDependencies): Provider[] {
+  const { clock, log, settings, url } = deps;
+  const { database, signIn, steps } = members;
+  const identities = new Identities(database.db, clock);
+  const providers = new Providers({
+    providers: () => settings().signIn.providers,
+    clients: new ProviderClients(clock),
+    steps,
+    clock,
+    log,
+    callbackUrl: (id) => `${url()}/admin/v1/sign-in/providers/${id}/callback`,
+  });
+  return [
+    { provide: Identities, useValue: identities },
+    { provide: Providers, useValue: providers },
+    { provide: ProviderSignIn, useValue: new ProviderSignIn(database, identities, signIn) },
+  ];
+}
