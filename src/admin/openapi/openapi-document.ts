@@ -9,7 +9,7 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../../problems/errors.js';
 import { checkPermissions, PERMISSIONS } from '../../members/permissions.js';
 import { PROBLEM_SCHEMAS } from '../../problems/problem-schema.js';
-import { IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, LONGEST } from '../request/field-patterns.js';
+import { IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, LONGEST } from './field-patterns.js';
 import { idPattern } from './fields.js';
 import { DOCUMENTED, type OperationDescription } from './documented.js';
 import { headerReferences, HEADERS, problemResponses, SHARED_RESPONSES } from './openapi-responses.js';

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import { Problem } from '../../problems/errors.js';
-import { IF_NONE_MATCH, LONGEST } from './field-patterns.js';
+import { IF_NONE_MATCH, LONGEST } from '../openapi/field-patterns.js';
 
 const DIGEST_LENGTH = 12;
 const WELL_FORMED = new RegExp(IF_NONE_MATCH);

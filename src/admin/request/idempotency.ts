@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { AuditedChange, ChangeContext, ResponseRecord } from '../../accounts/audit-log.js';
 import { completeClaim, keepBody, type Claim } from '../../accounts/idempotent-requests.js';
 import { Problem } from '../../problems/errors.js';
-import { IDEMPOTENCY_KEY } from './field-patterns.js';
+import { IDEMPOTENCY_KEY } from '../openapi/field-patterns.js';
 import { actorOf, type Principal } from '../access/principal.js';
 
 const WELL_FORMED = new RegExp(IDEMPOTENCY_KEY);

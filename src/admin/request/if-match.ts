@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ExpectedVersions } from '../../accounts/versions.js';
 import { Problem } from '../../problems/errors.js';
 import { entityTagsOf } from './etag.js';
-import { IF_MATCH, LONGEST } from './field-patterns.js';
+import { IF_MATCH, LONGEST } from '../openapi/field-patterns.js';
 
 const WELL_FORMED = new RegExp(IF_MATCH);
 
