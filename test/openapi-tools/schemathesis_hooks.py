@@ -71,6 +71,8 @@ def in_body(operation, body):
         body["plan"] = "unlimited"
     if "time_zone" in body and body["time_zone"] not in ZONES:
         body["time_zone"] = "Europe/Vienna"
+    if operation.endswith("/portal-sessions"):
+        body["return_url"] = "https://app.example.com/settings"
     if "scopes" in body:
         body["scopes"] = ["customers:read"]
     # Fields that depend on each other.

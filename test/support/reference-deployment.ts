@@ -30,7 +30,7 @@ export async function startReferenceDeployment(): Promise<ReferenceDeployment> {
   const config = join(folder, 'gateway.yaml');
   const changes = {
     gateway: { host: '127.0.0.1', port: 0, failedAuthentication: { perMinute: 0 } },
-    admin: { port: 0 },
+    admin: { port: 0, portal: { returnOrigins: ['https://app.example.com'] } },
     api: { publicUrl: PUBLIC_URL },
     services: { customers: { targets: [customers.url], openapi: resolve('customers.openapi.yaml') } },
     plans: { unlimited: {} },

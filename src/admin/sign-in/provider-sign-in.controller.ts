@@ -62,12 +62,15 @@ export class ProviderSignInController {
     summary: 'Take back who comes from an identity provider; leads on to a page of the panel',
     response: null,
     status: 303,
+    problems: ['resource_not_found'],
   })
   async finish(
     @Param('provider') provider: string,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
+    // Nobody's provider sends anybody here.
+    if (!this.providers.list().some(({ id }) => id === provider)) throw new Problem('resource_not_found');
     const browser = browserOf(request, this.site);
     reply.header('Set-Cookie', this.site.noCookie('step'));
     try {
