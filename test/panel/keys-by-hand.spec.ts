@@ -124,6 +124,9 @@ describeWithChromium('a key by hand', () => {
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByText('Copy it now').or(page.getByText('its secret was lost on the way')).waitFor();
     await page.goto(home).catch(() => undefined);
+    const made = page.getByRole('link', { name: 'Lost and found' });
+    await made.first().waitFor();
+    expect(await made.count()).toBe(1);
   });
 
   it('keeps what was typed when the session ends in mid-form', async () => {

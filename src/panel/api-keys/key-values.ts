@@ -79,9 +79,10 @@ export function dayIn(days: number): string {
 function expiresAt({ expiry, day }: KeyValues): string | null | undefined {
   if (expiry === 'never') return null;
   if (expiry === 'kept') return undefined;
-  // A day is over at its end, where the reader is.
-  if (expiry === 'date') return day === '' ? undefined : new Date(`${day}T23:59:59`).toISOString();
-  return new Date(now().getTime() + Number(expiry) * DAY_MS).toISOString();
+  // A day is over at its end, where the reader is. Days from now end so, too: what is sent again after a lost response
+  // has to say the same as before.
+  const last = expiry === 'date' ? day : dayIn(Number(expiry));
+  return last === '' ? undefined : new Date(`${last}T23:59:59`).toISOString();
 }
 
 function limits({ minute, month }: KeyValues): NonNullable<NewKey['limits']> | null {
