@@ -8,6 +8,8 @@ export const MAIL_ADDRESS_MESSAGE =
 
 /** The longest address that mail has (RFC 5321 section 4.5.3.1). */
 const LONGEST_ADDRESS = 254;
+/** Zod's, with the longest part before the @ (RFC 5321 section 4.5.3.1.1). */
+const EMAIL = new RegExp(`^(?=[^@]{1,64}@)${z.regexes.email.source.slice(1)}`);
 
 /** Somebody who sends or gets mail. */
 export interface MailAddress {
@@ -16,7 +18,7 @@ export interface MailAddress {
 }
 
 /** What a mail address may be: of one line, and of what no header takes for the next one. */
-export const emailAddress = z.email().max(LONGEST_ADDRESS);
+export const emailAddress = z.email({ pattern: EMAIL }).max(LONGEST_ADDRESS);
 
 /** A query could switch off the check of certificates, a path means nothing: neither is taken. */
 export const mailUrl = z
