@@ -173,6 +173,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     expect(await operations('?status=403&code=insufficient_scope')).toEqual(['listCustomers']);
     expect(await operations('?code=quota_exceeded')).toEqual([]);
     expect(await operations('?to=2026-01-01T00:00:00Z')).toEqual([]);
+    expect(await operations('?to=0158-02-17T00:00:00Z')).toEqual([]);
     const first = await list(account.id, '?limit=3');
     expect(first).toMatchObject({ has_more: true });
     const second = await list(account.id, `?limit=3&cursor=${first.next_cursor}`);

@@ -32,6 +32,8 @@ def in_query(operation, query):
     # A parameter that makes sense beside another only.
     if operation.endswith("/usage"):
         days_of_usage(query)
+    if operation.endswith("/requests") and "from" in query:
+        query.pop("to", None)
     if "created_after" in query and "created_before" in query:
         del query["created_after"]
 

@@ -7,7 +7,7 @@ import type { FastifyReply } from 'fastify';
 import { AccountStore, type Account } from '../../accounts/accounts.js';
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
-import { invalidParameters, type ParameterError } from '../../problems/parameter-problem.js';
+import { invalidParameters } from '../../problems/parameter-problem.js';
 import { Problem } from '../../problems/errors.js';
 import { statusRange, type RequestLogQuery } from '../../request-logs/request-log-query.js';
 import type { LoggedRequest } from '../../request-logs/request-log-reader.js';
@@ -91,9 +91,10 @@ export class RequestsController {
 
 function logQuery(query: RequestsQuery): RequestLogQuery {
   const from = query.from === undefined ? 0 : Date.parse(query.from);
-  const to = query.to === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(query.to);
-  const errors: ParameterError[] = from > to ? [{ parameter: 'from', detail: 'must not be after `to`' }] : [];
-  if (errors.length > 0) throw invalidParameters(errors);
+  // There was nothing before 1970 either.
+  const to = query.to === undefined ? Number.MAX_SAFE_INTEGER : Math.max(0, Date.parse(query.to));
+  const isBackwards = query.from !== undefined && from > to;
+  if (isBackwards) throw invalidParameters([{ parameter: 'from', detail: 'must not be after `to`' }]);
   return {
     from: Math.max(0, from),
     to,
