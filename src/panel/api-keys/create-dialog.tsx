@@ -1,8 +1,7 @@
 /** Makes a key: the form, then its secret, once. What is typed stays when the dialog is closed and opened again. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useCallback, useRef, useState } from 'react';
-import { Unreachable } from '../api/problem.js';
+import { useCallback, useState } from 'react';
 import { useAccount } from '../session/accounts.js';
 import { Dialog } from '../layout/dialog.js';
 import { Failure } from '../words/failure.js';
@@ -10,6 +9,7 @@ import { KeyFields } from './key-fields.js';
 import { EMPTY, newKey, valuesOf, type KeyValues } from './key-values.js';
 import { createKey, readAgain } from './keys.js';
 import { useLeaveGuard } from './leave-guard.js';
+import { useSentOnce } from './sent-once.js';
 import { SecretStep } from './secret-step.js';
 
 interface CreateDialogProps {
@@ -91,26 +91,13 @@ interface CreateFormProps {
 
 function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
   const { id: accountId } = useAccount();
-  const [error, setError] = useState<unknown>(null);
-  const [isPending, setPending] = useState(false);
-  // The same while no response came: then the key may have been made, and must not be made twice.
-  const requestId = useRef<string | null>(null);
-  // By hand and not by a mutation, whose cache would hold the secret as well.
-  const create = async (): Promise<void> => {
-    setPending(true);
-    setError(null);
-    requestId.current ??= crypto.randomUUID();
-    try {
-      const { name, secret, scopes } = await createKey(accountId, newKey(values), requestId.current);
+  const { error, isPending, send, changed } = useSentOnce();
+  const create = () =>
+    send(async (requestId) => {
+      const { name, secret, scopes } = await createKey(accountId, newKey(values), requestId);
       onMade({ name, secret, scopes });
       void readAgain(accountId);
-    } catch (caught) {
-      if (!(caught instanceof Unreachable)) requestId.current = null;
-      setError(caught);
-    } finally {
-      setPending(false);
-    }
-  };
+    });
   return (
     <form
       onSubmit={(event) => {
@@ -123,7 +110,7 @@ function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
           values={values}
           error={error}
           onChange={(change) => {
-            requestId.current = null;
+            changed();
             onChange(change);
           }}
         />

@@ -1,14 +1,14 @@
 /** Gives a key a new secret: how long the old one goes on, then the new one, once. */
 import { Alert, Button, Group, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useCallback, useRef, useState } from 'react';
-import { Unreachable } from '../api/problem.js';
+import { useCallback, useState } from 'react';
 import { useAccount } from '../session/accounts.js';
 import { Dialog } from '../layout/dialog.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { readAgain, rotateKey, useImpact, type Key, type Overlap } from './keys.js';
 import { useLeaveGuard } from './leave-guard.js';
+import { useSentOnce } from './sent-once.js';
 import { SecretStep } from './secret-step.js';
 
 const DAY: Overlap = 86_400;
@@ -80,28 +80,17 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
   const { t } = useLingui();
   const { relative } = useFormats();
   const [overlap, setOverlap] = useState<Overlap>(DAY);
-  const [error, setError] = useState<unknown>(null);
-  const [isPending, setPending] = useState(false);
-  const requestId = useRef<string | null>(null);
+  const { error, isPending, send, changed } = useSentOnce();
   const { data: impact } = useImpact(shown.id, true);
   const current = impact?.current_secret;
   const lastUsed = current?.last_used_at ? relative(current.last_used_at) : null;
   const from = current?.last_used_ip ?? '';
-  const rotate = async (): Promise<void> => {
-    setPending(true);
-    setError(null);
-    requestId.current ??= crypto.randomUUID();
-    try {
-      const made = await rotateKey(shown.id, overlap, etag, requestId.current);
+  const rotate = () =>
+    send(async (requestId) => {
+      const made = await rotateKey(shown.id, overlap, etag, requestId);
       onMade({ secret: made.secret, oldUntil: made.previous_secret_expires_at });
       void readAgain(shown.account_id, shown.id);
-    } catch (caught) {
-      if (!(caught instanceof Unreachable)) requestId.current = null;
-      setError(caught);
-    } finally {
-      setPending(false);
-    }
-  };
+    });
   return (
     <form
       onSubmit={(event) => {
@@ -128,7 +117,10 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
         <Radio.Group
           label={t`The old secret works`}
           value={String(overlap)}
-          onChange={(value) => setOverlap(Number(value) as Overlap)}
+          onChange={(value) => {
+            changed();
+            setOverlap(Number(value) as Overlap);
+          }}
         >
           <Stack gap={10} pt={8}>
             <Radio value="604800" label={t`A week more`} description={t`When others have to change it.`} />

@@ -3,9 +3,8 @@ import { Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/c
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState, useSyncExternalStore } from 'react';
-import { ask } from '../api/client.js';
+import { api, ask } from '../api/client.js';
 import { currentGate, onGate, type OpenGate } from '../api/gate.js';
-import { pending } from '../api/pending.js';
 import { Dialog } from '../layout/dialog.js';
 import { Failure } from '../words/failure.js';
 import { SignInForm } from './sign-in-form.js';
@@ -48,7 +47,7 @@ function Confirm({ gate }: { readonly gate: OpenGate }) {
     gcTime: 0,
     mutationFn: () =>
       ask(
-        pending.POST('/admin/v1/confirmations', {
+        api.POST('/admin/v1/confirmations', {
           body: byCode ? { code: value.replaceAll(/\s/g, '') } : { password: value },
         }),
       ),

@@ -8,7 +8,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { api, ask } from '../api/client.js';
-import type { Link } from '../api/pending.js';
+import type { Link } from '../api/schemas.js';
 import { Failure } from '../words/failure.js';
 import { Frame } from './frame.js';
 import { signedIn, useSession } from './session.js';

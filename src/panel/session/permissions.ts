@@ -1,6 +1,6 @@
 /** What the person who is signed in may do: the same table that the API's guard reads. */
 import { PERMISSIONS, type OperationId, type Permission, type Role } from '../../members/permissions.js';
-import type { Me } from '../api/pending.js';
+import type { Me } from '../api/schemas.js';
 
 /** Whether they may call this operation, about this account where it is about one. */
 export function mayCall(me: Me, operation: OperationId, accountId: string | null): boolean {

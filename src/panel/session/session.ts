@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { armGate } from '../api/gate.js';
 import { api, ask, takeToken } from '../api/client.js';
-import type { Me } from '../api/pending.js';
+import type { Me } from '../api/schemas.js';
 import { hasCode } from '../api/problem.js';
 import { queries } from '../api/queries.js';
 import { LOCALES, speak } from '../words/locale.js';

@@ -4,7 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ask } from '../api/client.js';
-import { pending, type SignIn } from '../api/pending.js';
+import type { SignIn } from '../api/schemas.js';
 import { Failure } from '../words/failure.js';
 import { signedIn } from './session.js';
 
@@ -98,7 +98,7 @@ function Password({ known, canReset, onSignIn }: PasswordProps) {
 
 function Forgotten({ email }: { readonly email: string }) {
   const reset = useMutation({
-    mutationFn: () => ask(pending.POST('/admin/v1/password-resets', { body: { email: email.trim() } })),
+    mutationFn: () => ask(api.POST('/admin/v1/password-resets', { body: { email: email.trim() } })),
   });
   if (reset.isSuccess)
     return (
@@ -129,7 +129,7 @@ function SecondFactor({ onSignIn, onBack }: SecondFactorProps) {
     gcTime: 0,
     mutationFn: () => {
       const body = isRecovery ? { recovery_code: code.trim() } : { code: code.replaceAll(/\s/g, '') };
-      return ask(pending.POST('/admin/v1/sign-in/second-factor', { body }));
+      return ask(api.POST('/admin/v1/sign-in/second-factor', { body }));
     },
     onSuccess: onSignIn,
     onError: () => setCode(''),
@@ -177,8 +177,8 @@ function Provider({ id, label }: { readonly id: string; readonly label: string }
     mutationFn: async () => {
       const returnTo = location.pathname + location.search;
       const { url } = await ask(
-        pending.POST('/admin/v1/sign-in/providers/{id}', {
-          params: { path: { id } },
+        api.POST('/admin/v1/sign-in/providers/{provider}', {
+          params: { path: { provider: id } },
           body: { return_to: returnTo.startsWith('/sign-in') ? '/' : returnTo },
         }),
       );
