@@ -8,6 +8,19 @@ const LARGEST_PAGE = 100;
 const LONGEST_CURSOR = 2_000;
 const LIMIT_WORDS = `must be a whole number from 1 to ${LARGEST_PAGE}`;
 
+/** The parameter `cursor` of a list whose cursors have at most so many characters. */
+export function cursorParameter(maxLength: number) {
+  return z
+    .string()
+    .max(maxLength)
+    .optional()
+    .meta({
+      description: '`next_cursor` of the page before.',
+      // What is no cursor is refused as one.
+      schema: { type: 'string', minLength: 1, maxLength, pattern: '^[A-Za-z0-9_-]+$' },
+    });
+}
+
 export const pageQuerySchema = z.strictObject({
   limit: z
     .string()
@@ -16,15 +29,7 @@ export const pageQuerySchema = z.strictObject({
     .pipe(z.int().min(1, LIMIT_WORDS).max(LARGEST_PAGE, LIMIT_WORDS))
     .default(20)
     .meta({ description: 'Most rows of a page.' }),
-  cursor: z
-    .string()
-    .max(LONGEST_CURSOR)
-    .optional()
-    .meta({
-      description: '`next_cursor` of the page before.',
-      // What is no cursor is refused as one.
-      schema: { type: 'string', minLength: 1, maxLength: LONGEST_CURSOR, pattern: '^[A-Za-z0-9_-]+$' },
-    }),
+  cursor: cursorParameter(LONGEST_CURSOR),
 });
 
 export type PageQuery = z.output<typeof pageQuerySchema>;

@@ -7,7 +7,7 @@ import { statusRange } from '../../request-logs/request-log-query.js';
 import type { LoggedRequest } from '../../request-logs/request-log-reader.js';
 import { explanationSchema } from '../explain/explanation.resource.js';
 import { countField, idField, timeField } from '../openapi/fields.js';
-import { pageQuerySchema } from '../request/list.js';
+import { cursorParameter, pageQuerySchema } from '../request/list.js';
 
 const INSTANT = 'must be an instant such as 2026-11-22T10:00:00Z';
 const STATUS_WORDS = 'must be a status such as 403, a class such as 4xx, or error';
@@ -36,14 +36,7 @@ export const requestsQuerySchema = pageQuerySchema.extend({
     .enum(['desc', 'asc'], 'must be desc or asc')
     .default('desc')
     .meta({ description: '`asc`: oldest first, to follow what comes: `next_cursor` is never null then.' }),
-  cursor: z
-    .string()
-    .max(LONGEST_CURSOR)
-    .optional()
-    .meta({
-      description: '`next_cursor` of the page before.',
-      schema: { type: 'string', minLength: 1, maxLength: LONGEST_CURSOR, pattern: '^[A-Za-z0-9_-]+$' },
-    }),
+  cursor: cursorParameter(LONGEST_CURSOR),
 });
 
 export type RequestsQuery = z.output<typeof requestsQuerySchema>;
