@@ -73,7 +73,7 @@ export async function openDomain(
   const database = await openStores(config, log, shutdown);
   const parts = { db: database.db, kind: database.kind, clock: systemClock, log: log.logger };
   const databaseHealth = new DatabaseHealth(database, systemClock, log.logger);
-  const requestLogs = new RequestLogRecorder(systemClock, file.api.basePath, file.usage.requestLogRetention > 0);
+  const requestLogs = new RequestLogRecorder(file.api.basePath, file.usage.requestLogRetention > 0);
   const follower = new RequestLogFlush(requestLogs, new RequestLogWriter(database.db, database.kind), log.logger);
   const quotas = await openQuotas({ ...parts, witness: databaseHealth, follower }, environment.redisUrl, forwards);
   quotas.start(file.usage.flushInterval);

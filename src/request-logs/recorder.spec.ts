@@ -25,12 +25,12 @@ describe('the recorder of request logs', () => {
   beforeEach(() => {
     clock = new TestClock(NOW_MS);
     const random = new SeededRandom(7);
-    recorder = new RequestLogRecorder(clock, '/api/v1', true, () => random.next());
+    recorder = new RequestLogRecorder('/api/v1', true, () => random.next());
   });
 
   const note = (account: string, requests: number, status = 200, change: Partial<EndedRequest> = {}): void => {
     for (let sent = 0; sent < requests; sent++) {
-      recorder.note({ ...REQUEST, ...change }, account, `key_of_${account}`, status, 1.5);
+      recorder.note({ ...REQUEST, ...change }, account, `key_of_${account}`, status, 1.5, clock.now());
     }
   };
   const drained = (mostOf = ALL): RequestLogRow[] => {

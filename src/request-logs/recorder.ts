@@ -4,7 +4,6 @@
  * requests of its own, never another account's, and errors stay longest.
  */
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../platform/clock.js';
 import { METRICS } from '../platform/metrics.js';
 import { Places } from './places.js';
 import type { EndedRequest, RequestLogRow } from './request-log-row.js';
@@ -50,7 +49,6 @@ export class RequestLogRecorder {
 
   /** @param random from 0 to 1, below 1. */
   constructor(
-    private readonly clock: Clock,
     private readonly basePath: string,
     isOn = true,
     private readonly random: () => number = Math.random,
@@ -64,7 +62,14 @@ export class RequestLogRecorder {
   }
 
   /** A request of an account has ended. On the request path. */
-  note(request: EndedRequest, accountId: string, keyId: string, status: number, durationMs: number): void {
+  note(
+    request: EndedRequest,
+    accountId: string,
+    keyId: string,
+    status: number,
+    durationMs: number,
+    nowMs: number,
+  ): void {
     if (!this.isOn) return;
     const places = (this.places ??= new Places(MOST_ROWS));
     const account = this.accounts.get(accountId) ?? this.begin(accountId);
@@ -77,7 +82,7 @@ export class RequestLogRecorder {
     const sample = (account.samples[kind] ??= new Sample());
     this.seq += 1;
     const place = this.placeIn(sample, kind, places);
-    if (place >= 0) places.put(place, request, keyId, status, durationMs, this.clock.now(), this.seq);
+    if (place >= 0) places.put(place, request, keyId, status, durationMs, nowMs, this.seq);
   }
 
   /** Accounts that something is held for. */

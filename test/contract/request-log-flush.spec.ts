@@ -45,7 +45,7 @@ describeOnDatabases('request logs', (kind) => {
     clock = new TestClock(Date.parse('2026-11-22T10:00:00Z'));
     monotonicMs = 0;
     const random = new SeededRandom(3);
-    recorder = new RequestLogRecorder(clock, '/api/v1', true, () => random.next());
+    recorder = new RequestLogRecorder('/api/v1', true, () => random.next());
     writer = new UnreliableWriter(database.db, database.kind);
     flush = new RequestLogFlush(recorder, writer, LOG, () => monotonicMs);
   });
@@ -54,7 +54,7 @@ describeOnDatabases('request logs', (kind) => {
   const serve = (account: string, requests: number, status = 200, requestId = 'req_1'): void => {
     for (let sent = 0; sent < requests; sent++) {
       const request = { requestId, method: 'GET', operation: OPERATION, problemCode: '', bytesIn: 0, bytesOut: 9 };
-      recorder.note({ ...request, clientAddress: '203.0.113.7' }, account, 'key_1', status, 1.5);
+      recorder.note({ ...request, clientAddress: '203.0.113.7' }, account, 'key_1', status, 1.5, clock.now());
     }
   };
   const pass = (seconds: number): void => {
@@ -190,12 +190,12 @@ describeOnDatabases('request logs', (kind) => {
   });
 
   it('of two processes never meet', async () => {
-    const other = new RequestLogRecorder(clock, '/api/v1');
+    const other = new RequestLogRecorder('/api/v1');
     const secondFlush = new RequestLogFlush(other, writer, LOG, () => monotonicMs);
     serve('acc_1', 5);
     for (let sent = 0; sent < 5; sent++) {
       const request = { requestId: 'req_1', method: 'GET', operation: OPERATION, problemCode: '' };
-      other.note({ ...request, clientAddress: '::1', bytesIn: 0, bytesOut: 0 }, 'acc_1', 'key_1', 200, 1);
+      other.note({ ...request, clientAddress: '::1', bytesIn: 0, bytesOut: 0 }, 'acc_1', 'key_1', 200, 1, clock.now());
     }
     pass(5);
     await Promise.all([flush.flush(0), secondFlush.flush(0)]);
@@ -256,9 +256,9 @@ describeOnDatabases('request logs', (kind) => {
 
     it('make the partition of a day that nobody has made ahead, any number of processes at once', async () => {
       const others = [0, 1, 2].map(() => {
-        const recorderOfOther = new RequestLogRecorder(clock, '/api/v1');
+        const recorderOfOther = new RequestLogRecorder('/api/v1');
         const request = { requestId: 'r', method: 'GET', operation: OPERATION, problemCode: '', clientAddress: '::1' };
-        recorderOfOther.note({ ...request, bytesIn: 0, bytesOut: 0 }, 'acc_1', 'key_1', 200, 1);
+        recorderOfOther.note({ ...request, bytesIn: 0, bytesOut: 0 }, 'acc_1', 'key_1', 200, 1, clock.now());
         return new RequestLogFlush(recorderOfOther, new RequestLogWriter(database.db, kind), LOG, () => monotonicMs);
       });
       pass(5);

@@ -48,7 +48,7 @@ export async function startGateway(
       cors: new Cors(file.gateway.cors, parts.routes),
       usage: new UsageReader(file.plans, parts.quotas, new UsageRows(database.db), clock),
       forwarder: { forward } as unknown as Forwarder,
-      requestLogs: new RequestLogRecorder(clock, file.api.basePath),
+      requestLogs: new RequestLogRecorder(file.api.basePath),
       proxyStatus: new ProxyStatus(),
       draining: { hasBegun: false },
       connections: new Connections(file.gateway, file.services),

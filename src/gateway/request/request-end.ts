@@ -71,8 +71,9 @@ export class RequestEnd {
 
   private note(exchange: Exchange, key: CachedKey | undefined, status: number, durationMs: number): void {
     const owner = key ?? (exchange.problemCode === '' ? undefined : this.refusedKey(exchange));
-    if (owner !== undefined) this.requestLogs.note(exchange, owner.accountId, owner.keyId, status, durationMs);
-    if (this.logs) this.log.write(logLine(exchange, key, status, durationMs, this.clock.now()));
+    const nowMs = this.clock.now();
+    if (owner !== undefined) this.requestLogs.note(exchange, owner.accountId, owner.keyId, status, durationMs, nowMs);
+    if (this.logs) this.log.write(logLine(exchange, key, status, durationMs, nowMs));
   }
 
   /** The key of a request that was refused because of it. */
