@@ -25,6 +25,8 @@ import { RequestLogRecorder } from '../request-logs/recorder.js';
 import { RequestLogFlush } from '../request-logs/request-log-flush.js';
 import { RequestLogWriter } from '../request-logs/request-log-writer.js';
 import { UsageRows } from '../usage/usage-rows.js';
+import { openSecretBox } from '../platform/secrets/secrets-key.js';
+import type { SecretBox } from '../platform/secrets/secret-box.js';
 import type { Role } from './roles.js';
 import type { Shutdown } from './shutdown.js';
 import { SHORTAGES } from '../platform/resources/shortages.js';
@@ -52,6 +54,8 @@ export interface Domain extends Stores {
   readonly quotaAdjustments: QuotaAdjustmentStore;
   readonly events: EventOutbox;
   readonly usage: UsageReader;
+  /** Null where nothing is sealed or opened here, and without a key that all machines have. */
+  readonly secretBox: SecretBox | null;
   /** Only where requests are forwarded. */
   readonly forwarder: Forwarder | undefined;
 }
@@ -119,8 +123,13 @@ export async function openDomain(
     }),
     events: new EventOutbox(database.db, systemClock),
     usage,
+    secretBox: roles.some((role) => role !== 'gateway') ? await secretBoxOf(config, database) : null,
     forwarder,
   };
+}
+
+function secretBoxOf({ environment: { dataDir, secretsKey } }: Config, { kind }: DatabaseHandle) {
+  return openSecretBox(dataDir, secretsKey, kind === 'sqlite');
 }
 
 /** Resolves and checks the targets from now on. */

@@ -5,17 +5,15 @@ import { openMembers, type Members } from '../members/sign-in/open-members.js';
 import type { SessionLimits } from '../members/sessions.js';
 import { systemClock } from '../platform/clock.js';
 import type { Log } from '../platform/log.js';
-import { openSecretBox } from '../members/secrets-key.js';
 import { keyFor } from '../platform/secrets/secret-box.js';
 import type { Domain } from './open-domain.js';
 
 /** Opens it. The operators' token is one that every node has, so that a browser is known on all of them. */
-export async function openMembersOf(
-  { config, database, quotas }: Pick<Domain, 'config' | 'database' | 'quotas'>,
+export function openMembersOf(
+  { config, database, quotas, secretBox }: Pick<Domain, 'config' | 'database' | 'quotas' | 'secretBox'>,
   operatorToken: string,
   log: Log,
-): Promise<Members> {
-  const { dataDir, secretsKey } = config.current.environment;
+): Members {
   return openMembers({
     database,
     clock: systemClock,
@@ -26,7 +24,7 @@ export async function openMembersOf(
       names: quotas.throttleWindows(),
       browsers: quotas.throttleWindows(),
     },
-    secretBox: await openSecretBox(dataDir, secretsKey, database.kind === 'sqlite'),
+    secretBox,
     browserKey: keyFor('known-browsers', operatorToken),
     hasMail: () => config.current.file.admin.mail !== undefined,
     returnOrigins: () => config.current.file.admin.portal.returnOrigins,

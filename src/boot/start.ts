@@ -238,7 +238,7 @@ async function startAdmin(
   const reader = new RequestLogReader(database.db, () => systemClock.now());
   const requestLogs = new RequestLogs(reader, () => config.current.file.usage.requestLogRetention, systemClock);
   const explainer = new Explainer(inOrder(admission.steps), keys.build, () => config.current);
-  const members = token === undefined ? undefined : await openMembersOf(domain, token, log);
+  const members = token === undefined ? undefined : openMembersOf(domain, token, log);
   const api: AdminApiDependencies | null =
     token === undefined || members === undefined
       ? null

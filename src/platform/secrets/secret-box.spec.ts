@@ -59,5 +59,8 @@ describe('the key of an installation', () => {
     expect(keyFor('known-browsers', 'secret')).toEqual(keyFor('known-browsers', 'secret'));
     expect(keyFor('known-browsers', 'secret')).not.toEqual(keyFor('webhooks', 'secret'));
     expect(keyFor('known-browsers', 'secret')).not.toEqual(keyFor('known-browsers', 'other'));
+    expect(box.keyFor('webhooks')).toEqual(box.keyFor('webhooks'));
+    expect(box.keyFor('webhooks')).not.toEqual(box.keyFor('known-browsers'));
+    expect(box.keyFor('webhooks')).not.toEqual(new SecretBox(randomBytes(32)).keyFor('webhooks'));
   });
 });

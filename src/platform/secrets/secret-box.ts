@@ -35,6 +35,11 @@ export class SecretBox {
     return `v1.${this.keyName}.${sealed.toString('base64url')}`;
   }
 
+  /** A key for one purpose: for what is looked up by a secret that is kept sealed only. */
+  keyFor(purpose: string): Buffer {
+    return keyFor(purpose, this.key);
+  }
+
   /** @throws SealError where it was not sealed by this key for this row, or not at all. */
   open(sealed: string, boundTo: string): Buffer {
     const [, keyName, text = ''] = SEALED.exec(sealed) ?? [];

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { newSecretsKey } from '../platform/secrets/secret-box.js';
+import { newSecretsKey } from './secret-box.js';
 import { openSecretBox, secretsKeyFile } from './secrets-key.js';
 
 const SECRET = Buffer.from('a secret of a member');

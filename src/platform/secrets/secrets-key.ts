@@ -1,8 +1,8 @@
 /** The key that secrets in the database are sealed with: from the environment, else kept in the data folder. */
 import { join } from 'node:path';
-import { makeDataFolder } from '../database/data-folder.js';
-import { keptSecret } from '../platform/secrets/kept-secret.js';
-import { newSecretsKey, parseSecretsKey, SecretBox } from '../platform/secrets/secret-box.js';
+import { makeDataFolder } from '../../database/data-folder.js';
+import { keptSecret } from './kept-secret.js';
+import { newSecretsKey, parseSecretsKey, SecretBox } from './secret-box.js';
 
 /** Where the key is kept when the environment gives none; only its owner can read it. */
 export function secretsKeyFile(dataDir: string): string {
@@ -10,11 +10,11 @@ export function secretsKeyFile(dataDir: string): string {
 }
 
 /**
- * Opens the box for secrets of members.
+ * Opens the box for secrets: of members, and of webhook endpoints.
  * @param given `TRAILGATE_SECRETS_KEY`.
  * @param isEmbedded whether the database is in the data folder, too: then a key beside it is made at the first start.
  * @returns null with a database that several machines may share and no key for them: what one of them had sealed, the
- * others could not open. Authenticator apps are not offered then.
+ * others could not open. Authenticator apps are not offered then, nor webhooks signed.
  */
 export async function openSecretBox(
   dataDir: string,
