@@ -3,8 +3,6 @@
  * log, a metric, a backend's request or an error, however carelessly its owner sends it around.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { createSecret, hashSecret } from '../../src/keys/api-key-format.js';
@@ -16,36 +14,9 @@ import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
 import { temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
+import { filesOf, findings, type Place } from '../support/secret-search.js';
 
 const DUMP_COMMAND = `select table_name from information_schema.tables where table_schema = 'public'`;
-
-/** A place where nothing may be found, and something must: that it was really searched. */
-interface Place {
-  readonly name: string;
-  readonly text: string;
-  readonly mustHold: string;
-}
-
-/** The secret as it is, without its prefix, and in base64 at each of the three offsets. */
-function disguises(secret: string): string[] {
-  const random = secret.slice('tg_live_'.length);
-  const base64 = [0, 1, 2].map((offset) => {
-    const text = Buffer.from(' '.repeat(offset) + secret).toString('base64');
-    return text.slice(Math.ceil((offset * 8) / 6), -4);
-  });
-  return [random, random.slice(0, 30), ...base64, Buffer.from(secret).toString('hex')];
-}
-
-function findings(places: readonly Place[], secrets: readonly string[]): string[] {
-  for (const { name, text, mustHold } of places) expect([name, text.includes(mustHold)]).toEqual([name, true]);
-  return places.flatMap(({ name, text }) =>
-    secrets.flatMap((secret) =>
-      disguises(secret)
-        .filter((disguise) => text.includes(disguise))
-        .map((it) => `${name}: ${it}`),
-    ),
-  );
-}
 
 /** Sends a secret in every way that people and programs do by mistake. Returns every answer, as text. */
 async function beCareless(running: RunningTrailgate, key: ApiKeyWithSecret, secret: string): Promise<string[]> {
@@ -139,12 +110,6 @@ async function liveThrough(running: RunningTrailgate) {
 function backendPlace(backend: Backend, keyId: string): Place {
   const seen = backend.requests.map(({ url, rawHeaders, body }) => [url, ...rawHeaders, String(body)].join('\n'));
   return { name: 'backend', text: seen.join('\n'), mustHold: keyId };
-}
-
-function filesOf(folder: string): string {
-  return readdirSync(folder)
-    .map((name) => readFileSync(join(folder, name), 'latin1'))
-    .join('\n');
 }
 
 describe('a secret', () => {

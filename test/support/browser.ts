@@ -30,6 +30,8 @@ export interface BrowserOptions {
 
 export interface Browser {
   readonly context: BrowserContext;
+  /** The folder of what it keeps: cache, history, storage. It is written whole when the context is closed, and goes with `close`. */
+  readonly profile: string;
   /** Errors of scripts and breaches of the Content-Security-Policy, so far. */
   readonly faults: readonly string[];
   newPage(): Promise<Page>;
@@ -56,6 +58,7 @@ export async function startBrowser(options: BrowserOptions = {}): Promise<Browse
   });
   return {
     context,
+    profile,
     faults,
     newPage: () => context.newPage(),
     async close() {

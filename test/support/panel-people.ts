@@ -1,0 +1,42 @@
+/** People who use the panel of a running program: each is a member with a password, signed in in a browser of their own. */
+import type { BrowserContext, Page } from 'playwright-core';
+import type { Role } from '../../src/members/permissions.js';
+import type { RunningTrailgate } from './program.js';
+import { GOOD_PASSWORD, PanelBrowser } from './signed-in.js';
+
+export interface Person {
+  readonly name: string;
+  readonly email: string;
+  readonly password: string;
+  /** Asks the admin API as their page would. */
+  readonly session: PanelBrowser;
+}
+
+let count = 0;
+
+/** Somebody new, invited into the account in this role, who has taken the link and is signed in. */
+export async function newPerson(
+  { admin }: RunningTrailgate,
+  accountId: string,
+  role: Role,
+  name = 'Ana',
+): Promise<Person> {
+  const email = `person-${++count}@example.com`;
+  const invited = await admin.call<{ link: string }>('POST', `/accounts/${accountId}/invitations`, { email, role });
+  const session = new PanelBrowser(admin.url);
+  const token = new URL(invited.link).hash.slice(1);
+  await session.call('POST', '/links/take', { token, name, password: GOOD_PASSWORD });
+  return { name, email, password: GOOD_PASSWORD, session };
+}
+
+/** Signs the person in in this browser, as if they had done it there. */
+export async function signInThere(context: BrowserContext, { session }: Person, panelUrl: string): Promise<void> {
+  const cookies = [...session.cookies].map(([name, value]) => ({ name, value, url: panelUrl }));
+  await context.addCookies(cookies.map((cookie) => ({ ...cookie, httpOnly: true, sameSite: 'Lax' })));
+}
+
+/** Types the password of a person into the form that asks for it, and sends it. */
+export async function typePassword(page: Page, { password }: Person): Promise<void> {
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByLabel('Password', { exact: true }).press('Enter');
+}
