@@ -44,21 +44,21 @@ async function build(
   parts: ArrivalParts,
   certificate: ListenerCertificate | undefined,
 ): Promise<NestFastifyApplication> {
-  const { clock, log } = deps;
+  const { clock, log, errorPages: pages } = deps;
   const tls = await certificate?.read();
-  const adapter = new FastifyAdapter(serverOptions({ clock, headers: parts.headers, tls }));
+  const adapter = new FastifyAdapter(serverOptions({ clock, headers: parts.headers, pages, tls }));
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   useJsonBodies(fastify);
   // Before the application adds its routes.
   const allowedMethods = allowedMethodsOf(fastify);
   const arrivals = new Arrivals(parts);
-  describeRequests(fastify, log, arrivals, allowedMethods, deps.api?.panel ?? null);
+  describeRequests(fastify, log, arrivals, allowedMethods, { panel: deps.api?.panel ?? null, pages });
   const application = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: false,
     abortOnError: false,
   });
-  application.useGlobalFilters(new ProblemFilter(log, allowedMethods));
+  application.useGlobalFilters(new ProblemFilter(log, pages, allowedMethods));
   application.useGlobalPipes(new ValidationPipe());
   const server = application.getHttpServer() as Server;
   ignoreExpectations(server);

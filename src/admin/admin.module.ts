@@ -10,6 +10,7 @@ import { Catalogue } from '../accounts/catalogue.js';
 import { IdempotentRequests } from '../accounts/idempotent-requests.js';
 import { QuotaAdjustmentStore } from '../accounts/quota-adjustments.js';
 import { UsageReader } from '../limits/usage.js';
+import { ErrorPages } from '../problems/error-pages.js';
 import { RequestLogs } from '../request-logs/request-logs.js';
 import { AccountsController } from './accounts/accounts.controller.js';
 import { IdempotencyInterceptor } from './request/idempotency.interceptor.js';
@@ -117,6 +118,7 @@ function apiProviders(api: AdminApiDependencies, deps: AdminDependencies): Provi
     { provide: Explainer, useValue: api.explainer },
     { provide: UsageReader, useValue: api.usageReader },
     { provide: RequestLogs, useValue: api.requestLogs },
+    { provide: ErrorPages, useValue: deps.errorPages },
     { provide: OPENAPI_DOCUMENT, useFactory: adminApiDocument },
     ...memberProviders(api.members, deps),
     ...providerProviders(api.members, deps),

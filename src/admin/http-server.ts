@@ -15,6 +15,7 @@ import { sendPanel } from './panel/send-panel.js';
 import type { Arrivals } from './listener/arrivals.js';
 import type { SecurityHeaders } from './listener/security-headers.js';
 import { noRoute, problemOf, sendProblem, type AllowedMethods } from './problem.filter.js';
+import type { ErrorPages } from '../problems/error-pages.js';
 import { RefusedBody } from '../problems/refused-body.js';
 
 /** The largest body that the API takes is a list of a hundred addresses. */
@@ -37,12 +38,13 @@ export interface ServerParts {
   readonly clock: Clock;
   /** For responses that no hook comes to. */
   readonly headers: SecurityHeaders;
+  readonly pages: ErrorPages;
   /** Certificate and key; undefined: plain HTTP. */
   readonly tls: SecureContextOptions | undefined;
 }
 
 /** Options of the Fastify server. */
-export function serverOptions({ clock, headers, tls }: ServerParts): FastifyServerOptions {
+export function serverOptions({ clock, headers, pages, tls }: ServerParts): FastifyServerOptions {
   // A missing Host is refused by the arrivals, in our shape.
   const parser = { connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS, requireHostHeader: false };
   const secure = { ...parser, ...tls, ALPNProtocols: ['http/1.1'], handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
@@ -58,10 +60,10 @@ export function serverOptions({ clock, headers, tls }: ServerParts): FastifyServ
     // What the router refuses before any hook or filter runs, such as %ff in a path.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       headers.setOn(reply);
-      sendProblem(problemOf(error), request, reply);
+      sendProblem(problemOf(error), request, reply, pages);
     },
     clientErrorHandler: (error: ParserError, socket: Socket) =>
-      respondToParserError(error, socket, clock, headers.lines),
+      respondToParserError(error, socket, { clock, headers, pages }),
   } as FastifyServerOptions;
 }
 
@@ -92,18 +94,18 @@ export function describeRequests(
   log: Logger,
   arrivals: Arrivals,
   allowedMethods: AllowedMethods,
-  panel: PanelFiles | null,
+  { panel, pages }: { readonly panel: PanelFiles | null; readonly pages: ErrorPages },
 ): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     const refusal = arrivals.begin(request, reply);
     if (refusal !== undefined) {
-      sendProblem(refusal, request, reply);
+      sendProblem(refusal, request, reply, pages);
       return;
     }
     // Before a body is read: Fastify refuses QUERY without a content type as such, whatever the path.
     if (request.is404) {
       if (panel !== null && sendPanel(panel, request, reply)) return;
-      sendProblem(methodProblem(request.method) ?? noRoute(request, allowedMethods), request, reply);
+      sendProblem(methodProblem(request.method) ?? noRoute(request, allowedMethods), request, reply, pages);
       return;
     }
     done();
@@ -136,7 +138,11 @@ export function ignoreExpectations(server: Server): void {
 }
 
 /** Responds to what Node's parser refuses in the one shape, as far as the socket still takes a response. */
-function respondToParserError(error: ParserError, socket: Socket, clock: Clock, lines: string): void {
+function respondToParserError(
+  error: ParserError,
+  socket: Socket,
+  { clock, headers, pages }: Pick<ServerParts, 'clock' | 'headers' | 'pages'>,
+): void {
   // Bytes of ours would end up inside a response that has begun. Node's own default looks here as well.
   if (error.code === 'ECONNRESET' || !socket.writable || responseUnderWay(socket)?.headersSent === true) {
     socket.destroy();
@@ -144,13 +150,12 @@ function respondToParserError(error: ParserError, socket: Socket, clock: Clock, 
   }
   const code = parserProblemCode(error);
   const requestId = newId('req', clock.now());
-  socket.end(
-    parserProblemText({
-      code,
-      detail: code === 'not_implemented' ? UNKNOWN_METHOD_DETAIL : undefined,
-      requestId,
-      dateLine: `Date: ${new Date(clock.now()).toUTCString()}\r\n`,
-      lines: `X-Request-Id: ${requestId}\r\n${lines}`,
-    }),
-  );
+  const said = {
+    code,
+    detail: code === 'not_implemented' ? UNKNOWN_METHOD_DETAIL : undefined,
+    requestId,
+    dateLine: `Date: ${new Date(clock.now()).toUTCString()}\r\n`,
+    lines: `X-Request-Id: ${requestId}\r\n${headers.lines}`,
+  };
+  socket.end(parserProblemText(said, pages));
 }

@@ -2,7 +2,9 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseUnavailable } from '../database/database-errors.js';
-import { Problem, PROBLEM_CONTENT_TYPE, problemBody, type ErrorCode } from '../problems/errors.js';
+import type { ErrorPages } from '../problems/error-pages.js';
+import { Problem, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../problems/errors.js';
+import { problemBody } from '../problems/problem-body.js';
 import type { Logger } from '../platform/log.js';
 
 /** Methods that a path answers to, empty where there is no such path. */
@@ -43,7 +45,7 @@ function statusOf(error: unknown): number {
 }
 
 /** Writes the problem; also used where Fastify refuses a request before any filter runs. */
-export function sendProblem(problem: Problem, request: FastifyRequest, reply: FastifyReply): void {
+export function sendProblem(problem: Problem, request: FastifyRequest, reply: FastifyReply, pages: ErrorPages): void {
   const headers = problem.options.headers ?? [];
   for (let index = 0; index + 1 < headers.length; index += 2) reply.header(headers[index] ?? '', headers[index + 1]);
   void reply
@@ -51,13 +53,14 @@ export function sendProblem(problem: Problem, request: FastifyRequest, reply: Fa
     .header('Cache-Control', 'no-store')
     .type(PROBLEM_CONTENT_TYPE)
     .status(problem.status)
-    .send(problemBody(problem, request.id));
+    .send(problemBody(problem, request.id, pages));
 }
 
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
     private readonly log: Logger,
+    private readonly pages: ErrorPages,
     private readonly allowedMethods: AllowedMethods,
   ) {}
 
@@ -81,7 +84,7 @@ export class ProblemFilter implements ExceptionFilter {
       );
     }
     if (reply.sent) return;
-    sendProblem(problem, request, reply);
+    sendProblem(problem, request, reply, this.pages);
   }
 }
 

@@ -5,7 +5,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { ApiDescription } from '../config/api-description.js';
 import type { Config } from '../config/model/schema.js';
-import { setErrorsUrl } from '../problems/errors.js';
 import { systemClock } from '../platform/clock.js';
 import { FileDescriptors } from '../platform/resources/file-descriptors.js';
 import { HEAD_TIMEOUT_MS } from '../gateway/request/connection-timeouts.js';
@@ -103,6 +102,7 @@ async function startGateway(
   const deps = {
     config: config.current,
     clock: systemClock,
+    errorPages: publicUrl.errorPages,
     ...admission,
     cors,
     requestLogs,
@@ -119,7 +119,6 @@ async function startGateway(
       if (described !== undefined) documents.use(changed, described);
       planSeries.use(changed.file.plans);
       deps.connections.use(changed.file.gateway, changed.file.services);
-      setErrorsUrl(`${publicUrl.get()}/docs/errors/`);
     };
   });
   const gateway = await createGatewayApplication(deps, log, [ReferenceModule.of(documents, routes.basePath)]);
@@ -140,8 +139,7 @@ async function startGateway(
   // Elsewhere node:cluster hands the connections out.
   const shared = isWorker && process.platform === 'linux';
   const { url, port } = await listenQuietly(gateway, 'gateway', file.gateway, scheme, shared);
-  publicUrl.boundPort = port;
-  setErrorsUrl(`${publicUrl.get()}/docs/errors/`);
+  publicUrl.bind(port);
   return url;
 }
 

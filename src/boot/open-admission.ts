@@ -11,20 +11,35 @@ import type { RunningConfig } from '../config/running-config.js';
 import { FailedAttempts } from '../keys/failed-attempts.js';
 import { systemClock } from '../platform/clock.js';
 import type { Log } from '../platform/log.js';
+import { ErrorPages } from '../problems/error-pages.js';
 import type { Domain } from './open-domain.js';
 
 /**
  * PublicUrl is the origin of the API, which is not known before a port is bound where the configuration leaves it open.
  */
 export class PublicUrl {
-  boundPort: number;
+  /** Where the errors' pages are, under this origin. */
+  readonly errorPages: ErrorPages;
+  private boundPort: number;
 
   constructor(private readonly config: RunningConfig) {
     this.boundPort = config.current.file.gateway.port;
+    this.errorPages = new ErrorPages(this.get());
+    config.onChange(
+      ({ config: { file } }) =>
+        () =>
+          this.errorPages.moveTo(publicUrlOf(file, this.boundPort)),
+    );
   }
 
   get(): string {
     return publicUrlOf(this.config.current.file, this.boundPort);
+  }
+
+  /** Takes the port on which the gateway listens. */
+  bind(port: number): void {
+    this.boundPort = port;
+    this.errorPages.moveTo(this.get());
   }
 }
 

@@ -13,7 +13,6 @@ import { adminUrlOf } from '../config/model/admin-url.js';
 import type { LoadedConfig } from '../config/model/loaded-config.js';
 import { configSummary } from '../config/summary.js';
 import type { DatabaseHandle } from '../database/connect.js';
-import { setErrorsUrl } from '../problems/errors.js';
 import { openAdminListeners } from './admin-listeners.js';
 import { startGatewayRole, type PoolHolder } from './gateway-role.js';
 import { letEventLoopGoFirst } from './helper-threads.js';
@@ -103,7 +102,6 @@ async function open(
         'the whole limit.',
     );
   }
-  setErrorsUrl(`${config.publicUrl}/docs/errors/`);
   METRICS.buildInfo.series(VERSION).set(1);
   log.logger.info({ event: 'starting', version: VERSION, roles, ...configSummary(config) }, 'Trailgate starts');
   // With workers, each of them forwards, and this process does not.
@@ -260,6 +258,7 @@ async function startAdmin(
         };
   const parts = {
     api,
+    errorPages: admission.publicUrl.errorPages,
     readiness: () => view.readiness(),
     targets: () => view.targets(),
     metricsText: async () =>

@@ -1,26 +1,17 @@
 /** What is put together from kept parts is what `JSON.stringify` writes, byte for byte. */
-import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  ERRORS,
-  errorsUrlInForce,
-  FixedProblem,
-  Problem,
-  problemBody,
-  setErrorsUrl,
-  type ErrorCode,
-  type ProblemOptions,
-} from './errors.js';
+import { describe, expect, it } from '@jest/globals';
+import { ErrorPages } from './error-pages.js';
+import { ERRORS, FixedProblem, Problem, type ErrorCode, type ProblemOptions } from './errors.js';
+import { problemBody } from './problem-body.js';
 import { problemBytes } from './problem-text.js';
 
 const REQUEST_ID = 'req_0123456789abcdef01234567';
-const defaultUrl = errorsUrlInForce();
+const PAGES = new ErrorPages('http://localhost:8080');
 
-function expectSameBytes(problem: Problem, requestId = REQUEST_ID): void {
-  const written = Buffer.from(problemBytes(problem, requestId), 'latin1').toString('utf8');
-  expect(written).toBe(JSON.stringify(problemBody(problem, requestId)));
+function expectSameBytes(problem: Problem, requestId = REQUEST_ID, pages = PAGES): void {
+  const written = Buffer.from(problemBytes(problem, requestId, pages), 'latin1').toString('utf8');
+  expect(written).toBe(JSON.stringify(problemBody(problem, requestId, pages)));
 }
-
-afterEach(() => setErrorsUrl(defaultUrl));
 
 const FIELD_ERRORS = [{ detail: 'is "invalid"\n', pointer: '#/e\u0301mail', code: 'invalid' }, { detail: 'too short' }];
 
@@ -59,9 +50,13 @@ describe.each(OPTIONS)('a problem with %s', (_what, options) => {
 
 it.each(Object.keys(ERRORS) as ErrorCode[])('%s is the same text, wherever the pages of errors live', (code) => {
   const fixed = new FixedProblem(code, { detail: 'Always the same.' });
-  for (const url of [defaultUrl, 'https://api.example.com/docs/errors/', 'https://bücher.example/"docs"/']) {
-    setErrorsUrl(url);
-    expectSameBytes(new Problem(code));
-    expectSameBytes(fixed);
+  const moved = new ErrorPages('https://api.example.com');
+  for (const pages of [PAGES, moved, new ErrorPages('https://bücher.example/"docs"')]) {
+    expectSameBytes(new Problem(code), REQUEST_ID, pages);
+    expectSameBytes(fixed, REQUEST_ID, pages);
   }
+  moved.moveTo('https://other.example.com');
+  expectSameBytes(new Problem(code), REQUEST_ID, moved);
+  expectSameBytes(fixed, REQUEST_ID, moved);
+  expect(moved.typeOf(code)).toBe(`https://other.example.com/docs/errors/${code}`);
 });

@@ -2,15 +2,9 @@
  * The body of a problem as it leaves: what `JSON.stringify(problemBody(…))` says, byte for byte, put together from
  * parts that are kept. Refusals come by the thousand, and must not be dearer than what they keep away from a backend.
  */
-import {
-  ERRORS,
-  errorsUrlInForce,
-  FixedProblem,
-  problemBody,
-  problemType,
-  type ErrorCode,
-  type Problem,
-} from './errors.js';
+import type { ErrorPages } from './error-pages.js';
+import { ERRORS, FixedProblem, type ErrorCode, type Problem } from './errors.js';
+import { problemBody } from './problem-body.js';
 
 /** Stands for the request id where a body is cut in two: no text of ours holds it. */
 const PLACE = '<request id>';
@@ -23,16 +17,15 @@ let beginningsUrl = '';
  * The body of a problem in UTF-8, each byte as a character (Latin-1), so that it can leave in one write with its head.
  * @param requestId of letters, digits, `_`, `-` and `.`: it is not looked at once more.
  */
-export function problemBytes(problem: Problem, requestId: string): string {
-  const url = errorsUrlInForce();
+export function problemBytes(problem: Problem, requestId: string, pages: ErrorPages): string {
   if (problem instanceof FixedProblem) {
-    if (problem.textUrl !== url) keepText(problem, url);
+    if (problem.textUrl !== pages.url) keepText(problem, pages);
     return `${problem.textBefore}${requestId}${problem.textBehind}`;
   }
   const { code, status } = problem;
   const { detail, isPlain, errors, violatedPolicies, retryAfter, resetsAt, missingScopes, reason } = problem.options;
   const { requiredRoles, confirmWith } = problem.options;
-  let text = beginningOf(code, url) + status;
+  let text = beginningOf(code, pages) + status;
   if (detail !== undefined) text += isPlain === true ? `,"detail":"${detail}"` : `,"detail":${valueOf(detail)}`;
   text += `,"code":"${code}","request_id":"${requestId}"`;
   if (errors !== undefined && errors.length > 0) text += `,"errors":${valueOf(errors)}`;
@@ -47,24 +40,24 @@ export function problemBytes(problem: Problem, requestId: string): string {
   return `${text}}`;
 }
 
-function beginningOf(code: ErrorCode, url: string): string {
-  if (url !== beginningsUrl) {
+function beginningOf(code: ErrorCode, pages: ErrorPages): string {
+  if (pages.url !== beginningsUrl) {
     beginnings.clear();
-    beginningsUrl = url;
+    beginningsUrl = pages.url;
   }
   let text = beginnings.get(code);
   if (text === undefined) {
-    const members = JSON.stringify({ type: problemType(code), title: ERRORS[code].title });
+    const members = JSON.stringify({ type: pages.typeOf(code), title: ERRORS[code].title });
     beginnings.set(code, (text = `${bytesOf(members).slice(0, -1)},"status":`));
   }
   return text;
 }
 
-function keepText(problem: FixedProblem, url: string): void {
-  const [before = '', behind = ''] = bytesOf(JSON.stringify(problemBody(problem, PLACE))).split(PLACE);
+function keepText(problem: FixedProblem, pages: ErrorPages): void {
+  const [before = '', behind = ''] = bytesOf(JSON.stringify(problemBody(problem, PLACE, pages))).split(PLACE);
   problem.textBefore = before;
   problem.textBehind = behind;
-  problem.textUrl = url;
+  problem.textUrl = pages.url;
 }
 
 function valueOf(value: unknown): string {

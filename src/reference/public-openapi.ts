@@ -6,6 +6,7 @@ import type { JsonObject } from '../config/openapi/openapi-traversal.js';
 import { isObject } from '../config/openapi/openapi-traversal.js';
 import { templateParameters } from '../config/openapi/path-template.js';
 import type { DescribedOperation, LoadedConfig } from '../config/model/loaded-config.js';
+import { ErrorPages } from '../problems/error-pages.js';
 import { USAGE_PARAMETER_SCHEMAS } from '../usage/usage-query.js';
 import { apiGuide } from './api-guide.js';
 import { upgradeToOpenApi31 } from './openapi-upgrade.js';
@@ -32,7 +33,7 @@ export interface PublicOpenApiOptions {
 /** Builds the document. Backends' own servers, security schemes and unpublished parts do not appear in it. */
 export function buildPublicOpenApi(config: LoadedConfig, options: PublicOpenApiOptions = {}): JsonObject {
   const publicUrl = options.publicUrl ?? config.publicUrl;
-  const components = sharedComponents();
+  const components = sharedComponents(new ErrorPages(publicUrl));
   const paths: Record<string, Record<string, unknown>> = {};
   const tags = new Map<string, unknown>();
   for (const service of Object.keys(config.file.services)) {

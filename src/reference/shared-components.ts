@@ -2,7 +2,8 @@
  * Components that every public operation shares: the problem, the limits' headers, the usual refusals, and `/usage`.
  */
 import { mapObjects, type JsonObject } from '../config/openapi/openapi-traversal.js';
-import { ERRORS, type ErrorCode, problemType } from '../problems/errors.js';
+import type { ErrorPages } from '../problems/error-pages.js';
+import { ERRORS, type ErrorCode } from '../problems/errors.js';
 import { PROBLEM_SCHEMAS } from '../problems/problem-schema.js';
 import type { Components } from './service-components.js';
 import { HEADERS, LIMIT_HEADERS, REFUSALS } from './shared-refusals.js';
@@ -47,11 +48,15 @@ export function problemContent(media: Readonly<Record<string, unknown>> = {}): R
   };
 }
 
-/** A fresh copy of the shared components, to which those of the services are added. */
-export function sharedComponents(): Components {
+/** A fresh copy of the shared components, to which those of the services are added; examples name `pages`. */
+export function sharedComponents(pages: ErrorPages): Components {
   const responses = Object.entries(REFUSALS).map(([status, { name, description, code }]) => [
     name,
-    { description, headers: headerReferences(status), content: problemContent({ example: problemExample(code) }) },
+    {
+      description,
+      headers: headerReferences(status),
+      content: problemContent({ example: problemExample(code, pages) }),
+    },
   ]);
   return {
     schemas: {
@@ -70,7 +75,7 @@ export function sharedComponents(): Components {
   };
 }
 
-function problemExample(code: ErrorCode): Record<string, unknown> {
+function problemExample(code: ErrorCode, pages: ErrorPages): Record<string, unknown> {
   const { title, status } = ERRORS[code];
-  return { type: problemType(code), title, status, code, request_id: 'req_4fzvT1mYwq8C' };
+  return { type: pages.typeOf(code), title, status, code, request_id: 'req_4fzvT1mYwq8C' };
 }

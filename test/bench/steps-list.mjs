@@ -8,7 +8,8 @@ import { refusalSteps } from './steps-refusals.mjs';
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
 
 const { systemClock } = await dist('platform/clock.js');
-const { problemBody } = await dist('problems/errors.js');
+const { ErrorPages } = await dist('problems/error-pages.js');
+const { problemBody } = await dist('problems/problem-body.js');
 const { Exchange } = await dist('gateway/request/exchange.js');
 const { framingProblem, originForm } = await dist('gateway/request/framing.js');
 const { LifeCycle } = await dist('admission/life-cycle.js');
@@ -208,6 +209,7 @@ function endSteps(exchange, known, decision, { operations }, log, recorder) {
 }
 
 function errorStep() {
+  const pages = new ErrorPages('https://api.example.com');
   return {
     id: 'error',
     what: "a backend's error in our shape (Rails, 422, two fields)",
@@ -216,7 +218,7 @@ function errorStep() {
       answer.add(ERROR_BODY);
       const problem = answer.problem(false);
       mustBe(3, problem.options.errors.length);
-      return JSON.stringify(problemBody(problem, 'req_benchmark'));
+      return JSON.stringify(problemBody(problem, 'req_benchmark', pages));
     },
   };
 }

@@ -5,6 +5,7 @@ import { newSecret } from './keys.mjs';
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
 
 const { scopeProblem } = await dist('keys/scope-problem.js');
+const { ErrorPages } = await dist('problems/error-pages.js');
 const { problemBytes } = await dist('problems/problem-text.js');
 const { KEY_MINUTE } = await dist('limits/model/policies.js');
 const { Promised } = await dist('platform/waiting.js');
@@ -12,6 +13,7 @@ const { quotaProblem } = await dist('limits/model/refusal.js');
 
 const REQUEST_ID = 'req_0123456789abcdef01234567';
 const WAIT_MS = 12_345;
+const PAGES = new ErrorPages('https://api.example.com');
 
 /**
  * @param steps {route, key}
@@ -38,7 +40,7 @@ export async function refusalSteps(steps, begin, message, { subject }, decision)
 }
 
 function bodyOf(problem) {
-  return problemBytes(problem, REQUEST_ID);
+  return problemBytes(problem, REQUEST_ID, PAGES);
 }
 
 /** What a step of the request path refuses, as one of the benchmark, and its first verdict, which may come later. */

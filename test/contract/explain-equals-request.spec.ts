@@ -8,13 +8,17 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Explanation } from '../../src/admin/explain/explainer.js';
 import { STEPS } from '../../src/admission/steps.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
-import { ERRORS, problemBody } from '../../src/problems/errors.js';
+import { ErrorPages } from '../../src/problems/error-pages.js';
+import { ERRORS } from '../../src/problems/errors.js';
+import { problemBody } from '../../src/problems/problem-body.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { ExplainedWorld, type Told } from '../support/explained-world.js';
 import { openLosableQuotas, openProcessQuotasWithFaults, type FaultyQuotas } from '../support/faulty-quotas.js';
 import { RUNS } from '../support/histories.js';
 import type { TestClock } from '../support/stores.js';
+
+const PAGES = new ErrorPages('http://localhost:8080');
 
 /** With both kinds of counters together. */
 const REQUESTS = 10_000;
@@ -23,7 +27,7 @@ function difference({ problem }: Explanation, { status, headers, body }: Told, m
   if (problem === undefined) return status === 200 ? undefined : { explained: 'admitted', status, body };
   const wanted = problem.options.headers ?? [];
   const differing = wanted.filter((name, at) => at % 2 === 0 && headers[name.toLowerCase()] !== wanted[at + 1]);
-  const said = problemBody(problem, String(headers['x-request-id']));
+  const said = problemBody(problem, String(headers['x-request-id']), PAGES);
   const isSame = method === 'HEAD' ? status === problem.status : body === JSON.stringify(said);
   return isSame && status === problem.status && differing.length === 0
     ? undefined

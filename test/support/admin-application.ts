@@ -29,6 +29,7 @@ import { SecretBox } from '../../src/platform/secrets/secret-box.js';
 import { openMembers, type Members } from '../../src/members/sign-in/open-members.js';
 import { UsageReader } from '../../src/limits/usage.js';
 import { UsageRows } from '../../src/usage/usage-rows.js';
+import { ErrorPages } from '../../src/problems/error-pages.js';
 import { admissionOn } from './admission.js';
 import { AdminClient } from './admin.js';
 import { storesOn, TEST_CONFIG } from './stores.js';
@@ -111,6 +112,7 @@ export async function startAdmin(
   let boundPort = 0;
   const dependencies: AdminDependencies = {
     url: () => adminUrlOf(settings, boundPort),
+    errorPages: new ErrorPages('http://localhost:8080'),
     settings: () => settings,
     configPath: `${process.cwd()}/gateway.yaml`,
     api: options.api === false ? null : api,

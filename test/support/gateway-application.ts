@@ -9,6 +9,7 @@ import type { Config } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { Connections } from '../../src/gateway/listener/connections.js';
 import { createGatewayApplication } from '../../src/gateway/listener/gateway.application.js';
+import { ErrorPages } from '../../src/problems/error-pages.js';
 import { Cors } from '../../src/gateway/request/cors.js';
 import { UsageReader } from '../../src/limits/usage.js';
 import type { Clock } from '../../src/platform/clock.js';
@@ -45,6 +46,7 @@ export async function startGateway(
       steps,
       config,
       clock,
+      errorPages: new ErrorPages('http://localhost:8080'),
       cors: new Cors(file.gateway.cors, parts.routes),
       usage: new UsageReader(file.plans, parts.quotas, new UsageRows(database.db), clock),
       forwarder: { forward } as unknown as Forwarder,

@@ -4,15 +4,19 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
 import type { LoadedConfig } from '../../src/config/model/loaded-config.js';
-import { Problem, problemBody } from '../../src/problems/errors.js';
+import { ErrorPages } from '../../src/problems/error-pages.js';
+import { Problem } from '../../src/problems/errors.js';
+import { problemBody } from '../../src/problems/problem-body.js';
 import { ReferenceModule, type ReferenceOptions } from '../../src/reference/reference.module.js';
+
+const PAGES = new ErrorPages('https://api.example.com');
 
 /** Stands in for the public application's filter, which belongs to another plane. */
 @Catch(Problem)
 class ProblemFilter implements ExceptionFilter<Problem> {
   catch(problem: Problem, host: ArgumentsHost): void {
     const reply = host.switchToHttp().getResponse<FastifyReply>();
-    void reply.code(problem.status).send(problemBody(problem, 'req_test'));
+    void reply.code(problem.status).send(problemBody(problem, 'req_test', PAGES));
   }
 }
 

@@ -10,6 +10,7 @@ import type { AuditLog } from '../../accounts/audit-log.js';
 import type { Catalogue } from '../../accounts/catalogue.js';
 import type { IdempotentRequests } from '../../accounts/idempotent-requests.js';
 import type { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
+import type { ErrorPages } from '../../problems/error-pages.js';
 import type { PanelFiles } from '../panel/panel-files.js';
 import type { Logger } from '../../platform/log.js';
 import type { Members } from '../../members/sign-in/open-members.js';
@@ -51,6 +52,8 @@ export interface AdminApiDependencies {
 export interface AdminDependencies {
   /** Origin under which people reach this listener, for links, cookies and passkeys. Known once it listens. */
   readonly url: () => string;
+  /** Where `type` of a problem leads: the pages stand on the public listener. */
+  readonly errorPages: ErrorPages;
   /** The settings of the admin listener that are in force. */
   readonly settings: () => AdminConfig;
   /** Of the file that they are from, absolute: what it names is relative to its folder. */

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { plainText } from '../../accounts/account-fields.js';
 import { formatMillisWithOffset } from '../../platform/rfc3339.js';
-import { ERRORS, problemType, type ErrorCode } from '../../problems/errors.js';
+import type { ErrorPages } from '../../problems/error-pages.js';
+import { ERRORS, type ErrorCode } from '../../problems/errors.js';
 import { statusRange } from '../../request-logs/request-log-query.js';
 import type { LoggedRequest } from '../../request-logs/request-log-reader.js';
 import { explanationSchema } from '../explain/explanation.resource.js';
@@ -122,10 +123,10 @@ export function requestLogEntry(row: LoggedRequest, timeZone: string): Entry {
 }
 
 /** What an error code means; null where it is none that there is. */
-export function errorOf(code: string): RequestDetail['error'] {
+export function errorOf(code: string, pages: ErrorPages): RequestDetail['error'] {
   if (!Object.hasOwn(ERRORS, code)) return null;
   const known = code as ErrorCode;
-  return { title: ERRORS[known].title, type: problemType(known) };
+  return { title: ERRORS[known].title, type: pages.typeOf(known) };
 }
 
 function orNull(text: string): string | null {

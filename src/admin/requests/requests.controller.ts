@@ -8,6 +8,7 @@ import { AccountStore, type Account } from '../../accounts/accounts.js';
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { invalidParameters } from '../../problems/parameter-problem.js';
+import { ErrorPages } from '../../problems/error-pages.js';
 import { Problem } from '../../problems/errors.js';
 import { statusRange, type RequestLogQuery } from '../../request-logs/request-log-query.js';
 import type { LoggedRequest } from '../../request-logs/request-log-reader.js';
@@ -34,6 +35,7 @@ export class RequestsController {
     private readonly keys: ApiKeyStore,
     private readonly logs: RequestLogs,
     private readonly explainer: Explainer,
+    private readonly pages: ErrorPages,
   ) {}
 
   @Get()
@@ -75,7 +77,7 @@ export class RequestsController {
     }
     return {
       ...requestLogEntry(row, account.timeZone),
-      error: errorOf(row.code),
+      error: errorOf(row.code, this.pages),
       explanation: await this.explain(account, row),
     };
   }

@@ -77,12 +77,12 @@ export async function createGatewayApplication(
   const secureLines = linesOf(secureField);
   const date = new HttpDate(deps.clock);
   const arrivals = new Arrivals(requestEnd, trustedProxies, secureField, date);
-  const filter = new ErrorFilter(deps.routes, log.logger);
+  const filter = new ErrorFilter(deps.routes, deps.errorPages, log.logger);
   const { steps } = deps;
   const backend = new Backend({ ...deps, filter });
   const upgrades = new Upgrades(deps.routes);
   const parser = { ...PARSER, shouldUpgradeCallback: (message: IncomingMessage) => upgrades.accepts(message) };
-  const fields: ResponseFields = { cors: deps.cors, secureLines, date };
+  const fields: ResponseFields = { cors: deps.cors, secureLines, date, pages: deps.errorPages };
   const options = serverOptions(parser, filter, fields);
   const certificate =
     tls === undefined ? undefined : new ListenerCertificate('gateway', tls, deps.config.path, log.logger);

@@ -17,6 +17,7 @@ import type { Connections } from './connections.js';
 import type { Cors } from '../request/cors.js';
 import { STEPS_TOKEN } from '../steps/ask-step.js';
 import type { Steps } from '../../admission/steps.js';
+import type { ErrorPages } from '../../problems/error-pages.js';
 import type { Draining } from './draining.js';
 import { GatewayController } from '../steps/gateway.controller.js';
 import { QuotaReport } from '../../admission/quota-report.js';
@@ -30,6 +31,8 @@ export interface GatewayDependencies {
   readonly routes: Routes;
   readonly steps: Steps;
   readonly cors: Cors;
+  /** Where `type` of a problem leads. */
+  readonly errorPages: ErrorPages;
   readonly authenticator: Authenticator;
   readonly failedAttempts: FailedAttempts;
   readonly quotas: Limiter;

@@ -12,6 +12,7 @@ import {
 } from '../../http1/client/parser-problem.js';
 import type { ParserError } from '../../http1/client/unknown-method.js';
 import type { HttpDate } from '../../http1/client/http-date.js';
+import type { ErrorPages } from '../../problems/error-pages.js';
 import { METRICS } from '../../platform/metrics.js';
 import type { Cors } from '../request/cors.js';
 import type { ExchangeResponse } from '../request/exchange.js';
@@ -39,6 +40,7 @@ export interface ResponseFields {
   /** Fields of a response over TLS, each with its CRLF. */
   readonly secureLines: string;
   readonly date: HttpDate;
+  readonly pages: ErrorPages;
 }
 
 /**
@@ -59,7 +61,7 @@ export function respondToParserError(error: ParserError, socket: Socket, fields:
   if (error.code === 'ECONNRESET') socket.destroy();
   else {
     const lines = linesOf(fields.cors.fieldsOfUnread(() => originOf(error)));
-    respondInTurn(code, socket, 'encrypted' in socket ? lines + fields.secureLines : lines, fields.date);
+    respondInTurn(code, socket, 'encrypted' in socket ? lines + fields.secureLines : lines, fields);
   }
 }
 
@@ -72,12 +74,12 @@ function originOf({ code, rawPacket }: ParserError): string | undefined {
 }
 
 /** @param more field lines, each with its end. */
-function respondInTurn(code: ParserProblemCode, socket: Socket, more: string, date: HttpDate): void {
+function respondInTurn(code: ParserProblemCode, socket: Socket, more: string, fields: ResponseFields): void {
   // Node's own default looks there as well.
   const response = responseUnderWay(socket) as (ExchangeResponse & NodeResponse) | null;
   if (response?.req.complete === true) {
     // Its close is told when the next response in the line has its turn.
-    response.once('close', () => respondInTurn(code, socket, more, date));
+    response.once('close', () => respondInTurn(code, socket, more, fields));
     return;
   }
   // Half a response to the broken request itself is on the connection: bytes of ours would end up inside it.
@@ -91,5 +93,6 @@ function respondInTurn(code: ParserProblemCode, socket: Socket, more: string, da
   const id = exchange?.requestId ?? requestId(undefined);
   const lines = exchange?.problemLines ?? `X-Request-Id: ${id}\r\n${more}`;
   const detail = DETAILS[code];
-  endConnection(socket, parserProblemText({ code, detail, requestId: id, dateLine: date.line, lines }));
+  const { date, pages } = fields;
+  endConnection(socket, parserProblemText({ code, detail, requestId: id, dateLine: date.line, lines }, pages));
 }

@@ -2,6 +2,7 @@
  * The one place that turns whatever was thrown into a response. What nobody foresaw is a 500 without a word about why.
  */
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { ErrorPages } from '../../problems/error-pages.js';
 import { Problem, type ErrorCode } from '../../problems/errors.js';
 import type { Logger } from '../../platform/log.js';
 import { routeProblem } from '../../proxy/routing/route-problem.js';
@@ -24,6 +25,7 @@ const FRAMEWORK_CODES: Readonly<Record<number, ErrorCode>> = {
 export class ErrorFilter implements ExceptionFilter {
   constructor(
     private readonly routes: Routes,
+    private readonly pages: ErrorPages,
     private readonly log: Logger,
   ) {}
 
@@ -43,7 +45,7 @@ export class ErrorFilter implements ExceptionFilter {
       );
     }
     try {
-      writeProblem(exchange, problem);
+      writeProblem(exchange, problem, this.pages);
     } catch (failure) {
       // Nobody else would answer: whoever refuses has done with the request.
       this.log.error({ event: 'internal_error', request_id: exchange.requestId, err: failure }, 'An unexpected error');

@@ -1,4 +1,5 @@
 /** How a problem leaves the gateway: RFC 9457 on the raw connection, the same from every step. */
+import type { ErrorPages } from '../../problems/error-pages.js';
 import { PROBLEM_CONTENT_TYPE, type Problem } from '../../problems/errors.js';
 import type { ClientMessage } from '../../http1/client/client-response.js';
 import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';
@@ -14,14 +15,14 @@ const LARGEST_DISCARDED_BODY_BYTES = 64 * 1024;
 /**
  * Responds with a problem. When the head is already out, the connection is cut: a broken response must not look whole.
  */
-export function writeProblem(exchange: Exchange, problem: Problem): void {
+export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorPages): void {
   const { response, message } = exchange;
   exchange.problemCode = problem.code;
   if (response.hasBegun) {
     response.destroy();
     return;
   }
-  const body = problemBytes(problem, exchange.requestId);
+  const body = problemBytes(problem, exchange.requestId, pages);
   if (message.method !== 'HEAD') exchange.bytesOut = body.length;
   let head =
     `Content-Type: ${PROBLEM_CONTENT_TYPE}\r\nContent-Length: ${body.length}\r\nCache-Control: no-store\r\n` +

@@ -1,5 +1,6 @@
 /** What cannot be parsed has one code and one form, whichever listener it reached. */
 import { expect, it } from '@jest/globals';
+import { ErrorPages } from '../../problems/error-pages.js';
 import { parserProblemCode, parserProblemText } from './parser-problem.js';
 
 const errorOf = (code: string, text = '') => Object.assign(new Error(), { code, rawPacket: Buffer.from(text) });
@@ -16,13 +17,14 @@ it.each([
 });
 
 it('the response is whole: its length is that of its body, and it is the last of its connection', () => {
-  const text = parserProblemText({
+  const said = {
     code: 'content_too_large',
     detail: 'Größe',
     requestId: 'req_1',
     dateLine: 'Date: Sun, 22 Nov 2026 10:00:00 GMT\r\n',
     lines: 'X-Request-Id: req_1\r\n',
-  });
+  } as const;
+  const text = parserProblemText(said, new ErrorPages('https://api.example.com'));
   const [head = '', body = ''] = text.split('\r\n\r\n');
   expect(head).toBe(
     'HTTP/1.1 413 Content Too Large\r\nContent-Type: application/problem+json; charset=utf-8\r\n' +

@@ -2,7 +2,9 @@
  * What Node's parser refuses, before there is a request or in the middle of its body: which code that is, and the
  * response in the one shape, which is written to the socket by hand.
  */
-import { ERRORS, Problem, problemBody, PROBLEM_CONTENT_TYPE } from '../../problems/errors.js';
+import type { ErrorPages } from '../../problems/error-pages.js';
+import { ERRORS, Problem, PROBLEM_CONTENT_TYPE } from '../../problems/errors.js';
+import { problemBody } from '../../problems/problem-body.js';
 import { hasUnknownMethod, type ParserError } from './unknown-method.js';
 
 /** Node's own code for a head that is too large. */
@@ -53,9 +55,11 @@ export interface ParserProblem {
 }
 
 /** The whole response to such a request, the last one of its connection. */
-export function parserProblemText({ code, detail, requestId, dateLine, lines }: ParserProblem): string {
+export function parserProblemText(said: ParserProblem, pages: ErrorPages): string {
+  const { code, detail, requestId, dateLine, lines } = said;
   const { status } = ERRORS[code];
-  const body = JSON.stringify(problemBody(new Problem(code, detail === undefined ? {} : { detail }), requestId));
+  const problem = new Problem(code, detail === undefined ? {} : { detail });
+  const body = JSON.stringify(problemBody(problem, requestId, pages));
   return (
     `HTTP/1.1 ${status} ${STATUS_TEXT[status]}\r\nContent-Type: ${PROBLEM_CONTENT_TYPE}\r\n` +
     `Content-Length: ${Buffer.byteLength(body)}\r\n${dateLine}Cache-Control: no-store\r\n${lines}` +

@@ -1,7 +1,9 @@
 /** A refusal says which limit, how much of it is used, and when to come back. */
 import { describe, expect, it } from '@jest/globals';
 import { subjectWith } from '../../../test/support/quotas.js';
-import { ERRORS, errorsUrlInForce, problemBody } from '../../problems/errors.js';
+import { ErrorPages } from '../../problems/error-pages.js';
+import { ERRORS } from '../../problems/errors.js';
+import { problemBody } from '../../problems/problem-body.js';
 import { problemBytes } from '../../problems/problem-text.js';
 import { monthPeriodAt } from './month-period.js';
 import {
@@ -13,6 +15,8 @@ import {
   type QuotaLimits,
 } from './policies.js';
 import { quotaProblem } from './refusal.js';
+
+const PAGES = new ErrorPages('https://api.example.com');
 
 const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
 const LIMITS: QuotaLimits = { keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 5_000 };
@@ -44,8 +48,8 @@ const inVienna = (limits: Partial<QuotaLimits> = LIMITS) => subjectWith(limits, 
 describe('a used-up month', () => {
   it('is quota_exceeded, says what is used, and when it resets in the time of the account', () => {
     const problem = quotaProblem(inVienna(), refusal(ACCOUNT_MONTH));
-    expect(problemBody(problem, 'req_1')).toMatchObject({
-      type: `${errorsUrlInForce()}quota_exceeded`,
+    expect(problemBody(problem, 'req_1', PAGES)).toMatchObject({
+      type: PAGES.typeOf('quota_exceeded'),
       title: ERRORS.quota_exceeded.title,
       status: 429,
       code: 'quota_exceeded',
@@ -57,7 +61,7 @@ describe('a used-up month', () => {
   it('tells clients not to try again, and when it resets in the body alone', () => {
     const problem = quotaProblem(inVienna(), refusal(ACCOUNT_MONTH));
     expect(headersOf(problem)).toEqual({ 'X-Should-Retry': 'false' });
-    const body = problemBody(problem, 'req_1');
+    const body = problemBody(problem, 'req_1', PAGES);
     expect(body.resets_at).toBe('2026-12-01T01:00:00+01:00');
     expect(body).not.toHaveProperty('retry_after');
   });
@@ -102,7 +106,7 @@ describe('a used-up minute', () => {
     );
     expect(Number(headers['Retry-After'])).toBeGreaterThanOrEqual(9);
     expect(headers['X-Should-Retry']).toBe('true');
-    expect(problemBody(problem, 'req_1')).toMatchObject({
+    expect(problemBody(problem, 'req_1', PAGES)).toMatchObject({
       'violated-policies': ['key-minute'],
       retry_after: Number(headers['Retry-After']),
     });
@@ -126,7 +130,7 @@ describe('a used-up minute', () => {
       refusal(violated, { cost: 2_000, nowMs: NOW_MS, retryAtMs: NOW_MS }),
     );
     expect(headersOf(problem)).toEqual({ 'X-Should-Retry': 'false' });
-    expect(problemBody(problem, 'req_1')).not.toHaveProperty('retry_after');
+    expect(problemBody(problem, 'req_1', PAGES)).not.toHaveProperty('retry_after');
     expect(problem.options.detail).toMatch(
       /^\w+ \w+ may make 1,000 requests in a (month|minute), and this one counts as 2,000: it is never admitted\.$/,
     );
@@ -153,7 +157,7 @@ it.each([KEY_MINUTE, ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MONTH, KEY_MINUTE | ACCO
   (violated) => {
     for (const ofShare of [false, true]) {
       const problem = quotaProblem(inVienna(), refusal(violated, { ofShare }));
-      expect(problemBytes(problem, 'req_1')).toBe(JSON.stringify(problemBody(problem, 'req_1')));
+      expect(problemBytes(problem, 'req_1', PAGES)).toBe(JSON.stringify(problemBody(problem, 'req_1', PAGES)));
     }
   },
 );

@@ -1,7 +1,10 @@
 /** A backend's error in our shape: which status and code it gets, what it keeps and what it never says. */
 import { describe, expect, it } from '@jest/globals';
-import { problemBody } from '../../problems/errors.js';
+import { ErrorPages } from '../../problems/error-pages.js';
+import { problemBody } from '../../problems/problem-body.js';
 import { backendProblem, type BackendResponse } from './backend-problem.js';
+
+const PAGES = new ErrorPages('https://api.example.com');
 
 const SECRET = 'postgres://app:hunter2@10.0.0.5/prod';
 
@@ -34,7 +37,7 @@ describe('a refusal of the backend keeps its status', () => {
   ])('%i with code %s, and its words', (status, code) => {
     const problem = backendProblem(jsonResponse(status, { message: 'Not on Sundays.' }), false);
     expect(problem).toMatchObject({ status, code });
-    expect(problemBody(problem, 'req_1')).toMatchObject({
+    expect(problemBody(problem, 'req_1', PAGES)).toMatchObject({
       status,
       code,
       detail: 'Not on Sundays.',
@@ -46,7 +49,7 @@ describe('a refusal of the backend keeps its status', () => {
     const body = {
       error: { code: 'email_taken', message: 'Exists.', fields: [{ field: 'email', message: 'is taken' }] },
     };
-    expect(problemBody(backendProblem(jsonResponse(409, body), false), 'req_1')).toMatchObject({
+    expect(problemBody(backendProblem(jsonResponse(409, body), false), 'req_1', PAGES)).toMatchObject({
       code: 'conflict',
       reason: 'email_taken',
       errors: [{ detail: 'is taken', pointer: '#/email' }],
@@ -76,7 +79,7 @@ describe('a refusal of the backend keeps its status', () => {
 
   it('its body cannot overwrite a member of ours', () => {
     const body = { status: 200, code: 'x', type: 'evil', title: 'evil', request_id: 'evil', instance: 'evil' };
-    const written = problemBody(backendProblem(jsonResponse(404, body), false), 'req_1');
+    const written = problemBody(backendProblem(jsonResponse(404, body), false), 'req_1', PAGES);
     expect(written).toMatchObject({
       status: 404,
       code: 'resource_not_found',
@@ -134,7 +137,7 @@ describe('a failure of the backend says nothing of what it is', () => {
     ]) {
       const problem = backendProblem(response, false);
       expect(problem).toMatchObject({ status: answered, code });
-      expect(JSON.stringify([problemBody(problem, 'req_1'), problem.options])).not.toContain('hunter2');
+      expect(JSON.stringify([problemBody(problem, 'req_1', PAGES), problem.options])).not.toContain('hunter2');
     }
   });
 
@@ -155,7 +158,7 @@ describe("a backend's refusal of the gateway is our fault", () => {
     );
     const problem = backendProblem(response, false);
     expect(problem).toMatchObject({ status: 502, code: 'backend_bad_response' });
-    expect(JSON.stringify([problemBody(problem, 'req_1'), problem.options])).not.toMatch(/hunter2|internal/);
+    expect(JSON.stringify([problemBody(problem, 'req_1', PAGES), problem.options])).not.toMatch(/hunter2|internal/);
   });
 
   it('unless the service authenticates: then it speaks to the client', () => {
@@ -191,7 +194,7 @@ describe('a body without meaning', () => {
     ['broken JSON', { 'content-type': 'application/json' }, '{"message":"Apache'],
     ['JSON that is no object', { 'content-type': 'application/json' }, '"Apache"'],
   ])('%s becomes a clean problem', (_what, headers, body) => {
-    const written = problemBody(backendProblem({ status: 404, headers, body }, false), 'req_1');
+    const written = problemBody(backendProblem({ status: 404, headers, body }, false), 'req_1', PAGES);
     expect(written).toEqual({
       type: expect.stringMatching(/\/resource_not_found$/),
       title: 'No such resource',

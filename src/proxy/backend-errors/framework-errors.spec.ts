@@ -1,8 +1,11 @@
 /** Errors that backend frameworks really answer with keep what they say. Each fixture names where it was taken from. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { problemBody } from '../../problems/errors.js';
+import { ErrorPages } from '../../problems/error-pages.js';
+import { problemBody } from '../../problems/problem-body.js';
 import { backendProblem } from './backend-problem.js';
+
+const PAGES = new ErrorPages('https://api.example.com');
 
 const FOLDER = 'test/support/backend-errors';
 
@@ -31,7 +34,7 @@ it('there are fixtures of six frameworks, each with its version and source', () 
 describe.each(fixtures)('$framework $version', ({ responses }) => {
   it.each(responses)('$status: $what', ({ status, contentType, body, problem }) => {
     const made = backendProblem({ status, headers: { 'content-type': contentType }, body }, false);
-    const { code, detail, errors } = problemBody(made, 'req_1') as Fixture['responses'][number]['problem'];
+    const { code, detail, errors } = problemBody(made, 'req_1', PAGES) as Fixture['responses'][number]['problem'];
     expect({ status: made.status, code, errors }).toEqual({ status, code: problem.code, errors: problem.errors });
     expect(problem.detail === undefined || problem.detail === (detail ?? null)).toBe(true);
     expect(status < 500 || detail?.startsWith('The service behind this API failed. ')).toBe(true);
