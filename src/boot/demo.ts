@@ -24,7 +24,7 @@ import { StartError } from '../platform/start-error.js';
 const DEMO_ACCOUNT = 'demo_account';
 const DEMO_KEY_LIFETIME_MS = 7 * 86_400_000;
 const BACKEND_START_TIMEOUT_MS = 60_000;
-const CONTEXT = { actor: 'npm start', ip: '127.0.0.1', requestId: 'npm-start' };
+const CONTEXT = { actor: 'system', ip: '127.0.0.1', requestId: 'npm-start' };
 
 /** Starts everything and prints where it is. Rejects as `start` does. */
 export async function startDemo(config: LoadedConfig, log: Log, shutdown: Shutdown): Promise<void> {
@@ -86,7 +86,7 @@ async function demoKey(running: Running, accountId: string, config: Config): Pro
   const { secret } = await running.keyStore.create(
     accountId,
     {
-      name: 'npm start',
+      name: 'Example in the terminal',
       scopes: resources.length > 0 ? [...new Set(resources)].toSorted() : ['*'],
       environment: 'live',
       expires_at: new Date(systemClock.now() + DEMO_KEY_LIFETIME_MS).toISOString(),
