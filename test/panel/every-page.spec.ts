@@ -51,6 +51,15 @@ describeWithChromium('every page of the panel', () => {
     await page.evaluate(`Object.assign(localStorage, ${JSON.stringify(names)})`);
   };
 
+  it('lists the keys under Settings and Developers, and calls nothing by the name of a command', async () => {
+    const developers = page.getByRole('group', { name: 'Settings' }).getByRole('group', { name: 'Developers' });
+    await developers.getByRole('link', { name: 'API keys' }).click();
+    expect(await page.getByRole('main').textContent()).not.toContain('npm');
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    await page.getByText('Key created').waitFor();
+    expect(await page.getByRole('main').textContent()).not.toContain('npm');
+  });
+
   it.each(['light', 'dark'] as const)('has nothing that axe finds, %s', async (scheme) => {
     await choose({ 'trailgate-color-scheme': scheme });
     for (const viewport of [DESK, PHONE]) {

@@ -1,6 +1,7 @@
 /** The pages, in the order in which they are listed; each only for those who may read what it shows. */
 import { Box, NavLink, Stack, Text } from '@mantine/core';
-import { Trans, useLingui } from '@lingui/react/macro';
+import { useLingui } from '@lingui/react/macro';
+import { useId, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { OperationId } from '../../members/permissions.js';
 import { mayCall } from '../session/permissions.js';
@@ -11,19 +12,36 @@ interface Entry {
   readonly path: string;
   readonly icon: IconName;
   readonly label: string;
+  /** Who may call it sees the page. */
   readonly needs: OperationId;
 }
 
-function useEntries(): readonly Entry[] {
+interface Section {
+  readonly title: string;
+  readonly entries: readonly Entry[];
+}
+
+/** The settings of an account. */
+function useSettings(): readonly Section[] {
   const { t } = useLingui();
   return [
-    { path: 'api-keys', icon: 'key', label: t`API keys`, needs: 'listApiKeys' },
-    { path: 'usage', icon: 'usage', label: t`Usage`, needs: 'getUsage' },
-    { path: 'logs', icon: 'logs', label: t`Logs`, needs: 'listRequests' },
-    { path: 'explain', icon: 'explain', label: t`Explain`, needs: 'explain' },
-    { path: 'audit-log', icon: 'audit', label: t`Audit log`, needs: 'listAuditLog' },
-    { path: 'members', icon: 'members', label: t`Members`, needs: 'listAccountMembers' },
-    { path: 'account', icon: 'account', label: t`Account`, needs: 'getAccount' },
+    {
+      title: t`Developers`,
+      entries: [
+        { path: 'api-keys', icon: 'key', label: t`API keys`, needs: 'listApiKeys' },
+        { path: 'usage', icon: 'usage', label: t`Usage`, needs: 'getUsage' },
+        { path: 'logs', icon: 'logs', label: t`Logs`, needs: 'listRequests' },
+        { path: 'explain', icon: 'explain', label: t`Explain`, needs: 'explain' },
+      ],
+    },
+    {
+      title: t`Administration`,
+      entries: [
+        { path: 'members', icon: 'members', label: t`Members`, needs: 'listAccountMembers' },
+        { path: 'audit-log', icon: 'audit', label: t`Audit log`, needs: 'listAuditLog' },
+        { path: 'account', icon: 'account', label: t`Account`, needs: 'getAccount' },
+      ],
+    },
   ];
 }
 
@@ -34,25 +52,54 @@ interface NavigationProps {
 
 export function Navigation({ accountId, onGo }: NavigationProps) {
   const { t } = useLingui();
-  const me = useMe();
-  const entries = useEntries().filter(({ needs }) => mayCall(me, needs, accountId));
+  const settings = useSettings();
   return (
     <Stack gap="lg" component="nav" aria-label={t`Pages`}>
       {accountId !== null && (
-        <Section title={<Trans>Developers</Trans>}>
-          {entries.map(({ path, icon, label }) => (
-            <Entry key={path} href={`/${accountId}/${path}`} icon={icon} label={label} onGo={onGo} />
-          ))}
-        </Section>
+        <Area title={t`Settings`} sections={settings} root={`/${accountId}`} accountId={accountId} onGo={onGo} />
       )}
     </Stack>
   );
 }
 
-function Section({ title, children }: { readonly title: React.ReactNode; readonly children: React.ReactNode }) {
+interface AreaProps extends NavigationProps {
+  readonly title: string;
+  readonly sections: readonly Section[];
+  /** What the pages' paths stand behind. */
+  readonly root: string;
+}
+
+/** A part of the panel with its sections; none of it where somebody may see no page of it. */
+function Area({ title, sections, root, accountId, onGo }: AreaProps) {
+  const me = useMe();
+  const id = useId();
+  const shown = sections
+    .map((section) => ({ ...section, entries: section.entries.filter(({ needs }) => mayCall(me, needs, accountId)) }))
+    .filter(({ entries }) => entries.length > 0);
+  if (shown.length === 0) return null;
   return (
-    <Box>
-      <Text size="xs" fw={600} c="dimmed" px="sm" pb={6}>
+    <Box role="group" aria-labelledby={id}>
+      <Text id={id} fw={650} px="sm" pb="xs">
+        {title}
+      </Text>
+      <Stack gap="md">
+        {shown.map((section) => (
+          <Entries key={section.title} title={section.title}>
+            {section.entries.map(({ path, icon, label }) => (
+              <PageLink key={path} href={`${root}/${path}`} icon={icon} label={label} onGo={onGo} />
+            ))}
+          </Entries>
+        ))}
+      </Stack>
+    </Box>
+  );
+}
+
+function Entries({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  const id = useId();
+  return (
+    <Box role="group" aria-labelledby={id}>
+      <Text id={id} size="xs" fw={600} c="dimmed" px="sm" pb={4}>
         {title}
       </Text>
       <Stack gap={2}>{children}</Stack>
@@ -60,14 +107,14 @@ function Section({ title, children }: { readonly title: React.ReactNode; readonl
   );
 }
 
-interface EntryProps {
+interface PageLinkProps {
   readonly href: string;
   readonly icon: IconName;
   readonly label: string;
   readonly onGo: () => void;
 }
 
-function Entry({ href, icon, label, onGo }: EntryProps) {
+function PageLink({ href, icon, label, onGo }: PageLinkProps) {
   const [location] = useLocation();
   const isHere = location === href || location.startsWith(`${href}/`);
   return (
@@ -81,7 +128,7 @@ function Entry({ href, icon, label, onGo }: EntryProps) {
       leftSection={<Icon name={icon} />}
       onClick={onGo}
       fw={isHere ? 600 : 500}
-      py={9}
+      py={8}
       bdrs="md"
     />
   );

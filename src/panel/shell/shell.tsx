@@ -1,5 +1,5 @@
 /** What stands around every page: the account, the navigation, the person. */
-import { Alert, AppShell, Burger, Container, Group } from '@mantine/core';
+import { AppShell, Burger, Container, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
@@ -46,16 +46,11 @@ export function Shell({ account, children }: ShellProps) {
           <UserMenu />
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="md">
+      <AppShell.Navbar p="md" style={{ overflowY: 'auto' }}>
         <Navigation accountId={account?.id ?? null} onGo={close} />
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         <Container size={1120} px={0}>
-          {account?.status === 'suspended' && (
-            <Alert color="orange" variant="light" mb="lg" title={<Trans>This account is suspended</Trans>}>
-              <Trans>Its keys are refused. Everything can be read, and nothing changed.</Trans>
-            </Alert>
-          )}
           {children}
         </Container>
       </AppShell.Main>

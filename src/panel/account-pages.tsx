@@ -1,0 +1,70 @@
+/** The pages of an account, each at an address behind the account's: `/acc_…/api-keys`. */
+import { Suspense } from 'react';
+import { Redirect, Route, Switch } from 'wouter';
+import type { OperationId } from '../members/permissions.js';
+import { InAccount, useAccountById } from './session/accounts.js';
+import { Shell } from './shell/shell.js';
+import { SuspendedNotice } from './shell/suspended-notice.js';
+import { Allowed, lazyPage, NoSuchPage, Waiting } from './pages.js';
+import { Failure } from './words/failure.js';
+
+const KeysPage = lazyPage(() => import('./api-keys/keys-page.js'), 'KeysPage');
+const KeyPage = lazyPage(() => import('./api-keys/key-page.js'), 'KeyPage');
+const UsagePage = lazyPage(() => import('./usage/usage-page.js'), 'UsagePage');
+const LogsPage = lazyPage(() => import('./logs/logs-page.js'), 'LogsPage');
+const RequestPage = lazyPage(() => import('./logs/request-page.js'), 'RequestPage');
+const ExplainPage = lazyPage(() => import('./explain/explain-page.js'), 'ExplainPage');
+const AuditLogPage = lazyPage(() => import('./audit-log/audit-log-page.js'), 'AuditLogPage');
+const AccountPage = lazyPage(() => import('./account/account-page.js'), 'AccountPage');
+const MembersPage = lazyPage(() => import('./members/members-page.js'), 'MembersPage');
+
+/** In this order: the first that fits is shown. */
+const PAGES: readonly (readonly [path: string, needs: OperationId, page: typeof KeysPage])[] = [
+  ['api-keys/new', 'listApiKeys', KeysPage],
+  ['api-keys', 'listApiKeys', KeysPage],
+  ['api-keys/:key', 'getApiKey', KeyPage],
+  ['usage', 'getUsage', UsagePage],
+  ['logs', 'listRequests', LogsPage],
+  ['logs/:request', 'getRequest', RequestPage],
+  ['explain', 'explain', ExplainPage],
+  ['members', 'listAccountMembers', MembersPage],
+  ['audit-log', 'listAuditLog', AuditLogPage],
+  ['account', 'getAccount', AccountPage],
+];
+
+export function AccountPages({ id }: { readonly id: string }) {
+  const account = useAccountById(id);
+  if (account.data === undefined)
+    return account.error === null ? (
+      <Waiting />
+    ) : (
+      <Shell account={null}>
+        <Failure error={account.error} again={() => void account.refetch()} />
+      </Shell>
+    );
+  return (
+    <InAccount account={account.data}>
+      <Shell account={account.data}>
+        {account.data.status === 'suspended' && <SuspendedNotice />}
+        <Suspense fallback={<Waiting />}>
+          <Switch>
+            <Route path="/:account">
+              <Redirect to={`/${id}/api-keys`} replace />
+            </Route>
+            {PAGES.map(([path, needs, Page]) => (
+              // What is typed in a dialog stays where its address changes to that of the page under it: one key.
+              <Route key={needs} path={`/:account/${path}`}>
+                <Allowed to={needs}>
+                  <Page />
+                </Allowed>
+              </Route>
+            ))}
+            <Route>
+              <NoSuchPage home={`/${id}/api-keys`} />
+            </Route>
+          </Switch>
+        </Suspense>
+      </Shell>
+    </InAccount>
+  );
+}

@@ -1,0 +1,44 @@
+/** What all pages have in common before they are there: loaded when gone to, for those who may, or none at all. */
+import { Button, Center, Loader } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { lazy, type ComponentType, type ReactNode } from 'react';
+import { Link } from 'wouter';
+import type { OperationId } from '../members/permissions.js';
+import { Empty } from './layout/empty.js';
+import { useMay } from './session/accounts.js';
+
+/** A page in a file of its own, loaded when it is first gone to. */
+export const lazyPage = <Name extends string>(load: () => Promise<Record<Name, ComponentType>>, name: Name) =>
+  lazy(async () => ({ default: (await load())[name] }));
+
+/** A page for those who may read what it shows; to the others it is none. */
+export function Allowed({ to, children }: { readonly to: OperationId; readonly children: ReactNode }) {
+  const may = useMay();
+  return may(to) ? children : <NoSuchPage home="/" />;
+}
+
+export function NoSuchPage({ home }: { readonly home: string }) {
+  const { t } = useLingui();
+  return (
+    <Empty
+      isPage
+      icon="search"
+      title={t`There is no such page`}
+      text={t`It may have moved, or your role does not open it.`}
+      action={
+        <Button component={Link} href={home}>
+          <Trans>To the start</Trans>
+        </Button>
+      }
+    />
+  );
+}
+
+export function Waiting() {
+  const { t } = useLingui();
+  return (
+    <Center mih={240}>
+      <Loader aria-label={t`Loading`} />
+    </Center>
+  );
+}
