@@ -3,10 +3,11 @@
  * its fields, the beginning of its body. Everything is bounded; nothing is followed.
  */
 import { request as httpRequest, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Destination } from './destination.js';
-import { openGuardedSocket, type GuardedSocketOptions } from './guarded-socket.js';
+import { connectGuarded, wasClosedWhileIdle, type GuardedArgs, type GuardedConnections } from './guarded-agent.js';
+import type { GuardedSocketOptions } from './guarded-socket.js';
 import { codeOf, OutboundFailed } from './outbound-failed.js';
+import { OutboundRefused } from './outbound-refused.js';
 
 /** Of the head of a response. */
 const LARGEST_HEAD_BYTES = 16 * 1024;
@@ -40,25 +41,37 @@ export interface GuardedResponse {
   readonly address: string;
 }
 
+/** How a request finds its connection. */
+export interface GuardedSendOptions extends GuardedSocketOptions {
+  /** Kept connections; without them each request has one of its own. */
+  readonly connections?: GuardedConnections | undefined;
+}
+
 /**
- * Sends a request on a connection of its own.
+ * Sends a request.
  * @throws OutboundRefused where it would lead to where it must not; OutboundFailed where no response came.
  */
-export async function sendGuarded(request: GuardedRequest, options: GuardedSocketOptions): Promise<GuardedResponse> {
+export async function sendGuarded(request: GuardedRequest, options: GuardedSendOptions): Promise<GuardedResponse> {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), request.timeoutMs);
-  let socket: Socket | undefined;
+  let sending: Sending | undefined;
+  let response: IncomingMessage | undefined;
   try {
-    socket = await openGuardedSocket(request.destination, options, abort.signal);
-    const { remoteAddress: address = '' } = socket;
-    const response = await responseTo(request, socket);
+    sending = send(request, options, abort.signal);
+    response = await sending.response.catch((error: unknown) => {
+      if (abort.signal.aborted || sending?.hasClosedIdle(error) !== true) throw error;
+      // Not on another one that was idle: that may be closed as well.
+      sending = send(request, { ...options, connections: undefined }, abort.signal);
+      return sending.response;
+    });
+    const { remoteAddress: address = '' } = response.socket;
     const body = await beginningOf(response, request.keepBytes);
     return { statusCode: response.statusCode ?? 0, headers: response.headers, body, address };
   } catch (error) {
     throw abort.signal.aborted ? lateness(error) : error;
   } finally {
     clearTimeout(timer);
-    socket?.destroy();
+    sending?.end(response);
   }
 }
 
@@ -69,29 +82,72 @@ function lateness(error: unknown): unknown {
     : new OutboundFailed('response_timeout');
 }
 
-function responseTo(request: GuardedRequest, socket: Socket): Promise<IncomingMessage> {
+/** A request on its way. */
+interface Sending {
+  readonly response: Promise<IncomingMessage>;
+  /** Whether it failed because a kept connection had been closed meanwhile. */
+  hasClosedIdle(error: unknown): boolean;
+  /** Lets go of the connection: kept where request and response have come to their end, closed else. */
+  end(response: IncomingMessage | undefined): void;
+}
+
+function send(request: GuardedRequest, options: GuardedSendOptions, signal: AbortSignal): Sending {
   const { destination, method, headers, body } = request;
+  const { connections, ...guard } = options;
+  const args: GuardedArgs = {
+    destination,
+    abort: signal,
+    method,
+    path: destination.path,
+    headers: {
+      ...headers,
+      host: destination.authority,
+      'content-length': String(body.length),
+      connection: connections === undefined ? 'close' : 'keep-alive',
+    },
+    maxHeaderSize: LARGEST_HEAD_BYTES,
+    setHost: false,
+    insecureHTTPParser: false,
+    // Either way there are none of the proxies that an agent may know.
+    ...(connections === undefined
+      ? { createConnection: (_options, callback) => connectGuarded(args, guard, callback) }
+      : { agent: connections.agentFor(guard.rules) }),
+  };
+  const message = httpRequest(args);
+  const response = responseTo(message, signal);
+  message.end(body);
+  return {
+    response,
+    hasClosedIdle: (error) => wasClosedWhileIdle(message, error),
+    end: (received) => {
+      if (received?.complete !== true || !message.writableFinished) message.destroy();
+    },
+  };
+}
+
+function responseTo(message: ClientRequest, signal: AbortSignal): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const message: ClientRequest = httpRequest({
-      // With it there is no agent, and none of the proxies that an agent may know.
-      createConnection: () => socket,
-      method,
-      path: destination.path,
-      headers: { ...headers, host: destination.authority, 'content-length': String(body.length), connection: 'close' },
-      maxHeaderSize: LARGEST_HEAD_BYTES,
-      setHost: false,
-      insecureHTTPParser: false,
-    });
     let interim = 0;
+    // While it is opened, whoever opens it hears of the end and says what was missing.
+    const onAbort = (): void => void message.destroy(new OutboundFailed('response_timeout'));
+    message.on('socket', () => {
+      if (signal.aborted) onAbort();
+      else signal.addEventListener('abort', onAbort, { once: true });
+    });
     message.on('information', () => {
       interim += 1;
       if (interim > MOST_INTERIM) message.destroy(new OutboundFailed('malformed_response', 'interim responses'));
     });
     message.on('response', resolve);
-    message.on('upgrade', () => reject(new OutboundFailed('malformed_response', 'upgrade')));
+    message.on('upgrade', (_response, socket) => {
+      socket.destroy();
+      reject(new OutboundFailed('malformed_response', 'upgrade'));
+    });
     message.on('error', (error) => reject(failureOf(error)));
-    message.on('close', () => reject(new OutboundFailed('connection_closed')));
-    message.end(body);
+    message.on('close', () => {
+      signal.removeEventListener('abort', onAbort);
+      reject(new OutboundFailed('connection_closed'));
+    });
   });
 }
 
@@ -121,8 +177,8 @@ function beginningOf(response: IncomingMessage, keepBytes: number): Promise<Buff
   });
 }
 
-function failureOf(error: Error): OutboundFailed {
-  if (error instanceof OutboundFailed) return error;
+function failureOf(error: Error): Error {
+  if (error instanceof OutboundFailed || error instanceof OutboundRefused) return error;
   const code = codeOf(error);
   if (code === 'HPE_HEADER_OVERFLOW') return new OutboundFailed('head_too_large');
   if (code?.startsWith('HPE_') === true) return new OutboundFailed('malformed_response', code);

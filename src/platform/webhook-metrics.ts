@@ -1,0 +1,52 @@
+/** Metrics of webhooks. No label holds an account, an endpoint or a URL: strangers choose how many there are of them. */
+import { counter, histogram } from './metric.js';
+
+/** What an attempt came to: by the response where there was one, else by what was missing. */
+const ATTEMPT_OUTCOMES = [
+  'succeeded',
+  'failed',
+  'gone',
+  'aborted',
+  'refused',
+  'timeout',
+  'connect',
+  'tls',
+  'dns',
+] as const;
+export type WebhookAttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
+
+/** Why a destination is not connected to, `OutboundReason`. */
+const REFUSAL_REASONS = [
+  ...(['not_a_url', 'too_long', 'scheme', 'userinfo', 'fragment', 'port', 'host_spelling', 'trailing_dot'] as const),
+  ...(['name_malformed', 'name_not_public', 'not_an_address', 'unspecified', 'loopback', 'private', 'shared'] as const),
+  ...([
+    'link_local',
+    'cloud_metadata',
+    'multicast',
+    'documentation',
+    'benchmarking',
+    'reserved',
+    'transition',
+  ] as const),
+  ...(['embedded_ipv4', 'not_global'] as const),
+] as const;
+
+const ATTEMPT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 30];
+
+/** Rows of `METRICS`. */
+export const WEBHOOK_METRICS = {
+  webhookAttempts: counter('trailgate_webhook_attempts_total', 'Attempts of webhooks, by what they came to.', [
+    ['outcome', ATTEMPT_OUTCOMES],
+  ]),
+  webhookAttemptDuration: histogram(
+    'trailgate_webhook_attempt_duration_seconds',
+    'How long attempts of webhooks took, from the look-up of the name to the end of what is read of the response.',
+    ATTEMPT_BUCKETS,
+    [['outcome', ATTEMPT_OUTCOMES]],
+  ),
+  webhookRefusedDestinations: counter(
+    'trailgate_webhook_refused_destinations_total',
+    'Attempts that were not sent because of where they would have led to, by reason.',
+    [['reason', REFUSAL_REASONS]],
+  ),
+} as const;
