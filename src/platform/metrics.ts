@@ -1,6 +1,7 @@
 /**
  * Every metric: name, help, labels with the values that are known beforehand, buckets. `docs/metrics.md` is held to it
- * by a test. They stand here, in `request-metrics.ts` and in `limit-metrics.ts`, in the order of the scrape.
+ * by a test. They stand here, in `request-metrics.ts`, `limit-metrics.ts` and `webhook-metrics.ts`, in the order of the
+ * scrape.
  *
  * Series are looked up once and kept by whoever counts, so that counting on the request path is an
  * addition, not a look-up by labels. Names follow OpenTelemetry's HTTP conventions and Prometheus's
@@ -10,8 +11,10 @@ import type { ErrorCode } from '../problems/errors.js';
 import { LIMIT_METRICS } from './limit-metrics.js';
 import { counter, gauge } from './metric.js';
 import { REQUEST_METRICS } from './request-metrics.js';
+import { WEBHOOK_METRICS } from './webhook-metrics.js';
 
 export type { HistogramSeries, ValueSeries } from './metric.js';
+export type { WebhookAttemptOutcome } from './webhook-metrics.js';
 
 /** How far the end of an operation has come: announced, rehearsed, there. */
 export const ENDING_PHASES = ['deprecated', 'brownout', 'sunset'] as const;
@@ -144,5 +147,6 @@ export const METRICS = {
     "When a listener's certificate ends, seconds since the Unix epoch.",
     [['listener', 'open']],
   ),
+  ...WEBHOOK_METRICS,
   buildInfo: gauge('trailgate_build_info', 'Always 1; the version is a label.', [['version', 'open']]),
 } as const;

@@ -1,4 +1,4 @@
-/** Metrics of webhooks. No label holds an account, an endpoint or a URL: strangers choose how many there are of them. */
+/** Metrics of webhooks. No label holds an account, an endpoint or a URL: strangers choose how many there are. */
 import { counter, histogram } from './metric.js';
 
 /** What an attempt came to: by the response where there was one, else by what was missing. */
