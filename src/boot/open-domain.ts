@@ -10,6 +10,7 @@ import { redactUrl } from '../config/summary.js';
 import { openDatabase, type DatabaseHandle } from '../database/connect.js';
 import { DatabaseHealth } from '../database/database-health.js';
 import { lockDataDir } from '../database/data-lock.js';
+import { notifyBy, WorkSignal } from '../events/deliveries/work-signal.js';
 import { EventOutbox } from '../events/outbox.js';
 import { AccountStore } from '../accounts/accounts.js';
 import { ApiKeyStore } from '../accounts/api-key-store.js';
@@ -53,6 +54,8 @@ export interface Domain extends Stores {
   readonly keyStore: ApiKeyStore;
   readonly quotaAdjustments: QuotaAdjustmentStore;
   readonly events: EventOutbox;
+  /** Told of webhook endpoints that have something to do. */
+  readonly workSignal: WorkSignal;
   readonly usage: UsageReader;
   /** Null where nothing is sealed or opened here, and without a key that all machines have. */
   readonly secretBox: SecretBox | null;
@@ -79,7 +82,9 @@ export async function openDomain(
   const databaseHealth = new DatabaseHealth(database, systemClock, log.logger);
   const requestLogs = new RequestLogRecorder(file.api.basePath, file.usage.requestLogRetention > 0);
   const follower = new RequestLogFlush(requestLogs, new RequestLogWriter(database.db, database.kind), log.logger);
-  const quotas = await openQuotas({ ...parts, witness: databaseHealth, follower }, environment.redisUrl, forwards);
+  const workSignal = new WorkSignal(database.kind === 'postgres' ? notifyBy(database.db) : undefined);
+  const told = { witness: databaseHealth, follower, signal: workSignal };
+  const quotas = await openQuotas({ ...parts, ...told }, environment.redisUrl, forwards);
   quotas.start(file.usage.flushInterval);
   shutdown.add('flush usage', () => quotas.stop());
   // SQLite without Redis is locked to one process; PostgreSQL may have others that change keys.
@@ -122,6 +127,7 @@ export async function openDomain(
       hasCounters: environment.redisUrl !== undefined || roles.includes('gateway'),
     }),
     events: new EventOutbox(database.db, systemClock),
+    workSignal,
     usage,
     secretBox: roles.some((role) => role !== 'gateway') ? await secretBoxOf(config, database) : null,
     forwarder,

@@ -7,7 +7,10 @@ const TIME_LENGTH = 9;
 const RANDOM_LENGTH = 16;
 
 /** What the ids of a kind of row begin with. */
-export type IdPrefix = 'acc' | 'key' | 'aud' | 'req' | 'evt' | 'adj' | 'mem' | 'ses' | 'inv' | 'tok' | 'psk' | 'eml';
+export type IdPrefix =
+  | ('acc' | 'key' | 'aud' | 'req' | 'evt' | 'adj' | 'mem' | 'ses' | 'inv' | 'tok' | 'psk' | 'eml')
+  // Of webhooks: endpoint, delivery, attempt, secret.
+  | ('whe' | 'whd' | 'wha' | 'whs');
 
 let lastMs = 0;
 let lastRandom: number[] = [];

@@ -12,13 +12,13 @@ export interface JsonColumn {
 }
 
 /**
- * `(select …)` with the columns, to be put behind `from`. Each row is an array of texts and whole numbers.
+ * `(select …)` with the columns, to be put behind `from`. Each row is an array of texts, whole numbers and nulls.
  * @param alias name of the derived table.
  */
 export function jsonRows(
   kind: DatabaseHandle['kind'],
   columns: readonly JsonColumn[],
-  rows: readonly (readonly (string | number)[])[],
+  rows: readonly (readonly (string | number | null)[])[],
   alias: string,
 ): RawBuilder<unknown> {
   const json = JSON.stringify(rows);

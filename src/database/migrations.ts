@@ -7,6 +7,7 @@ import { Migrator, type Migration } from 'kysely/migration';
 import { mails } from './migrations/mail-migration.js';
 import { members } from './migrations/members-migration.js';
 import { requestLogs } from './migrations/request-logs-migration.js';
+import { webhooks } from './migrations/webhooks-migration.js';
 import { versions } from './versions-migration.js';
 
 const first: Migration = {
@@ -278,6 +279,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0011_secret_uses': secretUses,
   '0012_request_logs': requestLogs,
   '0013_mail': mails,
+  '0014_webhooks': webhooks,
 };
 
 /**

@@ -2,9 +2,10 @@
  * The tables, the same on SQLite and PostgreSQL: text, integer and bigint columns only; JSON is text, times are
  * milliseconds since the Unix epoch. Every row type here matches `migrations.ts`.
  */
-import type { MailTable } from './mail-table.js';
+import type { MailTable } from './tables/mail-table.js';
 import type { Generated } from 'kysely';
-import type { MemberTables } from './member-tables.js';
+import type { MemberTables } from './tables/member-tables.js';
+import type { WebhookTables } from './tables/webhook-tables.js';
 
 export interface AccountTable {
   /** `acc_…` */
@@ -170,20 +171,6 @@ export interface AuditEntryTable {
   actor_label: string | null;
 }
 
-/** The outbox: what the gateway has to tell accounts, before anybody is told. */
-export interface EventTable {
-  /** `evt_…`, ordered by time. */
-  id: string;
-  account_id: string;
-  /** `quota.threshold_reached`, … */
-  type: string;
-  /** JSON. */
-  data: string;
-  /** Unique: what happened once is told once, however many processes notice it. */
-  dedupe_key: string;
-  created_at: number;
-}
-
 /** Facts about this installation: who seeded it, what it was started with. */
 export interface InstallationTable {
   name: string;
@@ -226,7 +213,7 @@ export interface RequestLogTable {
   weight: number;
 }
 
-export interface Tables extends MemberTables {
+export interface Tables extends MemberTables, WebhookTables {
   account: AccountTable;
   api_key: ApiKeyTable;
   api_key_secret: ApiKeySecretTable;
@@ -236,7 +223,6 @@ export interface Tables extends MemberTables {
   usage_in_flight: UsageInFlightTable;
   usage_node: UsageNodeTable;
   audit_entry: AuditEntryTable;
-  event: EventTable;
   installation: InstallationTable;
   node_statement: NodeStatementTable;
   request_log: RequestLogTable;

@@ -1,46 +1,96 @@
 /**
- * The outbox: events stand in the database, in the transaction of what they tell about, before anybody is told. Any
- * number of processes may add the same event; it is there once.
+ * The outbox: events stand in the database, in the transaction of what they tell about, before anybody is told; and
+ * with each the deliveries that it means. Any number of processes may add the same event; it is there once.
  */
-import type { Kysely } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import type { Clock } from '../platform/clock.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
 import { newId } from '../database/ids.js';
-import type { EventTable, Tables } from '../database/schema.js';
-import type { Event, EventData, EventType, NewEvent } from './event-types.js';
+import type { Tables } from '../database/schema.js';
+import type { EventTable } from '../database/tables/webhook-tables.js';
+import { fanOut } from './deliveries/fan-out.js';
+import type { Event, ForeignEvent, NewEvent } from './model/event-types.js';
 
 const ROWS_PER_STATEMENT = 500;
 
 /** Longer than a period in which an event must not be told twice. */
 const EVENT_RETENTION_MS = 90 * 24 * 3_600_000;
 
+/** Whose event is the gateway's own. */
+const OWN_SOURCE = 'trailgate';
+
+/** An event that was not there before. */
+export interface NewlyAdded {
+  /** `evt_…` */
+  readonly id: string;
+  /** How many endpoints will be told. */
+  readonly deliveries: number;
+}
+
+/** What `addEvents` has added. */
+export interface AddedEvents {
+  /** By dedupe key, those that are new: exactly one caller gets each. */
+  readonly events: ReadonlyMap<string, NewlyAdded>;
+  /** Webhook endpoints that have something to do now: tell `WorkSignal` of them, behind the commit. */
+  readonly endpointIds: readonly string[];
+}
+
+/** Nothing was to be added. */
+export const NOTHING_ADDED: AddedEvents = { events: new Map(), endpointIds: [] };
+
 /**
- * Adds events that are not there yet. Give it a transaction where they belong to a change.
- * @returns dedupe keys of those that were added: exactly one caller gets each.
+ * Adds events that are not there yet, each with its deliveries, all in one transaction: yours where you give it one, as
+ * where they belong to a change.
  */
 export async function addEvents(
   db: Kysely<Tables>,
-  events: readonly NewEvent[],
+  events: readonly (NewEvent | ForeignEvent)[],
   nowMs: number,
-): Promise<ReadonlySet<string>> {
-  const added = new Set<string>();
-  // Ids in the order of the events; rows in one order for all processes: two that add the
-  // same wait for each other, no deadlock.
-  const rows = events
-    .map((event) => rowOf(event, nowMs))
-    .toSorted((one, other) => (one.dedupe_key < other.dedupe_key ? -1 : 1));
-  for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) {
-    const inserted = await db
-      .insertInto('event')
-      .values(rows.slice(at, at + ROWS_PER_STATEMENT))
-      .onConflict((conflict) => conflict.column('dedupe_key').doNothing())
-      .returning('dedupe_key')
-      .execute();
-    for (const { dedupe_key: key } of inserted) added.add(key);
-  }
-  return added;
+): Promise<AddedEvents> {
+  if (events.length === 0) return NOTHING_ADDED;
+  return db.isTransaction
+    ? addInTransaction(db, events, nowMs)
+    : db.transaction().execute((trx) => addInTransaction(trx, events, nowMs));
 }
 
+async function addInTransaction(
+  trx: Kysely<Tables>,
+  events: readonly (NewEvent | ForeignEvent)[],
+  nowMs: number,
+): Promise<AddedEvents> {
+  // Ids in the order of the events.
+  const rows = events.map((event) => rowOf(event, nowMs));
+  const ids = await insertRows(trx, rows);
+  const added = rows.flatMap((row, at) => {
+    const event = events[at]!;
+    const except = 'exceptEndpointId' in event ? event.exceptEndpointId : undefined;
+    const { id, account_id: accountId, type, resource } = row;
+    return ids.has(id) ? [{ id, accountId, type, resource, exceptEndpointId: except, dedupeKey: row.dedupe_key }] : [];
+  });
+  if (added.length === 0) return NOTHING_ADDED;
+  const { deliveries, endpointIds } = await fanOut(trx, added, nowMs);
+  const keys = added.map(({ id, dedupeKey }) => [dedupeKey, { id, deliveries: deliveries.get(id) ?? 0 }] as const);
+  return { events: new Map(keys), endpointIds };
+}
+
+/** Ids of those that are new. */
+async function insertRows(trx: Kysely<Tables>, rows: readonly EventTable[]): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  // In one order for all processes: two that add the same wait for each other, no deadlock.
+  const sorted = rows.toSorted((one, other) => (one.dedupe_key < other.dedupe_key ? -1 : 1));
+  for (let at = 0; at < sorted.length; at += ROWS_PER_STATEMENT) {
+    const inserted = await trx
+      .insertInto('event')
+      .values(sorted.slice(at, at + ROWS_PER_STATEMENT))
+      .onConflict((conflict) => conflict.column('dedupe_key').doNothing())
+      .returning('id')
+      .execute();
+    for (const { id } of inserted) ids.add(id);
+  }
+  return ids;
+}
+
+/** EventOutbox reads the events of accounts. */
 export class EventOutbox {
   constructor(
     private readonly db: Kysely<Tables>,
@@ -60,32 +110,41 @@ export class EventOutbox {
     return pageOf(list, limit, await query.execute(), eventOf);
   }
 
-  /** Forgets what is older than `EVENT_RETENTION_MS`. */
+  /** Forgets what was to be kept until now. */
   async deleteOld(): Promise<void> {
-    await this.db
-      .deleteFrom('event')
-      .where('created_at', '<', this.clock.now() - EVENT_RETENTION_MS)
-      .execute();
+    await this.db.deleteFrom('event').where('keep_until', '<', this.clock.now()).execute();
   }
 }
 
-function rowOf({ type, accountId, data, dedupeKey }: NewEvent, nowMs: number): EventTable {
+function rowOf(event: NewEvent | ForeignEvent, nowMs: number): EventTable {
   return {
     id: newId('evt', nowMs),
-    account_id: accountId,
-    type,
-    data: JSON.stringify(data),
-    dedupe_key: dedupeKey,
+    account_id: event.accountId,
+    type: event.type,
+    dedupe_key: event.dedupeKey,
+    resource: event.resource ?? null,
     created_at: nowMs,
+    keep_until: nowMs + EVENT_RETENTION_MS,
+    ...('dataText' in event
+      ? {
+          data: event.dataText,
+          source: event.source,
+          occurred_at: event.occurredAtMs,
+          fingerprint: event.fingerprint,
+        }
+      : { data: JSON.stringify(event.data), source: OWN_SOURCE, occurred_at: nowMs, fingerprint: null }),
   };
 }
 
-function eventOf({ id, type, account_id: accountId, data, created_at: createdAt }: EventTable): Event {
+function eventOf(row: Selectable<EventTable>): Event {
   return {
-    id,
-    type: type as EventType,
-    accountId,
-    data: JSON.parse(data) as EventData[EventType],
-    createdAt,
+    id: row.id,
+    type: row.type,
+    accountId: row.account_id,
+    data: JSON.parse(row.data) as unknown,
+    source: row.source,
+    resource: row.resource,
+    occurredAt: row.occurred_at,
+    createdAt: row.created_at,
   };
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../platform/clock.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import type { WriteWitness } from '../database/database-health.js';
 import type { Tables } from '../database/schema.js';
+import type { WorkSignal } from '../events/deliveries/work-signal.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 import { connectRedis, REDIS_DEADLINE_MS, redisReady } from '../redis/connect.js';
@@ -56,6 +57,8 @@ export interface QuotaParts {
   readonly witness?: WriteWitness;
   /** Written behind each flush of usage. */
   readonly follower?: UsageFollower;
+  /** Told which webhook endpoints notices of usage go to. */
+  readonly signal?: WorkSignal;
 }
 
 /** Counters in this process. */

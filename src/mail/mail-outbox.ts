@@ -5,7 +5,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Clock } from '../platform/clock.js';
 import { newId } from '../database/ids.js';
-import type { MailTable } from '../database/mail-table.js';
+import type { MailTable } from '../database/tables/mail-table.js';
 import type { Tables } from '../database/schema.js';
 import type { MailAddress } from '../config/model/mail-values.js';
 import type { MailLocale } from './message-texts.js';

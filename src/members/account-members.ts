@@ -4,7 +4,7 @@ import { lockAccount } from '../accounts/accounts.js';
 import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
-import type { AccountMemberTable } from '../database/member-tables.js';
+import type { AccountMemberTable } from '../database/tables/member-tables.js';
 import type { Tables } from '../database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';

@@ -5,7 +5,7 @@ import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
 import { newId } from '../database/ids.js';
-import type { AccountTokenTable } from '../database/member-tables.js';
+import type { AccountTokenTable } from '../database/tables/member-tables.js';
 import { addressList, holdsAddress } from '../keys/address-list.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';

@@ -5,7 +5,7 @@
  */
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../database/ids.js';
-import type { LinkTable } from '../database/member-tables.js';
+import type { LinkTable } from '../database/tables/member-tables.js';
 import type { Tables } from '../database/schema.js';
 import { Problem } from '../problems/errors.js';
 import { createToken, hashToken, isToken } from './session-token.js';

@@ -3,7 +3,7 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { AuditedFields } from '../accounts/audit-log.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { newId } from '../database/ids.js';
-import type { MemberTable } from '../database/member-tables.js';
+import type { MemberTable } from '../database/tables/member-tables.js';
 import type { Tables } from '../database/schema.js';
 import { Problem } from '../problems/errors.js';
 import { emailKeyOf, type Locale } from './member-fields.js';

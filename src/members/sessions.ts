@@ -6,7 +6,7 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { newId } from '../database/ids.js';
-import type { MemberSessionTable, MemberTable } from '../database/member-tables.js';
+import type { MemberSessionTable, MemberTable } from '../database/tables/member-tables.js';
 import type { Tables } from '../database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';

@@ -7,8 +7,8 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../platform/clock.js';
 import type { Tables } from '../database/schema.js';
-import type { NewEvent } from '../events/event-types.js';
-import { addEvents } from '../events/outbox.js';
+import type { NewEvent } from '../events/model/event-types.js';
+import { addEvents, NOTHING_ADDED, type AddedEvents } from '../events/outbox.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 import { formatWithOffset } from '../platform/rfc3339.js';
@@ -122,8 +122,8 @@ export class MonthNotices {
    * Adds those that nobody has given yet. Rejects as the database does; then nothing is remembered, and all are due
    * again.
    */
-  async write(db: Kysely<Tables>, due: readonly MonthNotice[]): Promise<ReadonlySet<string>> {
-    if (due.length === 0) return new Set();
+  async write(db: Kysely<Tables>, due: readonly MonthNotice[]): Promise<AddedEvents> {
+    if (due.length === 0) return NOTHING_ADDED;
     // Keys of one account find the same notice; the greatest count is the latest.
     const events = new Map<string, ThresholdEvent>();
     for (const { event } of due) {
@@ -132,8 +132,8 @@ export class MonthNotices {
     return addEvents(db, [...events.values()], this.clock.now());
   }
 
-  /** Call it when they stand in the database for good. @param added what `write` answered with. */
-  written(due: readonly MonthNotice[], added: ReadonlySet<string>): void {
+  /** Call it when they stand in the database for good. @param added what `write` resolved to. */
+  written(due: readonly MonthNotice[], { events: added }: AddedEvents): void {
     const told = new Set<string>();
     for (const { subject, period, bit, event } of due) {
       const reached = subject.reachedLimits();

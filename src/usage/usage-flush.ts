@@ -8,6 +8,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../platform/clock.js';
 import type { WriteWitness } from '../database/database-health.js';
+import type { WorkSignal } from '../events/deliveries/work-signal.js';
+import { NOTHING_ADDED, type AddedEvents } from '../events/outbox.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 import { Pace } from '../platform/pace.js';
@@ -42,7 +44,7 @@ interface PendingBatch extends UsageBatch {
   readonly oldestMs: number;
   readonly notices: readonly MonthNotice[];
   /** Which of the notices were new, as the last attempt found; kept, because its response may be all that was lost. */
-  added: ReadonlySet<string>;
+  added: AddedEvents;
 }
 
 /** UsageFollower writes what may wait behind usage, and never instead of it. */
@@ -67,6 +69,8 @@ export interface FlushOptions {
   readonly witness?: WriteWitness;
   /** Written behind each flush that has succeeded. */
   readonly follower?: UsageFollower;
+  /** Told which webhook endpoints notices go to. */
+  readonly signal?: WorkSignal;
 }
 
 /** UsageFlush writes usage and month counts in batches, every few seconds and at the end. */
@@ -188,6 +192,7 @@ export class UsageFlush {
     this.batch = undefined;
     this.options.witness?.wrote();
     this.notices.written(batch.notices, batch.added);
+    this.options.signal?.tell(batch.added.endpointIds);
     this.rowsWritten.inc(rowsOf(batch));
   }
 
@@ -209,7 +214,7 @@ export class UsageFlush {
       this.takeAccount(account, usage, counters, notices);
     }
     this.batches += 1;
-    return { number: this.rounds * ROUND + this.batches, usage, counters, notices, added: new Set(), oldestMs };
+    return { number: this.rounds * ROUND + this.batches, usage, counters, notices, added: NOTHING_ADDED, oldestMs };
   }
 
   private takeAccount(account: string, usage: UsageChange[], counters: CounterRow[], notices: MonthNotice[]): void {

@@ -100,6 +100,21 @@ describeOnDatabases('the database', (kind) => {
     expect(rows.map(({ version }) => version)).toEqual([1, 1, 1, 1]);
   });
 
+  it('keeps events of before as long as it would have, and as its own', async () => {
+    await emptyUntil(handle, '0013_mail');
+    await sql`insert into event values ('evt_1', 'acc_1', 'quota.threshold_reached', '{}', 'once', 1795000000123)`.execute(
+      handle.db,
+    );
+    await handle.close();
+    handle = await openDatabase(place.options);
+    const times = { created_at: 1_795_000_000_123, occurred_at: 1_795_000_000_123 };
+    const old = { id: 'evt_1', account_id: 'acc_1', type: 'quota.threshold_reached', data: '{}', dedupe_key: 'once' };
+    const added = { source: 'trailgate', resource: null, fingerprint: null };
+    expect(await handle.db.selectFrom('event').selectAll().execute()).toEqual([
+      { ...old, ...added, ...times, keep_until: times.created_at + 90 * 86_400_000 },
+    ]);
+  });
+
   it('lets processes that start at the same moment all succeed', async () => {
     const fresh = await emptyDatabase(kind);
     const handles = await Promise.all(Array.from({ length: 5 }, () => openDatabase(fresh.options)));

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { QuotaThresholdReached } from '../../src/events/model/event-types.js';
 import { EventOutbox } from '../../src/events/outbox.js';
 import { METRICS } from '../../src/platform/metrics.js';
 import { MonthLedger } from '../../src/usage/month-ledger.js';
@@ -64,7 +65,8 @@ describeOnDatabases('notices of a month', (kind) => {
 
   const given = async (accountId = 'acc_1') =>
     (await new EventOutbox(database.db, clock).list({ accountId, limit: 100 })).data
-      .map(({ data }) => `${data.policy} ${data.threshold_percent} % at ${data.used} of ${data.limit}`)
+      .map(({ data }) => data as QuotaThresholdReached)
+      .map((data) => `${data.policy} ${data.threshold_percent} % at ${data.used} of ${data.limit}`)
       .toSorted();
   const limited = (accountMonth: number, keyId = 'key_1') => subjectWith({ accountMonth }, { keyId });
 

@@ -1,7 +1,7 @@
 /** What the admin API promises to operators and scripts, on both databases. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
-import type { NewEvent } from '../../src/events/event-types.js';
+import type { NewEvent } from '../../src/events/model/event-types.js';
 import { addEvents } from '../../src/events/outbox.js';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';

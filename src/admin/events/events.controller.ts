@@ -62,9 +62,8 @@ export class EventsController {
       page,
       ({ id, type, data, createdAt }): EventResource => ({
         id,
-        type,
+        ...({ type, data } as Pick<EventResource, 'type' | 'data'>),
         account_id: accountId,
-        data,
         created_at: formatWithOffset(createdAt, timeZone),
       }),
       query,

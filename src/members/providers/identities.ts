@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
-import type { MemberIdentityTable } from '../../database/member-tables.js';
+import type { MemberIdentityTable } from '../../database/tables/member-tables.js';
 import type { Tables } from '../../database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';

@@ -9,7 +9,7 @@ import type { Transaction } from 'kysely';
 import { recordChange, type AuditedChange, type ChangeContext } from '../../accounts/audit-log.js';
 import type { DatabaseHandle } from '../../database/connect.js';
 import { newId } from '../../database/ids.js';
-import type { MemberPasskeyTable } from '../../database/member-tables.js';
+import type { MemberPasskeyTable } from '../../database/tables/member-tables.js';
 import type { Tables } from '../../database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
 import type { DatabaseHandle } from '../../database/connect.js';
-import type { MemberTable } from '../../database/member-tables.js';
+import type { MemberTable } from '../../database/tables/member-tables.js';
 import type { Tables } from '../../database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import type { SecretBox } from '../../platform/secrets/secret-box.js';

@@ -3,7 +3,7 @@
  * identity provider and back. A step is no session: it has a cookie of its own, ends soon, and works once.
  */
 import type { Kysely } from 'kysely';
-import type { SignInStepTable } from '../../database/member-tables.js';
+import type { SignInStepTable } from '../../database/tables/member-tables.js';
 import type { Tables } from '../../database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';

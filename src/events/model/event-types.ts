@@ -28,20 +28,44 @@ export interface EventData {
 
 export type EventType = keyof EventData;
 
-/** An event before it has an id and a time. */
+/** An event of the gateway's own before it has an id and a time. */
 export interface NewEvent<Type extends EventType = EventType> {
   readonly type: Type;
   readonly accountId: string;
   readonly data: EventData[Type];
   /** Names what has happened: a second event with this name is none. */
   readonly dedupeKey: string;
+  /** What it is about, where endpoints may want to be told of that in order. */
+  readonly resource?: string;
+  /** An endpoint that is not told of it, for it is what the event is about. */
+  readonly exceptEndpointId?: string;
 }
 
+/** An event that a service hands in, or that a response stands for. */
+export interface ForeignEvent {
+  readonly type: string;
+  readonly accountId: string;
+  /** JSON, as it goes out. */
+  readonly dataText: string;
+  readonly dedupeKey: string;
+  /** The service's name, or `emits`. */
+  readonly source: string;
+  readonly resource: string | null;
+  readonly occurredAtMs: number;
+  /** Of all that it says; null where nobody could hand it in twice. */
+  readonly fingerprint: string | null;
+}
+
+/** An event as it stands in the outbox. */
 export interface Event {
   /** `evt_…`, ordered by time. */
   readonly id: string;
-  readonly type: EventType;
+  readonly type: string;
   readonly accountId: string;
-  readonly data: EventData[EventType];
+  readonly data: unknown;
+  /** `trailgate`, `emits`, or a service's name. */
+  readonly source: string;
+  readonly resource: string | null;
+  readonly occurredAt: number;
   readonly createdAt: number;
 }

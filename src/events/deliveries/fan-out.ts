@@ -1,0 +1,115 @@
+/**
+ * Makes the deliveries of events, in the transaction that adds them: one for each endpoint of the account that wants
+ * their type. Where no endpoint is, it is one look into an index.
+ */
+import { sql, type Kysely } from 'kysely';
+import { kindOf } from '../../database/database-kind.js';
+import { newId } from '../../database/ids.js';
+import { jsonRows, type JsonColumn } from '../../database/json-rows.js';
+import type { Tables } from '../../database/schema.js';
+import { wantsType } from '../model/event-patterns.js';
+import { wakeLanes } from './lane-rows.js';
+
+/** How long a delivery waits, and how long one that has ended can be looked at and replayed. */
+export const DELIVERY_RETENTION_MS = 30 * 24 * 3_600_000;
+
+const ROWS_PER_STATEMENT = 500;
+
+/** An event that stands in the outbox since this transaction. */
+export interface AddedEvent {
+  readonly id: string;
+  readonly accountId: string;
+  readonly type: string;
+  readonly resource: string | null;
+  readonly exceptEndpointId?: string | undefined;
+}
+
+/** What came of the events. */
+export interface FanOut {
+  /** How many deliveries, by the event's id; those with none are not in it. */
+  readonly deliveries: ReadonlyMap<string, number>;
+  /** Endpoints that have something to do now: to be told behind the commit. */
+  readonly endpointIds: readonly string[];
+}
+
+interface Endpoint {
+  readonly id: string;
+  readonly patterns: readonly string[];
+  readonly isEnabled: boolean;
+}
+
+const NOTHING: FanOut = { deliveries: new Map(), endpointIds: [] };
+
+/**
+ * Makes the deliveries. An endpoint that is paused or disabled gets its own, too: they wait. A deleted one gets none.
+ * @param trx the transaction in which the events were added.
+ */
+export async function fanOut(trx: Kysely<Tables>, events: readonly AddedEvent[], nowMs: number): Promise<FanOut> {
+  const endpoints = await endpointsOf(trx, new Set(events.map(({ accountId }) => accountId)));
+  if (endpoints.size === 0) return NOTHING;
+  const deliveries = new Map<string, number>();
+  const toWake = new Set<string>();
+  const rows: (string | number | null)[][] = [];
+  for (const event of events) {
+    const wanted = (endpoints.get(event.accountId) ?? []).filter(
+      ({ id, patterns }) => id !== event.exceptEndpointId && wantsType(patterns, event.type),
+    );
+    if (wanted.length > 0) deliveries.set(event.id, wanted.length);
+    for (const { id, isEnabled } of wanted) {
+      rows.push([newId('whd', nowMs), event.id, id, event.accountId, event.resource]);
+      if (isEnabled) toWake.add(id);
+    }
+  }
+  for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) {
+    await insertDeliveries(trx, rows.slice(at, at + ROWS_PER_STATEMENT), nowMs);
+  }
+  const endpointIds = [...toWake];
+  await wakeLanes(trx, endpointIds, nowMs);
+  return { deliveries, endpointIds };
+}
+
+async function endpointsOf(
+  trx: Kysely<Tables>,
+  accountIds: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, readonly Endpoint[]>> {
+  const rows = await trx
+    .selectFrom('webhook_endpoint')
+    .select(['id', 'account_id', 'event_types', 'status'])
+    .where('account_id', 'in', [...accountIds])
+    .where('deleted_at', 'is', null)
+    .orderBy('id')
+    .execute();
+  const byAccount = new Map<string, Endpoint[]>();
+  for (const { id, account_id: accountId, event_types: types, status } of rows) {
+    const endpoint = { id, patterns: JSON.parse(types) as string[], isEnabled: status === 'enabled' };
+    const others = byAccount.get(accountId);
+    if (others === undefined) byAccount.set(accountId, [endpoint]);
+    else others.push(endpoint);
+  }
+  return byAccount;
+}
+
+const COLUMNS: readonly JsonColumn[] = [
+  { name: 'id', type: 'text' },
+  { name: 'event_id', type: 'text' },
+  { name: 'endpoint_id', type: 'text' },
+  { name: 'account_id', type: 'text' },
+  { name: 'resource', type: 'text' },
+];
+
+async function insertDeliveries(
+  trx: Kysely<Tables>,
+  rows: readonly (readonly (string | number | null)[])[],
+  nowMs: number,
+): Promise<void> {
+  const keepUntil = nowMs + DELIVERY_RETENTION_MS;
+  // `where true`: without it SQLite takes `on` for part of a join.
+  await sql`
+    insert into webhook_delivery (id, event_id, endpoint_id, account_id, resource, state, kind, due_at, created_at,
+      updated_at, keep_until)
+    select id, event_id, endpoint_id, account_id, resource, 'pending', 'event', cast(${nowMs} as bigint),
+      cast(${nowMs} as bigint), cast(${nowMs} as bigint), cast(${keepUntil} as bigint)
+    from ${jsonRows(kindOf(trx), COLUMNS, rows, 'added')} where true
+    on conflict (event_id, endpoint_id, kind) do nothing
+  `.execute(trx);
+}

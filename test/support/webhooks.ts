@@ -1,0 +1,55 @@
+/** Rows of webhooks, written by hand: endpoints with their lanes, and what has become of deliveries. */
+import type { Kysely, Selectable } from 'kysely';
+import { newId } from '../../src/database/ids.js';
+import type { Tables } from '../../src/database/schema.js';
+import type { WebhookDeliveryTable, WebhookEndpointTable } from '../../src/database/tables/webhook-tables.js';
+import { addLane } from '../../src/events/deliveries/lane-rows.js';
+import type { ForeignEvent } from '../../src/events/model/event-types.js';
+
+/** What is no matter of a test has the usual value. */
+export type EndpointOptions = Partial<Omit<WebhookEndpointTable, 'id'>>;
+
+/** Adds an account that may have endpoints. */
+export async function addAccount(db: Kysely<Tables>, id: string, nowMs: number): Promise<void> {
+  const times = { created_at: nowMs, updated_at: nowMs, version: 1 };
+  const calendar = { plan: 'starter', time_zone: 'UTC', billing_day: 1, grant_period: 0, grant_amount: 0 };
+  await db
+    .insertInto('account')
+    .values({ id, name: id, status: 'active', ...calendar, ...times })
+    .execute();
+}
+
+/** Adds an endpoint with its lane. @returns its id. */
+export async function addEndpoint(db: Kysely<Tables>, nowMs: number, options: EndpointOptions = {}): Promise<string> {
+  const id = newId('whe', nowMs);
+  const usual = { retry_schedule: null, rate_per_second: null, concurrency: null, timeout_ms: null, ordered: 0 };
+  const health = { failing_since: null, failures: 0, last_success_at: null, disabled_reason: null };
+  const times = { created_at: nowMs, updated_at: nowMs, status_changed_at: nowMs, deleted_at: null, version: 1 };
+  const own = { account_id: 'acc_1', url: 'https://receiver.example/', description: '', event_types: '[]' };
+  await db
+    .insertInto('webhook_endpoint')
+    .values({ id, status: 'enabled', ...own, ...usual, ...health, ...times, ...options })
+    .execute();
+  await addLane(db, id);
+  return id;
+}
+
+/** An event of a service. */
+export function serviceEvent(name: string, options: Partial<ForeignEvent> = {}): ForeignEvent {
+  return {
+    type: 'customer.created',
+    accountId: 'acc_1',
+    dataText: JSON.stringify({ name }),
+    dedupeKey: `svc:customers:${name}`,
+    source: 'customers',
+    resource: null,
+    occurredAtMs: 1_795_000_000_000,
+    fingerprint: null,
+    ...options,
+  };
+}
+
+/** All deliveries, oldest first. */
+export async function deliveriesIn(db: Kysely<Tables>): Promise<Selectable<WebhookDeliveryTable>[]> {
+  return db.selectFrom('webhook_delivery').selectAll().orderBy('id').execute();
+}
