@@ -19,7 +19,6 @@ import type { Admission } from './open-admission.js';
 import type { Domain } from './open-domain.js';
 import type { Forwarder } from '../proxy/calls/forwarder.js';
 import { ProxyStatus } from '../proxy/calls/proxy-status.js';
-import { showRefusals } from '../usage/top-refusals.js';
 import { PlanSeries } from '../limits/plan-series.js';
 import { ReferenceModule, referenceDocuments } from '../reference/reference.module.js';
 import type { Processes } from './roles.js';
@@ -82,7 +81,7 @@ export async function startGatewayRole(
 }
 
 async function startGateway(
-  { config, keys, quotas, requestLogs, usage, forwarder }: Domain,
+  { config, keys, requestLogs, usage, forwarder }: Domain,
   { publicUrl, ...admission }: Admission,
   description: ApiDescription | undefined,
   isWorker: boolean,
@@ -97,7 +96,6 @@ async function startGateway(
   const proxyStatus = new ProxyStatus();
   proxyStatus.use(file.gateway.proxyStatus);
   const planSeries = new PlanSeries(file.plans);
-  showRefusals(quotas.recorder.refusals, () => config.current.file.metrics.topAccounts);
   const documents = referenceDocuments(config.current, description, { publicUrl: () => publicUrl.get() });
   const deps = {
     config: config.current,

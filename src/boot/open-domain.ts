@@ -19,12 +19,14 @@ import { openKeys, type Keys } from '../keys/open-keys.js';
 import { keepPlansInUse, plansMissing } from '../accounts/plans-in-use.js';
 import { QuotaAdjustmentStore } from '../accounts/quota-adjustments.js';
 import type { Log } from '../platform/log.js';
+import type { ReadsGauges } from '../platform/metrics-text.js';
 import { Forwarder } from '../proxy/calls/forwarder.js';
 import { openProcessQuotas, openRedisQuotas, type Quotas } from '../limits/open-quotas.js';
 import { UsageReader } from '../limits/usage.js';
 import { RequestLogRecorder } from '../request-logs/recorder.js';
 import { RequestLogFlush } from '../request-logs/request-log-flush.js';
 import { RequestLogWriter } from '../request-logs/request-log-writer.js';
+import { showRefusals } from '../usage/top-refusals.js';
 import { UsageRows } from '../usage/usage-rows.js';
 import { openSecretBox } from '../platform/secrets/secrets-key.js';
 import type { SecretBox } from '../platform/secrets/secret-box.js';
@@ -57,6 +59,8 @@ export interface Domain extends Stores {
   /** Told of webhook endpoints that have something to do. */
   readonly workSignal: WorkSignal;
   readonly usage: UsageReader;
+  /** What a scrape reads of all these. */
+  readonly gauges: readonly ReadsGauges[];
   /** Null where nothing is sealed or opened here, and without a key that all machines have. */
   readonly secretBox: SecretBox | null;
   /** Only where requests are forwarded. */
@@ -95,6 +99,7 @@ export async function openDomain(
   const catalogue = new Catalogue(() => running.current);
   const storeDeps = { database, clock: systemClock, bus: keys.bus, catalogue };
   const accounts = new AccountStore(storeDeps);
+  const refusals = showRefusals(quotas.recorder.refusals, () => running.current.file.metrics.topAccounts);
   const usage = new UsageReader(file.plans, quotas.limiter, new UsageRows(database.db), systemClock);
   await beforeBackends({ database, accounts });
   const forwarder = forwards ? openForwarder(config, log, shutdown) : undefined;
@@ -129,6 +134,7 @@ export async function openDomain(
     events: new EventOutbox(database.db, systemClock),
     workSignal,
     usage,
+    gauges: [databaseHealth, follower, quotas, keys, refusals],
     secretBox: roles.some((role) => role !== 'gateway') ? await secretBoxOf(config, database) : null,
     forwarder,
   };

@@ -14,7 +14,6 @@ import type { LoadedConfig } from '../config/model/loaded-config.js';
 import { DatabaseOpenError } from '../database/database-errors.js';
 import { startDemo } from './demo.js';
 import { openLog, type Log } from '../platform/log.js';
-import { metricsText } from '../platform/metrics-text.js';
 import { ProgramEnd } from './program-end.js';
 import { ROLES, type Role } from './roles.js';
 import { Shutdown } from './shutdown.js';
@@ -112,7 +111,7 @@ async function runStart({ config: path, roles, workers }: StartOptions): Promise
   );
   await tellFirstOwner(running, log);
   if (isWorker) {
-    const sources = { metrics: metricsText, state: () => running.state() };
+    const sources = { metrics: () => running.metricsText(), state: () => running.state() };
     reportToPool(running.gatewayUrl ?? '', sources, () => end.begin(0));
   }
 }

@@ -61,6 +61,8 @@ export interface Running {
   readonly keyStore: ApiKeyStore;
   /** How this process sees what it stands on. */
   state(): WorkerState;
+  /** The metrics of this process, without its workers. */
+  metricsText(): Promise<string>;
 }
 
 /** The admin panel, which the build puts beside the program. */
@@ -148,7 +150,12 @@ async function open(
     accounts,
     keyStore,
     state: () => view.own(),
+    metricsText: () => ownMetrics(domain, admission, log),
   };
+}
+
+function ownMetrics({ gauges }: Domain, { failedAttempts }: Admission, log: Log): Promise<string> {
+  return metricsText([log, ...gauges, failedAttempts]);
 }
 
 async function tokenOf(dataDir: string, given: string | undefined): Promise<string> {
@@ -261,8 +268,10 @@ async function startAdmin(
     errorPages: admission.publicUrl.errorPages,
     readiness: () => view.readiness(),
     targets: () => view.targets(),
-    metricsText: async () =>
-      pool.current === undefined ? metricsText() : pool.current.metricsText(await metricsText()),
+    metricsText: async () => {
+      const own = await ownMetrics(domain, admission, log);
+      return pool.current === undefined ? own : pool.current.metricsText(own);
+    },
     clock: systemClock,
     log: log.logger,
   };

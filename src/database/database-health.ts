@@ -44,12 +44,13 @@ export class DatabaseHealth implements WriteWitness {
     private readonly log: Pick<Logger, 'error' | 'warn'>,
   ) {}
 
+  readGauges(): void {
+    METRICS.databaseUp.series('read').set(this.state.kind === 'unreachable' ? 0 : 1);
+    METRICS.databaseUp.series('write').set(this.state.kind === 'up' ? 1 : 0);
+  }
+
   /** Begins to probe, at once and every second. */
   start(): void {
-    METRICS.databaseUp.collect = () => {
-      METRICS.databaseUp.series('read').set(this.state.kind === 'unreachable' ? 0 : 1);
-      METRICS.databaseUp.series('write').set(this.state.kind === 'up' ? 1 : 0);
-    };
     this.timer = setInterval(() => void this.probe(), PROBE_INTERVAL_MS);
     this.timer.unref();
     void this.probe();

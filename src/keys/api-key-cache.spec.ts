@@ -146,18 +146,18 @@ describe('unknown keys', () => {
     for (let index = 0; index < 10_001; index += 501) {
       await Promise.all(Array.from({ length: 501 }, (_, offset) => find(`junk${index + offset}`)));
     }
-    expect(entries('unknown')).toBe(10_000);
-    expect(entries('known')).toBe(1);
+    expect(entries(cache, 'unknown')).toBe(10_000);
+    expect(entries(cache, 'known')).toBe(1);
     expect(cache.find('a')).toMatchObject({ record: { hash: 'a' } });
   });
 
   it('that are deleted from the database are gone from memory at the next check', async () => {
-    const { clock, database, find } = setUp();
+    const { cache, clock, database, find } = setUp();
     database.rows.set('a', record('a'));
     await find('a');
     database.rows.clear();
     clock.nowMs += 300_000;
     expect(await find('a')).toBeUndefined();
-    expect(entries('known')).toBe(0);
+    expect(entries(cache, 'known')).toBe(0);
   });
 });

@@ -70,12 +70,13 @@ export class ApiKeyCache {
   ) {
     this.known = new CachedKeys(mostKnown);
     this.staleness = new KeyStaleness(bus, clock);
-    METRICS.keyStaleness.collect = () => METRICS.keyStaleness.series().set(this.staleness.mostMs / 1_000);
     bus.subscribe((change) => this.invalidate(change));
-    METRICS.keyCacheEntries.collect = () => {
-      METRICS.keyCacheEntries.series('known').set(this.known.size);
-      METRICS.keyCacheEntries.series('unknown').set(this.unknown.size);
-    };
+  }
+
+  readGauges(): void {
+    METRICS.keyStaleness.series().set(this.staleness.mostMs / 1_000);
+    METRICS.keyCacheEntries.series('known').set(this.known.size);
+    METRICS.keyCacheEntries.series('unknown').set(this.unknown.size);
   }
 
   /**

@@ -55,8 +55,10 @@ export class FailedAttempts {
     private perMinute: number,
     private readonly clock: Clock,
     private readonly log: Logger,
-  ) {
-    METRICS.failedAttemptAddresses.collect = () => METRICS.failedAttemptAddresses.series().set(this.windows.size);
+  ) {}
+
+  readGauges(): void {
+    METRICS.failedAttemptAddresses.series().set(this.windows.size);
   }
 
   /**

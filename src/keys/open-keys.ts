@@ -5,6 +5,7 @@ import type { GatewayFile } from '../config/model/schema.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import type { Tables } from '../database/schema.js';
 import type { Logger } from '../platform/log.js';
+import type { ReadsGauges } from '../platform/metrics-text.js';
 import { connectRedis, connectSubscriber } from '../redis/connect.js';
 import type { ApiKeyRecord, InvalidationBus } from './api-key.js';
 import { ApiKeyCache } from './api-key-cache.js';
@@ -16,7 +17,7 @@ import { ProcessBus } from './process-bus.js';
 import { RedisBus } from './redis-bus.js';
 import { ScopeSets } from './scopes.js';
 
-export interface Keys {
+export interface Keys extends ReadsGauges {
   readonly authenticator: Authenticator;
   readonly bus: InvalidationBus;
   /** The key of a record as requests would find it; see `ApiKeyCache.build`. */
@@ -40,7 +41,7 @@ export interface KeyParts {
 }
 
 export function openKeys({ db, kind, clock, log, plans, redisUrl, alone }: KeyParts): Keys {
-  const { bus, close } = redisUrl === undefined ? processBus(alone) : redisBus(redisUrl, clock, log);
+  const { bus, close, gauges } = redisUrl === undefined ? processBus(alone) : redisBus(redisUrl, clock, log);
   const lookup = new DatabaseKeyLookup(db, kind);
   const factory = new CachedKeyFactory(plans, new ScopeSets());
   const cache = new ApiKeyCache(lookup, factory, bus, clock);
@@ -51,6 +52,9 @@ export function openKeys({ db, kind, clock, log, plans, redisUrl, alone }: KeyPa
     bus,
     build: (record) => cache.build(record),
     use: (changed) => factory.use(changed),
+    readGauges: () => {
+      for (const source of [cache, ...gauges]) source.readGauges();
+    },
     stop: async () => {
       await lastUsed.stop();
       close();
@@ -58,17 +62,25 @@ export function openKeys({ db, kind, clock, log, plans, redisUrl, alone }: KeyPa
   };
 }
 
-function processBus(alone: boolean): { bus: InvalidationBus; close: () => void } {
-  return { bus: new ProcessBus(alone), close: () => undefined };
+/** OpenBus is how changes to keys reach this process. */
+interface OpenBus {
+  readonly bus: InvalidationBus;
+  readonly gauges: readonly ReadsGauges[];
+  close(): void;
 }
 
-function redisBus(redisUrl: string, clock: Clock, log: Logger): { bus: InvalidationBus; close: () => void } {
+function processBus(alone: boolean): OpenBus {
+  return { bus: new ProcessBus(alone), gauges: [], close: () => undefined };
+}
+
+function redisBus(redisUrl: string, clock: Clock, log: Logger): OpenBus {
   const publisher = connectRedis(redisUrl, 'publisher', log);
   const subscriber = connectSubscriber(redisUrl, log);
   const bus = new RedisBus(publisher, subscriber, clock, log);
   bus.start();
   return {
     bus,
+    gauges: [bus],
     close: () => {
       bus.stop();
       publisher.disconnect();

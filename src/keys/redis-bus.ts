@@ -36,7 +36,10 @@ export class RedisBus implements InvalidationBus {
   ) {
     subscriber.on('message', (_channel: string, text: string) => this.receive(text));
     subscriber.on('close', () => this.lost());
-    METRICS.invalidationBusUp.collect = () => METRICS.invalidationBusUp.series().set(this.since === null ? 0 : 1);
+  }
+
+  readGauges(): void {
+    METRICS.invalidationBusUp.series().set(this.since === null ? 0 : 1);
   }
 
   /** Subscribes and keeps watch. Resolves at once; `connectedSince` tells when it stands. */

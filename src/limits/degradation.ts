@@ -38,9 +38,11 @@ export class Degradation {
     private readonly local: LocalShare,
     private readonly clock: Clock,
     private readonly log: Logger,
-  ) {
-    METRICS.quotaDegradedSeconds.collect = () => this.countDegradedTime();
-    METRICS.quotaStoreLostTime.collect = () => METRICS.quotaStoreLostTime.series().set((this.sinceMs ?? 0) / 1_000);
+  ) {}
+
+  readGauges(): void {
+    this.countDegradedTime();
+    METRICS.quotaStoreLostTime.series().set((this.sinceMs ?? 0) / 1_000);
   }
 
   /**

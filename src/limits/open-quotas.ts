@@ -6,6 +6,7 @@ import type { WriteWitness } from '../database/database-health.js';
 import type { Tables } from '../database/schema.js';
 import type { WorkSignal } from '../events/deliveries/work-signal.js';
 import type { Logger } from '../platform/log.js';
+import type { ReadsGauges } from '../platform/metrics-text.js';
 import { METRICS } from '../platform/metrics.js';
 import { connectRedis, REDIS_DEADLINE_MS, redisReady } from '../redis/connect.js';
 import { warnOfRisks } from '../redis/risks.js';
@@ -34,7 +35,7 @@ const REDIS_START_TIMEOUT_MS = 5_000;
 const REAP_INTERVAL_MS = 1_000;
 
 /** Quotas is what the program needs of limits and usage: who decides, who records, and their end. */
-export interface Quotas {
+export interface Quotas extends ReadsGauges {
   readonly limiter: Limiter;
   readonly recorder: UsageRecorder;
   /** For the worker role. Undefined where a process that dies takes its counters with it. */
@@ -78,13 +79,14 @@ export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts)
   const flush = new UsageFlush(new UsageTable(db, kind, isShared), ledger, recorder, clock, log, options);
   const reaping = setInterval(() => counters.reapIdle(), REAP_INTERVAL_MS);
   reaping.unref();
-  METRICS.quotaCounters.collect = () => {
-    METRICS.quotaCounters.series('account').set(counters.size.accounts);
-    METRICS.quotaCounters.series('key').set(counters.size.keys);
-  };
   return {
     limiter,
     recorder,
+    readGauges: () => {
+      METRICS.quotaCounters.series('account').set(counters.size.accounts);
+      METRICS.quotaCounters.series('key').set(counters.size.keys);
+      flush.readGauges();
+    },
     sweep: undefined,
     throttleWindows: () => new ProcessThrottleWindows(clock),
     start: (intervalMs) => flush.start(intervalMs),
@@ -147,6 +149,9 @@ export async function openRedisQuotas(
   return {
     limiter,
     recorder,
+    readGauges: () => {
+      for (const source of [nodes, degradation, flush]) source.readGauges();
+    },
     sweep: new UsageSweep(table, client, flush.node, clock, log),
     throttleWindows: () => new RedisThrottleWindows(client, clock),
     start: (intervalMs) => flush.start(intervalMs),

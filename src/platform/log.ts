@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import { pino, type Logger } from 'pino';
 import { systemClock } from './clock.js';
 import { LogWriter, type LogLoss } from './log-writer.js';
+import type { ReadsGauges } from './metrics-text.js';
 import { METRICS } from './metrics.js';
 import { formatUtc } from './rfc3339.js';
 
@@ -21,7 +22,7 @@ const STANDARD_ERROR = 2;
 /** Most bytes that wait for a slow reader. */
 const LARGEST_BACKLOG_BYTES = 16 * 1024 * 1024;
 
-export interface Log {
+export interface Log extends ReadsGauges {
   readonly logger: Logger;
   /** Writes one finished JSON line; the caller has serialised it. Cheaper than the logger, for one line a request. */
   write(line: string): void;
@@ -95,7 +96,6 @@ export function openLog(level: string, fd = 1, shared = false): Log {
       logger.warn(fields, 'The log can be written again; so many lines are missing');
     },
   });
-  METRICS.logUp.collect = () => METRICS.logUp.series().set(writer.lost === undefined ? 1 : 0);
   const batch = new Batch(writer, Math.min(BATCH_BYTES, mostBytes), mostBytes);
   setInterval(() => batch.pass(), FLUSH_INTERVAL_MS).unref();
   process.once('exit', () => {
@@ -119,6 +119,7 @@ export function openLog(level: string, fd = 1, shared = false): Log {
       batch.pass();
       return writer.flush(timeoutMs);
     },
+    readGauges: () => METRICS.logUp.series().set(writer.lost === undefined ? 1 : 0),
     get lost() {
       return writer.lost;
     },

@@ -89,8 +89,6 @@ export class Metric<
   /** How many owners have begun a series; what nobody has begun is there for good. */
   private readonly owners = new Map<string, number>();
   private other: Series | undefined;
-  /** Called before every scrape, for values that are read rather than counted. */
-  collect: (() => void) | undefined;
 
   constructor(private readonly description: MetricDescription<Series, Labels>) {
     const { name, kind, help, labels } = description;
@@ -153,7 +151,6 @@ export class Metric<
 
   /** Prometheus's text format, version 0.0.4. */
   text(): string {
-    this.collect?.();
     const lines = [`# HELP ${this.name} ${this.help}`, `# TYPE ${this.name} ${this.kind}`];
     for (const series of this.other === undefined ? this.all.values() : [...this.all.values(), this.other]) {
       if (series instanceof HistogramSeries) lines.push(...histogramLines(this.name, series));

@@ -18,13 +18,20 @@ const LEFT_OUT = [
 
 let defaultsCollected = false;
 
-/** Every metric of this process in Prometheus's text format, Node's own included. */
-export async function metricsText(): Promise<string> {
+/** ReadsGauges knows values that are read at a scrape rather than counted. */
+export interface ReadsGauges {
+  /** Sets its gauges to how things are now. Quick, and never throws. */
+  readGauges(): void;
+}
+
+/** Every metric of this process in Prometheus's text format, Node's own included, with the gauges of these as they are. */
+export async function metricsText(sources: readonly ReadsGauges[]): Promise<string> {
   if (!defaultsCollected) {
     defaultsCollected = true;
     collectDefaultMetrics({ eventLoopUtilizationTimeout: NEVER_MS });
     for (const name of LEFT_OUT) register.removeSingleMetric(name);
   }
+  for (const source of sources) source.readGauges();
   const ours: string[] = [];
   for (const metric of Object.values(METRICS)) {
     ours.push(metric.text());

@@ -40,8 +40,10 @@ export class RequestLogFlush {
   ) {
     this.flushedAtMs = monotonicMs();
     this.budget = new RowBudget(ROWS_PER_DAY, this.flushedAtMs);
-    METRICS.requestLogQueue.collect = () =>
-      METRICS.requestLogQueue.series().set(this.recorder.length + this.batch.length);
+  }
+
+  readGauges(): void {
+    METRICS.requestLogQueue.series().set(this.recorder.length + this.batch.length);
   }
 
   /** Writes what waits, spread over the span. Never rejects: what could not be written waits for the next time. */

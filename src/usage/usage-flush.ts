@@ -100,9 +100,11 @@ export class UsageFlush {
   ) {
     this.othersAreGone = !options.isShared;
     this.notices = new MonthNotices(clock, log);
-    METRICS.usageFlushLag.collect = () => METRICS.usageFlushLag.series().set(this.lagSeconds());
-    METRICS.usageQueue.collect = () =>
-      METRICS.usageQueue.series().set(recorder.length + ledger.length + rowsOf(this.batch));
+  }
+
+  readGauges(): void {
+    METRICS.usageFlushLag.series().set(this.lagSeconds());
+    METRICS.usageQueue.series().set(this.recorder.length + this.ledger.length + rowsOf(this.batch));
   }
 
   /**

@@ -252,7 +252,7 @@ describeOnDatabases('the usage table', (kind) => {
   });
 
   it('says how long the oldest change has waited, also when something is noted before all is written', async () => {
-    const lagSeconds = async () => seriesOf(await metricsText()).get('trailgate_usage_flush_lag_seconds');
+    const lagSeconds = async () => seriesOf(await metricsText([node.flush])).get('trailgate_usage_flush_lag_seconds');
     // Each account fills a batch, and the first one comes back while the second is on its way.
     const keysOf = (accountId: string) =>
       Array.from({ length: 1_100 }, (_, key) => subjectWith({}, { accountId, keyId: `key_${accountId}_${key}` }));

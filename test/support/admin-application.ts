@@ -118,7 +118,7 @@ export async function startAdmin(
     api: options.api === false ? null : api,
     readiness: options.readiness ?? (() => ({ ready: true, checks: { database: { status: 'ok' } } })),
     targets: () => options.targets ?? [],
-    metricsText,
+    metricsText: () => metricsText([]),
     clock,
     log: logger,
   };

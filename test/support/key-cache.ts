@@ -67,8 +67,8 @@ export function setUp(mostKnown?: number) {
 export const series = (result: 'memory' | 'memory_unknown' | 'database') => METRICS.keyLookups.series(result).value;
 
 /** Keys in memory. */
-export function entries(kind: 'known' | 'unknown'): number {
-  METRICS.keyCacheEntries.collect?.();
+export function entries(cache: ApiKeyCache, kind: 'known' | 'unknown'): number {
+  cache.readGauges();
   return METRICS.keyCacheEntries.series(kind).value;
 }
 

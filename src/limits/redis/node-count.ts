@@ -46,7 +46,10 @@ export class NodeCount {
     private readonly handsOut: boolean,
   ) {
     this.name = handsOut ? randomBytes(9).toString('base64url') : '';
-    METRICS.quotaNodes.collect = () => METRICS.quotaNodes.series().set(this.known.count);
+  }
+
+  readGauges(): void {
+    METRICS.quotaNodes.series().set(this.known.count);
   }
 
   /** As it was last heard; 1 where nothing is known. */
