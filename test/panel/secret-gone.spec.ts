@@ -9,7 +9,7 @@ import { hashSecret } from '../../src/keys/api-key-format.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
-import { newPerson, signInThere } from '../support/panel-people.js';
+import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { filesOf, findings } from '../support/secret-search.js';
 
@@ -36,8 +36,8 @@ describeWithChromium('a secret whose dialog was closed', () => {
       startBrowser(),
     ]);
     accountId = (await trailgate.admin.createAccount({ plan: 'starter' })).id;
-    home = `${trailgate.adminUrl}/${accountId}/api-keys`;
-    await signInThere(browser.context, await newPerson(trailgate, accountId, 'owner'), trailgate.adminUrl);
+    home = `${panelUrlOf(trailgate)}/${accountId}/api-keys`;
+    await signInThere(browser.context, await newPerson(trailgate, accountId, 'owner'), panelUrlOf(trailgate));
     await browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     page = await browser.newPage();
     // Leaving a page with a secret on it asks first.

@@ -17,6 +17,9 @@ const FLAGS = [
 const PATIENT_MS = 60_000;
 const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
 
+const VIEWPORT = { width: 1_280, height: 860 };
+const LOCALE = 'en-GB';
+
 /** Runs in every page before its own scripts. */
 const WATCH = `addEventListener('securitypolicyviolation', (event) =>
   console.error('policy violated: ' + event.effectiveDirective + ' ' + event.blockedURI + ' ' + event.sample));`;
@@ -35,6 +38,8 @@ export interface Browser {
   /** Errors of scripts and breaches of the Content-Security-Policy, so far. */
   readonly faults: readonly string[];
   newPage(): Promise<Page>;
+  /** A browser of somebody else: no cookie, storage or cache of the first. */
+  newContext(): Promise<BrowserContext>;
   close(): Promise<void>;
 }
 
@@ -44,28 +49,37 @@ export async function startBrowser(options: BrowserOptions = {}): Promise<Browse
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: findChromium() ?? '',
     args: FLAGS,
-    viewport: { width: 1_280, height: 860 },
-    locale: 'en-GB',
+    viewport: VIEWPORT,
+    locale: LOCALE,
     timeout: PATIENT_MS,
     ...options,
   });
-  context.setDefaultTimeout(PATIENT_MS);
-  await context.addInitScript(WATCH);
   const faults: string[] = [];
-  context.on('weberror', (error) => faults.push(String(error.error())));
-  context.on('console', (message) => {
-    if (message.text().startsWith('policy violated')) faults.push(message.text());
-  });
+  await watch(context, faults);
   return {
     context,
     profile,
     faults,
     newPage: () => context.newPage(),
+    async newContext() {
+      const other = await context.browser()!.newContext({ viewport: VIEWPORT, locale: LOCALE, ...options });
+      await watch(other, faults);
+      return other;
+    },
     async close() {
       await context.close();
       rmSync(profile, { recursive: true, force: true });
     },
   };
+}
+
+async function watch(context: BrowserContext, faults: string[]): Promise<void> {
+  context.setDefaultTimeout(PATIENT_MS);
+  await context.addInitScript(WATCH);
+  context.on('weberror', (error) => faults.push(String(error.error())));
+  context.on('console', (message) => {
+    if (message.text().startsWith('policy violated')) faults.push(message.text());
+  });
 }
 
 /** What axe finds wrong with the page as it is, in words. */

@@ -12,6 +12,9 @@ export interface Person {
   readonly session: PanelBrowser;
 }
 
+/** Where people reach the panel: the name that its own links have, since a browser keeps its cookies by name. */
+export const panelUrlOf = ({ adminUrl }: RunningTrailgate): string => adminUrl.replace('127.0.0.1', 'localhost');
+
 let count = 0;
 
 /** Somebody new, invited into the account in this role, who has taken the link and is signed in. */

@@ -7,8 +7,9 @@ import { hasCode } from '../api/problem.js';
 import { Dialog } from '../layout/dialog.js';
 import { Failure } from '../words/failure.js';
 import { KeyFields } from './key-fields.js';
-import { changeOf, valuesOfKey } from './key-values.js';
+import { changeOf, onTopOf, valuesOfKey, type KeyValues } from './key-values.js';
 import { readAgain, updateKey, type Key } from './keys.js';
+import { Overtaken } from './overtaken.js';
 
 interface EditDialogProps {
   readonly shown: Key;
@@ -41,7 +42,13 @@ function EditForm({ shown, etag, onClose }: Omit<EditDialogProps, 'opened'>) {
     },
     onError: (error) => void (hasCode(error, 'precondition_failed') && readAgain(shown.account_id, shown.id)),
   });
-  const isOvertaken = hasCode(save.error, 'precondition_failed');
+  const overtaken = hasCode(save.error, 'precondition_failed') ? save.error : null;
+  const isReadAgain = etag !== opening.etag;
+  const goOnFrom = (next: KeyValues): void => {
+    setOpening({ key: shown, etag });
+    setValues(next);
+    save.reset();
+  };
   return (
     <form
       onSubmit={(event) => {
@@ -56,29 +63,18 @@ function EditForm({ shown, etag, onClose }: Omit<EditDialogProps, 'opened'>) {
           error={save.error}
           onChange={(each) => setValues({ ...values, ...each })}
         />
-        {save.error !== null && <Failure error={save.error} />}
+        {overtaken !== null && <Overtaken error={overtaken} now={shown} />}
+        {save.error !== null && overtaken === null && <Failure error={save.error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             <Trans>Cancel</Trans>
           </Button>
-          {isOvertaken ? (
+          {overtaken !== null ? (
             <>
-              <Button
-                variant="default"
-                onClick={() => {
-                  setOpening({ key: shown, etag });
-                  setValues(valuesOfKey(shown));
-                  save.reset();
-                }}
-              >
+              <Button variant="default" loading={!isReadAgain} onClick={() => goOnFrom(valuesOfKey(shown))}>
                 <Trans>Take over what it is now</Trans>
               </Button>
-              <Button
-                onClick={() => {
-                  setOpening({ key: shown, etag });
-                  save.reset();
-                }}
-              >
+              <Button loading={!isReadAgain} onClick={() => goOnFrom(onTopOf(valuesOfKey(shown), before, values))}>
                 <Trans>Keep mine</Trans>
               </Button>
             </>

@@ -2,7 +2,7 @@
 import { Button, Collapse, Group, Input, NumberInput, Radio, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { ApiProblem } from '../api/problem.js';
+import { hasCode } from '../api/problem.js';
 import { useAccount } from '../session/accounts.js';
 import { Icon } from '../layout/icons.js';
 import { useFormats } from '../words/times.js';
@@ -28,7 +28,7 @@ function useFieldErrors(error: unknown): (field: string) => string | undefined {
     expires_at: t`Choose a day that is yet to come.`,
     limits: t`Write a whole number.`,
   };
-  const refused = error instanceof ApiProblem ? error.fields.map(({ field }) => field.split('/')[0] ?? '') : [];
+  const refused = hasCode(error, 'validation_failed') ? error.fields.map(({ field }) => field.split('/')[0] ?? '') : [];
   return (field) => (refused.includes(field) ? words[field] : undefined);
 }
 

@@ -3,7 +3,7 @@ import { Alert, Anchor, Box, Button, Card, Code, Group, SimpleGrid, Skeleton, St
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useCallback, useState, type ReactNode } from 'react';
-import { Link, useParams } from 'wouter';
+import { Link, Redirect, useParams } from 'wouter';
 import { useAccount, useMay } from '../session/accounts.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
@@ -31,7 +31,7 @@ export function KeyPage() {
     );
   const { data, etag } = key.data;
   // An id of another account belongs to its own pages.
-  if (data.account_id !== account.id) return <Back />;
+  if (data.account_id !== account.id) return <Redirect to={`/${data.account_id}/api-keys/${id}`} replace />;
   return <Shown shown={data} etag={etag} />;
 }
 

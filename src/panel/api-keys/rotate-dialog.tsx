@@ -3,6 +3,7 @@ import { Alert, Button, Group, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useCallback, useState } from 'react';
 import { useAccount } from '../session/accounts.js';
+import { hasCode } from '../api/problem.js';
 import { Dialog } from '../layout/dialog.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
@@ -87,7 +88,11 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
   const from = current?.last_used_ip ?? '';
   const rotate = () =>
     send(async (requestId) => {
-      const made = await rotateKey(shown.id, overlap, etag, requestId);
+      const made = await rotateKey(shown.id, overlap, etag, requestId).catch((caught: unknown) => {
+        // The next press goes by what the key is then.
+        if (hasCode(caught, 'precondition_failed')) void readAgain(shown.account_id, shown.id);
+        throw caught;
+      });
       onMade({ secret: made.secret, oldUntil: made.previous_secret_expires_at });
       void readAgain(shown.account_id, shown.id);
     });

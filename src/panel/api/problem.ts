@@ -6,6 +6,9 @@ export interface RefusedField {
   readonly field: string;
   /** The API's own words, in English. */
   readonly detail: string;
+  /** Of a field that somebody else changed meanwhile. */
+  readonly changedBy?: string;
+  readonly changedAt?: string;
 }
 
 /** A response that says no: RFC 9457. */
@@ -45,8 +48,10 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 
 function fieldsOf(errors: unknown): RefusedField[] {
   if (!Array.isArray(errors)) return [];
-  return errors.filter(isRecord).map(({ pointer, parameter, detail }) => ({
+  return errors.filter(isRecord).map(({ pointer, parameter, detail, changed_by: by, changed_at: at }) => ({
     field: String(pointer ?? parameter ?? '').replace(/^#?\//, ''),
     detail: String(detail ?? ''),
+    ...(typeof by === 'string' ? { changedBy: by } : {}),
+    ...(typeof at === 'string' ? { changedAt: at } : {}),
   }));
 }

@@ -47,6 +47,14 @@ export function useFieldWords(): (field: string) => string {
     time_zone: t`Time zone`,
     billing_day: t`First day of the month`,
     role: t`Role`,
+    hint: t`Secret`,
   };
   return (field) => words[field] ?? field;
+}
+
+/** The words for who did something; a member or token is called as it was then. */
+export function useActorWords(): (actor: string) => string {
+  const { t } = useLingui();
+  const words: Readonly<Record<string, string>> = { operator: t`The operator`, system: t`Trailgate` };
+  return (actor) => words[actor] ?? actor;
 }

@@ -9,7 +9,7 @@ import { Page } from '../layout/page.js';
 import { useAccount } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
-import { useActionWords, useFieldWords } from './actions.js';
+import { useActionWords, useActorWords, useFieldWords } from './actions.js';
 
 type Entry = components['schemas']['AuditEntry'];
 
@@ -56,15 +56,14 @@ export function AuditLogPage() {
 }
 
 function Change({ entry }: { readonly entry: Entry }) {
-  const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const { time } = useFormats(timeZone);
   const action = useActionWords();
   const field = useFieldWords();
+  const actorWords = useActorWords();
   const changed = Object.keys(entry.after ?? {}).filter((name) => entry.before !== null && name in entry.before);
   const name = entry.after?.['name'] ?? entry.before?.['name'];
-  const actors: Readonly<Record<string, string>> = { operator: t`The operator`, system: t`Trailgate` };
-  const actor = entry.actor_label ?? actors[entry.actor] ?? entry.actor;
+  const actor = entry.actor_label ?? actorWords(entry.actor);
   return (
     <li className="line">
       <Text fw={600} className="name">

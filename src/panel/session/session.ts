@@ -8,10 +8,20 @@ import { queries } from '../api/queries.js';
 import { LOCALES, speak } from '../words/locale.js';
 
 const ME = ['me'] as const;
-/** Tabs tell each other who signed in or out. */
+/** Tabs tell each other which session this browser has now: its id, null for none. */
 const tabs = new BroadcastChannel('trailgate-session');
+const tell = (me: Me | null): void => tabs.postMessage(me?.session?.id ?? null);
 
 const idOf = (me: Me | null): string | null => (me === null ? null : (me.member?.id ?? `portal ${me.session?.id}`));
+
+const known = (): Me | null => queries.getQueryData<Me | null>(ME) ?? null;
+const isSomebodyElse = (before: Me | null, me: Me): boolean => before !== null && idOf(before) !== idOf(me);
+
+/** Loads the page anew: nothing stays of what somebody else saw here. */
+function startOver(): void {
+  forget();
+  location.reload();
+}
 
 /** Takes over who is signed in. */
 function settle(me: Me): Me {
@@ -23,8 +33,13 @@ function settle(me: Me): Me {
 }
 
 async function readMe(): Promise<Me | null> {
+  const before = known();
   try {
-    return settle(await ask(api.GET('/admin/v1/me')));
+    const me = await ask(api.GET('/admin/v1/me'));
+    if (before?.session?.id !== me.session?.id) tell(me);
+    if (!isSomebodyElse(before, me)) return settle(me);
+    startOver();
+    return null;
   } catch (error) {
     if (!hasCode(error, 'session_ended', 'missing_credentials')) throw error;
     armGate(false);
@@ -44,31 +59,32 @@ export function useMe(): Me {
 
 /** Takes over the session that a sign-in began. Where it is somebody else's than before, nothing of theirs stays. */
 export function signedIn(me: Me): void {
-  const before = queries.getQueryData<Me | null>(ME) ?? null;
-  if (before !== null && idOf(before) !== idOf(me)) return location.assign('/');
+  tell(me);
+  if (isSomebodyElse(known(), me)) return location.assign('/');
   queries.setQueryData(ME, settle(me));
-  tabs.postMessage('signed in');
 }
 
 /** Nothing that was read stays in this tab. */
 function forget(): void {
   armGate(false);
   takeToken('');
-  queries.clear();
+  // First of all, so that no page is left that needs somebody; never removed, or nobody would hear of it.
   queries.setQueryData(ME, null);
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== ME[0] });
+  queries.getMutationCache().clear();
 }
 
 /** Signs out, here and in the other tabs. */
 export async function signOut(): Promise<void> {
   await ask(api.POST('/admin/v1/sign-out'));
   forget();
-  tabs.postMessage('signed out');
+  tell(null);
 }
 
 /** Follows what other tabs say. */
 export function followOtherTabs(): void {
   tabs.addEventListener('message', ({ data }) => {
-    if (data === 'signed out') forget();
-    else void queries.invalidateQueries({ queryKey: ME });
+    if (data === null) forget();
+    else if (data !== known()?.session?.id) void queries.invalidateQueries({ queryKey: ME });
   });
 }

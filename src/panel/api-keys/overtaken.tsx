@@ -1,0 +1,72 @@
+/** What somebody else has changed of a key since it was opened here: what it is now, who did it and when. */
+import { Alert, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import type { ApiProblem } from '../api/problem.js';
+import { useActorWords, useFieldWords } from '../audit-log/actions.js';
+import { useAccount } from '../session/accounts.js';
+import { useProblemWords } from '../words/problems.js';
+import { Ago, useFormats } from '../words/times.js';
+import type { Key } from './keys.js';
+import { useScopeWords } from './scopes.js';
+import { useStatusWords } from './status.js';
+
+interface OvertakenProps {
+  readonly error: ApiProblem;
+  /** The key as it is now. */
+  readonly now: Key;
+}
+
+export function Overtaken({ error, now }: OvertakenProps) {
+  const { time_zone: timeZone } = useAccount();
+  const field = useFieldWords();
+  const actor = useActorWords();
+  const value = useValueWords();
+  const { title } = useProblemWords()(error);
+  return (
+    <Alert color="orange" variant="light" title={title} role="alert">
+      <Stack gap={6}>
+        {error.fields.map(({ field: name, changedBy, changedAt }) => (
+          <Text key={name} size="sm">
+            {field(name)}: <b className="name">{value(now, name)}</b>{' '}
+            <Text span inherit c="dimmed">
+              <span className="name">{actor(changedBy ?? '')}</span>{' '}
+              {changedAt !== undefined && <Ago at={changedAt} timeZone={timeZone} />}
+            </Text>
+          </Text>
+        ))}
+        <Text size="sm">
+          <Trans>Take that over, or keep what you changed and save it on top of that.</Trans>
+        </Text>
+      </Stack>
+    </Alert>
+  );
+}
+
+/** What a key has in a field, in words. */
+function useValueWords(): (key: Key, field: string) => string {
+  const { t } = useLingui();
+  const { time_zone: timeZone } = useAccount();
+  const { date, number } = useFormats(timeZone);
+  const scopes = useScopeWords();
+  const statuses = useStatusWords();
+  const limit = (value: number | null | undefined): string =>
+    value === undefined ? t`as your plan` : value === null ? t`none` : number(value);
+  return (key, field) => {
+    switch (field) {
+      case 'name':
+        return key.name;
+      case 'scopes':
+        return key.scopes.map(scopes.short).join(' · ');
+      case 'status':
+        return statuses[key.status];
+      case 'expires_at':
+        return key.expires_at === null ? t`Somebody revokes it` : date(key.expires_at);
+      case 'allowed_ips':
+        return key.allowed_ips.length === 0 ? t`From anywhere` : key.allowed_ips.join(', ');
+      case 'limits':
+        return `${limit(key.limits?.minute)} / ${limit(key.limits?.month)}`;
+      default:
+        return key.hint;
+    }
+  };
+}

@@ -1,0 +1,283 @@
+/** Others at the same time: another tab, another administrator, another role, another account. */
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { BrowserContext, Page } from 'playwright-core';
+import type { Account, ApiKeyWithSecret } from '../support/admin.js';
+import { startBrowser, type Browser } from '../support/browser.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { newPerson, panelUrlOf, signInThere, typePassword, type Person } from '../support/panel-people.js';
+import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+describeWithChromium('while others use the panel', () => {
+  let trailgate: RunningTrailgate;
+  let browser: Browser;
+  let account: Account;
+  let key: ApiKeyWithSecret;
+  let ana: Person;
+  let ben: Person;
+  const contexts: BrowserContext[] = [];
+
+  beforeAll(async () => {
+    [trailgate, browser] = await Promise.all([startTrailgate(), startBrowser()]);
+    account = await trailgate.admin.createAccount({ name: 'Isar Rafting', plan: 'starter' });
+    ana = await newPerson(trailgate, account.id, 'owner', 'Ana');
+    ben = await newPerson(trailgate, account.id, 'admin', 'Ben');
+  });
+  beforeEach(async () => {
+    for (const context of contexts.splice(0)) await context.close();
+    key = await trailgate.admin.createKey(account.id, { name: 'Shop', scopes: ['customers:read'] });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await trailgate?.stop();
+  });
+
+  const at = (path: string, of = account.id) => `${panelUrlOf(trailgate)}/${of}/${path}`;
+  const browserOf = async (person: Person): Promise<BrowserContext> => {
+    const context = await browser.newContext();
+    contexts.push(context);
+    await signInThere(context, person, panelUrlOf(trailgate));
+    return context;
+  };
+  const open = async (context: BrowserContext, path: string): Promise<Page> => {
+    const page = await context.newPage();
+    await page.goto(at(path));
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    return page;
+  };
+  const change = async (page: Page, name: string): Promise<void> => {
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await page.getByLabel('Name', { exact: true }).fill(name);
+  };
+  const save = (page: Page) => page.getByRole('button', { name: 'Save' }).click();
+
+  it('a second tab that signs out takes what the first shows off it, and signing in brings it back', async () => {
+    const person = await newPerson(trailgate, account.id, 'admin');
+    const context = await browserOf(person);
+    const first = await open(context, 'api-keys');
+    await first.getByRole('link', { name: 'Shop' }).first().waitFor();
+    const second = await open(context, 'usage');
+    await second.getByRole('button', { name: 'You and this page' }).click();
+    await second.getByRole('button', { name: 'Sign out' }).click();
+    for (const page of [first, second]) await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await first.content()).not.toContain('Shop');
+    await second.getByLabel('Email').fill(person.email);
+    await typePassword(second, person);
+    await second.getByRole('heading', { name: 'Usage', exact: true }).waitFor();
+    await first.getByRole('link', { name: 'Shop' }).first().waitFor();
+    // With the token of the new session, which a change needs.
+    await first.getByRole('link', { name: 'Shop' }).first().click();
+    await first.getByRole('button', { name: 'Pause' }).click();
+    await first.getByRole('button', { name: 'Let it go on' }).waitFor();
+  });
+
+  it('a session that was ended elsewhere ends here with the next request', async () => {
+    const person = await newPerson(trailgate, account.id, 'admin');
+    const context = await browserOf(person);
+    const page = await open(context, 'api-keys');
+    await page.waitForLoadState('networkidle');
+    await person.session.call('POST', '/sign-out');
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByText('Your session has ended.').waitFor();
+    await typePassword(page, person);
+    await page.getByRole('heading', { name: 'Usage', exact: true }).waitFor();
+    await page.getByText('Nothing used yet').waitFor();
+  });
+
+  it('a second tab in which somebody else signs in leaves nothing of the former in the first', async () => {
+    const context = await browserOf(await newPerson(trailgate, account.id, 'admin'));
+    const first = await open(context, 'api-keys');
+    await first.getByRole('link', { name: 'Shop' }).first().waitFor();
+    const other = await trailgate.admin.createAccount({ name: 'Enns Kayak', plan: 'starter' });
+    const { link } = await trailgate.admin.call<{ link: string }>('POST', `/accounts/${other.id}/invitations`, {
+      email: 'cleo@example.com',
+      role: 'owner',
+    });
+    const second = await context.newPage();
+    await second.goto(link);
+    await second.getByLabel('Your name').fill('Cleo');
+    await second.getByLabel('Password', { exact: true }).fill(ana.password);
+    await second.getByRole('button', { name: 'Join' }).click();
+    await second.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
+    await first.getByText('There is nothing here').waitFor();
+    expect(await first.content()).not.toMatch(/Shop|Isar Rafting/);
+  });
+
+  it('the second of two who edit one key is told what has changed, by whom, and keeps both changes', async () => {
+    const [mine, theirs] = [
+      await open(await browserOf(ana), `api-keys/${key.id}`),
+      await open(await browserOf(ben), `api-keys/${key.id}`),
+    ];
+    await change(mine, 'Shop in Graz');
+    await theirs.getByRole('button', { name: 'Change', exact: true }).click();
+    await theirs.locator('input[type=checkbox][value="customers:write"]').check();
+    await save(mine);
+    await mine.getByRole('dialog').waitFor({ state: 'hidden' });
+    await save(theirs);
+    const told = theirs.getByRole('dialog').getByRole('alert');
+    await told.waitFor();
+    await told.getByText('Shop in Graz').waitFor();
+    const text = (await told.textContent()) ?? '';
+    expect(text).toContain('Somebody else changed this meanwhile');
+    expect(text).toMatch(/Name.*Shop in Graz.*Ana/);
+    // No field is marked: nothing that was typed is wrong.
+    expect(await theirs.getByText('Give it a name of at most 200 characters.').count()).toBe(0);
+    await theirs.getByRole('button', { name: 'Keep mine' }).click();
+    expect(await theirs.getByLabel('Name', { exact: true }).inputValue()).toBe('Shop in Graz');
+    await save(theirs);
+    await theirs.getByRole('dialog').waitFor({ state: 'hidden' });
+    expect(await trailgate.admin.getKey(key.id)).toMatchObject({
+      name: 'Shop in Graz',
+      scopes: ['customers:read', 'customers:write'],
+    });
+  });
+
+  it('the second of two who change the same field chooses whose stays', async () => {
+    const [mine, theirs] = [
+      await open(await browserOf(ana), `api-keys/${key.id}`),
+      await open(await browserOf(ben), `api-keys/${key.id}`),
+    ];
+    await change(theirs, 'Shop of Ben');
+    for (const [name, choice, kept] of [
+      ['Shop of Ana', 'Keep mine', 'Shop of Ben'],
+      ['Shop of Ana, again', 'Take over what it is now', 'Shop of Ana, again'],
+    ] as const) {
+      await change(mine, name);
+      await save(mine);
+      await mine.getByRole('dialog').waitFor({ state: 'hidden' });
+      await save(theirs);
+      await theirs.getByRole('button', { name: choice }).click();
+      expect(await theirs.getByLabel('Name', { exact: true }).inputValue()).toBe(kept);
+      if (choice === 'Keep mine') await theirs.getByLabel('Name', { exact: true }).fill('Shop of Ben, again');
+    }
+  });
+
+  it('who gives a key a new secret after somebody changed it is told, and may go on', async () => {
+    const page = await open(await browserOf(ana), `api-keys/${key.id}`);
+    await page.getByRole('button', { name: 'New secret' }).click();
+    await trailgate.admin.updateKey(key.id, { name: 'Shop in Linz' });
+    await page.getByRole('button', { name: 'Make a new secret' }).click();
+    await page.getByText('Somebody else changed this meanwhile').waitFor();
+    await page.locator('h1', { hasText: 'Shop in Linz' }).waitFor();
+    await page.getByRole('button', { name: 'Make a new secret' }).click();
+    await page.getByText('Copy it now').waitFor();
+  });
+
+  it('a viewer has no button for what they may not do, and by hand gets 403', async () => {
+    const context = await browserOf(await newPerson(trailgate, account.id, 'viewer', 'Vera'));
+    const page = await open(context, 'api-keys');
+    await page.getByRole('link', { name: 'Shop' }).first().waitFor();
+    const pages = await page.getByRole('navigation').getByRole('link').allTextContents();
+    expect(pages).toEqual(['API keys', 'Usage', 'Explain', 'Members', 'Account']);
+    expect(await page.getByRole('link', { name: 'Create an API key' }).count()).toBe(0);
+    const buttons: Record<string, string[]> = {};
+    for (const path of ['api-keys/new', `api-keys/${key.id}`, 'members', 'account', 'usage']) {
+      await page.goto(at(path));
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.waitForLoadState('networkidle');
+      const names = await page.getByRole('main').getByRole('button').allTextContents();
+      buttons[path.replace(key.id, 'key')] = names.filter((name) => name !== '');
+      expect(await page.getByRole('dialog').count()).toBe(0);
+    }
+    expect(buttons).toEqual({ 'api-keys/new': [], 'api-keys/key': [], members: [], account: [], usage: [] });
+    for (const path of ['logs', 'audit-log']) {
+      await page.goto(at(path));
+      await page.getByText('There is no such page').waitFor();
+    }
+    const answered = await page.evaluate<(readonly [string, number, string])[]>(`(async () => {
+      const { csrf_token: token } = await (await fetch('/admin/v1/me')).json();
+      const calls = ${JSON.stringify([
+        ['POST', `/accounts/${account.id}/api-keys`, { name: 'Mine', scopes: ['*'] }],
+        ['PATCH', `/api-keys/${key.id}`, { name: 'Mine' }],
+        ['POST', `/api-keys/${key.id}/rotate`, { overlap_seconds: 0 }],
+        ['POST', `/api-keys/${key.id}/pause`],
+        ['DELETE', `/api-keys/${key.id}`],
+        ['POST', `/accounts/${account.id}/invitations`, { email: 'x@example.com', role: 'owner' }],
+        ['GET', `/accounts/${account.id}/requests`],
+        ['GET', `/audit-log?account_id=${account.id}`],
+        ['PATCH', `/accounts/${account.id}`, { plan: 'unlimited' }],
+      ])};
+      return Promise.all(calls.map(async ([method, path, body]) => {
+        const headers = { 'X-CSRF-Token': token, ...(body ? { 'Content-Type': 'application/json' } : {}) };
+        const response = await fetch('/admin/v1' + path, { method, headers, body: body && JSON.stringify(body) });
+        return [method + ' ' + path, response.status, (await response.json()).code];
+      }));
+    })()`);
+    expect(answered).toHaveLength(9);
+    for (const [call, status, code] of answered) expect([call, status, code]).toEqual([call, 403, 'forbidden']);
+    expect(await trailgate.admin.getKey(key.id)).toMatchObject({ name: 'Shop', status: 'active' });
+  });
+
+  it('ids of another account in an address show that there is nothing', async () => {
+    const { account: others, key: foreign } = await trailgate.admin.newKey('starter', { name: 'Foreign key' });
+    const page = await (await browserOf(ana)).newPage();
+    const nobody = `acc_${'0'.repeat(25)}`;
+    for (const address of [
+      at('api-keys', others.id),
+      at('api-keys', nobody),
+      at(`api-keys/${foreign.id}`, others.id),
+      at(`api-keys/${foreign.id}`),
+      at(`api-keys/key_${'0'.repeat(25)}`),
+      at('logs/req_nothing'),
+    ]) {
+      await page.goto(address);
+      await page.getByText('There is nothing here').waitFor();
+      expect(await page.content()).not.toContain('Foreign key');
+    }
+    await page.goto(at('..%2f..%2fadmin'));
+    await page.getByText('There is no such page').waitFor();
+  });
+
+  it('a key of one’s other account in an address is shown where it belongs', async () => {
+    const { account: other, key: elsewhere } = await trailgate.admin.newKey('starter', { name: 'Key elsewhere' });
+    const invited = await trailgate.admin.call<{ link: string }>('POST', `/accounts/${other.id}/invitations`, {
+      email: ana.email,
+      role: 'viewer',
+    });
+    await ana.session.call('POST', '/links/take', { token: new URL(invited.link).hash.slice(1) });
+    const page = await (await browserOf(ana)).newPage();
+    await page.goto(at(`api-keys/${elsewhere.id}`));
+    await page.getByRole('heading', { name: 'Key elsewhere' }).waitFor();
+    expect(page.url()).toContain(other.id);
+  });
+
+  it('an invitation is handed over by its link, taken in a browser, and works once', async () => {
+    const owner = await open(await browserOf(ana), 'members');
+    await owner.getByRole('button', { name: 'Invite somebody' }).click();
+    await owner.getByLabel('Email').fill('dora@example.com');
+    await owner.getByRole('button', { name: 'Invite', exact: true }).click();
+    const link = (await owner.locator('.secret').textContent()) ?? '';
+    expect(link).toMatch(/\/link#\S{20,}$/);
+    await owner.getByRole('button', { name: 'Done' }).click();
+    await owner.getByText('dora@example.com').waitFor();
+    const context = await browser.newContext();
+    contexts.push(context);
+    const guest = await context.newPage();
+    await guest.goto(link);
+    await guest.getByRole('heading', { name: 'Join Isar Rafting' }).waitFor();
+    expect(guest.url()).not.toContain('#');
+    // Looking at it uses nothing up: mail programs look at links before people do.
+    await guest.goto(link);
+    await guest.reload();
+    await guest.goto(link);
+    await guest.getByLabel('Your name').fill('Dora');
+    await guest.getByLabel('Password', { exact: true }).fill('short');
+    await guest.getByRole('button', { name: 'Join' }).click();
+    expect(await guest.getByRole('heading', { name: 'Join Isar Rafting' }).count()).toBe(1);
+    await guest.getByLabel('Password', { exact: true }).fill(ana.password);
+    await guest.getByRole('button', { name: 'Join' }).click();
+    await guest.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
+    await guest.getByRole('link', { name: 'Shop' }).first().waitFor();
+    expect(await guest.getByRole('link', { name: 'Create an API key' }).count()).toBe(0);
+    await owner.reload();
+    await owner.getByText('dora@example.com ·').waitFor();
+    await eventually('the owner sees who has joined', async () => (await owner.getByText('Dora').count()) > 0);
+    const again = await context.newPage();
+    await again.goto(link);
+    await again.getByText('This link does not work any more').waitFor();
+  });
+
+  it('none of this broke a policy or threw', () => {
+    expect(browser.faults).toEqual([]);
+  });
+});
