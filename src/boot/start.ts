@@ -4,6 +4,7 @@
 import { fileURLToPath } from 'node:url';
 import { readPanelFiles } from '../admin/panel/panel-files.js';
 import type { AdminApiDependencies } from '../admin/request/admin-dependencies.js';
+import { DeliveryRetention } from '../events/deliveries/retention.js';
 import { Explainer } from '../admin/explain/explainer.js';
 import { inOrder } from '../admission/steps.js';
 import { operatorToken } from '../admin/access/operator-token.js';
@@ -171,15 +172,18 @@ async function tokenOf(dataDir: string, given: string | undefined): Promise<stri
 }
 
 /** Housekeeping; webhooks and roll-ups will join it. */
-function startWorker({ config, database, quotas, keyStore, events }: Domain, log: Log, shutdown: Shutdown): void {
+function startWorker(domain: Domain, log: Log, shutdown: Shutdown): void {
+  const { config, database, quotas, keyStore, events, workSignal } = domain;
   const topAccounts = new TopAccounts(database.db, database.kind, () => config.current.file, systemClock, log.logger);
   const { flushInterval, retention } = config.current.file.usage;
   const usage = new UsageRetention(database.db, database.kind, retention, systemClock);
+  const deliveries = new DeliveryRetention(database.db, systemClock, workSignal);
   let isStopped = false;
   const clean = (): void => {
     const requests = new IdempotentRequests(database.db, systemClock);
     for (const forget of [
       keyStore.deleteDeadSecrets(),
+      deliveries.sweep(),
       events.deleteOld(),
       usage.deleteOld(),
       requests.deleteOld(),
@@ -189,7 +193,7 @@ function startWorker({ config, database, quotas, keyStore, events }: Domain, log
         if (isStopped) return; // the database has been closed meanwhile
         log.logger.warn(
           { event: 'housekeeping_failed', err: error },
-          'Old secrets, events or usage were not forgotten; tried again tomorrow',
+          'Old secrets, events, deliveries or usage were not forgotten; tried again tomorrow',
         );
       });
     }

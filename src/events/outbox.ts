@@ -110,9 +110,21 @@ export class EventOutbox {
     return pageOf(list, limit, await query.execute(), eventOf);
   }
 
-  /** Forgets what was to be kept until now. */
+  /** Forgets what was to be kept until now, a few at a time; what still has deliveries goes when they have gone. */
   async deleteOld(): Promise<void> {
-    await this.db.deleteFrom('event').where('keep_until', '<', this.clock.now()).execute();
+    for (;;) {
+      const old = this.db
+        .selectFrom('event')
+        .select('id')
+        .where('keep_until', '<', this.clock.now())
+        .where(({ not, exists, selectFrom }) =>
+          not(exists(selectFrom('webhook_delivery').select('id').whereRef('event_id', '=', 'event.id'))),
+        )
+        .orderBy('keep_until')
+        .limit(ROWS_PER_STATEMENT);
+      const { numDeletedRows } = await this.db.deleteFrom('event').where('id', 'in', old).executeTakeFirst();
+      if (numDeletedRows < ROWS_PER_STATEMENT) return;
+    }
   }
 }
 

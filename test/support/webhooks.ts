@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import { newId } from '../../src/database/ids.js';
 import type { Tables } from '../../src/database/schema.js';
 import type { WebhookDeliveryTable, WebhookEndpointTable } from '../../src/database/tables/webhook-tables.js';
+import type { AttemptRecord, DeliveryOutcome } from '../../src/events/deliveries/delivery-results.js';
 import { addLane } from '../../src/events/deliveries/lane-rows.js';
 import type { ForeignEvent } from '../../src/events/model/event-types.js';
 
@@ -52,4 +53,16 @@ export function serviceEvent(name: string, options: Partial<ForeignEvent> = {}):
 /** All deliveries, oldest first. */
 export async function deliveriesIn(db: Kysely<Tables>): Promise<Selectable<WebhookDeliveryTable>[]> {
   return db.selectFrom('webhook_delivery').selectAll().orderBy('id').execute();
+}
+
+/** An attempt that came to an outcome, of a delivery as it was read. */
+export function attemptOf(
+  delivery: AttemptRecord['delivery'],
+  outcome: DeliveryOutcome,
+  options: Partial<AttemptRecord['attempt']> & { readonly isOrdered?: boolean } = {},
+): AttemptRecord {
+  const { isOrdered = false, ...given } = options;
+  const statusCode = outcome.state === 'succeeded' ? 204 : 500;
+  const usual = { atMs: 1_795_000_000_000, durationMs: 12, statusCode, error: null, address: '192.0.2.1' };
+  return { delivery, attempt: { ...usual, responseBody: 'no', ...given }, outcome, isOrdered };
 }

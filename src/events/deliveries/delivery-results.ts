@@ -1,0 +1,156 @@
+/**
+ * Writes what attempts came to, many together: each attempt, and what it means for its delivery, in one transaction. A
+ * result that comes too late, from an owner that has lost its lane meanwhile, changes nothing; its attempt is recorded
+ * all the same, for it was made. A success counts however late it comes.
+ */
+import { sql, type Kysely } from 'kysely';
+import { kindOf } from '../../database/database-kind.js';
+import { newId } from '../../database/ids.js';
+import { jsonRows, type JsonColumn } from '../../database/json-rows.js';
+import type { Tables } from '../../database/schema.js';
+import type { WebhookDeliveryTable } from '../../database/tables/webhook-tables.js';
+import type { DueDelivery } from './due-deliveries.js';
+import { recordHealth, type EndpointHealth } from './endpoint-health.js';
+import { lockLanes, releaseNext, type ResourceOfEndpoint } from './order.js';
+
+/** What is kept of a response's body, in characters. */
+export const LONGEST_KEPT_BODY = 1_024;
+
+/** One request, and what came of it. */
+export interface MadeAttempt {
+  readonly atMs: number;
+  readonly durationMs: number;
+  /** Null: no response. */
+  readonly statusCode: number | null;
+  /** Why there was none. */
+  readonly error: string | null;
+  readonly address: string | null;
+  /** As much as is kept; null where there was no response. */
+  readonly responseBody: string | null;
+}
+
+/** What becomes of the delivery. */
+export type DeliveryOutcome =
+  | { readonly state: 'succeeded' }
+  | { readonly state: 'failed'; readonly reason: NonNullable<WebhookDeliveryTable['reason']> }
+  | { readonly state: 'pending'; readonly dueAtMs: number };
+
+/** An attempt with its delivery, as that was read. */
+export interface AttemptRecord {
+  readonly delivery: Pick<DueDelivery, 'id' | 'endpointId' | 'resource' | 'attempts' | 'cycle'>;
+  readonly attempt: MadeAttempt;
+  readonly outcome: DeliveryOutcome;
+  /** Whether the endpoint wants order: then the next of the resource comes when this one has ended. */
+  readonly isOrdered: boolean;
+}
+
+/** What writing them has changed. */
+export interface WrittenResults {
+  /** Deliveries that are now as their records say; of the others the result came too late. */
+  readonly changed: ReadonlySet<string>;
+  /** Endpoints with deliveries that were held and are due now. */
+  readonly released: readonly string[];
+}
+
+type Value = string | number | null;
+
+const text = (name: string): JsonColumn => ({ name, type: 'text' });
+const number = (name: string): JsonColumn => ({ name, type: 'bigint' });
+
+const RESULT_COLUMNS = [
+  text('delivery_id'),
+  number('read_cycle'),
+  number('read_attempts'),
+  text('new_state'),
+  text('new_reason'),
+  number('new_due_at'),
+];
+
+const ATTEMPT_COLUMNS = [
+  text('new_id'),
+  text('of_delivery'),
+  number('of_number'),
+  number('of_cycle'),
+  number('made_at'),
+  number('status'),
+  number('duration'),
+  text('failure'),
+  text('peer'),
+  text('body'),
+];
+
+/**
+ * Writes results, and with them how it stands with their endpoints. Rejects as the database does; then nothing is
+ * written, and all can be written again.
+ */
+export async function writeResults(
+  db: Kysely<Tables>,
+  records: readonly AttemptRecord[],
+  health: readonly EndpointHealth[],
+  nowMs: number,
+): Promise<WrittenResults> {
+  const ended = endedResources(records);
+  return db.transaction().execute(async (trx) => {
+    // Endpoint, lane, deliveries: whoever changes several of them does so in this order.
+    await recordHealth(trx, health);
+    await lockLanes(trx, [...new Set(ended.map(({ endpointId }) => endpointId))]);
+    const changed = await writeOutcomes(trx, records, nowMs);
+    await writeAttempts(trx, records, nowMs);
+    const released = await releaseNext(trx, ended, nowMs);
+    return { changed, released };
+  });
+}
+
+function endedResources(records: readonly AttemptRecord[]): ResourceOfEndpoint[] {
+  return records.flatMap(({ delivery: { endpointId, resource }, outcome, isOrdered }) =>
+    isOrdered && resource !== null && outcome.state !== 'pending' ? [{ endpointId, resource }] : [],
+  );
+}
+
+async function writeOutcomes(
+  trx: Kysely<Tables>,
+  records: readonly AttemptRecord[],
+  nowMs: number,
+): Promise<ReadonlySet<string>> {
+  const rows = records.map(({ delivery: { id, cycle, attempts }, outcome }): Value[] => {
+    const reason = outcome.state === 'failed' ? outcome.reason : null;
+    return [id, cycle, attempts, outcome.state, reason, outcome.state === 'pending' ? outcome.dueAtMs : null];
+  });
+  const { rows: changed } = await sql<{ id: string }>`
+    update webhook_delivery set state = new_state, reason = new_reason, due_at = coalesce(new_due_at, due_at),
+      attempts = case when attempts > read_attempts then attempts else read_attempts + 1 end, updated_at = ${nowMs}
+    from ${jsonRows(kindOf(trx), RESULT_COLUMNS, rows, 'result')}
+    where id = delivery_id and cycle = read_cycle and (
+      (state = 'pending' and attempts = read_attempts) or (new_state = 'succeeded' and state <> 'succeeded'))
+    returning id
+  `.execute(trx);
+  return new Set(changed.map(({ id }) => id));
+}
+
+async function writeAttempts(trx: Kysely<Tables>, records: readonly AttemptRecord[], nowMs: number): Promise<void> {
+  const rows = records.map(({ delivery: { id, cycle, attempts }, attempt }): Value[] => [
+    newId('wha', nowMs),
+    id,
+    attempts + 1,
+    cycle,
+    attempt.atMs,
+    attempt.statusCode,
+    attempt.durationMs,
+    attempt.error,
+    attempt.address,
+    storable(attempt.responseBody),
+  ]);
+  // Not of a delivery that was forgotten meanwhile.
+  await sql`
+    insert into webhook_attempt (id, delivery_id, number, cycle, at, status_code, duration_ms, error, address,
+      response_body)
+    select new_id, of_delivery, of_number, of_cycle, made_at, status, duration, failure, peer, body
+    from ${jsonRows(kindOf(trx), ATTEMPT_COLUMNS, rows, 'made')}
+    join webhook_delivery on webhook_delivery.id = of_delivery
+  `.execute(trx);
+}
+
+/** PostgreSQL takes no text with a NUL or half a character in it, and one response must not cost the others theirs. */
+function storable(body: string | null): string | null {
+  return body === null ? null : body.slice(0, LONGEST_KEPT_BODY).toWellFormed().replaceAll('\0', '\u{fffd}');
+}

@@ -1,0 +1,36 @@
+/** How it stands with endpoints, as their owners see it: since when they fail, how often, when they last did not. */
+import { sql, type Kysely } from 'kysely';
+import { kindOf } from '../../database/database-kind.js';
+import { jsonRows, type JsonColumn } from '../../database/json-rows.js';
+import type { Tables } from '../../database/schema.js';
+
+/** What some attempts say of an endpoint. */
+export interface EndpointHealth {
+  readonly endpointId: string;
+  /** The last success among them; null: there was none. */
+  readonly succeededAtMs: number | null;
+  /** Failed attempts after that, and the first of them. */
+  readonly failures: number;
+  readonly failingSinceMs: number | null;
+}
+
+const COLUMNS: readonly JsonColumn[] = [
+  { name: 'of_endpoint', type: 'text' },
+  { name: 'succeeded_at', type: 'bigint' },
+  { name: 'more_failures', type: 'bigint' },
+  { name: 'since', type: 'bigint' },
+];
+
+/** Adds what attempts say to what is known of their endpoints; each endpoint once. */
+export async function recordHealth(trx: Kysely<Tables>, health: readonly EndpointHealth[]): Promise<void> {
+  if (health.length === 0) return;
+  const rows = health
+    .toSorted((one, other) => (one.endpointId < other.endpointId ? -1 : 1))
+    .map((each) => [each.endpointId, each.succeededAtMs, each.failures, each.failingSinceMs]);
+  await sql`
+    update webhook_endpoint set last_success_at = coalesce(succeeded_at, last_success_at),
+      failing_since = case when succeeded_at is null then coalesce(failing_since, since) else since end,
+      failures = case when succeeded_at is null then failures else 0 end + more_failures
+    from ${jsonRows(kindOf(trx), COLUMNS, rows, 'health')} where id = of_endpoint
+  `.execute(trx);
+}

@@ -1,0 +1,96 @@
+/**
+ * Order by resource, for endpoints that want it: what stands behind an open delivery of its resource is held, and comes
+ * when that one has succeeded or failed for good. Whoever holds and whoever releases locks the lane first: or one would
+ * hold what the other has just not seen to be held.
+ */
+import { sql, type Kysely } from 'kysely';
+import { kindOf } from '../../database/database-kind.js';
+import { jsonRows, type JsonColumn } from '../../database/json-rows.js';
+import type { Tables } from '../../database/schema.js';
+import { inOrder, wakeLanes } from './lane-rows.js';
+
+/** A resource as an endpoint hears of it. */
+export interface ResourceOfEndpoint {
+  readonly endpointId: string;
+  readonly resource: string;
+}
+
+const COLUMNS: readonly JsonColumn[] = [
+  { name: 'ended_endpoint', type: 'text' },
+  { name: 'ended_resource', type: 'text' },
+];
+
+/** Locks the lanes of endpoints until the transaction ends. On SQLite a transaction has everything. */
+export async function lockLanes(trx: Kysely<Tables>, endpointIds: readonly string[]): Promise<void> {
+  if (endpointIds.length === 0 || kindOf(trx) === 'sqlite') return;
+  await inOrder(trx, sql`endpoint_id in (${sql.join(endpointIds)})`).execute(trx);
+}
+
+/** Holds those of these deliveries that still stand behind an open one of their resource. */
+export async function holdBlocked(
+  db: Kysely<Tables>,
+  endpointId: string,
+  deliveryIds: readonly string[],
+  nowMs: number,
+): Promise<void> {
+  if (deliveryIds.length === 0) return;
+  await db.transaction().execute(async (trx) => {
+    await lockLanes(trx, [endpointId]);
+    await sql`
+      update webhook_delivery set state = 'held', updated_at = ${nowMs}
+      where id in (${sql.join(deliveryIds)}) and state = 'pending' and exists (
+        select 1 from webhook_delivery as o where o.endpoint_id = webhook_delivery.endpoint_id
+        and o.resource = webhook_delivery.resource and o.state in ('pending', 'held') and o.id < webhook_delivery.id)
+    `.execute(trx);
+  });
+}
+
+/**
+ * Makes the next of each resource due where it is held. Call it where deliveries of them have ended, in that
+ * transaction, behind `lockLanes`.
+ * @returns the endpoints that have something to do by that.
+ */
+export async function releaseNext(
+  trx: Kysely<Tables>,
+  ended: readonly ResourceOfEndpoint[],
+  nowMs: number,
+): Promise<string[]> {
+  if (ended.length === 0) return [];
+  const rows = ended.map(({ endpointId, resource }) => [endpointId, resource]);
+  const released = await sql<{ endpoint_id: string }>`
+    update webhook_delivery set state = 'pending', due_at = ${nowMs}, updated_at = ${nowMs}
+    where state = 'held' and id in (select (
+      select d.id from webhook_delivery as d where d.endpoint_id = ended_endpoint and d.resource = ended_resource
+      and d.state in ('pending', 'held') order by d.id limit 1) from ${jsonRows(kindOf(trx), COLUMNS, rows, 'ended')})
+    returning endpoint_id
+  `.execute(trx);
+  return wakeEnabled(
+    trx,
+    released.rows.map((row) => row.endpoint_id),
+    nowMs,
+  );
+}
+
+/** Makes everything due that an endpoint holds: it wants no order any more. Behind `lockLanes`, in a transaction. */
+export async function releaseAll(trx: Kysely<Tables>, endpointId: string, nowMs: number): Promise<void> {
+  await trx
+    .updateTable('webhook_delivery')
+    .set({ state: 'pending', due_at: nowMs, updated_at: nowMs })
+    .where('endpoint_id', '=', endpointId)
+    .where('state', '=', 'held')
+    .execute();
+}
+
+async function wakeEnabled(trx: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): Promise<string[]> {
+  if (endpointIds.length === 0) return [];
+  const rows = await trx
+    .selectFrom('webhook_endpoint')
+    .select('id')
+    .where('id', 'in', [...new Set(endpointIds)])
+    .where('status', '=', 'enabled')
+    .where('deleted_at', 'is', null)
+    .execute();
+  const enabled = rows.map(({ id }) => id);
+  await wakeLanes(trx, enabled, nowMs);
+  return enabled;
+}

@@ -1,0 +1,192 @@
+/** A webhook endpoint has one owner at a time, whatever happens to owners and clocks; and nothing due is forgotten. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { readDue } from '../../src/events/deliveries/due-deliveries.js';
+import { ASLEEP, quietLane, wakeLanes } from '../../src/events/deliveries/lane-rows.js';
+import { LaneScan } from '../../src/events/deliveries/lane-scan.js';
+import { Lanes, LEASE_MS } from '../../src/events/deliveries/lanes.js';
+import { addEvents } from '../../src/events/outbox.js';
+import { times } from '../support/counter-stores.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { TestClock } from '../support/stores.js';
+import { addAccount, addEndpoint, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
+
+const DAY_MS = 86_400_000;
+
+describeOnDatabases('lanes', (kind) => {
+  let database: DatabaseHandle;
+  let clock: TestClock;
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    clock = new TestClock();
+    await addAccount(database.db, 'acc_1', clock.now());
+  });
+  afterEach(() => database.close());
+
+  const lanes = (owner: string, at = clock) => new Lanes(database.db, kind, at, owner);
+  const endpoints = (count: number, options?: EndpointOptions) =>
+    Promise.all(times(count, () => addEndpoint(database.db, clock.now(), options)));
+  let events = 0;
+  const addEvent = (db = database.db) => addEvents(db, [serviceEvent(`event ${++events}`)], clock.now());
+  const lane = (id: string) =>
+    database.db.selectFrom('webhook_lane').selectAll().where('endpoint_id', '=', id).executeTakeFirstOrThrow();
+  /** What a lease's end looks like by the clock of leases, which is the server's own on PostgreSQL. */
+  async function passLease(): Promise<void> {
+    if (kind === 'sqlite') clock.advance(LEASE_MS);
+    else await database.db.updateTable('webhook_lane').set({ owned_until: 1 }).where('owner', 'is not', null).execute();
+  }
+
+  it('go to one of many that claim at the same moment, and all of them to somebody', async () => {
+    const ids = await endpoints(40);
+    await addEvent();
+    const claimed = await Promise.all(times(8, (turn) => lanes(`w${turn}`).claim(10)));
+    expect(claimed.flat().toSorted()).toEqual(ids.toSorted());
+    expect(Math.max(...claimed.map((each) => each.length))).toBeLessThanOrEqual(10);
+    expect(await lanes('late').claim(10)).toEqual([]);
+  });
+
+  it('are claimed when they are due, those first that have waited longest', async () => {
+    const [first, second] = await endpoints(2);
+    await wakeLanes(database.db, [second!], clock.now() - 1);
+    await wakeLanes(database.db, [first!], clock.now());
+    expect(await lanes('w').claim(1)).toEqual([second]);
+    expect(await lanes('w').claim(1)).toEqual([first]);
+    expect(await lanes('w').claim(1)).toEqual([]);
+  });
+
+  it('stay whose they are while the lease is renewed, and are another’s once it has ended', async () => {
+    const [id] = await endpoints(1);
+    await addEvent();
+    const [one, other] = [lanes('one'), lanes('other')];
+    await one.claim(1);
+    clock.advance(LEASE_MS - 1);
+    expect(await one.renew([id!])).toEqual(new Set([id]));
+    clock.advance(LEASE_MS - 1);
+    expect(await other.claim(1)).toEqual([]);
+    await passLease();
+    expect(await other.claim(1)).toEqual([id]);
+    expect(await one.renew([id!])).toEqual(new Set());
+    expect([await one.sleep([id!]), (await lane(id!)).owner]).toEqual([[], 'other']);
+  });
+
+  it('are free at once when their owner lets go of them, or can be no more', async () => {
+    const ids = await endpoints(2);
+    await addEvent();
+    const [one, other] = [lanes('one'), lanes('other')];
+    await one.claim(2);
+    await one.release();
+    expect((await other.claim(2)).toSorted()).toEqual(ids.toSorted());
+    await one.endOthers();
+    expect((await one.claim(2)).toSorted()).toEqual(ids.toSorted());
+  });
+
+  it('take nothing from others by a clock that runs ahead, and wait for no lease that such a one gave', async () => {
+    const [id] = await endpoints(1);
+    await addEvent();
+    const ahead = new TestClock(clock.now() + DAY_MS);
+    await lanes('one').claim(1);
+    // On SQLite all processes have the machine's clock.
+    expect(await lanes('ahead', ahead).claim(1)).toEqual(kind === 'postgres' ? [] : [id]);
+    await passLease();
+    await lanes('ahead', ahead).claim(1);
+    await database.db
+      .updateTable('webhook_lane')
+      .set(({ eb }) => ({ owned_until: eb('owned_until', '+', DAY_MS) }))
+      .execute();
+    expect(await lanes('one').claim(1)).toEqual([id]);
+  });
+
+  it('sleep until their next delivery is due, and for good where there is none or the endpoint is paused', async () => {
+    const [idle, later, paused] = await endpoints(3);
+    await addEvent();
+    const dueAt = clock.now() + 60_000;
+    const set = database.db.updateTable('webhook_delivery');
+    await set.set({ state: 'succeeded' }).where('endpoint_id', '=', idle!).execute();
+    await set.set({ due_at: dueAt }).where('endpoint_id', '=', later!).execute();
+    const owner = lanes('w');
+    await owner.claim(3);
+    await database.db.updateTable('webhook_endpoint').set({ status: 'paused' }).where('id', '=', paused!).execute();
+    await quietLane(database.db, paused!);
+    expect(
+      new Map((await owner.sleep([idle!, later!, paused!])).map((each) => [each.endpointId, each.dueAtMs])),
+    ).toEqual(
+      new Map([
+        [idle, ASLEEP],
+        [later, dueAt],
+        [paused, ASLEEP],
+      ]),
+    );
+    expect(await owner.claim(3)).toEqual([]);
+    clock.advance(60_000);
+    expect(await owner.claim(3)).toEqual([later]);
+  });
+
+  it('are found by whoever is told, or looks a second time, where a delivery was committed while they fell asleep', async () => {
+    const [id] = await endpoints(1);
+    await addEvent();
+    const owner = lanes('owner');
+    await owner.claim(1);
+    await database.db.updateTable('webhook_delivery').set({ state: 'succeeded' }).execute();
+    // 1. Somebody adds a delivery, and sees the lane due: there is nothing to wake.
+    let commit = (): void => {};
+    const committed = new Promise<void>((resolve) => (commit = resolve));
+    let isAdded = (): void => {};
+    const added = new Promise<void>((resolve) => (isAdded = resolve));
+    const adding = database.db.transaction().execute(async (trx) => {
+      await addEvent(trx);
+      isAdded();
+      await committed;
+    });
+    await added;
+    // 2. The owner, who cannot see it, puts the lane to sleep. SQLite lets it wait for the other.
+    const falling = owner.sleep([id!]);
+    if (kind === 'postgres') await falling;
+    // 3. The other commits.
+    commit();
+    await adding;
+    await falling;
+    const found = await new LaneScan(database.db, clock).look([id!]);
+    expect([found, (await lane(id!)).due_at]).toEqual([kind === 'postgres' ? [id] : [], clock.now()]);
+    expect(await lanes('any').claim(1)).toEqual([id]);
+  });
+
+  it('are taken when they are told of, due or not, where they are nobody’s', async () => {
+    const [free, owned] = await endpoints(2);
+    await lanes('other').claimThese([owned!]);
+    expect(await lanes('one').claimThese([free!, owned!, 'whe_none'])).toEqual([free]);
+    expect(await lanes('one').claimThese([])).toEqual([]);
+  });
+
+  it('that were hidden are found by the scan, and those alone that have something to do', async () => {
+    const [hidden, later, paused, idle] = await endpoints(4);
+    await addEvent();
+    await database.db
+      .updateTable('webhook_delivery')
+      .set({ due_at: clock.now() + 1_000 })
+      .where('endpoint_id', '=', later!)
+      .execute();
+    await database.db.deleteFrom('webhook_delivery').where('endpoint_id', '=', idle!).execute();
+    await database.db.updateTable('webhook_endpoint').set({ status: 'paused' }).where('id', '=', paused!).execute();
+    for (const id of [hidden, later, paused, idle]) await quietLane(database.db, id!);
+    const scan = new LaneScan(database.db, clock);
+    expect(await scan.scan()).toEqual([hidden]);
+    expect([(await lane(hidden!)).due_at, (await lane(later!)).due_at]).toEqual([clock.now(), clock.now() + 1_000]);
+    expect([(await lane(paused!)).due_at, (await lane(idle!)).due_at]).toEqual([ASLEEP, ASLEEP]);
+    expect(await scan.scan()).toEqual([]);
+  });
+
+  it('have at once what was to be due at a time that only a clock far ahead can have written', async () => {
+    const [id] = await endpoints(1);
+    await addEvent();
+    await database.db
+      .updateTable('webhook_delivery')
+      .set({ due_at: clock.now() + 2 * DAY_MS })
+      .execute();
+    await lanes('w').claim(1);
+    await lanes('w').sleep([id!]);
+    expect(await new LaneScan(database.db, clock).scan()).toEqual([id]);
+    const due = { endpointId: id!, nowMs: clock.now(), most: 8, except: [], isOrdered: false };
+    expect(await readDue(database.db, due)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,198 @@
+/** What attempts came to is written once, in order where that is wanted, and forgotten in time. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { writeResults, type AttemptRecord } from '../../src/events/deliveries/delivery-results.js';
+import { readDue, readPayloads } from '../../src/events/deliveries/due-deliveries.js';
+import type { EndpointHealth } from '../../src/events/deliveries/endpoint-health.js';
+import { ASLEEP, quietLane } from '../../src/events/deliveries/lane-rows.js';
+import { holdBlocked, lockLanes, releaseAll } from '../../src/events/deliveries/order.js';
+import { DeliveryRetention } from '../../src/events/deliveries/retention.js';
+import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
+import { addEvents } from '../../src/events/outbox.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { TestClock } from '../support/stores.js';
+import { addAccount, addEndpoint, attemptOf, deliveriesIn, serviceEvent } from '../support/webhooks.js';
+
+const DAY_MS = 86_400_000;
+const SUCCEEDED = { state: 'succeeded' } as const;
+const EXHAUSTED = { state: 'failed', reason: 'exhausted' } as const;
+
+describeOnDatabases('deliveries', (kind) => {
+  let database: DatabaseHandle;
+  let clock: TestClock;
+  let endpointId: string;
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    clock = new TestClock();
+    await addAccount(database.db, 'acc_1', clock.now());
+    endpointId = await addEndpoint(database.db, clock.now(), { ordered: 1 });
+  });
+  afterEach(() => database.close());
+
+  const add = (...resources: (string | null)[]) =>
+    addEvents(
+      database.db,
+      resources.map((resource, index) => serviceEvent(`${index} at ${clock.now()}`, { resource })),
+      clock.now(),
+    );
+  const due = (isOrdered = false, except: readonly string[] = []) =>
+    readDue(database.db, { endpointId, nowMs: clock.now(), most: 8, except, isOrdered });
+  const write = (records: readonly AttemptRecord[], health: readonly EndpointHealth[] = []) =>
+    writeResults(database.db, records, health, clock.now());
+  const states = async () => (await deliveriesIn(database.db)).map(({ state, reason }) => reason ?? state);
+  const hold = async () => {
+    const blocked = (await due(true)).filter(({ isBlocked }) => isBlocked);
+    await holdBlocked(
+      database.db,
+      endpointId,
+      blocked.map(({ id }) => id),
+      clock.now(),
+    );
+  };
+  const attempts = () => database.db.selectFrom('webhook_attempt').selectAll().orderBy('id').execute();
+
+  it('are read when they are due, with what they say byte for byte, but not those that are in hand', async () => {
+    await add('cus_1', null);
+    const [first, second] = await due();
+    expect([first?.resource, second?.resource, first?.isBlocked]).toEqual(['cus_1', null, false]);
+    expect(await due(false, [first!.id])).toEqual([second]);
+    const payloads = await readPayloads(database.db, [first!.eventId, second!.eventId, 'evt_none']);
+    expect([...payloads.keys()].toSorted()).toEqual([first!.eventId, second!.eventId].toSorted());
+    expect(payloads.get(first!.eventId)).toMatchObject({
+      type: 'customer.created',
+      accountId: 'acc_1',
+      occurredAt: 1_795_000_000_000,
+      dataText: JSON.stringify({ name: `0 at ${clock.now()}` }),
+    });
+  });
+
+  it('become what their attempts say, each of which is kept with the response', async () => {
+    await add(null, null, null);
+    const [one, two, three] = await due();
+    const later = { state: 'pending', dueAtMs: clock.now() + 5_000 } as const;
+    const written = await write([
+      attemptOf(one!, SUCCEEDED),
+      attemptOf(two!, later, { statusCode: null, error: 'ECONNREFUSED', responseBody: null }),
+      attemptOf(three!, EXHAUSTED, { responseBody: `\0\ud800${'x'.repeat(2_000)}` }),
+    ]);
+    expect(written).toEqual({ changed: new Set([one!.id, two!.id, three!.id]), released: [] });
+    expect(await states()).toEqual(['succeeded', 'pending', 'exhausted']);
+    expect((await deliveriesIn(database.db)).map((row) => [row.attempts, row.due_at - clock.now()])).toEqual([
+      [1, 0],
+      [1, 5_000],
+      [1, 0],
+    ]);
+    const [first, second, third] = await attempts();
+    expect(first).toMatchObject({ delivery_id: one!.id, number: 1, cycle: 0, status_code: 204, error: null });
+    expect(second).toMatchObject({ status_code: null, error: 'ECONNREFUSED', response_body: null, duration_ms: 12 });
+    expect(third?.response_body).toBe(`\ufffd\ufffd${'x'.repeat(1_022)}`);
+  });
+
+  it('are not changed by an owner that comes too late, whose attempts are kept all the same', async () => {
+    await add(null, null);
+    const [one, two] = await due();
+    await write([attemptOf(one!, { state: 'pending', dueAtMs: clock.now() + 5_000 }), attemptOf(two!, SUCCEEDED)]);
+    const late = await write([attemptOf(one!, EXHAUSTED), attemptOf(two!, EXHAUSTED)]);
+    expect(late.changed).toEqual(new Set());
+    expect(await states()).toEqual(['pending', 'succeeded']);
+    expect((await attempts()).map(({ number }) => number)).toEqual([1, 1, 1, 1]);
+  });
+
+  it('have succeeded once the receiver has said so, however late that is heard; but not what was replayed meanwhile', async () => {
+    await add(null, null);
+    const [one, two] = await due();
+    await write([attemptOf(one!, EXHAUSTED)]);
+    await database.db.updateTable('webhook_delivery').set({ cycle: 1 }).where('id', '=', two!.id).execute();
+    expect((await write([attemptOf(one!, SUCCEEDED), attemptOf(two!, SUCCEEDED)])).changed).toEqual(new Set([one!.id]));
+    expect(await states()).toEqual(['succeeded', 'pending']);
+  });
+
+  it('that are forgotten meanwhile cost the others of a batch nothing', async () => {
+    await add(null, null);
+    const [one, two] = await due();
+    await database.db.deleteFrom('webhook_delivery').where('id', '=', one!.id).execute();
+    expect((await write([attemptOf(one!, SUCCEEDED), attemptOf(two!, SUCCEEDED)])).changed).toEqual(new Set([two!.id]));
+    expect(await attempts()).toHaveLength(1);
+  });
+
+  it('of one resource come one after the other, those of others beside them', async () => {
+    await add('a', 'a', 'b', null, 'a');
+    expect((await due(true)).map(({ isBlocked }) => isBlocked)).toEqual([false, true, false, false, true]);
+    await hold();
+    expect(await states()).toEqual(['pending', 'held', 'pending', 'pending', 'held']);
+    const [first] = await due(true);
+    await quietLane(database.db, endpointId);
+    await write([attemptOf(first!, { state: 'pending', dueAtMs: clock.now() }, { isOrdered: true })]);
+    expect(await states()).toEqual(['pending', 'held', 'pending', 'pending', 'held']);
+    const [again] = await due(true);
+    const written = await write([attemptOf(again!, EXHAUSTED, { isOrdered: true })]);
+    expect(written.released).toEqual([endpointId]);
+    expect(await states()).toEqual(['exhausted', 'pending', 'pending', 'pending', 'held']);
+    const { due_at: laneDueAt } = await database.db.selectFrom('webhook_lane').selectAll().executeTakeFirstOrThrow();
+    expect(laneDueAt).toBe(clock.now());
+  });
+
+  it('are never held behind what has ended meanwhile', async () => {
+    await add('a', 'a');
+    const [first, second] = await due(true);
+    await write([attemptOf(first!, SUCCEEDED, { isOrdered: true })]);
+    await holdBlocked(database.db, endpointId, [second!.id], clock.now());
+    expect(await states()).toEqual(['succeeded', 'pending']);
+  });
+
+  it('that are held all come when order is not wanted any more', async () => {
+    await add('a', 'a', 'a');
+    await hold();
+    await database.db.transaction().execute(async (trx) => {
+      await lockLanes(trx, [endpointId]);
+      await releaseAll(trx, endpointId, clock.now());
+    });
+    expect(await states()).toEqual(['pending', 'pending', 'pending']);
+  });
+
+  it('say of their endpoint since when it fails and how often, until it does not', async () => {
+    const now = clock.now();
+    const none = { endpointId, succeededAtMs: null, failures: 0, failingSinceMs: null };
+    const health = async () => {
+      const row = await database.db.selectFrom('webhook_endpoint').selectAll().executeTakeFirstOrThrow();
+      return [row.last_success_at, row.failing_since, row.failures];
+    };
+    await add(null);
+    const [one] = await due();
+    const record = [attemptOf(one!, { state: 'pending', dueAtMs: now })];
+    await write(record, [{ ...none, failures: 2, failingSinceMs: now }]);
+    await write(record, [{ ...none, failures: 3, failingSinceMs: now + 50 }]);
+    expect(await health()).toEqual([null, now, 5]);
+    await write(record, [{ ...none, succeededAtMs: now + 60, failures: 1, failingSinceMs: now + 70 }]);
+    expect(await health()).toEqual([now + 60, now + 70, 1]);
+    await write(record, [{ ...none, succeededAtMs: now + 80 }]);
+    expect(await health()).toEqual([now + 80, null, 0]);
+  });
+
+  it('end after thirty days of waiting, are kept as long again to be replayed, and then forgotten', async () => {
+    const told: unknown[] = [];
+    const signal = new WorkSignal();
+    signal.follow((each) => told.push(each));
+    const retention = new DeliveryRetention(database.db, clock, signal);
+    await add('a', null);
+    clock.advance(DAY_MS);
+    await add('a');
+    await hold();
+    expect(await states()).toEqual(['pending', 'pending', 'held']);
+    clock.advance(29 * DAY_MS);
+    await retention.sweep();
+    expect([await states(), told]).toEqual([['expired', 'expired', 'pending'], [[endpointId]]]);
+    const [first] = await due();
+    await write([attemptOf(first!, SUCCEEDED)]);
+    clock.advance(DAY_MS);
+    await retention.sweep();
+    expect(await states()).toEqual(['expired', 'expired']);
+    expect(await attempts()).toEqual([]);
+    clock.advance(29 * DAY_MS);
+    await retention.sweep();
+    expect(await states()).toEqual([]);
+    const lane = await database.db.selectFrom('webhook_lane').select('due_at').executeTakeFirst();
+    expect(lane?.due_at).toBeLessThan(ASLEEP);
+  });
+});
