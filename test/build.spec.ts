@@ -63,6 +63,29 @@ describe('npm start', () => {
   });
 });
 
+describe('npm run dev', () => {
+  it('builds and runs anew on a change, and what another program loads later is there', async () => {
+    await build();
+    const other = project.start(process.execPath, 'dist/main.js', 'other');
+    await said(other, 'running other');
+    const dev = project.start('npm', 'run', 'dev');
+    let output = '';
+    for (const stream of [dev.child.stdout, dev.child.stderr]) stream?.on('data', (chunk) => (output += String(chunk)));
+    const runs = () => output.split('running demo').length - 1;
+    await eventually('it runs', () => runs() === 1);
+    const before = identity();
+    project.write({ 'src/later.ts': 'export const LATER = ;\n' });
+    await eventually('the build fails', () => output.includes('later.ts'));
+    expect([runs(), identity()]).toEqual([1, before]);
+    project.write({ 'src/later.ts': later('second') });
+    await eventually('it runs again', () => runs() === 2);
+    expect(readFileSync(built(), 'utf8')).toContain('second');
+    other.child.kill('SIGUSR2');
+    await said(other, 'later: second');
+    await Promise.all([dev.end('SIGTERM'), other.end('SIGKILL')]);
+  });
+});
+
 describe('a build', () => {
   it.each([
     ['a changed source', { 'src/later.ts': later('second') }],

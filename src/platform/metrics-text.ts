@@ -24,7 +24,7 @@ export interface ReadsGauges {
   readGauges(): void;
 }
 
-/** Every metric of this process in Prometheus's text format, Node's own included, with the gauges of these as they are. */
+/** Every metric of this process in Prometheus's text format, Node's own included, with these gauges as they are now. */
 export async function metricsText(sources: readonly ReadsGauges[]): Promise<string> {
   if (!defaultsCollected) {
     defaultsCollected = true;

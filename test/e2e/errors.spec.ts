@@ -3,12 +3,11 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ErrorCode } from '../../src/problems/errors.js';
-import type { ProblemBody } from '../../src/problems/problem-body.js';
 import { createSecret } from '../../src/keys/api-key-format.js';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { startBackend, startRawBackend, type Backend, type RawBackend } from '../support/backend.js';
 import { send, sendRaw, type Answer, type SendOptions } from '../support/http.js';
-import { expectProblem, parseAnswer } from '../support/problem.js';
+import { expectProblem, parseAnswer, type ProblemBody } from '../support/problem.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
 /** Status and body by path, as a backend might fail. */

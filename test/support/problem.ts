@@ -3,6 +3,7 @@ import { expect } from '@jest/globals';
 import type { ErrorEntry } from '../../src/problems/error-entry.js';
 import { ERRORS, type ErrorCode } from '../../src/problems/errors.js';
 import type { ProblemBody } from '../../src/problems/problem-body.js';
+export type { ProblemBody };
 import type { Answer } from './http.js';
 
 const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_-]{2,}$/;
