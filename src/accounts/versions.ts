@@ -16,6 +16,8 @@ const MOST_ENTRIES = 100;
 /** The row that a change is made on, held until the transaction ends. */
 export interface VersionedRow {
   readonly id: string;
+  /** The account whose entries tell of it, null for entries of none; undefined: whichever name it. */
+  readonly accountId?: string | null;
   readonly version: number;
 }
 
@@ -30,7 +32,7 @@ export async function checkVersion(
   timeZone: string,
 ): Promise<void> {
   if (expected === undefined || expected.includes(row.version)) return;
-  const errors = await changesSince(trx, row.id, Math.max(0, ...expected), timeZone);
+  const errors = await changesSince(trx, row, Math.max(0, ...expected), timeZone);
   const detail =
     errors.length === 0
       ? 'This is not the version in force. Read it again, and repeat the change on the new state.'
@@ -41,18 +43,18 @@ export async function checkVersion(
 /** Each field that was changed after a version, by whoever changed it last. */
 async function changesSince(
   trx: Transaction<Tables>,
-  targetId: string,
+  { id, accountId }: VersionedRow,
   version: number,
   timeZone: string,
 ): Promise<FieldError[]> {
-  const entries = await trx
+  let since = trx
     .selectFrom('audit_entry')
     .select(['actor', 'actor_label', 'after', 'created_at'])
-    .where('target_id', '=', targetId)
-    .where('target_version', '>', version)
-    .orderBy('target_version', 'desc')
-    .limit(MOST_ENTRIES)
-    .execute();
+    .where('target_id', '=', id)
+    .where('target_version', '>', version);
+  // A member has a version of their own, and one in each account.
+  if (accountId !== undefined) since = since.where('account_id', accountId === null ? 'is' : '=', accountId);
+  const entries = await since.orderBy('target_version', 'desc').limit(MOST_ENTRIES).execute();
   const changes = new Map<string, FieldError>();
   for (const { actor, actor_label: label, after, created_at: atMs } of entries) {
     const [by, at] = [label ?? actor, formatWithOffset(atMs, timeZone)];

@@ -3,10 +3,10 @@ import type { Provider, Type } from '@nestjs/common';
 import type { AdminDependencies } from './request/admin-dependencies.js';
 import { AccountAccess } from '../members/account-access.js';
 import { AccountMembers } from '../members/account-members.js';
-import { Invitations } from '../members/invitations.js';
+import { Invitations } from '../members/links/invitations.js';
 import { PasswordChange } from '../members/sign-in/password-change.js';
 import { MemberAdmin } from '../members/member-admin.js';
-import { PortalLinks } from '../members/portal-links.js';
+import { PortalLinks } from '../members/links/portal-links.js';
 import { MembersController } from './members/members.controller.js';
 import {
   AccountPortalSessionsController,
@@ -23,7 +23,9 @@ import { MySessionsController, SessionsController } from './sessions/sessions.co
 import { AccountTokens } from '../members/account-tokens.js';
 import { Sessions } from '../members/sessions.js';
 import { LinkTaking } from '../members/sign-in/link-taking.js';
+import { FirstOwner } from '../members/first-owner.js';
 import { MemberStore } from '../members/members.js';
+import { OwnWays } from '../members/ways.js';
 import { SignInAttempts } from '../members/sign-in/attempts.js';
 import { SignIn } from '../members/sign-in/sign-in.js';
 import { MeController } from './me/me.controller.js';
@@ -73,6 +75,8 @@ export function memberProviders(members: Members, { url }: Pick<AdminDependencie
     { provide: AccountTokens, useValue: members.tokens },
     { provide: Sessions, useValue: members.sessions },
     { provide: MemberStore, useValue: members.store },
+    { provide: OwnWays, useValue: members.ways },
+    { provide: FirstOwner, useValue: members.firstOwner },
     { provide: SignIn, useValue: members.signIn },
     { provide: SignInAttempts, useValue: members.attempts },
     { provide: Passkeys, useValue: members.openPasskeys(url) },

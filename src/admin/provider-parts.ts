@@ -2,11 +2,13 @@
 import type { Provider, Type } from '@nestjs/common';
 import { Identities } from '../members/providers/identities.js';
 import { ProviderClients } from '../members/providers/provider-clients.js';
+import { ProviderInvitations } from '../members/providers/provider-invitations.js';
 import { ProviderSignIn } from '../members/providers/provider-sign-in.js';
 import { Providers } from '../members/providers/providers.js';
 import type { Members } from '../members/sign-in/open-members.js';
 import { MyIdentitiesController } from './me/identities.controller.js';
 import type { AdminDependencies } from './request/admin-dependencies.js';
+import { ProviderJourneys } from './sign-in/provider-journeys.js';
 import { ProviderSignInController } from './sign-in/provider-sign-in.controller.js';
 
 export const PROVIDER_CONTROLLERS: readonly Type[] = [ProviderSignInController, MyIdentitiesController];
@@ -14,8 +16,9 @@ export const PROVIDER_CONTROLLERS: readonly Type[] = [ProviderSignInController, 
 /** What its controllers stand on. */
 export function providerProviders(members: Members, deps: AdminDependencies): Provider[] {
   const { clock, log, settings, url } = deps;
-  const { database, signIn, steps } = members;
-  const identities = new Identities(database.db, clock);
+  const { database, sessions, signIn, steps, ways } = members;
+  const identities = new Identities(database, clock, ways);
+  const invitations = new ProviderInvitations(database, clock, identities, signIn);
   const providers = new Providers({
     providers: () => settings().signIn.providers,
     clients: new ProviderClients(clock),
@@ -25,8 +28,10 @@ export function providerProviders(members: Members, deps: AdminDependencies): Pr
     callbackUrl: (id) => `${url()}/admin/v1/sign-in/providers/${id}/callback`,
   });
   return [
+    ProviderJourneys,
     { provide: Identities, useValue: identities },
     { provide: Providers, useValue: providers },
-    { provide: ProviderSignIn, useValue: new ProviderSignIn(database, identities, signIn) },
+    { provide: ProviderSignIn, useValue: new ProviderSignIn(database, clock, identities, sessions, signIn) },
+    { provide: ProviderInvitations, useValue: invitations },
   ];
 }

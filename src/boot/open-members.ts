@@ -2,6 +2,7 @@
 import { adminUrlOf } from '../config/model/admin-url.js';
 import type { Config } from '../config/model/schema.js';
 import { openMembers, type Members } from '../members/sign-in/open-members.js';
+import { offeredWaysOf } from '../members/ways.js';
 import type { SessionLimits } from '../members/sessions.js';
 import { systemClock } from '../platform/clock.js';
 import type { Log } from '../platform/log.js';
@@ -26,6 +27,7 @@ export function openMembersOf(
     },
     secretBox,
     browserKey: keyFor('known-browsers', operatorToken),
+    offeredWays: () => offeredWaysOf(config.current.file.admin.signIn),
     hasMail: () => config.current.file.admin.mail !== undefined,
     returnOrigins: () => config.current.file.admin.portal.returnOrigins,
     host: () => new URL(adminUrlOf(config.current.file.admin)).hostname,

@@ -3,7 +3,7 @@ import { adminUrlOf } from '../config/model/admin-url.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { MailSender } from '../mail/mail-sender.js';
 import { SmtpMailer } from '../mail/mailer.js';
-import { renewLinkToken } from '../members/link-renewal.js';
+import { renewLinkToken } from '../members/links/link-renewal.js';
 import { systemClock } from '../platform/clock.js';
 import type { Log } from '../platform/log.js';
 import type { Domain } from './open-domain.js';

@@ -33,6 +33,12 @@ export class FirstOwner {
     });
   }
 
+  /** Whether somebody is the demo's operator, who comes in by the link of each start and needs nothing else. */
+  async isDemo(memberId: string): Promise<boolean> {
+    const kept = this.database.db.selectFrom('installation').select('value').where('name', '=', DEMO_MEMBER);
+    return (await kept.executeTakeFirst())?.value === memberId;
+  }
+
   /** A link that signs the demo's operator in; the member is made at the first start. */
   async startLink(): Promise<string> {
     const now = this.clock.now();

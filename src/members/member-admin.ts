@@ -1,7 +1,7 @@
 /** The members of the installation, as operators manage them. Nobody is deleted: the audit log names them. */
 import type { Transaction } from 'kysely';
 import { changedFields, recordChange, type ChangeContext } from '../accounts/audit-log.js';
-import { isUniqueViolation } from '../database/database-errors.js';
+import { checkVersion, type ExpectedVersions } from '../accounts/versions.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
 import type { Tables } from '../database/schema.js';
@@ -10,15 +10,8 @@ import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
 import { createLink } from './links.js';
 import type { CreateMember, UpdateMember } from './member-fields.js';
-import {
-  auditedMember,
-  insertMember,
-  lockMember,
-  memberByEmail,
-  memberOf,
-  type Member,
-  type MemberRow,
-} from './member-rows.js';
+import { auditedMember, lockMember, memberByEmail, memberOf, type Member, type MemberRow } from './member-rows.js';
+import { addMember } from './new-members.js';
 import { endSessionsOf } from './sessions.js';
 
 /** A link by which a member chooses a password. */
@@ -60,35 +53,25 @@ export class MemberAdmin {
   ): Promise<{ readonly member: Member; readonly link: PasswordLink }> {
     const now = this.clock.now();
     const made = { email: input.email, name: input.name, isOperator: input.is_operator, password: null, locale: null };
-    try {
-      return await this.database.db.transaction().execute(async (trx) => {
-        const row = await insertMember(trx, made, now);
-        const change = { action: 'member.created', before: null, after: auditedMember(row) };
-        await recordChange(trx, context, { ...targetOf(row.id), ...change }, now);
-        return { member: memberOf(row), link: await this.linkFor(trx, row, FIRST_PASSWORD_LINK_MS, context) };
-      });
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      throw new Problem('already_a_member', { detail: 'There is a member with this address already.' });
-    }
+    return await this.database.db.transaction().execute(async (trx) => {
+      const row = await addMember(trx, made, () => context, taken, now);
+      return { member: memberOf(row), link: await this.linkFor(trx, row, FIRST_PASSWORD_LINK_MS, context) };
+    });
   }
 
-  /** Changes what is named. Who is disabled is out at once. Rejects with `resource_not_found`. */
-  async update(id: string, changes: UpdateMember, context: ChangeContext): Promise<Member> {
+  /**
+   * Changes what is named. Who is disabled is out at once. Rejects with `resource_not_found`, and with
+   * `precondition_failed` for a change that was made on another version.
+   */
+  async update(
+    id: string,
+    changes: UpdateMember,
+    context: ChangeContext,
+    expected?: ExpectedVersions,
+  ): Promise<Member> {
     const row = await this.database.db.transaction().execute(async (trx) => {
       const before = await lockMember(trx, this.database.kind, id);
-      const now = this.clock.now();
-      const { name = before.name, status = before.status, is_operator: isOperator } = changes;
-      const operator = isOperator === undefined ? before.is_operator : Number(isOperator);
-      const changed = { name, status, is_operator: operator, version: before.version + 1, updated_at: now };
-      const after: MemberRow = { ...before, ...changed };
-      const difference = changedFields(auditedMember(before), auditedMember(after));
-      if (difference === null) return before;
-      await trx.updateTable('member').set(changed).where('id', '=', id).execute();
-      // A session that was begun with other rights is not to be found by who steals the browser.
-      if (status === 'disabled' || operator !== before.is_operator) await endSessionsOf(trx, id);
-      await recordChange(trx, context, { ...targetOf(id), action: 'member.updated', ...difference }, now);
-      return after;
+      return updateMemberRow(trx, before, changes, context, this.clock.now(), expected);
     });
     return memberOf(row);
   }
@@ -143,6 +126,35 @@ export class MemberAdmin {
     await addLinkMail(trx, { linkId: row.id, to, locale: locale ?? 'en', content }, now);
     return { token: null, expiresAt: row.expires_at };
   }
+}
+
+/** Changes a member who is locked, and ends the sessions that were begun with other rights. */
+export async function updateMemberRow(
+  trx: Transaction<Tables>,
+  before: MemberRow,
+  changes: UpdateMember,
+  context: ChangeContext,
+  nowMs: number,
+  expected?: ExpectedVersions,
+): Promise<MemberRow> {
+  const { id } = before;
+  const { name = before.name, status = before.status, is_operator: isOperator } = changes;
+  const operator = isOperator === undefined ? before.is_operator : Number(isOperator);
+  const changed = { name, status, is_operator: operator, version: before.version + 1, updated_at: nowMs };
+  const after: MemberRow = { ...before, ...changed };
+  const difference = changedFields(auditedMember(before), auditedMember(after));
+  if (difference === null) return before;
+  await checkVersion(trx, { ...before, accountId: null }, expected, 'UTC');
+  await trx.updateTable('member').set(changed).where('id', '=', id).execute();
+  // A session that was begun with other rights is not to be found by who steals the browser.
+  if (status === 'disabled' || operator !== before.is_operator) await endSessionsOf(trx, id);
+  const target = { ...targetOf(id), targetVersion: after.version, action: 'member.updated' };
+  await recordChange(trx, context, { ...target, ...difference }, nowMs);
+  return after;
+}
+
+function taken(): Problem {
+  return new Problem('already_a_member', { detail: 'There is a member with this address already.' });
 }
 
 function targetOf(id: string): { accountId: null; targetType: 'member'; targetId: string } {

@@ -17,14 +17,6 @@ export interface OwnAccount {
   readonly role: Role;
 }
 
-/** How a member can show that it is them. */
-export interface MemberWays {
-  readonly password: boolean;
-  readonly totp: boolean;
-  readonly passkeys: number;
-  readonly identities: number;
-}
-
 /** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
 export class MemberStore {
   constructor(
@@ -42,32 +34,6 @@ export class MemberStore {
   async hasOperator(): Promise<boolean> {
     const active = this.database.db.selectFrom('member').select('id').where('status', '=', 'active');
     return (await active.where('is_operator', '=', 1).limit(1).executeTakeFirst()) !== undefined;
-  }
-
-  /** How a member can show that it is them. */
-  async waysOf(id: string): Promise<MemberWays> {
-    const row = await this.database.db
-      .selectFrom('member')
-      .select(['password', 'totp_confirmed_at'])
-      .select(({ selectFrom }) => [
-        selectFrom('member_passkey')
-          .select(({ fn }) => fn.countAll<number>().as('n'))
-          .where('member_id', '=', id)
-          .as('passkeys'),
-        selectFrom('member_identity')
-          .select(({ fn }) => fn.countAll<number>().as('n'))
-          .where('member_id', '=', id)
-          .as('identities'),
-      ])
-      .where('id', '=', id)
-      .executeTakeFirst();
-    if (row === undefined) return memberNotFound();
-    return {
-      password: row.password !== null,
-      totp: row.totp_confirmed_at !== null,
-      passkeys: Number(row.passkeys),
-      identities: Number(row.identities),
-    };
   }
 
   /** The accounts that somebody may see, by name; at most `most`, and one more where there are more. */

@@ -11,6 +11,7 @@ export const ADMIN_ERRORS = {
   link_ended: { status: 410, title: 'The link does not work any more', fault: 'client' },
   identity_unknown: { status: 403, title: 'Nobody here has this identity', fault: 'client' },
   last_owner: { status: 409, title: 'The account would be without an owner', fault: 'client' },
+  last_way_to_sign_in: { status: 409, title: 'You could not sign in any more', fault: 'client' },
   already_a_member: { status: 409, title: 'They are a member already', fault: 'client' },
   identity_provider_unavailable: {
     status: 503,

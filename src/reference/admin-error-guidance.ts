@@ -25,7 +25,7 @@ export const ADMIN_ERROR_GUIDANCE: Readonly<Record<keyof typeof ADMIN_ERRORS, Er
   },
   confirmation_required: {
     meaning: 'This needs a fresh sign of who you are, and the last one is more than ten minutes old.',
-    action: 'Confirm in one of the ways of `confirm_with`, then send the same again.',
+    action: 'Confirm in one of the ways of `confirm_with`, then send the same again. Where it is empty: sign in anew.',
   },
   link_ended: {
     meaning: 'The link was used, taken back or is too old, or was not copied whole.',
@@ -38,6 +38,10 @@ export const ADMIN_ERROR_GUIDANCE: Readonly<Record<keyof typeof ADMIN_ERRORS, Er
   last_owner: {
     meaning: 'An account keeps at least one owner.',
     action: 'Make somebody else an owner first.',
+  },
+  last_way_to_sign_in: {
+    meaning: 'This is the only way in which the member can sign in, and nobody locks themselves out.',
+    action: 'Add a passkey, a password or an identity first, then take this one away.',
   },
   already_a_member: {
     meaning: 'Whoever has this address is a member of the account already.',

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { newId } from '../../src/database/ids.js';
 import { addLinkMail, MailOutbox, mailStatesOf, type LinkMail } from '../../src/mail/mail-outbox.js';
-import { renewLinkToken } from '../../src/members/link-renewal.js';
+import { renewLinkToken } from '../../src/members/links/link-renewal.js';
 import { hashToken } from '../../src/members/session-token.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

@@ -7,6 +7,7 @@ import { Authenticator, type Claims } from '../support/authenticator.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { writeMember } from '../support/members.js';
+import { OwnWays, type OfferedWays } from '../../src/members/ways.js';
 import { OPERATOR, TestClock } from '../support/stores.js';
 
 const SITE = { origin: 'https://admin.example.com', rpId: 'admin.example.com' };
@@ -19,17 +20,20 @@ describeOnDatabases('passkeys', (kind) => {
   let clock: TestClock;
   let passkeys: Passkeys;
   let warnings: unknown[];
+  let offered: OfferedWays;
 
   beforeEach(async () => {
     database = await testDatabase(kind);
     clock = new TestClock();
     warnings = [];
+    offered = { passwords: true, passkeys: true, issuers: [] };
     passkeys = new Passkeys({
       database,
       clock,
       steps: new SignInSteps(database.db, clock),
       party: () => ({ id: SITE.rpId, origin: SITE.origin, name: 'Rafting' }),
       log: { warn: (fields: unknown) => void warnings.push(fields) } as never,
+      ways: new OwnWays(database, () => offered),
     });
     await writeMember(database);
     await writeMember(database, { ...BEN, email_key: BEN.email });
@@ -157,6 +161,9 @@ describeOnDatabases('passkeys', (kind) => {
     });
   });
 
+  const setPassword = async (id: string) =>
+    await database.db.updateTable('member').set({ password: 'a hash' }).where('id', '=', id).execute();
+
   it('are known once: the same one is not kept for a second member', async () => {
     const device = new Authenticator();
     await register(device);
@@ -171,6 +178,7 @@ describeOnDatabases('passkeys', (kind) => {
     await expect(passkeys.rename(BEN.id, id, 'Mine', BY_ANA)).rejects.toMatchObject(absent);
     await expect(passkeys.remove(BEN.id, id, BY_ANA)).rejects.toMatchObject(absent);
     expect(await passkeys.rename(ANA.id, id, 'Phone', BY_ANA)).toMatchObject({ id, name: 'Phone' });
+    await setPassword(ANA.id);
     await passkeys.remove(ANA.id, id, BY_ANA);
     await expect(signIn(device)).rejects.toMatchObject({ code: 'invalid_credentials' });
     const actions = await database.db.selectFrom('audit_entry').select('action').orderBy('id').execute();
@@ -179,6 +187,21 @@ describeOnDatabases('passkeys', (kind) => {
       'member.passkey_renamed',
       'member.passkey_removed',
     ]);
+  });
+
+  it('are not the only way in to be taken away, of two at once neither, nor where a password is not taken', async () => {
+    const last = { code: 'last_way_to_sign_in', status: 409 };
+    const [first, second] = [new Authenticator(), new Authenticator()];
+    const ids = [await register(first), await register(second)].map(({ id }) => id);
+    const both = await Promise.allSettled(ids.map((id) => passkeys.remove(ANA.id, id, BY_ANA)));
+    expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    expect(both.find(({ status }) => status === 'rejected')).toMatchObject({ reason: last });
+    const [left] = await passkeys.list(ANA.id);
+    await setPassword(ANA.id);
+    offered = { passwords: false, passkeys: true, issuers: [] };
+    await expect(passkeys.remove(ANA.id, left!.id, BY_ANA)).rejects.toMatchObject(last);
+    offered = { passwords: true, passkeys: true, issuers: [] };
+    await passkeys.remove(ANA.id, left!.id, BY_ANA);
   });
 
   it('are twenty of a member at most', async () => {

@@ -160,6 +160,7 @@ const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
   link_ended: ADMIN,
   identity_unknown: ADMIN,
   last_owner: ADMIN,
+  last_way_to_sign_in: ADMIN,
   already_a_member: ADMIN,
   idempotency_in_progress: ADMIN,
   idempotency_mismatch: ADMIN,

@@ -1,93 +1,157 @@
-/** Signing in at a real identity provider: who has linked an identity comes in by it, and nobody by an address. */
+/**
+ * Signing in at a real identity provider: who has linked an identity comes in by it, and nobody by an address; a claim
+ * makes operators. On both databases.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
-import { testDatabase } from '../support/database.js';
-import { describeUnless } from '../support/describe-with.js';
-import { IdentityProvider, missingIdentityProvider, PROVIDER_CLIENT } from '../support/identity-provider.js';
-import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/signed-in.js';
+import { describeOnDatabases, describeUnless } from '../support/describe-with.js';
+import { IdentityProvider, missingIdentityProvider } from '../support/identity-provider.js';
+import { ProviderWorld } from '../support/provider-world.js';
+import { GOOD_PASSWORD, memberWithPassword } from '../support/signed-in.js';
 
-describeUnless(missingIdentityProvider())('a sign-in at an identity provider', () => {
-  let database: DatabaseHandle;
+const MINUTE_MS = 60_000;
+
+describeUnless(missingIdentityProvider())('at an identity provider', () => {
   let idp: IdentityProvider;
-  let running: RunningAdmin;
-
   beforeAll(async () => {
-    [database, idp] = await Promise.all([testDatabase('sqlite'), IdentityProvider.start()]);
-    const company = { issuer: idp.issuer, ...PROVIDER_CLIENT, label: 'Company' };
-    running = await startAdmin(database, { settings: { signIn: { providers: { company } } } });
+    idp = await IdentityProvider.start();
   });
-  afterAll(async () => {
-    await running?.close();
-    await idp?.stop();
-    await database?.close();
-  });
+  afterAll(async () => await idp?.stop());
 
-  const browser = () => new PanelBrowser(running.url);
+  describeOnDatabases('a sign-in', (kind) => {
+    let world: ProviderWorld;
+    beforeAll(async () => {
+      world = await ProviderWorld.start(idp, kind);
+    });
+    afterAll(async () => await world?.close());
 
-  /** There and back; where the browser is led in the end. */
-  async function visit(own: PanelBrowser, sub: string, body: object = {}): Promise<string | undefined> {
-    const { url } = await own.call<{ url: string }>('POST', '/sign-in/providers/company', body);
-    const back = await idp.signIn(url, sub);
-    const answer = await own.ask('GET', `${back.pathname.replace('/admin/v1', '')}${back.search}`);
-    expect(answer.status).toBe(303);
-    return answer.headers.location;
-  }
-  async function signedIn() {
-    const member = await memberWithPassword(database, running);
-    const own = browser();
-    await own.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
-    return { ...member, own };
-  }
+    it('is offered, and leads nobody in whose identity is not linked, whatever address it has', async () => {
+      const { email } = await world.signedIn();
+      const sub = world.newName();
+      await idp.tell(sub, { email, email_verified: true });
+      const own = world.browser();
+      expect(await own.call('GET', '/sign-in')).toMatchObject({ providers: [{ id: 'company', label: 'Company' }, {}] });
+      expect(await world.visit(own, sub)).toBe('/sign-in?problem=identity_unknown');
+      expect(own.cookies.has('tg_session')).toBe(false);
+    });
 
-  it('is offered, and leads nobody in whose identity is not linked, whatever address it has', async () => {
-    const { email } = await signedIn();
-    await idp.tell('stranger', { email, email_verified: true });
-    const own = browser();
-    expect(await own.call('GET', '/sign-in')).toMatchObject({ providers: [{ id: 'company', label: 'Company' }] });
-    expect(await visit(own, 'stranger')).toBe('/sign-in?problem=identity_unknown');
-    expect(own.cookies.has('tg_session')).toBe(false);
-  });
+    it('leads in who has linked it while signed in, to the page that was asked for, also with a new address', async () => {
+      const { own, id } = await world.signedIn();
+      const sub = world.newName();
+      expect(await world.visit(own, sub, { purpose: 'link', return_to: '/me' })).toBe('/me');
+      expect(await own.call('GET', '/me/identities')).toMatchObject({
+        data: [{ issuer: idp.issuer, provider: 'company' }],
+      });
+      await idp.tell(sub, { email: 'ana@elsewhere.example' });
+      const next = world.browser();
+      expect(await world.visit(next, sub, { return_to: '//evil.example' })).toBe('/');
+      expect(await next.call('GET', '/me')).toMatchObject({ member: { id } });
+      const [identity] = (await own.call<{ data: { id: string }[] }>('GET', '/me/identities')).data;
+      await own.call('DELETE', `/me/identities/${identity?.id}`);
+      expect(await world.visit(world.browser(), sub)).toBe('/sign-in?problem=identity_unknown');
+    });
 
-  it('leads in who has linked it while signed in, to the page that was asked for, also with a new address', async () => {
-    const { own, id } = await signedIn();
-    expect(await visit(own, 'ana', { purpose: 'link', return_to: '/me' })).toBe('/me');
-    expect(await own.call('GET', '/me/identities')).toMatchObject({ data: [{ issuer: idp.issuer }] });
-    await idp.tell('ana', { email: 'ana@elsewhere.example' });
-    const next = browser();
-    expect(await visit(next, 'ana', { return_to: '//evil.example' })).toBe('/');
-    expect(await next.call('GET', '/me')).toMatchObject({ member: { id } });
-    const [identity] = (await own.call<{ data: { id: string }[] }>('GET', '/me/identities')).data;
-    await own.call('DELETE', `/me/identities/${identity?.id}`);
-    expect(await visit(browser(), 'ana')).toBe('/sign-in?problem=identity_unknown');
-  });
+    it('is linked to one member: another is refused on their page, and so is who is not signed in', async () => {
+      const [first, second] = [await world.signedIn(), await world.signedIn()];
+      const sub = world.newName();
+      await world.visit(first.own, sub, { purpose: 'link' });
+      const refused = await world.visit(second.own, sub, { purpose: 'link', return_to: '/profile?tab=1#a' });
+      expect(refused).toBe('/profile?tab=1&problem=conflict#a');
+      for (const purpose of ['link', 'confirm']) {
+        const answer = await world.browser().ask('POST', '/sign-in/providers/company', { purpose });
+        expect([answer.status, answer.json().code]).toEqual([401, 'missing_credentials']);
+      }
+    });
 
-  it('is linked to one member: another is refused, and so is who is not signed in', async () => {
-    const [first, second] = [await signedIn(), await signedIn()];
-    await visit(first.own, 'ben', { purpose: 'link' });
-    expect(await visit(second.own, 'ben', { purpose: 'link' })).toBe('/sign-in?problem=conflict');
-    const answer = await browser().ask('POST', '/sign-in/providers/company', { purpose: 'link' });
-    expect([answer.status, answer.json().code]).toEqual([401, 'missing_credentials']);
-  });
+    it('is linked by nobody who finds a browser open: whoever links confirms first who they are', async () => {
+      const { own } = await world.signedIn();
+      world.running.stores.clock.advance(11 * MINUTE_MS);
+      const answer = await own.ask('POST', '/sign-in/providers/company', { purpose: 'link' });
+      expect([answer.status, answer.json()]).toMatchObject([
+        403,
+        { code: 'confirmation_required', confirm_with: ['password'] },
+      ]);
+      world.running.stores.clock.advance(-11 * MINUTE_MS);
+    });
 
-  it('is nothing in another browser, with another state, a second time, or of a disabled member', async () => {
-    const { own, id } = await signedIn();
-    await visit(own, 'carla', { purpose: 'link' });
-    const mine = browser();
-    const { url } = await mine.call<{ url: string }>('POST', '/sign-in/providers/company', {});
-    const back = await idp.signIn(url, 'carla');
-    const path = `${back.pathname.replace('/admin/v1', '')}${back.search}`;
-    const ended = '/sign-in?problem=sign_in_ended';
-    expect((await browser().ask('GET', path)).headers.location).toBe(ended);
-    const other = await mine.ask('GET', path.replace(/state=[^&]*/, 'state=x'));
-    expect(other.headers.location).toBe('/sign-in?problem=invalid_credentials');
-    expect((await mine.ask('GET', path)).headers.location).toBe(ended);
-    await database.db.updateTable('member').set({ status: 'disabled' }).where('id', '=', id).execute();
-    expect(await visit(browser(), 'carla')).toBe('/sign-in?problem=invalid_credentials');
-  });
+    it('is nothing in another browser, with another state, a second time, or of a disabled member', async () => {
+      const { own, id } = await world.signedIn();
+      const sub = world.newName();
+      await world.visit(own, sub, { purpose: 'link' });
+      const mine = world.browser();
+      const { url } = await mine.call<{ url: string }>('POST', '/sign-in/providers/company', {});
+      const back = await idp.signIn(url, sub);
+      const path = `${back.pathname.replace('/admin/v1', '')}${back.search}`;
+      const ended = '/sign-in?problem=sign_in_ended';
+      expect((await world.browser().ask('GET', path)).headers.location).toBe(ended);
+      const other = await mine.ask('GET', path.replace(/state=[^&]*/, 'state=x'));
+      expect(other.headers.location).toBe('/sign-in?problem=invalid_credentials');
+      expect((await mine.ask('GET', path)).headers.location).toBe(ended);
+      await world.database.db.updateTable('member').set({ status: 'disabled' }).where('id', '=', id).execute();
+      expect(await world.visit(world.browser(), sub)).toBe('/sign-in?problem=invalid_credentials');
+    });
 
-  it('is not begun from a page of another origin', async () => {
-    const answer = await browser().ask('POST', '/sign-in/providers/company', {}, { 'Sec-Fetch-Site': 'cross-site' });
-    expect([answer.status, answer.json().code]).toEqual([403, 'cross_site_request']);
+    it('is not begun from a page of another origin', async () => {
+      const answer = await world
+        .browser()
+        .ask('POST', '/sign-in/providers/company', {}, { 'Sec-Fetch-Site': 'cross-site' });
+      expect([answer.status, answer.json().code]).toEqual([403, 'cross_site_request']);
+    });
+
+    it('makes whom the claim names an operator, and unmakes them, each with a new session and an entry', async () => {
+      const { own, id } = await world.signedIn();
+      const sub = world.newName();
+      await world.visit(own, sub, { purpose: 'link' });
+      const asOperator = async () => {
+        const next = world.browser();
+        expect(await world.visit(next, sub, {}, 'staff')).toBe('/');
+        return { next, isOperator: (await next.call<{ member: object }>('GET', '/me')).member };
+      };
+      await idp.tell(sub, { groups: ['dev', 'ops'] });
+      const made = await asOperator();
+      expect(made.isOperator).toMatchObject({ id, is_operator: true });
+      // What was begun before it has ended.
+      expect((await own.ask('GET', '/me')).status).toBe(401);
+      // Another provider has no say in it, and the same word again changes nothing.
+      expect(await world.visit(world.browser(), sub)).toBe('/');
+      await asOperator();
+      expect((await made.next.ask('GET', '/members')).status).toBe(200);
+      await idp.tell(sub, { groups: ['ops-trainees'] });
+      expect((await asOperator()).isOperator).toMatchObject({ is_operator: false });
+      expect((await made.next.ask('GET', '/members')).status).toBe(401);
+      const changes = (await world.entriesOf(id)).filter(({ action }) => action === 'member.updated');
+      expect(changes.map(({ actor, after }) => [actor, after])).toEqual([
+        ['provider:staff', '{"is_operator":true}'],
+        ['provider:staff', '{"is_operator":false}'],
+      ]);
+      await world.database.db.updateTable('member').set({ status: 'disabled' }).where('id', '=', id).execute();
+      await idp.tell(sub, { groups: ['ops'] });
+      expect(await world.visit(world.browser(), sub, {}, 'staff')).toBe('/sign-in?problem=invalid_credentials');
+      expect(await world.membersOf((await world.running.members.store.get(id)).email)).toMatchObject([
+        { is_operator: 0 },
+      ]);
+    });
+
+    it('that confirms or links is of who began it: somebody who has signed in meanwhile is not taken for them', async () => {
+      const { own } = await world.signedIn();
+      const sub = world.newName();
+      const { url } = await own.call<{ url: string }>('POST', '/sign-in/providers/company', { purpose: 'link' });
+      const { email, id } = await memberWithPassword(world.database, world.running);
+      await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+      const back = await idp.signIn(url, sub);
+      const answer = await own.ask('GET', `${back.pathname.replace('/admin/v1', '')}${back.search}`);
+      expect(answer.headers.location).toBe('/?problem=session_ended');
+      expect(await world.running.members.ways.of(id)).toMatchObject({ issuers: [] });
+    });
+
+    it('is not taken away where it is the only way in', async () => {
+      const sub = world.newName();
+      const own = world.browser();
+      await world.visit(own, sub, { purpose: 'invitation', token: await world.invitationFor(`${sub}@example.com`) });
+      await own.call('GET', '/me');
+      const [identity] = (await own.call<{ data: { id: string }[] }>('GET', '/me/identities')).data;
+      const answer = await own.ask('DELETE', `/me/identities/${identity?.id}`);
+      expect([answer.status, answer.json().code]).toEqual([409, 'last_way_to_sign_in']);
+      expect(await world.visit(world.browser(), sub)).toBe('/');
+    });
   });
 });

@@ -1,6 +1,6 @@
 /**
  * A real identity provider for the tests, on a free port of this machine: anybody signs in under any name. Standard output has its issuer.
- * `POST /-/claims` with `{sub, claims}` says what it tells of somebody; `--claims-in-token` puts that into the ID token, where many have it.
+ * `POST /-/claims` with `{sub, claims}` says what it tells of somebody, `claims.atUserInfo` at its userinfo endpoint alone; `--claims-in-token` puts that into the ID token, where many have it.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -28,7 +28,11 @@ const provider = new Provider(issuer, {
   ],
   findAccount: (_context, sub) => ({
     accountId: sub,
-    claims: () => ({ sub, email: `${sub}@example.com`, email_verified: true, name: sub, ...claimsOf.get(sub) }),
+    claims: (use) => {
+      const { atUserInfo = {}, ...everywhere } = claimsOf.get(sub) ?? {};
+      const usual = { sub, email: `${sub}@example.com`, email_verified: true, name: sub };
+      return { ...usual, ...everywhere, ...(use === 'userinfo' ? atUserInfo : {}) };
+    },
   }),
   claims: { openid: ['sub', 'groups'], email: ['email', 'email_verified'], profile: ['name'] },
   conformIdTokenClaims: !isInToken,

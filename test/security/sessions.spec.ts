@@ -100,6 +100,7 @@ describeOnDatabases('a session', (kind) => {
       secretBox: null,
       browserKey: Buffer.alloc(32),
       host: () => 'localhost',
+      offeredWays: () => ({ passwords: true, passkeys: true, issuers: [] }),
       hasMail: () => false,
       returnOrigins: () => [],
     });

@@ -27,6 +27,7 @@ import { Limiter } from '../../src/limits/limiter.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
 import { SecretBox } from '../../src/platform/secrets/secret-box.js';
 import { openMembers, type Members } from '../../src/members/sign-in/open-members.js';
+import { offeredWaysOf } from '../../src/members/ways.js';
 import { UsageReader } from '../../src/limits/usage.js';
 import { UsageRows } from '../../src/usage/usage-rows.js';
 import { ErrorPages } from '../../src/problems/error-pages.js';
@@ -90,6 +91,7 @@ export async function startAdmin(
     secretBox: new SecretBox(Buffer.alloc(32, 2)),
     browserKey: Buffer.alloc(32, 1),
     host: () => 'localhost',
+    offeredWays: () => offeredWaysOf(settings.signIn),
     hasMail: () => settings.mail !== undefined,
     returnOrigins: () => settings.portal.returnOrigins,
   });

@@ -1,6 +1,7 @@
 /** Whether somebody has shown lately that it is them: what gives something away for good asks for that. */
 import { Inject, Injectable } from '@nestjs/common';
-import { MemberStore } from '../../members/members.js';
+import { FirstOwner } from '../../members/first-owner.js';
+import { OwnWays } from '../../members/ways.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
 import type { Principal } from './principal.js';
@@ -8,13 +9,19 @@ import type { Principal } from './principal.js';
 /** How long it holds. */
 export const CONFIRMED_MS = 10 * 60_000;
 
+const ASK = 'Show first that it is you: this gives something away, and you last did ten minutes ago or more.';
+const NOTHING_TO_SHOW =
+  'This gives something away, and you have nothing by which to show that it is you. Sign in anew, and within ten ' +
+  'minutes add a passkey, a password or an identity provider.';
+
 /** Injection token of the clock. */
 export const CLOCK = Symbol('Clock');
 
 @Injectable()
 export class Confirmed {
   constructor(
-    private readonly members: MemberStore,
+    private readonly ways: OwnWays,
+    private readonly firstOwner: FirstOwner,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -26,18 +33,9 @@ export class Confirmed {
     if (principal.kind !== 'member') return;
     const { member, session } = principal;
     if (this.clock.now() < session.confirmedAt + CONFIRMED_MS) return;
-    const { password, totp, passkeys, identities } = await this.members.waysOf(member.id);
-    const ways = [
-      ...(password ? ['password'] : []),
-      ...(passkeys > 0 ? ['passkey'] : []),
-      ...(totp ? ['totp'] : []),
-      ...(identities > 0 ? ['oidc'] : []),
-    ];
-    // The demo's member has nothing to show.
-    if (ways.length === 0) return;
-    throw new Problem('confirmation_required', {
-      detail: 'Show first that it is you: this gives something away, and you last did ten minutes ago or more.',
-      confirmWith: ways,
-    });
+    const ways = await this.ways.toConfirm(member.id);
+    // Whoever started the demo could only start it once more.
+    if (ways.length === 0 && (await this.firstOwner.isDemo(member.id))) return;
+    throw new Problem('confirmation_required', { detail: ways.length > 0 ? ASK : NOTHING_TO_SHOW, confirmWith: ways });
   }
 }

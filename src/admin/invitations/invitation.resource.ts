@@ -1,6 +1,6 @@
 /** An invitation as the admin API shows it; with its link once, when that is made. */
 import { z } from 'zod';
-import type { Invitation } from '../../members/invitations.js';
+import type { Invitation } from '../../members/links/invitations.js';
 import { ROLES } from '../../members/permissions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { idField, timeField } from '../openapi/fields.js';

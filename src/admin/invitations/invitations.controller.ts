@@ -3,7 +3,7 @@ import { Controller, Delete, Param, Post } from '@nestjs/common';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { AccountAccess } from '../../members/account-access.js';
-import { Invitations } from '../../members/invitations.js';
+import { Invitations } from '../../members/links/invitations.js';
 import type { Giver } from '../../members/role-rules.js';
 import { Givers } from '../access/giver.js';
 import { inPath, OfAccount } from '../access/of-account.js';

@@ -3,6 +3,7 @@ import { Controller, Delete, Get, HttpCode, Param } from '@nestjs/common';
 import { z } from 'zod';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { Identities } from '../../members/providers/identities.js';
+import { Providers } from '../../members/providers/providers.js';
 import type { SessionMember } from '../../members/sessions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { Documented } from '../openapi/documented.js';
@@ -14,6 +15,11 @@ const identitySchema = z
   .object({
     id: z.string().regex(idPattern('idn')).max(30),
     issuer: z.string().max(2_000),
+    provider: z
+      .string()
+      .max(40)
+      .nullable()
+      .meta({ description: 'The provider of this issuer, by which one can sign in and confirm; null: none any more.' }),
     email: z.string().max(254).nullable().meta({ description: 'As the provider told it last.' }),
     created_at: timeField,
     last_used_at: timeField.nullable(),
@@ -23,7 +29,10 @@ const identityListSchema = z.object({ data: z.array(identitySchema).max(1_000) }
 
 @Controller('admin/v1/me/identities')
 export class MyIdentitiesController {
-  constructor(private readonly identities: Identities) {}
+  constructor(
+    private readonly identities: Identities,
+    private readonly providers: Providers,
+  ) {}
 
   @Get()
   @Documented({
@@ -37,6 +46,7 @@ export class MyIdentitiesController {
     return {
       data: own.map(({ createdAt, lastUsedAt, ...identity }) => ({
         ...identity,
+        provider: this.providers.named(identity.issuer),
         created_at: at(createdAt),
         last_used_at: lastUsedAt === null ? null : at(lastUsedAt),
       })),
@@ -50,7 +60,7 @@ export class MyIdentitiesController {
     summary: 'Take an identity away: it signs nobody in any more',
     response: null,
     status: 204,
-    problems: ['resource_not_found'],
+    problems: ['resource_not_found', 'last_way_to_sign_in'],
   })
   async remove(
     @Param('id') id: string,

@@ -2,6 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { AccountStore } from '../../accounts/accounts.js';
 import { MemberStore, type OwnAccount } from '../../members/members.js';
+import { OwnWays } from '../../members/ways.js';
 import type { Role } from '../../members/permissions.js';
 import { csrfTokenOf } from '../../members/session-token.js';
 import type { Principal } from '../access/principal.js';
@@ -12,6 +13,7 @@ export class MeReader {
   constructor(
     private readonly members: MemberStore,
     private readonly accounts: AccountStore,
+    private readonly ways: OwnWays,
   ) {}
 
   async read(principal: Principal): Promise<MeResource> {
@@ -20,7 +22,7 @@ export class MeReader {
         const { member, session, cookie } = principal;
         const [stored, ways, accounts] = await Promise.all([
           this.members.get(member.id),
-          this.members.waysOf(member.id),
+          this.ways.of(member.id),
           this.members.accountsOf(member.isOperator ? 'operator' : { memberId: member.id }, MOST_ACCOUNTS),
         ]);
         return {

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { LOCALES } from '../../members/member-fields.js';
 import type { Member } from '../../members/member-rows.js';
-import type { MemberWays, OwnAccount } from '../../members/members.js';
+import type { OwnAccount } from '../../members/members.js';
+import type { MemberWays } from '../../members/ways.js';
 import { ROLES } from '../../members/permissions.js';
 import type { PortalGrant, Session } from '../../members/sessions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';

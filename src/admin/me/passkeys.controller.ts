@@ -96,7 +96,7 @@ export class MyPasskeysController {
     summary: 'Remove a passkey: it signs nobody in any more',
     response: null,
     status: 204,
-    problems: ['resource_not_found'],
+    problems: ['resource_not_found', 'last_way_to_sign_in'],
   })
   async remove(
     @Param('id') id: string,

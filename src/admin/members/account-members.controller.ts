@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { AccountMembers } from '../../members/account-members.js';
-import { updateAccountMemberSchema, type UpdateAccountMember } from '../../members/invitation-fields.js';
+import { updateAccountMemberSchema, type UpdateAccountMember } from '../../members/links/invitation-fields.js';
 import { Givers } from '../access/giver.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { Documented } from '../openapi/documented.js';

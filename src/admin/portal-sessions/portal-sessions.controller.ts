@@ -2,7 +2,7 @@
 import { Body, Controller, Delete, HttpCode, Param, Post } from '@nestjs/common';
 import { z } from 'zod';
 import type { ChangeContext } from '../../accounts/audit-log.js';
-import { createPortalSessionSchema, PortalLinks, type CreatePortalSession } from '../../members/portal-links.js';
+import { createPortalSessionSchema, PortalLinks, type CreatePortalSession } from '../../members/links/portal-links.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { Site } from '../access/site.js';
 import { Documented } from '../openapi/documented.js';

@@ -4,10 +4,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LinkTaking } from '../../members/sign-in/link-taking.js';
 import { Sessions } from '../../members/sessions.js';
 import { SignInAttempts } from '../../members/sign-in/attempts.js';
-import { Problem } from '../../problems/errors.js';
 import { Site } from '../access/site.js';
 import { Documented } from '../openapi/documented.js';
 import { browserOf } from './browser.js';
+import { countingTries } from './link-tries.js';
 import { SignInResponses } from './sign-in-responses.js';
 import {
   linkResource,
@@ -42,7 +42,7 @@ export class LinksController {
     @Body({ schema: readLinkSchema }) { token }: { token: string },
     @Req() request: FastifyRequest,
   ): Promise<LinkResource> {
-    return this.counted(request, async () => linkResource(await this.links.read(token)));
+    return countingTries(this.attempts, request.ip, async () => linkResource(await this.links.read(token)));
   }
 
   @Post('take')
@@ -58,7 +58,7 @@ export class LinksController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SignInResource> {
-    return this.counted(request, async () => {
+    return countingTries(this.attempts, request.ip, async () => {
       const browser = browserOf(request, this.site);
       const live = browser.session === undefined ? undefined : await this.sessions.find(browser.session);
       const result = await this.links.take(body, browser, live?.member?.id ?? null);
@@ -66,18 +66,5 @@ export class LinksController {
         ? this.responses.ofPortal(result, reply)
         : this.responses.ofMember(result, reply, 'link');
     });
-  }
-
-  /** Who tries links that do not work is throttled like who tries passwords. */
-  private async counted<Result>(request: FastifyRequest, work: () => Promise<Result>): Promise<Result> {
-    const attempt = await this.attempts.beginUnnamed(request.ip);
-    try {
-      const result = await work();
-      await attempt.refunded();
-      return result;
-    } catch (error) {
-      if (!(error instanceof Problem) || error.code !== 'link_ended') await attempt.refunded();
-      throw error;
-    }
   }
 }

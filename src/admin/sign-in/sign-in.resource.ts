@@ -39,7 +39,7 @@ export const signInSchema = z
 
 export type SignInResource = z.output<typeof signInSchema>;
 
-const linkToken = z.string().max(200).meta({ description: 'What stands behind the `#` of the link.' });
+export const linkToken = z.string().max(200).meta({ description: 'What stands behind the `#` of the link.' });
 
 export const readLinkSchema = z.strictObject({ token: linkToken }).meta({ id: 'ReadLink' });
 
@@ -63,9 +63,13 @@ export const linkSchema = z
     role: z.enum(ROLES).nullable(),
     expires_at: timeField,
     ways: z
-      .array(z.enum(['password', 'sign_in']))
+      .array(z.enum(['password', 'provider', 'sign_in']))
       .max(10)
-      .meta({ description: 'What has to be given: a new password, or a sign-in as who it is for; empty: nothing.' }),
+      .meta({
+        description:
+          'What has to be given: a new password, or a sign-in at a provider that knows the address, whichever of ' +
+          'both; a sign-in as who it is for; empty: nothing.',
+      }),
   })
   .meta({ id: 'Link' });
 

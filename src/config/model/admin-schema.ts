@@ -68,7 +68,14 @@ const sessions = z
 
 const operators = z
   .strictObject({
-    claim: z.string().min(1).max(200).describe('Claim of the ID token that says so.'),
+    claim: z
+      .string()
+      .min(1)
+      .max(200)
+      .describe(
+        'Claim of the ID token, or of the userinfo endpoint, that says whom the provider makes an operator, with ' +
+          'each sign-in there; whom it does not name is none from then on.',
+      ),
     value: z.string().min(1).max(200).describe('What it must be, or hold where it is a list.'),
   })
   .optional()
@@ -97,8 +104,18 @@ const provider = z.strictObject({
 
 const signIn = z
   .strictObject({
-    passwords: z.boolean().default(true).describe('Whether members may sign in with a password.'),
-    passkeys: z.boolean().default(true).describe('Whether members may sign in with a passkey.'),
+    passwords: z
+      .boolean()
+      .default(true)
+
+      .describe(
+        'Whether members may have a password, and sign in and confirm with it. Where not, links to choose one sign ' +
+          'in without, and invitations are taken at a provider where there is one.',
+      ),
+    passkeys: z
+      .boolean()
+      .default(true)
+      .describe('Whether members may have passkeys, and sign in and confirm with them.'),
     providers: z
       .record(
         z

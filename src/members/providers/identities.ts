@@ -2,10 +2,12 @@
 import { hash } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
+import type { DatabaseHandle } from '../../database/connect.js';
 import type { MemberIdentityTable } from '../../database/tables/member-tables.js';
 import type { Tables } from '../../database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
+import type { OwnWays } from '../ways.js';
 import type { ProviderIdentity } from './provider-identity.js';
 
 /** What names somebody at a provider. */
@@ -27,20 +29,21 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 /** Identities links them to members and finds members by them. */
 export class Identities {
   constructor(
-    private readonly db: Kysely<Tables>,
+    private readonly database: DatabaseHandle,
     private readonly clock: Clock,
+    private readonly ways: OwnWays,
   ) {}
 
-  /** The member of an identity, and when it was used; null where nobody has linked it. */
-  async use(identity: ProviderIdentity): Promise<string | null> {
-    const row = await this.db
-      .updateTable('member_identity')
-      .set({ last_used_at: this.clock.now(), email: identity.email })
-      .where('issuer', '=', identity.issuer)
-      .where('subject', '=', identity.subject)
-      .returning('member_id')
-      .executeTakeFirst();
+  /** The member of an identity, which is noted as used; null where nobody has linked it. */
+  async use(identity: ProviderIdentity, trx: Transaction<Tables>): Promise<string | null> {
+    const row = await this.using(identity, trx).returning('member_id').executeTakeFirst();
     return row?.member_id ?? null;
+  }
+
+  /** Whether an identity is this member's, which is then noted as used. */
+  async useOwn(identity: ProviderIdentity, memberId: string): Promise<boolean> {
+    const own = this.using(identity, this.database.db).where('member_id', '=', memberId);
+    return (await own.executeTakeFirst()).numUpdatedRows === 1n;
   }
 
   /**
@@ -78,24 +81,32 @@ export class Identities {
 
   /** Those of a member, the oldest first. */
   async list(memberId: string): Promise<readonly MemberIdentity[]> {
-    return (await this.rowsOf(this.db, memberId)).map(identityOfRow);
+    return (await this.rowsOf(this.database.db, memberId)).map(identityOfRow);
   }
 
-  /** Takes an identity away from a member. @throws Problem `resource_not_found` where the member has no such one. */
+  /**
+   * Takes an identity away from a member.
+   * @throws Problem `resource_not_found` where the member has no such one; `last_way_to_sign_in`
+   */
   async unlink(memberId: string, id: string, context: ChangeContext): Promise<void> {
-    await this.db.transaction().execute(async (trx) => {
+    await this.database.db.transaction().execute(async (trx) => {
       const row = (await this.rowsOf(trx, memberId)).find((each) => identityId(each) === id);
       if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no identity with this id.' });
       const { issuer, subject } = row;
-      await trx
-        .deleteFrom('member_identity')
-        .where('issuer', '=', issuer)
-        .where('subject', '=', subject)
-        .where('member_id', '=', memberId)
-        .execute();
+      const own = trx.deleteFrom('member_identity').where('member_id', '=', memberId);
+      const taken = own.where('issuer', '=', issuer).where('subject', '=', subject);
+      await this.ways.keepingOne(trx, memberId, async () => void (await taken.execute()));
       const change = { ...targetOf(memberId, 'member.identity_unlinked'), before: { id, issuer }, after: null };
       await recordChange(trx, context, change, this.clock.now());
     });
+  }
+
+  private using({ issuer, subject, email }: ProviderIdentity, db: Kysely<Tables>) {
+    return db
+      .updateTable('member_identity')
+      .set({ last_used_at: this.clock.now(), email })
+      .where('issuer', '=', issuer)
+      .where('subject', '=', subject);
   }
 
   private async rowsOf(db: Kysely<Tables>, memberId: string): Promise<MemberIdentityTable[]> {

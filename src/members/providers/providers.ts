@@ -10,7 +10,7 @@ import { Problem } from '../../problems/errors.js';
 import { loadOpenIdClient, type ProviderClients } from './provider-clients.js';
 import { identityOf, isOfItsDomains, type Claims, type ProviderIdentity } from './provider-identity.js';
 import { returnPath } from '../sign-in/return-to.js';
-import type { BegunStep, SignInSteps, StepData } from '../sign-in/steps.js';
+import type { BegunStep, SignInStep, SignInSteps, StepData } from '../sign-in/steps.js';
 
 /** How far clocks may be apart when somebody has to have signed in there just now. */
 const CLOCK_TOLERANCE_MS = 30_000;
@@ -67,6 +67,17 @@ export class Providers {
     return Object.entries(this.parts.providers()).map(([id, { label }]) => ({ id, label }));
   }
 
+  /** The provider of an issuer; null where none is configured. */
+  named(issuer: string): string | null {
+    const found = Object.entries(this.parts.providers()).find(([, provider]) => provider.issuer === issuer);
+    return found?.[0] ?? null;
+  }
+
+  /** The issuer that a provider is. @throws Problem `resource_not_found` without such a provider. */
+  issuerOf(id: string): string {
+    return this.providerOf(id).issuer;
+  }
+
   /**
    * Begins a sign-in at a provider.
    * @throws Problem `resource_not_found` without such a provider, `identity_provider_unavailable` where it is away.
@@ -102,19 +113,25 @@ export class Providers {
   }
 
   /**
+   * Takes the step of who comes back, which works once.
+   * @throws Problem `sign_in_ended` where it is over or of another browser.
+   */
+  async takeStep(stepToken: string | undefined): Promise<SignInStep<'oidc'>> {
+    return await this.parts.steps.take(stepToken, 'oidc');
+  }
+
+  /**
    * Takes back who comes from a provider.
    * @param query of the callback, as it came.
-   * @throws Problem `sign_in_ended` where the step is over or of another browser; `invalid_credentials` for what does
-   * not fit it: state, nonce, issuer, a code that was used; `identity_unknown` for a domain that the provider may not
-   * speak for; `identity_provider_unavailable`.
+   * @throws Problem `invalid_credentials` for what does not fit the step: state, nonce, issuer, a code that was used;
+   * `identity_unknown` for a domain that the provider may not speak for; `identity_provider_unavailable`.
    */
-  async finish(id: string, stepToken: string | undefined, query: string): Promise<ProviderArrival> {
-    const { memberId, data } = await this.parts.steps.take(stepToken, 'oidc');
+  async finish(id: string, { memberId, data }: SignInStep<'oidc'>, query: string): Promise<ProviderArrival> {
     // Two providers and one browser: what one of them says is no word of the other's.
     if (data.provider !== id) throw refused();
     const provider = this.providerOf(id);
     const client = await this.clientOf(id, provider);
-    const [token, userInfo] = await this.claimsOf(id, client, data, query);
+    const [token, userInfo] = await this.claimsOf(id, client, data, query, neededClaims(provider));
     const identity = identityOf(id, provider, token, userInfo);
     const { purpose, linkHash, returnTo, startedAt } = data;
     if (purpose === 'confirm' && (identity.authTime ?? 0) * 1_000 < startedAt - CLOCK_TOLERANCE_MS) throw refused();
@@ -138,6 +155,7 @@ export class Providers {
     client: Configuration,
     data: StepData['oidc'],
     query: string,
+    needed: readonly string[],
   ): Promise<readonly [IDToken, Claims]> {
     const { authorizationCodeGrant, fetchUserInfo } = await loadOpenIdClient();
     const callback = new URL(this.parts.callbackUrl(id));
@@ -151,8 +169,9 @@ export class Providers {
       });
       const claims = tokens.claims();
       if (claims === undefined) throw new Error('The response has no ID token');
-      // Providers that go by the letter tell the address at their userinfo endpoint only.
-      const isWhole = claims.email !== undefined || client.serverMetadata().userinfo_endpoint === undefined;
+      // Providers that go by the letter tell more than the subject at their userinfo endpoint only.
+      const isTold = needed.every((claim) => claims[claim] !== undefined);
+      const isWhole = isTold || client.serverMetadata().userinfo_endpoint === undefined;
       return [claims, isWhole ? {} : await fetchUserInfo(client, tokens.access_token, claims.sub)];
     } catch (cause) {
       throw isRefusal(cause) ? this.refused(id, cause) : this.failed(id, cause);
@@ -181,6 +200,11 @@ export class Providers {
       cause,
     });
   }
+}
+
+/** Claims without which a provider has not said all that it may. */
+function neededClaims({ operators }: ProviderConfig): readonly string[] {
+  return ['email', ...(operators === undefined ? [] : [operators.claim])];
 }
 
 /** What the library says of a fault, and nothing that was sent. */

@@ -1,16 +1,17 @@
 /** What a link for one use leads to: who it is for, and what happens when it is taken. */
 import type { Transaction } from 'kysely';
-import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../accounts/audit-log.js';
 import type { DatabaseHandle } from '../../database/connect.js';
-import { isUniqueViolation } from '../../database/database-errors.js';
 import type { Tables } from '../../database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
 import { joinAccount } from '../account-members.js';
 import { dataOf, findLink, linkEnded, takeLink, type LinkRow } from '../links.js';
 import { emailKeyOf, type Locale } from '../member-fields.js';
-import { auditedMember, insertMember, memberByEmail, type MemberRow } from '../member-rows.js';
+import { memberByEmail, type MemberRow } from '../member-rows.js';
+import { addMember } from '../new-members.js';
 import type { PortalGrant, Sessions } from '../sessions.js';
+import type { OfferedWays } from '../ways.js';
 import { setPassword, type NewPasswords } from './new-passwords.js';
 import type { Browser, SignedInMember, SignIn } from './sign-in.js';
 
@@ -21,8 +22,11 @@ export interface LinkShown {
   readonly email: string | null;
   readonly role: LinkRow['role'];
   readonly expiresAt: number;
-  /** What has to be given: a new `password`, to `sign_in` as who it is for, or nothing. */
-  readonly ways: readonly ('password' | 'sign_in')[];
+  /**
+   * What has to be given: one of a new `password` and a sign-in at a `provider` that knows the address; to `sign_in` as
+   * who it is for; or nothing.
+   */
+  readonly ways: readonly ('password' | 'provider' | 'sign_in')[];
 }
 
 /** What somebody gives with a link. */
@@ -51,6 +55,7 @@ export class LinkTaking {
     private readonly sessions: Sessions,
     private readonly newPasswords: NewPasswords,
     private readonly signIn: SignIn,
+    private readonly offered: () => OfferedWays,
   ) {}
 
   /** What a link is for; using it up is another matter. Rejects with `link_ended`. */
@@ -69,14 +74,15 @@ export class LinkTaking {
       email: member?.email ?? emailOf(link),
       role: link.role,
       expiresAt: link.expires_at,
-      ways: waysOf(link, member),
+      ways: waysOf(link, member, this.offered()),
     };
   }
 
   /**
    * Takes a link.
    * @param signedInAs the member of the browser's session, where it has one.
-   * @throws Problem `link_ended`, `validation_failed`, `missing_credentials`, `sign_in_busy`
+   * @throws Problem `link_ended`, `validation_failed`, `missing_credentials`, `sign_in_busy`; `forbidden` for a
+   * password where those are turned off
    */
   async take(given: TakenWith, browser: Browser, signedInAs: string | null): Promise<LinkResult> {
     const link = await findLink(this.database.db, given.token, this.clock.now());
@@ -126,6 +132,10 @@ export class LinkTaking {
         return member.id;
       });
     }
+    const { passwords, issuers } = this.offered();
+    if (!passwords && issuers.length > 0) {
+      throw new Problem('forbidden', { detail: 'Take this invitation by signing in at an identity provider.' });
+    }
     if (given.name === undefined) throw missing({ name: given.name });
     const name = given.name;
     const password = await this.newPassword(given.password, { email, name, hasSecondFactor: false });
@@ -142,6 +152,7 @@ export class LinkTaking {
     const hasSecondFactor = member.totp_confirmed_at !== null;
     const password = await this.newPassword(given.password, { ...member, hasSecondFactor });
     const change = async (trx: Transaction<Tables>): Promise<string> => {
+      if (password === null) return member.id;
       await setPassword(trx, this.database.kind, member.id, password, contextOf(member.id, browser), this.clock.now());
       return member.id;
     };
@@ -199,33 +210,29 @@ export class LinkTaking {
     return db.selectFrom('member').selectAll().where('id', '=', link.member_id).executeTakeFirst();
   }
 
-  /** Outside of any transaction: a hash takes its time. */
+  /** Outside of any transaction: a hash takes its time. Null where nobody signs in with a password. */
   private async newPassword(
     password: string | undefined,
     member: { readonly email: string; readonly name: string; readonly hasSecondFactor: boolean },
-  ): Promise<string> {
+  ): Promise<string | null> {
+    if (!this.offered().passwords) {
+      if (password !== undefined) throw new Problem('forbidden', { detail: 'Passwords are turned off.' });
+      return null;
+    }
     if (password === undefined) throw missing({ password });
     return this.newPasswords.hash(password, member);
   }
 
   private async newMember(
     trx: Transaction<Tables>,
-    made: { email: string; name: string; password: string; isOperator: boolean },
+    made: { email: string; name: string; password: string | null; isOperator: boolean },
     { locale }: TakenWith,
     browser: Browser,
   ): Promise<MemberRow> {
-    const now = this.clock.now();
-    try {
-      const row = await insertMember(trx, { ...made, locale: locale ?? null }, now);
-      const target = { accountId: null, targetType: 'member', targetId: row.id } as const;
-      const change = { action: 'member.created', before: null, after: auditedMember(row) };
-      await recordChange(trx, contextOf(row.id, browser), { ...target, ...change }, now);
-      return row;
-    } catch (error) {
-      // Somebody with this address has come in meanwhile.
-      if (isUniqueViolation(error)) throw signInFirst(made.email);
-      throw error;
-    }
+    const member = { ...made, locale: locale ?? null };
+    // Somebody with this address may have come in meanwhile.
+    const taken = (): Problem => signInFirst(made.email);
+    return addMember(trx, member, (id) => contextOf(id, browser), taken, this.clock.now());
   }
 }
 
@@ -236,9 +243,11 @@ export interface PortalData {
   readonly return_url: string;
 }
 
-function waysOf(link: LinkRow, member: MemberRow | undefined): LinkShown['ways'] {
+function waysOf(link: LinkRow, member: MemberRow | undefined, offered: OfferedWays): LinkShown['ways'] {
   if (link.kind === 'start' || link.kind === 'portal') return [];
-  return link.kind === 'invitation' && member !== undefined ? ['sign_in'] : ['password'];
+  if (link.kind === 'invitation' && member !== undefined) return ['sign_in'];
+  const isByProvider = link.kind === 'invitation' && offered.issuers.length > 0;
+  return [...(offered.passwords ? (['password'] as const) : []), ...(isByProvider ? (['provider'] as const) : [])];
 }
 
 /** As it was typed by whoever invited. */

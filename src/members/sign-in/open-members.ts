@@ -7,11 +7,12 @@ import { AccountMembers } from '../account-members.js';
 import { AccountTokens } from '../account-tokens.js';
 import { FirstOwner } from '../first-owner.js';
 import { LinkTaking } from './link-taking.js';
-import { Invitations } from '../invitations.js';
+import { Invitations } from '../links/invitations.js';
 import { MemberAdmin } from '../member-admin.js';
-import { PortalLinks } from '../portal-links.js';
+import { PortalLinks } from '../links/portal-links.js';
 import { MemberStore } from '../members.js';
 import { Sessions, type SessionLimits } from '../sessions.js';
+import { OwnWays, type OfferedWays } from '../ways.js';
 import { SignInAttempts, type AttemptWindows } from './attempts.js';
 import { KnownBrowsers } from './known-browsers.js';
 import type { SecretBox } from '../../platform/secrets/secret-box.js';
@@ -41,6 +42,8 @@ export interface MembersParts {
   readonly host: () => string;
   /** Whether links go out by mail. */
   readonly hasMail: () => boolean;
+  /** How one may sign in. */
+  readonly offeredWays: () => OfferedWays;
   /** Where a portal session may lead back to. */
   readonly returnOrigins: () => readonly string[];
 }
@@ -52,6 +55,7 @@ export interface Members {
   readonly tokens: AccountTokens;
   readonly sessions: Sessions;
   readonly store: MemberStore;
+  readonly ways: OwnWays;
   readonly passwords: Passwords;
   readonly newPasswords: NewPasswords;
   readonly attempts: SignInAttempts;
@@ -74,6 +78,7 @@ export interface Members {
 export function openMembers(parts: MembersParts): Members {
   const { database, clock, log } = parts;
   const store = new MemberStore(database, clock);
+  const ways = new OwnWays(database, parts.offeredWays);
   const sessions = new Sessions(database, clock, parts.sessionLimits);
   const passwords = new Passwords(new PasswordWork());
   const newPasswords = new NewPasswords(passwords, parts.host);
@@ -88,6 +93,7 @@ export function openMembers(parts: MembersParts): Members {
     tokens: new AccountTokens(database, clock),
     sessions,
     store,
+    ways,
     passwords,
     newPasswords,
     attempts,
@@ -95,11 +101,11 @@ export function openMembers(parts: MembersParts): Members {
     steps,
     openPasskeys: (origin) => {
       const party = () => ({ id: new URL(origin()).hostname, origin: origin(), name: 'Trailgate' });
-      return new Passkeys({ database, clock, steps, log, party });
+      return new Passkeys({ database, clock, steps, log, ways, party });
     },
     secondFactors,
     secondFactorSignIn: new SecondFactorSignIn(steps, secondFactors, attempts, knownBrowsers, signIn, clock),
-    links: new LinkTaking(database, clock, sessions, newPasswords, signIn),
+    links: new LinkTaking(database, clock, sessions, newPasswords, signIn, parts.offeredWays),
     firstOwner: new FirstOwner(database, clock, store),
     accountMembers: new AccountMembers(database, clock),
     invitations: new Invitations(database, clock, parts.hasMail),

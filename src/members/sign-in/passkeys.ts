@@ -14,6 +14,7 @@ import type { Tables } from '../../database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
 import { Problem } from '../../problems/errors.js';
+import type { OwnWays } from '../ways.js';
 import type { BegunStep, SignInSteps } from './steps.js';
 import {
   authenticationOptions,
@@ -52,6 +53,7 @@ export interface PasskeyParts {
   readonly steps: SignInSteps;
   readonly party: () => RelyingParty;
   readonly log: Pick<Logger, 'warn'>;
+  readonly ways: OwnWays;
 }
 
 /** Passkeys makes, checks, names and removes them. */
@@ -179,11 +181,15 @@ export class Passkeys {
     });
   }
 
-  /** Removes a passkey: it signs nobody in any more. @throws Problem `resource_not_found` likewise. */
+  /**
+   * Removes a passkey: it signs nobody in any more.
+   * @throws Problem `resource_not_found` likewise; `last_way_to_sign_in`
+   */
   async remove(memberId: string, id: string, context: ChangeContext): Promise<void> {
     await this.parts.database.db.transaction().execute(async (trx) => {
       const { name } = await this.ownRow(trx, memberId, id);
-      await trx.deleteFrom('member_passkey').where('id', '=', id).execute();
+      const taken = trx.deleteFrom('member_passkey').where('id', '=', id);
+      await this.parts.ways.keepingOne(trx, memberId, async () => void (await taken.execute()));
       await this.record(
         trx,
         memberId,

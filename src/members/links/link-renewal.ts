@@ -1,7 +1,7 @@
 /** Gives a link another token: whoever sends it makes one that nobody else has seen, and that stands nowhere. */
 import type { Kysely } from 'kysely';
-import type { Tables } from '../database/schema.js';
-import { createToken, hashToken } from './session-token.js';
+import type { Tables } from '../../database/schema.js';
+import { createToken, hashToken } from '../session-token.js';
 
 /** The new token, in the place of the one before; undefined where the link does not work any more. */
 export async function renewLinkToken(db: Kysely<Tables>, linkId: string, nowMs: number): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 /** What an invitation may be given from outside. */
 import { z } from 'zod';
-import { emailField } from './member-fields.js';
-import { ROLES } from './permissions.js';
+import { emailField } from '../member-fields.js';
+import { ROLES } from '../permissions.js';
 
 export const createInvitationSchema = z
   .strictObject({

@@ -1,18 +1,18 @@
 /** Invitations to an account: to one address, in one role, for some days. Sending one again ends the link before. */
 import type { Transaction } from 'kysely';
-import { lockAccount } from '../accounts/accounts.js';
-import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
-import type { Tables } from '../database/schema.js';
-import { addLinkMail, mailStatesOf, type MailState } from '../mail/mail-outbox.js';
-import type { Clock } from '../platform/clock.js';
-import { Problem } from '../problems/errors.js';
+import { lockAccount } from '../../accounts/accounts.js';
+import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
+import type { DatabaseHandle } from '../../database/connect.js';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../../database/cursor.js';
+import type { Tables } from '../../database/schema.js';
+import { addLinkMail, mailStatesOf, type MailState } from '../../mail/mail-outbox.js';
+import type { Clock } from '../../platform/clock.js';
+import { Problem } from '../../problems/errors.js';
 import type { CreateInvitation } from './invitation-fields.js';
-import { createLink, dataOf, type LinkRow } from './links.js';
-import { emailKeyOf } from './member-fields.js';
-import type { Role } from './permissions.js';
-import { checkMayGive, type Giver } from './role-rules.js';
+import { createLink, dataOf, type LinkRow } from '../links.js';
+import { emailKeyOf } from '../member-fields.js';
+import type { Role } from '../permissions.js';
+import { checkMayGive, type Giver } from '../role-rules.js';
 
 /** An invitation as it is shown: everything but its link. */
 export interface Invitation {

@@ -1,0 +1,109 @@
+/** Why somebody goes to an identity provider, what they must be for it, and where they come out when they are back. */
+import { Injectable } from '@nestjs/common';
+import { z } from 'zod';
+import { Identities } from '../../members/providers/identities.js';
+import { ProviderInvitations } from '../../members/providers/provider-invitations.js';
+import { ProviderSignIn } from '../../members/providers/provider-sign-in.js';
+import type { ProviderArrival, ProviderJourney, ProviderPurpose } from '../../members/providers/providers.js';
+import { Sessions, type LiveSession } from '../../members/sessions.js';
+import { SignInAttempts } from '../../members/sign-in/attempts.js';
+import type { Browser, SignedInMember } from '../../members/sign-in/sign-in.js';
+import { Problem } from '../../problems/errors.js';
+import { CHALLENGE } from '../access/bearer.js';
+import { Confirmed } from '../access/confirmed.js';
+import { countingTries } from './link-tries.js';
+import { linkToken } from './sign-in.resource.js';
+
+const PURPOSES =
+  '`sign_in`; `invitation`: takes the one of `token`; `link`: to who is signed in; `confirm`: shows once more that ' +
+  'it is them, with a fresh sign-in there.';
+
+export const beginSchema = z
+  .strictObject({
+    purpose: z.enum(['sign_in', 'invitation', 'link', 'confirm']).default('sign_in').meta({ description: PURPOSES }),
+    token: linkToken.optional(),
+    return_to: z.string().max(2_000).optional().meta({ description: 'A page of the panel to go on to.' }),
+  })
+  .refine(({ purpose, token }) => (purpose === 'invitation') === (token !== undefined), {
+    path: ['token'],
+    error: 'goes with the purpose invitation, and with no other',
+  })
+  .meta({ id: 'BeginProviderSignIn' });
+
+export type BeginProviderSignIn = z.output<typeof beginSchema>;
+
+/** Whose page it is, before it begins and when it fails: of who is signed in already, or of who wants to be. */
+const OF_WHO_IS_SIGNED_IN: ReadonlySet<ProviderPurpose> = new Set(['link', 'confirm']);
+
+/** Only to read a path with: nothing is asked of it. */
+const ANY_ORIGIN = 'http://localhost';
+
+type SignedInAs = Extract<LiveSession, { readonly portal: null }>;
+
+/** ProviderJourneys begins and ends ways to providers. */
+@Injectable()
+export class ProviderJourneys {
+  constructor(
+    private readonly signIn: ProviderSignIn,
+    private readonly invitations: ProviderInvitations,
+    private readonly identities: Identities,
+    private readonly sessions: Sessions,
+    private readonly confirmed: Confirmed,
+    private readonly attempts: SignInAttempts,
+  ) {}
+
+  /**
+   * What a browser sets out for. Both ways are open to anybody, so no guard has asked who it is.
+   * @throws Problem `missing_credentials`, `confirmation_required`, `conflict`, `link_ended`,
+   * `too_many_failed_attempts`
+   */
+  async begin(issuer: string, body: BeginProviderSignIn, browser: Browser): Promise<ProviderJourney> {
+    const { purpose, token, return_to: returnTo } = body;
+    const journey = { purpose, memberId: null, linkHash: null, returnTo };
+    if (token !== undefined) {
+      const linkHash = await countingTries(this.attempts, browser.ip, () => this.invitations.begin(token));
+      return { ...journey, linkHash };
+    }
+    if (purpose === 'sign_in') return journey;
+    const { member, session } = await this.signedIn(browser);
+    // A way in that somebody adds to a session which they found open would outlive it.
+    if (purpose === 'link') await this.confirmed.check({ kind: 'member', member, session, cookie: '' });
+    else if (!(await this.identities.list(member.id)).some((own) => own.issuer === issuer)) {
+      throw new Problem('conflict', { detail: 'You have not linked an identity of this provider.' });
+    }
+    return { ...journey, memberId: member.id };
+  }
+
+  /** Does what the journey was for. @returns the session that has begun, where one has. */
+  async end(arrival: ProviderArrival, browser: Browser): Promise<SignedInMember | null> {
+    switch (arrival.purpose) {
+      case 'sign_in':
+        return this.signIn.finish(arrival, browser);
+      case 'invitation':
+        return this.invitations.take(arrival, browser);
+      case 'link':
+      case 'confirm': {
+        const { member, session } = await this.signedIn(browser);
+        // Whoever was signed in when it began has to be so now: nobody links or confirms for somebody else.
+        if (member.id !== arrival.memberId) throw new Problem('session_ended');
+        const { ip, requestId } = browser;
+        if (arrival.purpose === 'link') await this.signIn.link(arrival, { actor: member.id, ip, requestId });
+        else await this.signIn.confirm(arrival, session.id, browser);
+        return null;
+      }
+    }
+  }
+
+  private async signedIn({ session }: Browser): Promise<SignedInAs> {
+    const live = session === undefined ? undefined : await this.sessions.find(session);
+    if (live !== undefined && live.member !== null) return live;
+    throw new Problem('missing_credentials', { headers: ['WWW-Authenticate', CHALLENGE] });
+  }
+}
+
+/** Where a browser is led when a journey fails: who is signed in goes on where they were. */
+export function failurePage(purpose: ProviderPurpose, returnTo: string, code: string): string {
+  const page = new URL(OF_WHO_IS_SIGNED_IN.has(purpose) ? returnTo : '/sign-in', ANY_ORIGIN);
+  page.searchParams.set('problem', code);
+  return `${page.pathname}${page.search}${page.hash}`;
+}

@@ -1,0 +1,31 @@
+/** A new member, whoever lets them in: the row, and the entry in the audit log. */
+import type { Transaction } from 'kysely';
+import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
+import { isUniqueViolation } from '../database/database-errors.js';
+import type { Tables } from '../database/schema.js';
+import type { Problem } from '../problems/errors.js';
+import { auditedMember, insertMember, type MemberRow, type NewMember } from './member-rows.js';
+
+/**
+ * Adds a member.
+ * @param contextOf who does it: often the member themselves.
+ * @param taken what is thrown where somebody has the address.
+ */
+export async function addMember(
+  trx: Transaction<Tables>,
+  made: NewMember,
+  contextOf: (memberId: string) => ChangeContext,
+  taken: () => Problem,
+  nowMs: number,
+): Promise<MemberRow> {
+  try {
+    const row = await insertMember(trx, made, nowMs);
+    const target = { accountId: null, targetType: 'member', targetId: row.id, targetVersion: row.version } as const;
+    const change = { action: 'member.created', before: null, after: auditedMember(row) };
+    await recordChange(trx, contextOf(row.id), { ...target, ...change }, nowMs);
+    return row;
+  } catch (error) {
+    if (isUniqueViolation(error)) throw taken();
+    throw error;
+  }
+}

@@ -1,0 +1,110 @@
+/** Taking an invitation by showing at an identity provider whose the invited address is. */
+import type { Transaction } from 'kysely';
+import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { DatabaseHandle } from '../../database/connect.js';
+import type { Tables } from '../../database/schema.js';
+import type { Clock } from '../../platform/clock.js';
+import { Problem } from '../../problems/errors.js';
+import { joinAccount } from '../account-members.js';
+import { emailKeyOf } from '../member-fields.js';
+import { memberByEmail } from '../member-rows.js';
+import { addMember } from '../new-members.js';
+import { dataOf, findLink, linkEnded, takeLink, type LinkRow } from '../links.js';
+import type { Browser, SignedInMember, SignIn } from '../sign-in/sign-in.js';
+import type { Identities } from './identities.js';
+import { applyOperatorClaim } from './operator-claims.js';
+import type { ProviderIdentity } from './provider-identity.js';
+import type { ProviderArrival } from './providers.js';
+
+/** An invitation that names all that it has to. */
+interface Invited {
+  readonly accountId: string;
+  readonly role: NonNullable<LinkRow['role']>;
+  readonly email: string;
+  readonly emailKey: string;
+}
+
+/** ProviderInvitations lets in whom an invitation is for. */
+export class ProviderInvitations {
+  constructor(
+    private readonly database: DatabaseHandle,
+    private readonly clock: Clock,
+    private readonly identities: Identities,
+    private readonly signIn: SignIn,
+  ) {}
+
+  /** What a journey to a provider is bound to; nothing is used up. Rejects with `link_ended`. */
+  async begin(token: string): Promise<string> {
+    const link = await findLink(this.database.db, token, this.clock.now());
+    invitedBy(link);
+    return link.hash;
+  }
+
+  /**
+   * Uses the invitation up, for the member of the identity or for a new one, and begins their session.
+   * @throws Problem `link_ended`; `identity_unknown` where the provider does not say that the invited address is
+   * theirs; `missing_credentials` where a member has that address who has not linked the identity.
+   */
+  async take({ identity, linkHash }: ProviderArrival, browser: Browser): Promise<SignedInMember> {
+    if (linkHash === null) throw new Error('an invitation is taken by its link');
+    const { db, kind } = this.database;
+    return db.transaction().execute(async (trx) => {
+      const now = this.clock.now();
+      const invited = invitedBy(await takeLink(trx, linkHash, now));
+      if (!isAddressOf(identity, invited)) throw notInvited();
+      const memberId = (await this.identities.use(identity, trx)) ?? (await this.join(trx, identity, invited, browser));
+      const { accountId, role } = invited;
+      await joinAccount(trx, accountId, memberId, role, contextOf(memberId, browser), now);
+      await applyOperatorClaim(trx, kind, memberId, identity, browser, now);
+      return this.signIn.finish(memberId, 'oidc', browser, trx);
+    });
+  }
+
+  /** A new member with this identity. Nothing is linked to a member by an address alone. */
+  private async join(
+    trx: Transaction<Tables>,
+    identity: ProviderIdentity,
+    { email, emailKey }: Invited,
+    browser: Browser,
+  ): Promise<string> {
+    if ((await memberByEmail(trx, emailKey)) !== undefined) throw signInFirst();
+    const name = identity.name ?? email.slice(0, email.lastIndexOf('@'));
+    const made = { email, name, isOperator: false, password: null, locale: null };
+    const { id } = await addMember(
+      trx,
+      made,
+      (memberId) => contextOf(memberId, browser),
+      signInFirst,
+      this.clock.now(),
+    );
+    await this.identities.link(trx, id, identity, contextOf(id, browser));
+    return id;
+  }
+}
+
+function invitedBy(link: LinkRow): Invited {
+  const { kind, account_id: accountId, role, email_key: emailKey } = link;
+  if (kind !== 'invitation' || accountId === null || role === null || emailKey === null) throw linkEnded();
+  const { email } = dataOf(link);
+  return { accountId, role, emailKey, email: typeof email === 'string' ? email : emailKey };
+}
+
+function isAddressOf({ email, isEmailVerified }: ProviderIdentity, { emailKey }: Invited): boolean {
+  return email !== null && isEmailVerified && emailKeyOf(email) === emailKey;
+}
+
+function notInvited(): Problem {
+  return new Problem('identity_unknown', {
+    detail: 'The invitation is for another address than the provider says is yours, or it has not verified that.',
+  });
+}
+
+function signInFirst(): Problem {
+  return new Problem('missing_credentials', {
+    detail: 'There is a member with this address. Sign in as them first, then open the link again.',
+  });
+}
+
+function contextOf(memberId: string, { ip, requestId }: Browser): ChangeContext {
+  return { actor: memberId, ip, requestId };
+}

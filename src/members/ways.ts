@@ -1,0 +1,93 @@
+/** How members can sign in and show again that it is them: what they have, as far as the configuration takes it. */
+import type { Kysely, Transaction } from 'kysely';
+import type { AdminConfig } from '../config/model/admin-schema.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import type { Tables } from '../database/schema.js';
+import { Problem } from '../problems/errors.js';
+import { lockMember, memberNotFound } from './member-rows.js';
+
+/** What the configuration takes. */
+export interface OfferedWays {
+  readonly passwords: boolean;
+  readonly passkeys: boolean;
+  /** Of the identity providers. */
+  readonly issuers: readonly string[];
+}
+
+/** What a member has, taken or not. */
+export interface MemberWays {
+  readonly password: boolean;
+  readonly totp: boolean;
+  readonly passkeys: number;
+  /** Of each identity. */
+  readonly issuers: readonly string[];
+}
+
+/** A way in which somebody shows that it is them. */
+export type Way = 'password' | 'passkey' | 'totp' | 'oidc';
+
+/** What of the configuration says how one signs in. */
+export function offeredWaysOf({ passwords, passkeys, providers }: AdminConfig['signIn']): OfferedWays {
+  return { passwords, passkeys, issuers: Object.values(providers).map(({ issuer }) => issuer) };
+}
+
+/** OwnWays knows how each member can sign in. */
+export class OwnWays {
+  constructor(
+    private readonly database: DatabaseHandle,
+    readonly offered: () => OfferedWays,
+  ) {}
+
+  /** What a member has. Rejects with `resource_not_found`. */
+  async of(memberId: string, db: Kysely<Tables> = this.database.db): Promise<MemberWays> {
+    const row = await db
+      .selectFrom('member')
+      .select(['password', 'totp_confirmed_at'])
+      .select(({ selectFrom }) =>
+        selectFrom('member_passkey')
+          .select(({ fn }) => fn.countAll<number>().as('n'))
+          .where('member_id', '=', memberId)
+          .as('passkeys'),
+      )
+      .where('id', '=', memberId)
+      .executeTakeFirst();
+    if (row === undefined) return memberNotFound();
+    const identities = db.selectFrom('member_identity').select('issuer').where('member_id', '=', memberId);
+    return {
+      password: row.password !== null,
+      totp: row.totp_confirmed_at !== null,
+      passkeys: Number(row.passkeys),
+      issuers: (await identities.execute()).map(({ issuer }) => issuer),
+    };
+  }
+
+  /** How a member who is signed in can show again that it is them; empty: in no way. */
+  async toConfirm(memberId: string): Promise<readonly Way[]> {
+    const own = await this.of(memberId);
+    return [...this.toSignIn(own), ...(own.totp ? (['totp'] as const) : [])];
+  }
+
+  /**
+   * Takes something from a member that may sign them in: nobody locks themselves out.
+   * @throws Problem `last_way_to_sign_in` where nothing would be left, and nothing is taken then.
+   */
+  async keepingOne(trx: Transaction<Tables>, memberId: string, take: () => Promise<void>): Promise<void> {
+    // Behind the lock: of two that are taken at once the second finds the first one gone.
+    await lockMember(trx, this.database.kind, memberId);
+    const before = this.toSignIn(await this.of(memberId, trx));
+    await take();
+    if (before.length === 0 || this.toSignIn(await this.of(memberId, trx)).length > 0) return;
+    throw new Problem('last_way_to_sign_in', {
+      detail: 'This is the only way in which you can sign in. Add another one first.',
+    });
+  }
+
+  private toSignIn({ password, passkeys, issuers }: MemberWays): Exclude<Way, 'totp'>[] {
+    const offered = this.offered();
+    return [
+      ...(password && offered.passwords ? (['password'] as const) : []),
+      ...(passkeys > 0 && offered.passkeys ? (['passkey'] as const) : []),
+      ...(issuers.some((issuer) => offered.issuers.includes(issuer)) ? (['oidc'] as const) : []),
+    ];
+  }
+}

@@ -1,0 +1,84 @@
+/** Showing once more who it is by a fresh sign-in at a real identity provider; and who has nothing to show. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { describeOnDatabases, describeUnless } from '../support/describe-with.js';
+import { IdentityProvider, missingIdentityProvider } from '../support/identity-provider.js';
+import { ProviderWorld } from '../support/provider-world.js';
+import { newMember } from '../support/signed-in.js';
+
+const MINUTE_MS = 60_000;
+
+describeUnless(missingIdentityProvider())('at an identity provider', () => {
+  let idp: IdentityProvider;
+  beforeAll(async () => {
+    idp = await IdentityProvider.start();
+  });
+  afterAll(async () => await idp?.stop());
+
+  describeOnDatabases('a sign-in', (kind) => {
+    let world: ProviderWorld;
+    beforeAll(async () => {
+      world = await ProviderWorld.start(idp, kind);
+    });
+    afterAll(async () => await world?.close());
+
+    it('made anew confirms who it is, for ten minutes in this session; that of another, or of nobody, does not', async () => {
+      const sub = world.newName();
+      const email = `${sub}@example.com`;
+      const own = world.browser();
+      await world.visit(own, sub, { purpose: 'invitation', token: await world.invitationFor(email, 'owner') });
+      await own.call('GET', '/me');
+      const create = async () => {
+        const key = { name: 'x', scopes: ['*'] };
+        const answer = await own.ask('POST', `/accounts/${world.accountId}/api-keys`, key);
+        return [answer.status, answer.json().confirm_with];
+      };
+      expect(await create()).toEqual([201, undefined]);
+      world.running.stores.clock.advance(11 * MINUTE_MS);
+      expect(await create()).toEqual([403, ['oidc']]);
+      // The provider's own clock goes on as before.
+      world.running.stores.clock.advance(-11 * MINUTE_MS);
+      const confirmedAt = world.running.stores.clock.now() - 11 * MINUTE_MS;
+      await world.database.db.updateTable('member_session').set({ confirmed_at: confirmedAt }).execute();
+      const cookie = own.cookies.get('tg_session');
+      const confirming = { purpose: 'confirm', return_to: '/api-keys/new' };
+      const failed = '/api-keys/new?problem=invalid_credentials';
+      expect(await world.visit(own, world.newName(), confirming)).toBe(failed);
+      const other = await world.signedIn();
+      const theirs = world.newName();
+      await world.visit(other.own, theirs, { purpose: 'link' });
+      expect(await world.visit(own, theirs, confirming)).toBe(failed);
+      expect(await create()).toEqual([403, ['oidc']]);
+      expect(await world.visit(own, sub, confirming)).toBe('/api-keys/new');
+      expect(own.cookies.get('tg_session')).toBe(cookie);
+      expect(await create()).toEqual([201, undefined]);
+      const unlinked = await (await world.signedIn()).own.ask('POST', '/sign-in/providers/company', confirming);
+      expect([unlinked.status, unlinked.json().code]).toEqual([409, 'conflict']);
+    });
+
+    it('who has nothing to confirm with is told so, and the demo’s member is not asked', async () => {
+      const id = await newMember(world.database, { roles: { [world.accountId]: 'owner' } });
+      const { token } = await world.running.members.sessions.begin({ memberId: id }, 'link', {
+        ip: '::1',
+        userAgent: '',
+      });
+      const own = world.browser();
+      own.cookies.set('tg_session', token);
+      await own.call('GET', '/me');
+      const demo = world.browser();
+      await demo.call('POST', '/links/take', { token: await world.running.members.firstOwner.startLink() });
+      world.running.stores.clock.advance(11 * MINUTE_MS);
+      const key = { name: 'x', scopes: ['*'] };
+      const refused = await own.ask('POST', `/accounts/${world.accountId}/api-keys`, key);
+      expect([refused.status, refused.json()]).toMatchObject([
+        403,
+        {
+          code: 'confirmation_required',
+          confirm_with: [],
+          detail: expect.stringContaining('nothing by which to show'),
+        },
+      ]);
+      expect((await demo.ask('POST', `/accounts/${world.accountId}/api-keys`, key)).status).toBe(201);
+      world.running.stores.clock.advance(-11 * MINUTE_MS);
+    });
+  });
+});

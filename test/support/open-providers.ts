@@ -1,0 +1,53 @@
+/** The ways to identity providers as the program opens them, on a database of a test. */
+import type { ProviderConfig } from '../../src/config/model/admin-schema.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { ProviderClients } from '../../src/members/providers/provider-clients.js';
+import { Providers, type ProviderJourney, type ProviderParts } from '../../src/members/providers/providers.js';
+import { SignInSteps } from '../../src/members/sign-in/steps.js';
+import { systemClock } from '../../src/platform/clock.js';
+import { PROVIDER_CLIENT } from './identity-provider.js';
+
+export const TO_SIGN_IN: ProviderJourney = {
+  purpose: 'sign_in',
+  memberId: null,
+  linkHash: null,
+  returnTo: '/usage',
+};
+
+/** The configuration of a provider; what is not said is usual. */
+export function providerConfig(issuer: string, fields: Partial<ProviderConfig> = {}): ProviderConfig {
+  return {
+    issuer,
+    ...PROVIDER_CLIENT,
+    label: 'Company',
+    scopes: ['openid', 'email', 'profile'],
+    domains: [],
+    operators: undefined,
+    ...fields,
+  };
+}
+
+/** Ways to providers of a configuration, with what was logged of them. */
+export class OpenProviders {
+  configured: Record<string, ProviderConfig> = {};
+  readonly warnings: { event: string; reason: unknown }[] = [];
+  readonly parts: ProviderParts;
+  readonly providers: Providers;
+
+  constructor(database: DatabaseHandle) {
+    this.parts = {
+      providers: () => this.configured,
+      clients: new ProviderClients(systemClock),
+      steps: new SignInSteps(database.db, systemClock),
+      clock: systemClock,
+      log: { warn: (fields: unknown) => void this.warnings.push(fields as never) } as never,
+      callbackUrl: (id) => `http://localhost:8081/admin/v1/sign-in/providers/${id}/callback`,
+    };
+    this.providers = new Providers(this.parts);
+  }
+
+  /** Takes back who comes from the company. */
+  async finish(stepToken: string | undefined, query: string) {
+    return await this.providers.finish('company', await this.providers.takeStep(stepToken), query);
+  }
+}
