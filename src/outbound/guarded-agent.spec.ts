@@ -72,6 +72,20 @@ afterAll(() => {
 });
 
 describe('a kept connection', () => {
+  it('is kept a hundred times without gathering listeners', async () => {
+    const { port, seen } = await receiver();
+    const listeners = () => {
+      const [socket] = Object.values(connections.agentFor(rules).freeSockets).flat();
+      return socket?.listenerCount('close');
+    };
+    await send(port);
+    await eventually('it is idle', () => listeners() !== undefined);
+    const first = listeners();
+    for (let request = 1; request < 100; request++) await send(port);
+    await eventually('it is idle again', () => listeners() === first);
+    expect(seen).toMatchObject({ connections: 1, requests: 100 });
+  });
+
   it('serves the next requests to the same destination', async () => {
     const { port, seen } = await receiver();
     for (let request = 0; request < 5; request++) {
