@@ -9,6 +9,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queries } from './api/queries.js';
 import { App } from './app.js';
+import { PageBoundary } from './shell/page-boundary.js';
 import { firstLocale, speak } from './words/locale.js';
 import './panel.css';
 import { followOtherTabs } from './session/session.js';
@@ -33,7 +34,9 @@ if (root !== null)
           getStyleNonce={() => nonce}
         >
           <QueryClientProvider client={queries}>
-            <App />
+            <PageBoundary at="">
+              <App />
+            </PageBoundary>
           </QueryClientProvider>
         </MantineProvider>
       </I18nProvider>

@@ -4,12 +4,18 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { lazy, type ComponentType, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { OperationId } from '../members/permissions.js';
+import { Unreachable } from './api/problem.js';
 import { Empty } from './layout/empty.js';
 import { useMay } from './session/accounts.js';
 
 /** A page in a file of its own, loaded when it is first gone to. */
 export const lazyPage = <Name extends string>(load: () => Promise<Record<Name, ComponentType>>, name: Name) =>
-  lazy(async () => ({ default: (await load())[name] }));
+  lazy(async () => {
+    const loaded = await load().catch((error: unknown) => {
+      throw new Unreachable(`The page ${name} could not be loaded`, { cause: error });
+    });
+    return { default: loaded[name] };
+  });
 
 /** A page for those who may read what it shows; to the others it is none. */
 export function Allowed({ to, children }: { readonly to: OperationId; readonly children: ReactNode }) {

@@ -69,12 +69,18 @@ function Keys({ create }: { readonly create: React.ReactNode }) {
   const keys = useKeys(account.id, filter);
   const rows = keys.data?.pages.flatMap(({ data }) => data) ?? [];
   const isUnfiltered = chosen.search === '' && chosen.status === USUAL_STATUS && chosen.environment === 'both';
+  const filters = <KeyFilters chosen={chosen} onChoose={(change) => setChosen({ ...chosen, ...change })} />;
   if (keys.data === undefined)
-    return keys.error === null ? <Loading /> : <Failure error={keys.error} again={() => void keys.refetch()} />;
+    return (
+      <Stack gap="md">
+        {filters}
+        {keys.error === null ? <Loading /> : <Failure error={keys.error} again={() => void keys.refetch()} />}
+      </Stack>
+    );
   if (rows.length === 0 && isUnfiltered && !keys.isPlaceholderData)
     return (
       <Stack gap="md">
-        <KeyFilters chosen={chosen} onChoose={(change) => setChosen({ ...chosen, ...change })} />
+        {filters}
         <Empty
           icon="key"
           title={t`No key is in use`}
@@ -85,7 +91,7 @@ function Keys({ create }: { readonly create: React.ReactNode }) {
     );
   return (
     <Stack gap="md">
-      <KeyFilters chosen={chosen} onChoose={(change) => setChosen({ ...chosen, ...change })} />
+      {filters}
       {keys.error !== null && <Failure error={keys.error} again={() => void keys.refetch()} />}
       {rows.length === 0 ? (
         <Empty

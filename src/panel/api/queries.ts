@@ -18,6 +18,8 @@ export const queries = new QueryClient({
       retryDelay: (failures) => Math.min(1_000 * 2 ** failures, LONGEST_PAUSE_MS),
       // The browser says it is offline for reasons of its own; a request that fails says it for sure.
       networkMode: 'always',
+      // Which that would turn off. When it says that it is back, what failed is read again.
+      refetchOnReconnect: true,
     },
     mutations: { networkMode: 'always', retry: false },
   },

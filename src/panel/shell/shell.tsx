@@ -3,9 +3,11 @@ import { AppShell, Burger, Container, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
+import { useLocation } from 'wouter';
 import type { Account } from '../session/accounts.js';
 import { AccountSwitcher } from './account-switcher.js';
 import { Brand } from '../layout/brand.js';
+import { PageBoundary } from './page-boundary.js';
 import { Navigation } from './navigation.js';
 import { UserMenu } from './user-menu.js';
 
@@ -17,6 +19,7 @@ interface ShellProps {
 
 export function Shell({ account, children }: ShellProps) {
   const { t } = useLingui();
+  const [location] = useLocation();
   const [isOpen, { toggle, close }] = useDisclosure();
   return (
     <AppShell
@@ -51,7 +54,7 @@ export function Shell({ account, children }: ShellProps) {
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         <Container size={1120} px={0}>
-          {children}
+          <PageBoundary at={location}>{children}</PageBoundary>
         </Container>
       </AppShell.Main>
     </AppShell>

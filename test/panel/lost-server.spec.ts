@@ -1,0 +1,153 @@
+/** A session that ends while somebody types, a program that dies under the page, a network that goes and comes back. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { BrowserContext, Page } from 'playwright-core';
+import type { ApiKeyWithSecret } from '../support/admin.js';
+import { startBrowser, type Browser } from '../support/browser.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { newPerson, panelUrlOf, signInThere, typePassword, type Person } from '../support/panel-people.js';
+import { freePort, temporaryFolder } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate, type TrailgateOptions } from '../support/program.js';
+
+describeWithChromium('a page of the panel', () => {
+  let options: TrailgateOptions;
+  let trailgate: RunningTrailgate;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  let person: Person;
+  let key: ApiKeyWithSecret;
+  let accountId: string;
+
+  beforeAll(async () => {
+    const config = { admin: { port: await freePort() } };
+    options = { config, dataDir: temporaryFolder('data'), adminToken: `test-admin-${'0'.repeat(40)}` };
+    [trailgate, browser] = await Promise.all([startTrailgate(options), startBrowser()]);
+    accountId = (await trailgate.admin.createAccount({ plan: 'starter' })).id;
+    key = await trailgate.admin.createKey(accountId, { name: 'Shop', scopes: ['customers:read'] });
+  });
+  beforeEach(async () => {
+    person = await newPerson(trailgate, accountId, 'owner');
+    context = await browser.newContext();
+    await signInThere(context, person, panelUrlOf(trailgate));
+    page = await context.newPage();
+  });
+  afterEach(() => context.close());
+  afterAll(async () => {
+    await browser?.close();
+    await trailgate?.stop();
+  });
+
+  const open = async (path: string): Promise<void> => {
+    await page.goto(`${panelUrlOf(trailgate)}/${accountId}/${path}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.waitForLoadState('networkidle');
+  };
+  /** As it ends by itself, or from another device: the page knows nothing of it. */
+  const endSession = () => person.session.call('POST', '/sign-out');
+  const signInAgain = async (): Promise<void> => {
+    const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+    await dialog.waitFor();
+    // Whose page it is, is known; another one is not signed in over it by a slip.
+    expect(await dialog.getByLabel('Email').inputValue()).toBe(person.email);
+    await typePassword(page, person);
+    await dialog.waitFor({ state: 'hidden' });
+  };
+  const typeKey = async (name: string): Promise<void> => {
+    await open('api-keys/new');
+    await page.getByLabel('Name', { exact: true }).fill(name);
+    await page.locator('input[type=checkbox][value="customers:read"]').check();
+  };
+  const createKey = () => page.getByRole('button', { name: 'Create key' }).click();
+  const keysCalled = async (name: string) =>
+    (await trailgate.admin.listKeys(accountId)).data.filter((each) => each.name === name).length;
+
+  it('whose session ended in mid-form goes on with what was typed, once its reader has signed in again', async () => {
+    await typeKey('Typed for minutes');
+    await endSession();
+    await createKey();
+    await signInAgain();
+    await page.getByText('Copy it now').waitFor();
+    expect(await keysCalled('Typed for minutes')).toBe(1);
+  });
+
+  it('whose session ended goes on with a change, an invitation, a new secret', async () => {
+    await open(`api-keys/${key.id}`);
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Shop in Linz');
+    await endSession();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await signInAgain();
+    await page.getByRole('heading', { name: 'Shop in Linz' }).waitFor();
+    await page.getByRole('button', { name: 'New secret' }).click();
+    await page.getByLabel('A week more').check();
+    await context.clearCookies();
+    await page.getByRole('button', { name: 'Make a new secret' }).click();
+    await signInAgain();
+    await page.getByText('Copy it now').waitFor();
+    await page.getByLabel('I have stored it in a safe place').check();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('link', { name: 'Members' }).click();
+    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByLabel('Email').fill('eva@example.com');
+    await context.clearCookies();
+    await page.getByRole('button', { name: 'Invite', exact: true }).click();
+    await signInAgain();
+    await page.getByText('Hand this link to eva@example.com').waitFor();
+  });
+
+  it('under which the program dies says so, keeps what is shown and typed, and goes on when it is back', async () => {
+    await typeKey('Typed before the end');
+    await trailgate.kill9();
+    await createKey();
+    await page.getByText('The server cannot be reached').waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Typed before the end');
+    await createKey();
+    await page.getByText('The server cannot be reached').waitFor();
+    trailgate = await startTrailgate(options);
+    await createKey();
+    await page.getByText('Copy it now').waitFor();
+    expect(await keysCalled('Typed before the end')).toBe(1);
+  });
+
+  it('is gone to while the program is dead, and is there when it is back', async () => {
+    await open('api-keys');
+    await trailgate.kill9();
+    await page.getByRole('link', { name: 'Explain' }).click();
+    const again = page.getByRole('main').getByRole('button', { name: 'Try again' });
+    await again.waitFor();
+    await page.getByText('The server cannot be reached').waitFor();
+    await again.click();
+    await again.waitFor();
+    // The other pages are where they were.
+    await page.getByRole('link', { name: 'API keys' }).first().click();
+    await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Explain' }).click();
+    trailgate = await startTrailgate(options);
+    await again.click();
+    await page.getByRole('heading', { name: 'Explain', exact: true }).waitFor();
+  });
+
+  it('without a network says so, keeps what was read and typed, and reads on when there is one', async () => {
+    await open('api-keys');
+    await page.getByRole('link', { name: 'Shop in Linz' }).waitFor();
+    await context.setOffline(true);
+    await page.getByLabel('Search keys').fill('Linz');
+    await page.getByText('The server cannot be reached').waitFor();
+    expect(await page.getByLabel('Search keys').inputValue()).toBe('Linz');
+    await context.setOffline(false);
+    await page.getByRole('link', { name: 'Shop in Linz' }).waitFor();
+    await context.setOffline(true);
+    await page.getByRole('main').getByRole('link', { name: 'Shop in Linz' }).click();
+    await page.getByText('The server cannot be reached').waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'Shop in Linz' }).waitFor();
+    await context.setOffline(false);
+    await page.getByLabel('Search keys').fill('nothing is called so');
+    await page.getByText('No key is like this').waitFor();
+    expect(await page.getByText('The server cannot be reached').count()).toBe(0);
+  });
+
+  it('threw nothing on the way', () => {
+    expect(browser.faults).toEqual([]);
+  });
+});
