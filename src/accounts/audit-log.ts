@@ -40,6 +40,8 @@ export const TARGET_TYPES = [
   'session',
   'invitation',
   'portal_session',
+  'webhook_endpoint',
+  'webhook_delivery',
 ] as const;
 
 export interface AuditedChange {

@@ -18,7 +18,6 @@ import { ADMIN_DEPENDENCIES, type AdminApiDependencies, type AdminDependencies }
 import { AccountApiKeysController } from './api-keys/account-api-keys.controller.js';
 import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { AuditLogController } from './audit-log/audit-log.controller.js';
-import { EventsController } from './events/events.controller.js';
 import { ExplainController } from './explain/explain.controller.js';
 import { Explainer } from './explain/explainer.js';
 import { HealthController } from './health/health.controller.js';
@@ -40,6 +39,7 @@ import { QuotaAdjustmentsController } from './quota-adjustments/quota-adjustment
 import { RequestsController } from './requests/requests.controller.js';
 import { ScopesController } from './scopes/scopes.controller.js';
 import { TargetsController } from './targets/targets.controller.js';
+import { WEBHOOK_CONTROLLERS, webhookProviders } from './webhook-parts.js';
 import { UsageController } from './usage/usage.controller.js';
 
 /** Of one address, over the whole API. */
@@ -56,7 +56,6 @@ const API_CONTROLLERS: readonly Type[] = [
   RequestsController,
   ExplainController,
   QuotaAdjustmentsController,
-  EventsController,
   ScopesController,
   PlansController,
   OperationsController,
@@ -64,6 +63,7 @@ const API_CONTROLLERS: readonly Type[] = [
   AuditLogController,
   ...MEMBER_CONTROLLERS,
   ...PROVIDER_CONTROLLERS,
+  ...WEBHOOK_CONTROLLERS,
   OpenApiController,
 ];
 
@@ -122,6 +122,7 @@ function apiProviders(api: AdminApiDependencies, deps: AdminDependencies): Provi
     { provide: OPENAPI_DOCUMENT, useFactory: adminApiDocument },
     ...memberProviders(api.members, deps),
     ...providerProviders(api.members, deps),
+    ...webhookProviders(api.webhooks),
     { provide: Site, useValue: new Site(url) },
     { provide: CLOCK, useValue: clock },
     // In this order, all before every handler that is not public: from where, too many, who, through which page,

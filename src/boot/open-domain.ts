@@ -11,6 +11,7 @@ import { openDatabase, type DatabaseHandle } from '../database/connect.js';
 import { DatabaseHealth } from '../database/database-health.js';
 import { lockDataDir } from '../database/data-lock.js';
 import { notifyBy, WorkSignal } from '../events/deliveries/work-signal.js';
+import { openWebhooks, type Webhooks } from '../events/management/open-webhooks.js';
 import { EventOutbox } from '../events/outbox.js';
 import { AccountStore } from '../accounts/accounts.js';
 import { ApiKeyStore } from '../accounts/api-key-store.js';
@@ -59,6 +60,7 @@ export interface Domain extends Stores {
   /** Told of webhook endpoints that have something to do. */
   readonly workSignal: WorkSignal;
   readonly usage: UsageReader;
+  readonly webhooks: Webhooks;
   /** What a scrape reads of all these. */
   readonly gauges: readonly ReadsGauges[];
   /** Null where nothing is sealed or opened here, and without a key that all machines have. */
@@ -96,6 +98,7 @@ export async function openDomain(
   const keys = openKeys({ ...parts, plans: file.plans, redisUrl: environment.redisUrl, alone });
   shutdown.add('flush keys', () => keys.stop());
   await warnOfUnknownPlans(database, file.plans, log);
+  const secretBox = roles.some((role) => role !== 'gateway') ? await secretBoxOf(config, database) : null;
   const catalogue = new Catalogue(() => running.current);
   const storeDeps = { database, clock: systemClock, bus: keys.bus, catalogue };
   const accounts = new AccountStore(storeDeps);
@@ -135,7 +138,14 @@ export async function openDomain(
     workSignal,
     usage,
     gauges: [databaseHealth, follower, quotas, keys, refusals],
-    secretBox: roles.some((role) => role !== 'gateway') ? await secretBoxOf(config, database) : null,
+    secretBox,
+    webhooks: openWebhooks({
+      database,
+      clock: systemClock,
+      secretBox,
+      signal: workSignal,
+      file: () => running.current.file,
+    }),
     forwarder,
   };
 }

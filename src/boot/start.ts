@@ -173,7 +173,7 @@ async function tokenOf(dataDir: string, given: string | undefined): Promise<stri
 
 /** Housekeeping; webhooks and roll-ups will join it. */
 function startWorker(domain: Domain, log: Log, shutdown: Shutdown): void {
-  const { config, database, quotas, keyStore, events, workSignal } = domain;
+  const { config, database, quotas, keyStore, events, workSignal, webhooks } = domain;
   const topAccounts = new TopAccounts(database.db, database.kind, () => config.current.file, systemClock, log.logger);
   const { flushInterval, retention } = config.current.file.usage;
   const usage = new UsageRetention(database.db, database.kind, retention, systemClock);
@@ -184,6 +184,7 @@ function startWorker(domain: Domain, log: Log, shutdown: Shutdown): void {
     for (const forget of [
       keyStore.deleteDeadSecrets(),
       deliveries.sweep(),
+      webhooks.secrets.deleteExpired(systemClock.now()),
       events.deleteOld(),
       usage.deleteOld(),
       requests.deleteOld(),
@@ -266,6 +267,7 @@ async function startAdmin(
           throttlerStorage: quotas.limiter,
           panel: readPanelFiles(PANEL_FOLDER),
           members,
+          webhooks: domain.webhooks,
         };
   const parts = {
     api,

@@ -14,6 +14,7 @@ import { mergeOperations } from './openapi/operations.js';
 import { scopeWords } from './openapi/scope-words.js';
 import { parse } from './parse.js';
 import { planWarnings } from './checks/plan-warnings.js';
+import { webhookWarnings } from './checks/webhook-warnings.js';
 import type { ConfigProblem } from './model/problem.js';
 import { sortProblems } from './model/problem.js';
 import type { FileFault } from './source/read-file.js';
@@ -79,6 +80,7 @@ export async function loadConfig(
   const warnings = [
     ...adminWarnings(source, parsed.data.admin),
     ...planWarnings(source, parsed.data.plans, whole.operations),
+    ...webhookWarnings(source, parsed.data, environment),
     ...whole.warnings,
     ...scalarWarnings(source),
   ];

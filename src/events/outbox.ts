@@ -8,6 +8,7 @@ import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/c
 import { newId } from '../database/ids.js';
 import type { Tables } from '../database/schema.js';
 import type { EventTable } from '../database/tables/webhook-tables.js';
+import { Problem } from '../problems/errors.js';
 import { fanOut } from './deliveries/fan-out.js';
 import type { Event, ForeignEvent, NewEvent } from './model/event-types.js';
 
@@ -108,6 +109,13 @@ export class EventOutbox {
       .limit(limit + 1);
     if (cursor !== undefined) query = query.where('id', '<', decodeCursor(list, cursor));
     return pageOf(list, limit, await query.execute(), eventOf);
+  }
+
+  /** Rejects with `resource_not_found`. */
+  async get(id: string): Promise<Event> {
+    const row = await this.db.selectFrom('event').selectAll().where('id', '=', id).executeTakeFirst();
+    if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no event with this id.' });
+    return eventOf(row);
   }
 
   /** Forgets what was to be kept until now, a few at a time; what still has deliveries goes when they have gone. */

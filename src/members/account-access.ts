@@ -5,7 +5,7 @@ import type { Role } from './permissions.js';
 
 /** What a request names: an account, or something of one. */
 export interface Named {
-  readonly kind: 'account' | 'api_key' | 'link';
+  readonly kind: 'account' | 'api_key' | 'link' | 'webhook_endpoint' | 'webhook_delivery' | 'event';
   readonly id: string;
 }
 

@@ -93,7 +93,20 @@ export const PERMISSIONS = {
   getUsage: read,
   listQuotaAdjustments: read,
   createQuotaAdjustment: operate,
-  listEvents: read,
+  // What events are about is the data of customers.
+  listEvents: { ...read, roles: MANAGERS },
+  getEvent: { ...read, roles: MANAGERS },
+  listEventTypes: everyone,
+
+  listWebhookEndpoints: read,
+  getWebhookEndpoint: read,
+  createWebhookEndpoint: secret,
+  rotateWebhookSecret: secret,
+  updateWebhookEndpoint: manage,
+  deleteWebhookEndpoint: manage,
+  listWebhookDeliveries: { ...read, roles: MANAGERS },
+  getWebhookDelivery: { ...read, roles: MANAGERS },
+
   explain: read,
   // Where people were is not for everybody.
   listRequests: { ...read, roles: MANAGERS },

@@ -22,6 +22,10 @@ export const ADMIN_ERRORS = {
   idempotency_in_progress: { status: 409, title: 'The request is still under way', fault: 'client' },
   idempotency_mismatch: { status: 422, title: 'The key belongs to another request', fault: 'client' },
   idempotency_secret_shown: { status: 409, title: 'It was done, and its secret was shown', fault: 'client' },
+  too_many_endpoints: { status: 409, title: 'The account has as many webhook endpoints as it may', fault: 'client' },
+  webhook_secret_in_use: { status: 409, title: 'An endpoint has this secret already', fault: 'client' },
+  webhook_endpoint_disabled: { status: 409, title: 'The webhook endpoint is not enabled', fault: 'client' },
+  secrets_unavailable: { status: 503, title: 'Secrets cannot be sealed or opened', fault: 'gateway' },
   too_many_requests: { status: 429, title: 'Too many requests', fault: 'client' },
   database_unavailable: { status: 503, title: 'The database cannot be reached right now', fault: 'gateway' },
 } as const satisfies Record<string, ErrorEntry>;

@@ -67,6 +67,22 @@ export const ADMIN_ERROR_GUIDANCE: Readonly<Record<keyof typeof ADMIN_ERRORS, Er
     meaning: 'The request was done when it was first sent. Its response held a secret, which is kept nowhere.',
     action: 'Where the secret was lost, rotate what `Location` names, or revoke it and make another.',
   },
+  too_many_endpoints: {
+    meaning: 'The account has as many webhook endpoints as the operators allow.',
+    action: 'Delete one that is not needed any more, or let one endpoint take more types of events.',
+  },
+  webhook_secret_in_use: {
+    meaning: 'The secret that was brought along belongs to a webhook endpoint already. Each needs one of its own.',
+    action: 'Leave `secret` out to have one made, or bring another one.',
+  },
+  webhook_endpoint_disabled: {
+    meaning: 'The webhook endpoint is paused or disabled: nothing goes out to it but a test.',
+    action: 'Enable it first; what waits goes out then.',
+  },
+  secrets_unavailable: {
+    meaning: 'The installation has no key to seal secrets with, or another one than they were sealed with.',
+    action: 'Operators set `TRAILGATE_SECRETS_KEY` to the right key on every machine. Events wait meanwhile.',
+  },
   too_many_requests: {
     meaning: 'The admin API was asked too often; it has no part in the limits of a plan.',
     action: 'Wait for `Retry-After`.',

@@ -6,6 +6,7 @@ import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { send } from '../support/http.js';
+import { newWebhook } from '../support/webhook-endpoints.js';
 import { newMember, signIn, type Credentials } from '../support/signed-in.js';
 
 interface Described {
@@ -37,7 +38,8 @@ describeOnDatabases('what belongs to another account', (kind) => {
       role: 'viewer',
       expires_at: expires,
     });
-    for (const id of [account.id, key.id, member, invitation.id, token.id]) {
+    const { endpoint, delivery, event } = await newWebhook(running, account.id);
+    for (const id of [account.id, key.id, member, invitation.id, token.id, endpoint, delivery, event]) {
       const [prefix = ''] = id.split('_');
       foreign.set(prefix, id);
       nobodys.set(prefix, `${prefix}_${'0'.repeat(25)}`);
@@ -54,6 +56,9 @@ describeOnDatabases('what belongs to another account', (kind) => {
     members: 'mem',
     invitations: 'inv',
     tokens: 'tok',
+    'webhook-endpoints': 'whe',
+    'webhook-deliveries': 'whd',
+    events: 'evt',
   };
 
   function fill(path: string, ids: ReadonlyMap<string, string>): string {

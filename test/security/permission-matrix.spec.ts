@@ -11,6 +11,7 @@ import { requestLogRow } from '../support/request-logs.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
+import { newWebhook, type WebhookIds } from '../support/webhook-endpoints.js';
 import { accountToken, newMember, portalSession, signIn, type Credentials } from '../support/signed-in.js';
 
 interface Described {
@@ -27,6 +28,13 @@ interface Operation extends Described {
 
 type Caller = keyof typeof CALLERS;
 type Whose = 'own' | 'of another' | 'of nobody';
+
+/** What paths are filled with. */
+interface Ids extends WebhookIds {
+  readonly account: string;
+  readonly key: string;
+  readonly invitation: string;
+}
 
 /** Each caller, and what they are in the account that is theirs. */
 const CALLERS = {
@@ -70,7 +78,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
   let running: RunningAdmin;
   let operations: readonly Operation[];
   let credentials: ReadonlyMap<Caller, () => Promise<Credentials>>;
-  const ids = new Map<Whose, { readonly account: string; readonly key: string; readonly invitation: string }>();
+  const ids = new Map<Whose, Ids>();
 
   beforeAll(async () => {
     database = await testDatabase(kind);
@@ -80,7 +88,8 @@ describeOnDatabases('every operation of the admin API', (kind) => {
       const { account, key } = await admin.newKey('starter');
       const invited = { email: 'bea@example.com', role: 'viewer' };
       const invitation = await admin.call<{ id: string }>('POST', `/accounts/${account.id}/invitations`, invited);
-      ids.set(whose, { account: account.id, key: key.id, invitation: invitation.id });
+      const webhooks = await newWebhook(running, account.id);
+      ids.set(whose, { account: account.id, key: key.id, invitation: invitation.id, ...webhooks });
       // What a path names `nothing` has to be there: else nobody could be told that they may read it.
       const at = running.stores.clock.now();
       await new RequestLogWriter(database.db, kind).write([
@@ -88,7 +97,8 @@ describeOnDatabases('every operation of the admin API', (kind) => {
       ]);
     }
     const none = '0'.repeat(25);
-    ids.set('of nobody', { account: `acc_${none}`, key: `key_${none}`, invitation: `inv_${none}` });
+    const webhooks = { endpoint: `whe_${none}`, delivery: `whd_${none}`, event: `evt_${none}` };
+    ids.set('of nobody', { account: `acc_${none}`, key: `key_${none}`, invitation: `inv_${none}`, ...webhooks });
     const own = ids.get('own')!.account;
     // A session of its own for each request: some of them end it.
     const member = (id: string) => () => signIn(running, id);
@@ -122,11 +132,14 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     caller: Caller,
     whose: Whose,
   ): Promise<Answer> {
-    const { account, key, invitation } = ids.get(whose)!;
+    const { account, key, invitation, endpoint, delivery, event } = ids.get(whose)!;
     const filled = path
       .replace('/accounts/{id}', `/accounts/${account}`)
       .replace('/api-keys/{id}', `/api-keys/${key}`)
       .replace('/invitations/{id}', `/invitations/${invitation}`)
+      .replace('/webhook-endpoints/{id}', `/webhook-endpoints/${endpoint}`)
+      .replace('/webhook-deliveries/{id}', `/webhook-deliveries/${delivery}`)
+      .replace('/events/{id}', `/events/${event}`)
       .replaceAll(/\{\w+\}/g, 'nothing');
     const isAuditLog = parameters.some(({ name }) => name === 'account_id');
     const query = isAuditLog ? `?account_id=${account}` : '';

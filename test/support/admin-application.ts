@@ -9,10 +9,13 @@ import type { AdminDependencies, Readiness } from '../../src/admin/request/admin
 import { Explainer } from '../../src/admin/explain/explainer.js';
 import { inOrder } from '../../src/admission/steps.js';
 import { admin as adminSchema } from '../../src/config/model/admin-schema.js';
+import { webhooks as webhooksSchema } from '../../src/config/model/webhooks-schema.js';
 import { adminUrlOf } from '../../src/config/model/admin-url.js';
 import type { Config } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { EventOutbox } from '../../src/events/outbox.js';
+import { openWebhooks } from '../../src/events/management/open-webhooks.js';
+import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
 import { IdempotentRequests } from '../../src/accounts/idempotent-requests.js';
 import { QuotaAdjustmentStore } from '../../src/accounts/quota-adjustments.js';
 import { metricsText } from '../../src/platform/metrics-text.js';
@@ -62,6 +65,11 @@ export async function startAdmin(
     readonly panel?: PanelFiles;
     /** As under `admin` in gateway.yaml. */
     readonly settings?: z.input<typeof adminSchema>;
+    /** As in gateway.yaml, as are the types of events. */
+    readonly webhooks?: z.input<typeof webhooksSchema>;
+    readonly events?: readonly string[];
+    /** Null: there is no key for secrets. */
+    readonly secretBox?: SecretBox | null;
   } = {},
 ): Promise<RunningAdmin> {
   const log: string[] = [];
@@ -81,6 +89,11 @@ export async function startAdmin(
   });
   const settings = adminSchema.parse({ port: 0, ...options.settings });
   const sessionLimits = { idleMs: 30 * 60_000, absoluteMs: 12 * 3_600_000 };
+  const box = options.secretBox === undefined ? new SecretBox(Buffer.alloc(32, 2)) : options.secretBox;
+  const webhookSettings = {
+    events: [...(options.events ?? [])],
+    webhooks: webhooksSchema.parse(options.webhooks ?? {}),
+  };
   const windows = () => new ProcessThrottleWindows(clock);
   const members = openMembers({
     database,
@@ -88,7 +101,7 @@ export async function startAdmin(
     log: logger,
     sessionLimits: () => sessionLimits,
     windows: { networks: windows(), names: windows(), browsers: windows() },
-    secretBox: new SecretBox(Buffer.alloc(32, 2)),
+    secretBox: box,
     browserKey: Buffer.alloc(32, 1),
     host: () => 'localhost',
     offeredWays: () => offeredWaysOf(settings.signIn),
@@ -110,6 +123,7 @@ export async function startAdmin(
     throttlerStorage: limiter,
     panel: options.panel ?? null,
     members,
+    webhooks: openWebhooks({ database, clock, secretBox: box, signal: new WorkSignal(), file: () => webhookSettings }),
   };
   let boundPort = 0;
   const dependencies: AdminDependencies = {

@@ -1,35 +1,29 @@
-/**
- * What the gateway has had to tell an account, newest first. Webhooks deliver the same events; here they can be read.
- */
+/** What accounts have been told, newest first. Webhooks deliver the same events; here they can be read. */
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { EventOutbox } from '../../events/outbox.js';
 import { AccountStore } from '../../accounts/accounts.js';
+import type { Event } from '../../events/model/event-types.js';
+import { EventOutbox } from '../../events/outbox.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
+import { inPath, OfAccount } from '../access/of-account.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
-import { countField, idField, timeField as instant } from '../openapi/fields.js';
+import { idField, timeField as instant } from '../openapi/fields.js';
 import { Documented } from '../openapi/documented.js';
 
 const eventSchema = z
   .object({
-    id: idField('evt'),
-    type: z.enum(['quota.threshold_reached']),
+    id: idField('evt').meta({ description: 'Also the `webhook-id` of its deliveries.' }),
+    type: z.string().max(100).meta({ example: 'quota.threshold_reached' }),
     account_id: idField('acc'),
+    source: z.string().max(100).meta({ description: '`trailgate`, `emits`, `test`, or the name of a service.' }),
+    resource: z.string().max(200).nullable().meta({ description: 'What it is about, where somebody says.' }),
     data: z
-      .object({
-        account_id: idField('acc'),
-        api_key_id: idField('key').nullable().meta({ description: 'Null where the limit is the account’s.' }),
-        policy: z.enum(['account-month', 'key-month']),
-        threshold_percent: z.literal([80, 100]),
-        limit: countField,
-        used: countField.meta({ description: 'When it was noticed.' }),
-        period_start: instant,
-        period_end: instant,
-        resets_at: instant,
-      })
-      .meta({ description: 'Once for each threshold, limit and period.' }),
-    created_at: instant,
+      .record(z.string().max(100), z.unknown())
+      .nullable()
+      .meta({ description: 'See the list of event types. Of this installation’s own events each is told once.' }),
+    occurred_at: instant,
+    created_at: instant.meta({ description: 'When it was handed in.' }),
   })
   .meta({ id: 'Event' });
 
@@ -38,7 +32,7 @@ const eventListSchema = listSchema('EventList', eventSchema);
 type EventResource = z.output<typeof eventSchema>;
 
 @Controller('admin/v1/accounts/:id/events')
-export class EventsController {
+export class AccountEventsController {
   constructor(
     private readonly accounts: AccountStore,
     private readonly outbox: EventOutbox,
@@ -58,16 +52,40 @@ export class EventsController {
   ): Promise<ListBody<EventResource>> {
     const { timeZone } = await this.accounts.get(accountId);
     const page = await this.outbox.list({ ...query, accountId });
-    return listBody(
-      page,
-      ({ id, type, data, createdAt }): EventResource => ({
-        id,
-        ...({ type, data } as Pick<EventResource, 'type' | 'data'>),
-        account_id: accountId,
-        created_at: formatWithOffset(createdAt, timeZone),
-      }),
-      query,
-      reply,
-    );
+    return listBody(page, (event) => eventResource(event, timeZone), query, reply);
   }
+}
+
+@Controller('admin/v1/events/:id')
+@OfAccount('event', inPath)
+export class EventsController {
+  constructor(
+    private readonly accounts: AccountStore,
+    private readonly outbox: EventOutbox,
+  ) {}
+
+  @Get()
+  @Documented({
+    id: 'getEvent',
+    summary: 'Read an event',
+    response: eventSchema,
+    problems: ['resource_not_found'],
+  })
+  async get(@Param('id') id: string): Promise<EventResource> {
+    const event = await this.outbox.get(id);
+    return eventResource(event, (await this.accounts.get(event.accountId)).timeZone);
+  }
+}
+
+function eventResource(event: Event, timeZone: string): EventResource {
+  return {
+    id: event.id,
+    type: event.type,
+    account_id: event.accountId,
+    source: event.source,
+    resource: event.resource,
+    data: event.data as EventResource['data'],
+    occurred_at: formatWithOffset(event.occurredAt, timeZone),
+    created_at: formatWithOffset(event.createdAt, timeZone),
+  };
 }

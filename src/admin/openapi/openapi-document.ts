@@ -30,10 +30,19 @@ const ID_PREFIXES: Readonly<Record<string, string>> = {
   members: 'mem',
   invitations: 'inv',
   sessions: 'ses',
+  events: 'evt',
+  'webhook-endpoints': 'whe',
+  'webhook-deliveries': 'whd',
 };
 
 /** Operations that say where to find what they created. */
-const CREATED_WITH_PATH: ReadonlySet<string> = new Set(['createAccount', 'createApiKey', 'rotateApiKey']);
+const CREATED_WITH_PATH: ReadonlySet<string> = new Set([
+  'createAccount',
+  'createApiKey',
+  'rotateApiKey',
+  'createWebhookEndpoint',
+  'rotateWebhookSecret',
+]);
 
 /** All rows of 400 days, grouped by everything: more would not fit into a string of JavaScript. */
 const LONGEST_CSV = 512 * 1024 * 1024;

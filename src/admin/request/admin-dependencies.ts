@@ -3,6 +3,7 @@ import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Explainer } from '../explain/explainer.js';
+import type { Webhooks } from '../../events/management/open-webhooks.js';
 import type { EventOutbox } from '../../events/outbox.js';
 import type { AccountStore } from '../../accounts/accounts.js';
 import type { ApiKeyStore } from '../../accounts/api-key-store.js';
@@ -47,6 +48,7 @@ export interface AdminApiDependencies {
   /** Null where none was built: then there is the API alone. */
   readonly panel: PanelFiles | null;
   readonly members: Members;
+  readonly webhooks: Webhooks;
 }
 
 export interface AdminDependencies {

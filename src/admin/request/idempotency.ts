@@ -60,6 +60,8 @@ function locationOf({ targetType, targetId, accountId }: AuditedChange): string 
       return `/admin/v1/accounts/${targetId}`;
     case 'api_key':
       return `/admin/v1/api-keys/${targetId}`;
+    case 'webhook_endpoint':
+      return `/admin/v1/webhook-endpoints/${targetId}`;
     case 'invitation':
       return `/admin/v1/accounts/${accountId}/invitations`;
     case 'account_token':

@@ -12,6 +12,7 @@ import { planSchema } from './plan-schema.js';
 import { type errorMap, serviceSchema } from './service-schema.js';
 import { pathsBuiltAtStart, untilRestart } from './until-restart.js';
 import { days, duration, logDays } from './values.js';
+import { webhooks } from './webhooks-schema.js';
 
 /** Where the operations begin unless `api.basePath` says otherwise. */
 export const DEFAULT_BASE_PATH = '/api/v1';
@@ -104,6 +105,7 @@ export const configSchema = z.strictObject({
     .max(1_000)
     .default([])
     .describe('Event types that backends may hand in. Not used yet.'),
+  webhooks,
 });
 
 /** The settings that count from the next start on, each by its path: `['gateway', 'host']`. */

@@ -1,0 +1,34 @@
+/** The part of the admin application that manages events and where they are sent to. */
+import type { Provider, Type } from '@nestjs/common';
+import { WebhookEndpoints } from '../events/endpoints/webhook-endpoints.js';
+import type { Webhooks } from '../events/management/open-webhooks.js';
+import { DeliveryReader } from '../events/management/delivery-reader.js';
+import { EventCatalogue } from '../events/model/event-catalogue.js';
+import { WebhookSecrets } from '../events/signing/secret-store.js';
+import { AccountEventsController, EventsController } from './events/events.controller.js';
+import { AccountWebhookEndpointsController } from './webhooks/account-webhook-endpoints.controller.js';
+import { EventTypesController } from './webhooks/event-types.controller.js';
+import { EndpointDeliveriesController, WebhookDeliveriesController } from './webhooks/webhook-deliveries.controller.js';
+import { WebhookEndpointReader } from './webhooks/webhook-endpoint-reader.js';
+import { WebhookEndpointsController } from './webhooks/webhook-endpoints.controller.js';
+
+export const WEBHOOK_CONTROLLERS: readonly Type[] = [
+  AccountEventsController,
+  EventsController,
+  EventTypesController,
+  AccountWebhookEndpointsController,
+  WebhookEndpointsController,
+  EndpointDeliveriesController,
+  WebhookDeliveriesController,
+];
+
+/** What its controllers stand on. */
+export function webhookProviders(webhooks: Webhooks): Provider[] {
+  return [
+    { provide: WebhookEndpoints, useValue: webhooks.endpoints },
+    { provide: WebhookSecrets, useValue: webhooks.secrets },
+    { provide: DeliveryReader, useValue: webhooks.deliveries },
+    { provide: EventCatalogue, useValue: webhooks.catalogue },
+    WebhookEndpointReader,
+  ];
+}

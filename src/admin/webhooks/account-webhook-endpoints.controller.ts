@@ -1,0 +1,71 @@
+/** The webhook endpoints of an account: list and create. */
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { AccountStore } from '../../accounts/accounts.js';
+import type { ChangeContext } from '../../accounts/audit-log.js';
+import { createWebhookEndpointSchema, type CreateWebhookEndpoint } from '../../events/endpoints/endpoint-fields.js';
+import { WebhookEndpoints } from '../../events/endpoints/webhook-endpoints.js';
+import { Documented } from '../openapi/documented.js';
+import { ChangedBy } from '../request/change-context.js';
+import { tagged } from '../request/etag.js';
+import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
+import {
+  webhookEndpointListSchema,
+  webhookEndpointResource,
+  webhookEndpointWithSecretSchema,
+  type WebhookEndpointResource,
+  type WebhookEndpointWithSecretResource,
+} from './webhook-endpoint.resource.js';
+import { WebhookEndpointReader } from './webhook-endpoint-reader.js';
+
+@Controller('admin/v1/accounts/:id/webhook-endpoints')
+export class AccountWebhookEndpointsController {
+  constructor(
+    private readonly accounts: AccountStore,
+    private readonly endpoints: WebhookEndpoints,
+    private readonly reader: WebhookEndpointReader,
+  ) {}
+
+  @Get()
+  @Documented({
+    id: 'listWebhookEndpoints',
+    summary: 'List the webhook endpoints of an account',
+    response: webhookEndpointListSchema,
+    problems: ['resource_not_found'],
+  })
+  async list(
+    @Param('id') accountId: string,
+    @Query({ schema: pageQuerySchema }) query: PageQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ListBody<WebhookEndpointResource>> {
+    const { timeZone } = await this.accounts.get(accountId);
+    const page = await this.endpoints.list(accountId, query);
+    const keys = await this.reader.publicKeys(page.data.map(({ id }) => id));
+    return listBody(
+      page,
+      (endpoint) => webhookEndpointResource(endpoint, keys.get(endpoint.id) ?? [], timeZone),
+      query,
+      reply,
+    );
+  }
+
+  @Post()
+  @Documented({
+    id: 'createWebhookEndpoint',
+    summary: 'Add a webhook endpoint; the response shows its secret, once',
+    response: webhookEndpointWithSecretSchema,
+    status: 201,
+    problems: ['resource_not_found', 'too_many_endpoints', 'webhook_secret_in_use', 'secrets_unavailable'],
+  })
+  async create(
+    @Param('id') accountId: string,
+    @Body({ schema: createWebhookEndpointSchema }) body: CreateWebhookEndpoint,
+    @ChangedBy() context: ChangeContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<WebhookEndpointWithSecretResource> {
+    const { timeZone } = await this.accounts.get(accountId);
+    const { endpoint, secret } = await this.endpoints.create(accountId, body, context);
+    reply.header('Location', `/admin/v1/webhook-endpoints/${endpoint.id}`);
+    return { ...tagged(await this.reader.resource(endpoint, timeZone), reply), secret };
+  }
+}

@@ -1,0 +1,41 @@
+/** The types of events that an endpoint can be told of. */
+import { Controller, Get } from '@nestjs/common';
+import { z } from 'zod';
+import { EventCatalogue } from '../../events/model/event-catalogue.js';
+import { Documented } from '../openapi/documented.js';
+import { listSchema, type ListBody } from '../request/list.js';
+
+const eventTypeSchema = z
+  .object({
+    type: z.string().max(100).meta({ example: 'customer.created' }),
+    description: z.string().max(2_000).nullable(),
+    schema: z
+      .record(z.string().max(100), z.unknown())
+      .nullable()
+      .meta({ description: 'Of `data`, JSON Schema 2020-12; null where nobody says.' }),
+    example: z.unknown().meta({ description: 'Of `data`; null where there is none.' }),
+    source: z.enum(['gateway', 'configuration']).meta({ description: 'Whether the gateway itself tells of it.' }),
+  })
+  .meta({ id: 'EventType' });
+
+type EventTypeResource = z.output<typeof eventTypeSchema>;
+
+const eventTypeListSchema = listSchema('EventTypeList', eventTypeSchema, false);
+
+@Controller('admin/v1/event-types')
+export class EventTypesController {
+  constructor(private readonly catalogue: EventCatalogue) {}
+
+  @Get()
+  @Documented({
+    id: 'listEventTypes',
+    summary: 'List the types of events that webhook endpoints can be told of',
+    response: eventTypeListSchema,
+  })
+  list(): ListBody<EventTypeResource> {
+    const data = this.catalogue.types().map((each): EventTypeResource => {
+      return { ...each, schema: each.schema as EventTypeResource['schema'] };
+    });
+    return { data, has_more: false, next_cursor: null };
+  }
+}

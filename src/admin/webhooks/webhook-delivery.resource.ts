@@ -1,0 +1,140 @@
+/** A delivery of a webhook as the admin API shows it: how it stands, or all that is known of it. */
+import { z } from 'zod';
+import type { WebhookAttemptTable } from '../../database/tables/webhook-tables.js';
+import { eventTypeField } from '../../events/endpoints/endpoint-fields.js';
+import type { Delivery, DeliveryDetail } from '../../events/management/delivery-reader.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { countField, idField, timeField as time } from '../openapi/fields.js';
+import { listSchema, pageQuerySchema } from '../request/list.js';
+
+const STATUSES = ['pending', 'succeeded', 'failed'] as const;
+const REASONS = ['exhausted', 'gone', 'aborted', 'expired', 'skipped', 'endpoint_deleted'] as const;
+
+const statusCode = z.int().min(0).max(999).nullable().meta({ description: 'Null: no response came.' });
+const error = z.string().max(200).nullable().meta({ description: 'Why no response came.', example: 'connect_timeout' });
+
+export const webhookDeliverySchema = z
+  .object({
+    id: idField('whd'),
+    account_id: idField('acc'),
+    endpoint_id: idField('whe'),
+    event_id: idField('evt').meta({ description: 'Also the `webhook-id` of every attempt.' }),
+    type: z.string().max(100).nullable().meta({ description: 'Null where the event is kept no more.' }),
+    kind: z.enum(['event', 'test']),
+    status: z.enum(STATUSES),
+    reason: z
+      .enum(REASONS)
+      .nullable()
+      .meta({
+        description:
+          'Why it failed for good. `exhausted`: no attempt was left. `gone`: the receiver said 410. `aborted`: ' +
+          'it wanted no more. `expired`: it waited too long. `skipped`: it was not chosen when the endpoint was ' +
+          'enabled.',
+      }),
+    is_held: z.boolean().meta({ description: 'Whether it waits behind another delivery of its resource.' }),
+    resource: z.string().max(200).nullable(),
+    attempts: countField.meta({ description: 'Since it was made, or replayed last.' }),
+    replays: countField,
+    next_attempt_at: time.nullable().meta({ description: 'Null where none is planned.' }),
+    last_attempt: z.object({ at: time, status_code: statusCode, error }).nullable(),
+    created_at: time,
+    updated_at: time,
+  })
+  .meta({ id: 'WebhookDelivery' });
+
+const attemptSchema = z.object({
+  id: idField('wha'),
+  number: z.int().min(1).max(1_000).meta({ description: 'Begins anew with each replay.' }),
+  replay: countField.meta({ description: 'Which replay it belongs to; 0: none.' }),
+  at: time,
+  status_code: statusCode,
+  duration_ms: countField,
+  error,
+  address: z.string().max(45).nullable().meta({ description: 'Of the receiver.' }),
+  response_body: z.string().max(2_048).nullable().meta({ description: 'Its first kilobyte.' }),
+});
+
+export const webhookDeliveryDetailSchema = webhookDeliverySchema
+  .extend({
+    attempt_log: z.array(attemptSchema).max(200).meta({ description: 'The oldest first.' }),
+    payload: z
+      .string()
+      .max(1_048_576)
+      .nullable()
+      .meta({ description: 'The body as it is sent, to the byte; null where the event is kept no more.' }),
+  })
+  .meta({ id: 'WebhookDeliveryDetail' });
+
+export const webhookDeliveryListSchema = listSchema('WebhookDeliveryList', webhookDeliverySchema);
+
+const instant = z.iso
+  .datetime({ offset: true, error: 'must be a time such as 2026-11-22T09:00:00+01:00' })
+  .max(40)
+  .optional();
+
+export const deliveryQuerySchema = pageQuerySchema.extend({
+  status: z
+    .enum(STATUSES, `must be one of ${STATUSES.join(', ')}`)
+    .optional()
+    .meta({ description: 'Only deliveries that stand so.' }),
+  type: eventTypeField.optional().meta({ description: 'Only events of this type.' }),
+  since: instant.meta({ description: 'Only deliveries that were made then or later.' }),
+  until: instant.meta({ description: 'Only deliveries that were made until then.' }),
+});
+
+export type DeliveryQueryFields = z.output<typeof deliveryQuerySchema>;
+export type WebhookDeliveryResource = z.output<typeof webhookDeliverySchema>;
+export type WebhookDeliveryDetailResource = z.output<typeof webhookDeliveryDetailSchema>;
+
+/** Times have the offset of the account's zone. */
+export function webhookDeliveryResource(
+  { row, type, lastAttempt }: Delivery,
+  timeZone: string,
+): WebhookDeliveryResource {
+  const isHeld = row.state === 'held';
+  return {
+    id: row.id,
+    account_id: row.account_id,
+    endpoint_id: row.endpoint_id,
+    event_id: row.event_id,
+    type,
+    kind: row.kind,
+    status: row.state === 'held' ? 'pending' : row.state,
+    reason: row.reason,
+    is_held: isHeld,
+    resource: row.resource,
+    attempts: row.attempts,
+    replays: row.cycle,
+    next_attempt_at: row.state === 'pending' ? formatWithOffset(row.due_at, timeZone) : null,
+    last_attempt: lastAttempt && {
+      at: formatWithOffset(lastAttempt.at, timeZone),
+      status_code: lastAttempt.status_code,
+      error: lastAttempt.error,
+    },
+    created_at: formatWithOffset(row.created_at, timeZone),
+    updated_at: formatWithOffset(row.updated_at, timeZone),
+  };
+}
+
+/** The same with every attempt, and what is sent. */
+export function webhookDeliveryDetail(detail: DeliveryDetail, timeZone: string): WebhookDeliveryDetailResource {
+  return {
+    ...webhookDeliveryResource(detail, timeZone),
+    attempt_log: detail.attempts.map((attempt) => attemptResource(attempt, timeZone)),
+    payload: detail.payload,
+  };
+}
+
+function attemptResource(attempt: WebhookAttemptTable, timeZone: string): z.output<typeof attemptSchema> {
+  return {
+    id: attempt.id,
+    number: attempt.number,
+    replay: attempt.cycle,
+    at: formatWithOffset(attempt.at, timeZone),
+    status_code: attempt.status_code,
+    duration_ms: attempt.duration_ms,
+    error: attempt.error,
+    address: attempt.address,
+    response_body: attempt.response_body,
+  };
+}

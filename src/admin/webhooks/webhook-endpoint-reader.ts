@@ -1,0 +1,38 @@
+/** Puts together what is shown of a webhook endpoint. */
+import { Inject, Injectable } from '@nestjs/common';
+import { AccountStore } from '../../accounts/accounts.js';
+import type { WebhookEndpoint } from '../../events/endpoints/endpoint-rows.js';
+import { DeliveryReader } from '../../events/management/delivery-reader.js';
+import { WebhookSecrets, type WebhookPublicKey } from '../../events/signing/secret-store.js';
+import type { Clock } from '../../platform/clock.js';
+import { CLOCK } from '../access/confirmed.js';
+import {
+  webhookEndpointResource,
+  type WebhookEndpointDetailResource,
+  type WebhookEndpointResource,
+} from './webhook-endpoint.resource.js';
+
+@Injectable()
+export class WebhookEndpointReader {
+  constructor(
+    private readonly accounts: AccountStore,
+    private readonly secrets: WebhookSecrets,
+    private readonly deliveries: DeliveryReader,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** By endpoint, those that sign now. */
+  publicKeys(ids: readonly string[]): Promise<ReadonlyMap<string, readonly WebhookPublicKey[]>> {
+    return this.secrets.publicKeys(ids, this.clock.now());
+  }
+
+  async resource(endpoint: WebhookEndpoint, timeZone?: string): Promise<WebhookEndpointResource> {
+    const keys = await this.publicKeys([endpoint.id]);
+    const zone = timeZone ?? (await this.accounts.get(endpoint.accountId)).timeZone;
+    return webhookEndpointResource(endpoint, keys.get(endpoint.id) ?? [], zone);
+  }
+
+  async detail(endpoint: WebhookEndpoint): Promise<WebhookEndpointDetailResource> {
+    return { ...(await this.resource(endpoint)), waiting: await this.deliveries.countWaiting(endpoint.id) };
+  }
+}

@@ -1,0 +1,119 @@
+/** A webhook endpoint as the admin API shows it; with its secret once, when that is made. */
+import { z } from 'zod';
+import type { WebhookEndpoint } from '../../events/endpoints/endpoint-rows.js';
+import { MOST_COUNTED } from '../../events/management/delivery-reader.js';
+import type { WebhookPublicKey } from '../../events/signing/secret-store.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { countField, idField, timeField as time, versionField } from '../openapi/fields.js';
+import { listSchema } from '../request/list.js';
+
+const MOST_KEYS = 10;
+
+const publicKeys = z
+  .array(
+    z.object({
+      key: z.string().max(60).meta({
+        description: 'ed25519, for signatures `v1a`.',
+        example: 'whpk_hY0Qm0YqPzvJ9xJt1wq2mF5tC1b8o2m7jYxkXq0n3eA=',
+      }),
+      created_at: time,
+      expires_at: time.nullable().meta({ description: 'Null: the current one.' }),
+    }),
+  )
+  .max(MOST_KEYS);
+
+const numberOrUsual = (most: number) => z.int().min(1).max(most).nullable().meta({ description: 'Null: the usual.' });
+
+export const webhookEndpointSchema = z
+  .object({
+    id: idField('whe'),
+    account_id: idField('acc'),
+    url: z.string().max(2_048),
+    description: z.string().max(500),
+    event_types: z.array(z.string().max(100)).max(100).meta({ description: 'Types and families; empty: all.' }),
+    retry_schedule: z
+      .array(z.int().min(1).max(86_400))
+      .max(20)
+      .nullable()
+      .meta({ description: 'Pauses in seconds behind the first attempt and each further one; null: the usual ones.' }),
+    ordered: z.boolean(),
+    rate_per_second: numberOrUsual(1_000),
+    concurrency: numberOrUsual(50),
+    timeout_ms: numberOrUsual(30_000),
+    status: z.enum(['enabled', 'paused', 'disabled']).meta({
+      description: 'While it is not enabled its events wait, for 30 days at most.',
+    }),
+    disabled_reason: z.enum(['failing', 'gone', 'operator']).nullable().meta({
+      description: '`failing`: nothing arrived for five days. `gone`: it said 410. `operator`: operators did it.',
+    }),
+    status_changed_at: time,
+    failing_since: time.nullable().meta({ description: 'Null: the last attempt succeeded, or there was none.' }),
+    failures: countField.meta({ description: 'Attempts that have failed since then.' }),
+    last_success_at: time.nullable(),
+    public_keys: publicKeys.meta({ description: 'The current one first; during a rotation those of before, too.' }),
+    created_at: time,
+    updated_at: time,
+    version: versionField,
+  })
+  .meta({ id: 'WebhookEndpoint' });
+
+export const webhookEndpointDetailSchema = webhookEndpointSchema
+  .extend({
+    waiting: z
+      .int()
+      .min(0)
+      .max(MOST_COUNTED)
+      .meta({ description: `Deliveries that wait; ${MOST_COUNTED}: so many or more.` }),
+  })
+  .meta({ id: 'WebhookEndpointDetail' });
+
+export const webhookEndpointWithSecretSchema = webhookEndpointSchema
+  .extend({
+    secret: z
+      .string()
+      .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/)
+      .max(100)
+      .meta({ description: 'The only time that the secret is shown. It is stored sealed.' }),
+  })
+  .meta({ id: 'WebhookEndpointWithSecret' });
+
+export const webhookEndpointListSchema = listSchema('WebhookEndpointList', webhookEndpointSchema);
+
+export type WebhookEndpointResource = z.output<typeof webhookEndpointSchema>;
+export type WebhookEndpointDetailResource = z.output<typeof webhookEndpointDetailSchema>;
+export type WebhookEndpointWithSecretResource = z.output<typeof webhookEndpointWithSecretSchema>;
+
+/** Times have the offset of the account's zone. */
+export function webhookEndpointResource(
+  endpoint: WebhookEndpoint,
+  publicKeysOfIt: readonly WebhookPublicKey[],
+  timeZone: string,
+): WebhookEndpointResource {
+  const at = (ms: number | null): string | null => (ms === null ? null : formatWithOffset(ms, timeZone));
+  return {
+    id: endpoint.id,
+    account_id: endpoint.accountId,
+    url: endpoint.url,
+    description: endpoint.description,
+    event_types: [...endpoint.eventTypes],
+    retry_schedule: endpoint.retrySchedule === null ? null : [...endpoint.retrySchedule],
+    ordered: endpoint.isOrdered,
+    rate_per_second: endpoint.ratePerSecond,
+    concurrency: endpoint.concurrency,
+    timeout_ms: endpoint.timeoutMs,
+    status: endpoint.status,
+    disabled_reason: endpoint.disabledReason,
+    status_changed_at: formatWithOffset(endpoint.statusChangedAt, timeZone),
+    failing_since: at(endpoint.failingSince),
+    failures: endpoint.failures,
+    last_success_at: at(endpoint.lastSuccessAt),
+    public_keys: publicKeysOfIt.map(({ key, createdAt, expiresAt }) => ({
+      key,
+      created_at: formatWithOffset(createdAt, timeZone),
+      expires_at: at(expiresAt),
+    })),
+    created_at: formatWithOffset(endpoint.createdAt, timeZone),
+    updated_at: formatWithOffset(endpoint.updatedAt, timeZone),
+    version: endpoint.version,
+  };
+}

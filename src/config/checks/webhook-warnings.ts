@@ -1,0 +1,32 @@
+/** What `webhooks` opens that is meant for development, where other machines reach the gateway. */
+import { isLoopbackHost } from '../model/address-values.js';
+import type { ConfigProblem } from '../model/problem.js';
+import type { Environment, GatewayFile } from '../model/schema.js';
+import type { SourceDocument } from '../source/source-document.js';
+import { valueAt } from './schema-problems.js';
+
+/** Warnings about webhooks, at the settings that they are about. */
+export function webhookWarnings(
+  source: SourceDocument,
+  { gateway, webhooks }: GatewayFile,
+  { databaseUrl, secretsKey }: Environment,
+): ConfigProblem[] {
+  const warnings: ConfigProblem[] = [];
+  const isReachable = !isLoopbackHost(gateway.host);
+  if (isReachable && webhooks.allowHttp) {
+    const message = 'sends the data of accounts without encryption to receivers that ask for http';
+    warnings.push(source.problem(['webhooks', 'allowHttp'], message, 'leave it out where others use this gateway'));
+  }
+  if (isReachable && webhooks.allowPrivateNetworks.length > 0) {
+    const message = 'lets whoever may add a webhook endpoint send requests into these networks';
+    const hint = 'name no network in which something trusts whoever is in it, and none but those of your own receivers';
+    warnings.push(source.problem(['webhooks', 'allowPrivateNetworks'], message, hint));
+  }
+  // An installation that does not speak of them needs no key.
+  const isAskedFor = valueAt(source.toJS(), ['webhooks']) !== undefined;
+  if (isAskedFor && databaseUrl !== undefined && secretsKey === undefined) {
+    const message = 'cannot be used: with DATABASE_URL their secrets need TRAILGATE_SECRETS_KEY, and it is not set';
+    warnings.push(source.problem(['webhooks'], message, 'set it on every machine: openssl rand -base64 32', 'key'));
+  }
+  return warnings;
+}

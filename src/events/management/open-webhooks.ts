@@ -1,0 +1,38 @@
+/** What manages webhooks, as the admin role has it. */
+import type { GatewayFile } from '../../config/model/schema.js';
+import type { DatabaseHandle } from '../../database/connect.js';
+import type { Clock } from '../../platform/clock.js';
+import type { SecretBox } from '../../platform/secrets/secret-box.js';
+import type { WorkSignal } from '../deliveries/work-signal.js';
+import { EndpointRules } from '../endpoints/endpoint-rules.js';
+import { WebhookEndpoints } from '../endpoints/webhook-endpoints.js';
+import { EventCatalogue } from '../model/event-catalogue.js';
+import { WebhookSecrets } from '../signing/secret-store.js';
+import { DeliveryReader } from './delivery-reader.js';
+
+/** What webhooks stand on. */
+export interface WebhookParts {
+  readonly database: DatabaseHandle;
+  readonly clock: Clock;
+  readonly secretBox: SecretBox | null;
+  readonly signal: WorkSignal;
+  /** The configuration in force. */
+  readonly file: () => Pick<GatewayFile, 'events' | 'webhooks'>;
+}
+
+/** The parts of webhooks that people and programs ask. */
+export interface Webhooks {
+  readonly endpoints: WebhookEndpoints;
+  readonly secrets: WebhookSecrets;
+  readonly deliveries: DeliveryReader;
+  readonly catalogue: EventCatalogue;
+}
+
+/** Puts them together. */
+export function openWebhooks({ database, clock, secretBox, signal, file }: WebhookParts): Webhooks {
+  const catalogue = new EventCatalogue(() => file().events);
+  const rules = new EndpointRules(() => file().webhooks, catalogue);
+  const secrets = new WebhookSecrets(database.db, secretBox);
+  const endpoints = new WebhookEndpoints({ database, clock, secrets, signal, rules });
+  return { endpoints, secrets, deliveries: new DeliveryReader(database.db), catalogue };
+}

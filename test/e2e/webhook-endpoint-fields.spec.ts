@@ -1,0 +1,130 @@
+/** What a webhook endpoint may be given through the admin API, on both databases; what may not be is refused with a pointer. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { ASLEEP } from '../../src/events/deliveries/lane-rows.js';
+import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { send, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/problem.js';
+import { PUBLIC_URL as URL, type MadeEndpoint } from '../support/webhook-endpoints.js';
+
+type Endpoint = MadeEndpoint & { readonly waiting: number };
+
+const EVENTS = ['customer.created', 'customer.deleted'];
+
+describeOnDatabases('what a webhook endpoint is given', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let accountId: string;
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+  });
+  afterAll(() => database.close());
+  beforeEach(async () => {
+    running = await startAdmin(database, { events: EVENTS });
+    accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
+  });
+  afterEach(() => running.close());
+
+  const path = () => `/accounts/${accountId}/webhook-endpoints`;
+  const create = (fields: object = {}) => running.admin.call<Endpoint>('POST', path(), { url: URL, ...fields });
+  const get = (id: string) => running.admin.call<Endpoint>('GET', `/webhook-endpoints/${id}`);
+  const patch = (id: string, body: object, headers: Record<string, string> = {}): Promise<Answer> =>
+    send(`${running.url}/admin/v1/webhook-endpoints/${id}`, {
+      method: 'PATCH',
+      body,
+      headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, ...headers },
+    });
+  const laneOf = (id: string) =>
+    database.db.selectFrom('webhook_lane').select('due_at').where('endpoint_id', '=', id).executeTakeFirst();
+
+  it('is added, shown with its key pair, and its secret this once', async () => {
+    const answer = await running.admin.request('POST', path(), { url: URL, event_types: ['customer.*'] });
+    const made = answer.json<Endpoint>();
+    expect([answer.status, answer.headers['location']]).toEqual([201, `/admin/v1/webhook-endpoints/${made.id}`]);
+    expect(made.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    const shown = await get(made.id);
+    expect(shown).toMatchObject({ url: URL, status: 'enabled', event_types: ['customer.*'], waiting: 0 });
+    expect(shown.public_keys).toEqual([expect.objectContaining({ expires_at: null })]);
+    expect(shown.public_keys[0]?.key).toMatch(/^whpk_[A-Za-z0-9+/]{43}=$/);
+    expect(shown).not.toHaveProperty('secret');
+    const list = await running.admin.call<{ data: Endpoint[] }>('GET', path());
+    expect(list.data.map(({ id }) => id)).toEqual([made.id]);
+    expect((await laneOf(made.id))?.due_at).toBe(ASLEEP);
+  });
+
+  it.each([
+    ['http://shop.trailgate.dev/', 'scheme'],
+    ['https://127.0.0.1/', 'loopback'],
+    ['https://2130706433/', 'host_spelling'],
+    ['https://[::ffff:10.0.0.1]/', 'embedded_ipv4'],
+    ['https://169.254.169.254/latest', 'link_local'],
+    ['https://me:pw@shop.trailgate.dev/', 'userinfo'],
+    ['https://shop.trailgate.dev:22/', 'port'],
+    ['shop', 'not_a_url'],
+  ])('is not added nor moved to %s: the pointer says why', async (url, code) => {
+    const { id } = await create();
+    for (const answer of [await running.admin.request('POST', path(), { url }), await patch(id, { url })]) {
+      expectProblem(answer, 'validation_failed');
+      expect(answer.json<{ errors: object[] }>().errors).toEqual([expect.objectContaining({ pointer: '#/url', code })]);
+    }
+    expect((await get(id)).url).toBe(URL);
+  });
+
+  it.each([
+    ['a type that there is not', { event_types: ['customer.creatd'] }, '#/event_types/0'],
+    ['a family of everything', { event_types: ['*'] }, '#/event_types/0'],
+    ['a pause of nothing', { retry_schedule: [0] }, '#/retry_schedule/0'],
+    ['too many pauses', { retry_schedule: Array.from({ length: 21 }, () => 1) }, '#/retry_schedule'],
+    ['pauses of eight days', { retry_schedule: Array.from({ length: 8 }, () => 86_400) }, '#/retry_schedule'],
+    ['a rate above the highest', { rate_per_second: 1_001 }, '#/rate_per_second'],
+    ['no place at all', { concurrency: 0 }, '#/concurrency'],
+    ['a deadline above the longest', { timeout_ms: 30_001 }, '#/timeout_ms'],
+    ['a short secret', { secret: 'whsec_short' }, '#/secret'],
+    ['a secret of 65 bytes', { secret: `whsec_${Buffer.alloc(65, 7).toString('base64')}` }, '#/secret'],
+    ['a long description', { description: 'a'.repeat(501) }, '#/description'],
+    ['a field that there is not', { headers: {} }, '#/headers'],
+  ])('is not added with %s', async (_what, fields, pointer) => {
+    const answer = await running.admin.request('POST', path(), { url: URL, ...fields });
+    expectProblem(answer, 'validation_failed');
+    expect(answer.json<{ errors: { pointer: string }[] }>().errors.map((error) => error.pointer)).toEqual([pointer]);
+    expect((await running.admin.call<{ data: object[] }>('GET', path())).data).toEqual([]);
+  });
+
+  it('keeps a type that the configuration has no more, and is given no such type anew', async () => {
+    const { id } = await create({ event_types: ['customer.created'] });
+    await running.close();
+    running = await startAdmin(database, { events: [] });
+    expect((await patch(id, { event_types: ['customer.created', 'quota.*'] })).status).toBe(200);
+    expectProblem(await patch(id, { event_types: ['customer.created', 'customer.deleted'] }), 'validation_failed');
+  });
+
+  it('is one of so many, also where several are added at once', async () => {
+    await running.close();
+    running = await startAdmin(database, { webhooks: { maxEndpoints: 3 } });
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => running.admin.request('POST', path(), { url: URL })),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 201, 201, 409, 409, 409]);
+    expectProblem(
+      answers.find(({ status }) => status === 409)!,
+      'too_many_endpoints',
+    );
+    const [first] = (await running.admin.call<{ data: Endpoint[] }>('GET', path())).data;
+    await running.admin.call('DELETE', `/webhook-endpoints/${first!.id}`);
+    expect((await running.admin.request('POST', path(), { url: URL })).status).toBe(201);
+  });
+
+  it('can be told of the types that there are', async () => {
+    const { data } = await running.admin.call<{ data: { type: string; source: string; schema: object | null }[] }>(
+      'GET',
+      '/event-types',
+    );
+    expect(data.map(({ type }) => type)).toEqual(
+      expect.arrayContaining([...EVENTS, 'quota.threshold_reached', 'webhook.test']),
+    );
+    for (const { source, schema } of data) expect(schema !== null).toBe(source === 'gateway');
+  });
+});

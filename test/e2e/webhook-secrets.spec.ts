@@ -1,0 +1,169 @@
+/**
+ * The secrets of webhook endpoints, on both databases: shown once and nowhere else, sealed at rest, replaced with an
+ * overlap, never those of two endpoints; and what happens without a key to seal them with, or with another one.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { WebhookSecrets } from '../../src/events/signing/secret-store.js';
+import { formatPublicKey, formatWebhookSecret } from '../../src/events/signing/webhook-secret.js';
+import { SecretBox } from '../../src/platform/secrets/secret-box.js';
+import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { send, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/problem.js';
+import { PUBLIC_URL as URL, type MadeEndpoint } from '../support/webhook-endpoints.js';
+
+const DAY_MS = 86_400_000;
+const BROUGHT = formatWebhookSecret(Buffer.alloc(24, 7));
+/** What `startAdmin` seals with. */
+const BOX = new SecretBox(Buffer.alloc(32, 2));
+const TABLES = ['webhook_endpoint', 'webhook_secret', 'audit_entry', 'idempotency'];
+
+describeOnDatabases('the secret of a webhook endpoint', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let accountId: string;
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+  });
+  afterAll(() => database.close());
+  beforeEach(async () => {
+    running = await startAdmin(database);
+    accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
+  });
+  afterEach(async () => {
+    await database.db.deleteFrom('webhook_secret').execute();
+    await running.close();
+  });
+
+  const path = () => `/accounts/${accountId}/webhook-endpoints`;
+  const create = (fields: object = {}) => running.admin.call<MadeEndpoint>('POST', path(), { url: URL, ...fields });
+  const rotate = (id: string, fields: object = {}) =>
+    running.admin.call<MadeEndpoint>('POST', `/webhook-endpoints/${id}/rotate-secret`, fields);
+  const post = (to: string, body: object, headers: Record<string, string> = {}): Promise<Answer> =>
+    send(`${running.url}/admin/v1${to}`, {
+      method: 'POST',
+      body,
+      headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, ...headers },
+    });
+  const keysOf = async (id: string, box: SecretBox | null = BOX) => {
+    const keys = await new WebhookSecrets(database.db, box).signingKeys(id, running.stores.clock.now());
+    return { secrets: keys.secrets.map(formatWebhookSecret), publicKeys: keys.privateKeys.map(formatPublicKey) };
+  };
+
+  it('is what signs, and stands in no table, log or other response as it is', async () => {
+    const made = await create();
+    const rotated = await rotate(made.id);
+    const { secrets, publicKeys } = await keysOf(made.id);
+    expect(secrets).toEqual([rotated.secret, made.secret]);
+    expect(publicKeys).toEqual(rotated.public_keys.map(({ key }) => key));
+    const rows = await Promise.all(TABLES.map((table) => sql`select * from ${sql.table(table)}`.execute(database.db)));
+    const shown = await running.admin.call('GET', path());
+    const text = JSON.stringify([rows.map((result) => result.rows), shown, running.log]);
+    expect(text).toContain(made.id);
+    for (const secret of [made.secret, rotated.secret]) {
+      const bytes = Buffer.from(secret.slice(6), 'base64');
+      for (const form of [secret.slice(6), bytes.toString('base64url'), bytes.toString('hex')]) {
+        expect(text).not.toContain(form);
+      }
+    }
+  });
+
+  it('is not told again to whoever repeats the request: 409 says where the endpoint is, and nothing is made twice', async () => {
+    for (const [to, body, made] of [
+      [path(), { url: URL }, 1],
+      [`/webhook-endpoints/${(await create()).id}/rotate-secret`, { overlap_seconds: 60 }, 2],
+    ] as const) {
+      const key = { 'Idempotency-Key': `8e03978e-40d5-43dd-bc93-${kind.slice(0, 6).padEnd(11, '0')}${made}` };
+      const first = await post(to, body, key);
+      expect(first.status).toBe(201);
+      const { id, secret } = first.json<MadeEndpoint>();
+      const again = await post(to, body, key);
+      expectProblem(again, 'idempotency_secret_shown');
+      expect(again.headers['location']).toBe(`/admin/v1/webhook-endpoints/${id}`);
+      const kept = await database.db.selectFrom('idempotency').selectAll().execute();
+      expect(JSON.stringify(kept)).not.toContain(secret.slice(6, 30));
+    }
+    expect((await running.admin.call<{ data: object[] }>('GET', path())).data).toHaveLength(2);
+  });
+
+  it('that is replaced signs beside the new one for a day, or as long as was said', async () => {
+    const first = await create();
+    const second = await rotate(first.id);
+    const expires = second.public_keys.map(({ expires_at: at }) => at && Date.parse(at));
+    expect(expires).toEqual([null, running.stores.clock.now() + DAY_MS]);
+    running.stores.clock.advance(DAY_MS - 1);
+    expect((await keysOf(first.id)).secrets).toEqual([second.secret, first.secret]);
+    running.stores.clock.advance(1);
+    expect((await keysOf(first.id)).secrets).toEqual([second.secret]);
+    const third = await rotate(first.id, { overlap_seconds: 0 });
+    expect((await keysOf(first.id)).secrets).toEqual([third.secret]);
+    expect(await new WebhookSecrets(database.db, BOX).deleteExpired(running.stores.clock.now())).toBe(2);
+    expectProblem(
+      await post(`/webhook-endpoints/${first.id}/rotate-secret`, { overlap_seconds: 604_801 }),
+      'validation_failed',
+    );
+  });
+
+  it('is one of three at most, and one that has leaked takes those of before with it', async () => {
+    const { id } = await create();
+    const secrets: string[] = [];
+    for (let count = 0; count < 4; count++) secrets.unshift((await rotate(id)).secret);
+    expect((await keysOf(id)).secrets).toEqual(secrets.slice(0, 3));
+    const last = await rotate(id, { overlap_seconds: 0 });
+    expect((await keysOf(id)).secrets).toEqual([last.secret]);
+  });
+
+  it('may be brought along, by one endpoint alone, whoever has it', async () => {
+    expect((await create({ secret: BROUGHT })).secret).toBe(BROUGHT);
+    const other = await running.admin.createAccount({ plan: 'starter' });
+    for (const to of [path(), `/accounts/${other.id}/webhook-endpoints`]) {
+      expectProblem(await post(to, { url: URL, secret: BROUGHT }), 'webhook_secret_in_use');
+    }
+    const { id, version } = await create();
+    expectProblem(await post(`/webhook-endpoints/${id}/rotate-secret`, { secret: BROUGHT }), 'webhook_secret_in_use');
+    // Nothing of the rotation is left: the current one goes on.
+    const shown = await running.admin.call<MadeEndpoint>('GET', `/webhook-endpoints/${id}`);
+    expect([shown.version, shown.public_keys]).toEqual([version, [expect.objectContaining({ expires_at: null })]]);
+    expect((await running.admin.call<{ data: object[] }>('GET', path())).data).toHaveLength(2);
+  });
+
+  it('is replaced on the version that was seen', async () => {
+    const { id } = await create();
+    await rotate(id);
+    const late = await post(`/webhook-endpoints/${id}/rotate-secret`, {}, { 'If-Match': '"1"' });
+    expectProblem(late, 'precondition_failed');
+    expect((await keysOf(id)).secrets).toHaveLength(2);
+  });
+
+  it('is not made without a key to seal it with: 503, and nothing is left behind', async () => {
+    const { id } = await create();
+    await running.close();
+    running = await startAdmin(database, { secretBox: null });
+    expectProblem(await post(path(), { url: URL }), 'secrets_unavailable');
+    expectProblem(await post(`/webhook-endpoints/${id}/rotate-secret`, {}), 'secrets_unavailable');
+    expect((await running.admin.call<{ data: object[] }>('GET', path())).data).toHaveLength(1);
+    // What needs no secret goes on.
+    expect((await running.admin.request('PATCH', `/webhook-endpoints/${id}`, { status: 'paused' })).status).toBe(200);
+    await expect(keysOf(id, null)).rejects.toMatchObject({ code: 'secrets_unavailable' });
+  });
+
+  it('does not open with another key, nor in another row: nothing is signed with what somebody has put there', async () => {
+    const [one, other] = [await create(), await create()];
+    await expect(keysOf(one.id, new SecretBox(Buffer.alloc(32, 3)))).rejects.toMatchObject({
+      code: 'secrets_unavailable',
+    });
+    const { secret, seed } = await database.db
+      .selectFrom('webhook_secret')
+      .select(['secret', 'seed'])
+      .where('endpoint_id', '=', other.id)
+      .executeTakeFirstOrThrow();
+    for (const swapped of [{ secret }, { seed }, { secret: seed, seed: secret }]) {
+      await database.db.updateTable('webhook_secret').set(swapped).where('endpoint_id', '=', one.id).execute();
+      await expect(keysOf(one.id)).rejects.toMatchObject({ code: 'secrets_unavailable' });
+    }
+  });
+});
