@@ -3,11 +3,12 @@ import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Redirect, useLocation, useSearch } from 'wouter';
 import { AccountPages } from './account-pages.js';
-import { lastAccountId } from './session/accounts.js';
+import { isOwnPath, OwnPages } from './own-pages.js';
+import { useHomeId } from './session/accounts.js';
 import { Frame } from './session/frame.js';
 import { GateDialog } from './session/gate-dialog.js';
 import { LinkPage } from './session/link-page.js';
-import { useMe, useSession } from './session/session.js';
+import { useSession } from './session/session.js';
 import { SignInPage } from './session/sign-in-page.js';
 import { Empty } from './layout/empty.js';
 import { Waiting } from './pages.js';
@@ -33,17 +34,16 @@ export function App() {
 function SignedIn() {
   const [location] = useLocation();
   const id = /^\/(acc_[0-9a-z]+)(?:\/|$)/.exec(location)?.[1];
-  return id === undefined ? <ToAnAccount /> : <AccountPages key={id} id={id} />;
+  if (id !== undefined) return <AccountPages key={id} id={id} />;
+  return isOwnPath(location) ? <OwnPages /> : <ToAnAccount />;
 }
 
 /** Goes on to the same page of an account. */
 function ToAnAccount() {
   const { t } = useLingui();
-  const { accounts, portal } = useMe();
   const [location] = useLocation();
   const search = useSearch();
-  const last = lastAccountId();
-  const id = portal?.account_id ?? accounts.find((each) => each.id === last)?.id ?? accounts[0]?.id;
+  const id = useHomeId();
   if (id === undefined)
     return (
       <Shell account={null}>

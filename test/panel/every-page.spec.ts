@@ -7,7 +7,18 @@ import { describeWithChromium } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { readFileSync } from 'node:fs';
 
-const PAGES = ['api-keys', 'api-keys/new', 'usage', 'logs', 'explain', 'audit-log', 'members', 'account', 'nowhere'];
+const PAGES = [
+  'api-keys',
+  'api-keys/new',
+  'usage',
+  'logs',
+  'explain',
+  'audit-log',
+  'members',
+  'account',
+  'nowhere',
+  '/profile',
+];
 const PHONE = { width: 390, height: 844 };
 const DESK = { width: 1_280, height: 860 };
 
@@ -43,7 +54,7 @@ describeWithChromium('every page of the panel', () => {
   });
 
   const open = async (path: string): Promise<void> => {
-    await page.goto(`${home}/${path}`);
+    await page.goto(path.startsWith('/') ? new URL(path, home).href : `${home}/${path}`);
     await page.getByRole('heading').first().waitFor();
     await page.waitForLoadState('networkidle');
   };

@@ -20,7 +20,7 @@ const { startDemo } = await import('../support/demo.ts');
 
 const FOLDER = fileURLToPath(new URL('screenshots/', import.meta.url));
 const README_PICTURE = fileURLToPath(new URL('../../docs/panel.png', import.meta.url));
-const PAGES = ['api-keys', 'api-keys/new', 'usage', 'logs', 'explain', 'audit-log', 'members', 'account'];
+const PAGES = ['api-keys', 'api-keys/new', 'usage', 'logs', 'explain', 'audit-log', 'members', 'account', '/profile'];
 const KEYS = [
   { name: 'Booking widget', scopes: ['customers:read', 'customers:write'], limits: { minute: 60, month: 40 } },
   { name: 'Accounting export', scopes: ['customers:read'], expires_at: '2027-06-30T00:00:00Z' },
@@ -76,10 +76,10 @@ try {
     for (const [width, viewport] of Object.entries(WIDTHS)) {
       await page.setViewportSize(viewport);
       for (const path of PAGES) {
-        await page.goto(`${home}/${path}`);
+        await page.goto(new URL(path, `${home}/`).href);
         await page.getByRole('heading').first().waitFor();
         await page.waitForTimeout(1_500);
-        await shoot(`${path.replaceAll('/', '-')}-${scheme}-${width}`);
+        await shoot(`${path.replace(/^\//, '').replaceAll('/', '-')}-${scheme}-${width}`);
       }
     }
   }

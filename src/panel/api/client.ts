@@ -9,7 +9,7 @@ const SESSION_CODES: ReadonlyMap<string, GateKind> = new Map([
   ['missing_credentials', 'sign_in'],
   ['confirmation_required', 'confirm'],
 ]);
-/** Requests that are how one comes in: what they are told is theirs to show. */
+/** Requests that are how one comes in: that nobody is signed in is theirs to show. */
 const WAYS_IN = /^\/admin\/v1\/(?:sign-in|links|sign-out|confirmations|me$)/;
 
 let csrfToken = '';
@@ -43,9 +43,9 @@ async function wantedFirst(response: Response): Promise<{ kind: GateKind; ways: 
 async function gatedFetch(request: Request): Promise<Response> {
   const again = request.clone();
   const response = await send(request);
-  if (WAYS_IN.test(new URL(request.url).pathname)) return response;
   const wanted = await wantedFirst(response);
-  if (wanted === null || !(await passGate(wanted.kind, wanted.ways))) return response;
+  if (wanted === null || (wanted.kind === 'sign_in' && WAYS_IN.test(new URL(request.url).pathname))) return response;
+  if (!(await passGate(wanted.kind, wanted.ways))) return response;
   return send(again);
 }
 

@@ -14,7 +14,7 @@ const LAST = 'trailgate-account';
 const AccountContext = createContext<Account | null>(null);
 
 /** The account of the last visit, where it is remembered. */
-export function lastAccountId(): string | null {
+function lastAccountId(): string | null {
   try {
     return localStorage.getItem(LAST);
   } catch {
@@ -28,6 +28,14 @@ function remember(id: string): void {
   } catch {
     // No storage: the next visit begins with the first account.
   }
+}
+
+/** The account to begin with; undefined for who is in none. */
+export function useHomeId(): string | undefined {
+  const { accounts, portal, has_more_accounts: hasMore } = useMe();
+  const last = lastAccountId();
+  const isTheirs = last !== null && (hasMore || accounts.some(({ id }) => id === last));
+  return portal?.account_id ?? (isTheirs ? last : accounts[0]?.id);
 }
 
 /** Reads one account. */

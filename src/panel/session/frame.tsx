@@ -2,10 +2,8 @@
 import { Box, Card, Center, Stack, Text, Title } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useEffect, type ReactNode } from 'react';
-import { choose, LOCALES } from '../words/locale.js';
+import { choose, LANGUAGES, LOCALES } from '../words/locale.js';
 import { Brand } from '../layout/brand.js';
-
-const LANGUAGES = { en: 'English', es: 'Español' } as const;
 
 interface FrameProps {
   readonly title: string;

@@ -61,8 +61,13 @@ export function useMe(): Me {
 export function signedIn(me: Me): void {
   tell(me);
   if (isSomebodyElse(known(), me)) return location.assign('/');
+  // What the address said of the sign-in is over with it.
+  if (location.pathname === '/sign-in') history.replaceState(null, '', '/');
   queries.setQueryData(ME, settle(me));
 }
+
+/** Reads anew who is signed in: what they are, or their session, is another one now. */
+export const readMeAgain = (): Promise<void> => queries.refetchQueries({ queryKey: ME });
 
 /** Nothing that was read stays in this tab. */
 function forget(): void {

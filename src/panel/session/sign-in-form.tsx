@@ -1,12 +1,15 @@
 /** Signing in by password and a second factor: on the page before everything, and in the dialog over one that waits. */
 import { Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ask } from '../api/client.js';
 import type { SignIn } from '../api/schemas.js';
 import { Failure } from '../words/failure.js';
+import { PasskeyButton } from './passkey-button.js';
+import { knowsPasskeys, showPasskey } from '../api/passkey.js';
 import { signedIn } from './session.js';
+import { useWays } from './ways.js';
 
 interface SignInFormProps {
   /** Known where somebody was signed in a moment ago. */
@@ -15,29 +18,33 @@ interface SignInFormProps {
 }
 
 export function SignInForm({ email: known = '', onDone }: SignInFormProps) {
+  const { t } = useLingui();
   const [isHalf, setHalf] = useState(false);
   const take = (signIn: SignIn): void => {
     if (signIn.me === undefined) return setHalf(true);
     signedIn(signIn.me);
     onDone?.();
   };
-  const ways = useQuery({
-    queryKey: ['ways'],
-    queryFn: () => ask(api.GET('/admin/v1/sign-in')),
-    staleTime: 60_000,
-  });
+  const ways = useWays();
   if (isHalf) return <SecondFactor onSignIn={take} onBack={() => setHalf(false)} />;
-  const { password = true, providers = [], mail = false } = ways.data ?? {};
+  const { password = true, passkey = false, providers = [], mail = false } = ways.data ?? {};
+  const hasPasskeys = passkey && knowsPasskeys();
   return (
     <Stack gap="md">
       {ways.error !== null && <Failure error={ways.error} again={() => void ways.refetch()} />}
       {password && <Password known={known} canReset={mail} onSignIn={take} />}
-      {password && providers.length > 0 && <Divider label={<Trans>or</Trans>} />}
+      {password && (hasPasskeys || providers.length > 0) && <Divider label={<Trans>or</Trans>} />}
+      {hasPasskeys && <PasskeyButton label={t`Sign in with a passkey`} show={byPasskey} onShown={take} />}
       {providers.map(({ id, label }) => (
         <Provider key={id} id={id} label={label} />
       ))}
     </Stack>
   );
+}
+
+async function byPasskey(): Promise<SignIn> {
+  const response = await showPasskey(await ask(api.POST('/admin/v1/sign-in/passkey/options')));
+  return await ask(api.POST('/admin/v1/sign-in/passkey', { body: { response } }));
 }
 
 interface PasswordProps {
@@ -68,7 +75,7 @@ function Password({ known, canReset, onSignIn }: PasswordProps) {
           label={t`Email`}
           type="email"
           name="email"
-          autoComplete="username webauthn"
+          autoComplete="username"
           required
           withAsterisk={false}
           data-autofocus={known === '' || undefined}

@@ -14,17 +14,17 @@ import {
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { choose, LOCALES } from '../words/locale.js';
+import { Link } from 'wouter';
+import { choose, LANGUAGES, LOCALES } from '../words/locale.js';
+import { mayCall } from '../session/permissions.js';
 import { signOut, useMe } from '../session/session.js';
 import { Failure } from '../words/failure.js';
 import { Icon } from '../layout/icons.js';
 
-/** Each in its own words, so that whoever does not read the other finds it. */
-const LANGUAGES = { en: 'English', es: 'Español' } as const;
-
 export function UserMenu() {
   const { t, i18n } = useLingui();
-  const { member, portal } = useMe();
+  const me = useMe();
+  const { member, portal } = me;
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const [isOpen, setOpen] = useState(false);
   const leave = useMutation({ mutationFn: signOut });
@@ -58,6 +58,16 @@ export function UserMenu() {
             </Text>
           )}
         </Box>
+        {mayCall(me, 'updateMe', null) && (
+          <NavLink
+            component={Link}
+            href="/profile"
+            bdrs="md"
+            leftSection={<Icon name="person" />}
+            label={t`Your profile`}
+            onClick={() => setOpen(false)}
+          />
+        )}
         <Divider my={6} />
         <Box px="sm" py={6}>
           <Text size="xs" fw={600} c="dimmed" pb={4}>

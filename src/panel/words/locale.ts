@@ -5,6 +5,9 @@ import { i18n } from '@lingui/core';
 export const LOCALES = ['en', 'es'] as const;
 export type Locale = (typeof LOCALES)[number];
 
+/** Each in its own words, so that whoever does not read the other finds it. */
+export const LANGUAGES = { en: 'English', es: 'Español' } as const satisfies Record<Locale, string>;
+
 const CHOSEN = 'trailgate-locale';
 
 const isLocale = (text: unknown): text is Locale => (LOCALES as readonly unknown[]).includes(text);

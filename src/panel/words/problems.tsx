@@ -1,6 +1,7 @@
 /** What went wrong, in words that say what to do; the API's own are English and for engineers. */
 import { useLingui } from '@lingui/react/macro';
 import { ApiProblem, Unreachable } from '../api/problem.js';
+import { PasskeyNotShown, PasskeyThereAlready } from '../api/passkey.js';
 
 export interface ProblemWords {
   readonly title: string;
@@ -16,6 +17,10 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
         title: t`The server cannot be reached`,
         advice: t`Check your connection. Nothing that you typed is lost: try again in a moment.`,
       };
+    if (error instanceof PasskeyNotShown)
+      return { title: t`No passkey was shown`, advice: t`Try again, or choose another way.` };
+    if (error instanceof PasskeyThereAlready)
+      return { title: t`This device has a passkey for you already`, advice: t`It is in your list.` };
     if (!(error instanceof ApiProblem))
       return { title: t`Something went wrong on this page`, advice: t`Load the page again.` };
     switch (error.code) {

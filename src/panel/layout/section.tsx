@@ -1,0 +1,29 @@
+/** A part of a page with a title: what it is for, what can be done, and what is there. */
+import { Box, Card, Group, Text, Title } from '@mantine/core';
+import type { ReactNode } from 'react';
+
+interface SectionProps {
+  readonly title: string;
+  readonly about?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly children?: ReactNode;
+}
+
+export function Section({ title, about, actions, children }: SectionProps) {
+  return (
+    <Card component="section" aria-label={title}>
+      <Group justify="space-between" align="flex-start" gap="md">
+        <Box maw={620} flex="1 1 260px">
+          <Title order={2}>{title}</Title>
+          {about !== undefined && (
+            <Text size="sm" c="dimmed" mt={4}>
+              {about}
+            </Text>
+          )}
+        </Box>
+        {actions !== undefined && <Group gap="sm">{actions}</Group>}
+      </Group>
+      {children !== undefined && <Box pt="md">{children}</Box>}
+    </Card>
+  );
+}

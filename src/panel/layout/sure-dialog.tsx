@@ -1,0 +1,43 @@
+/** Asks once more before something is taken away. */
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { Trans } from '@lingui/react/macro';
+import { useMutation } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { Failure } from '../words/failure.js';
+import { Dialog } from './dialog.js';
+
+interface SureDialogProps {
+  readonly opened: boolean;
+  readonly title: string;
+  /** What the button says that does it. */
+  readonly does: string;
+  readonly onClose: () => void;
+  /** Closes the dialog when it has succeeded. */
+  readonly act: () => Promise<unknown>;
+  /** What will be different. */
+  readonly children: ReactNode;
+}
+
+export function SureDialog({ opened, title, does, onClose, act, children }: SureDialogProps) {
+  const doing = useMutation({ mutationFn: act, onSuccess: onClose });
+  const close = (): void => {
+    doing.reset();
+    onClose();
+  };
+  return (
+    <Dialog opened={opened} title={title} onClose={close}>
+      <Stack gap="lg">
+        <Text className="name">{children}</Text>
+        {doing.error !== null && <Failure error={doing.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close} data-autofocus>
+            <Trans>Cancel</Trans>
+          </Button>
+          <Button color="red" loading={doing.isPending} onClick={() => doing.mutate()}>
+            {does}
+          </Button>
+        </Group>
+      </Stack>
+    </Dialog>
+  );
+}

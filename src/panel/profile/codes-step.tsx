@@ -1,0 +1,60 @@
+/** Recovery codes, shown once: they are in this component's props and nowhere else. */
+import { Alert, Button, Checkbox, Code, CopyButton, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useState } from 'react';
+import { Icon } from '../layout/icons.js';
+
+export function CodesStep({ codes, onDone }: { readonly codes: readonly string[]; readonly onDone: () => void }) {
+  const { t } = useLingui();
+  const [isStored, setStored] = useState(false);
+  return (
+    <Stack gap="md">
+      <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={t`Write them down now`}>
+        <Trans>They are shown only this once. Each signs you in one time when you do not have the app with you.</Trans>
+      </Alert>
+      <SimpleGrid
+        component="ul"
+        className="plain-list"
+        cols={{ base: 1, xs: 2 }}
+        spacing={6}
+        aria-label={t`Recovery codes`}
+      >
+        {codes.map((code) => (
+          <li key={code}>
+            <Code block translate="no">
+              {code}
+            </Code>
+          </li>
+        ))}
+      </SimpleGrid>
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed" flex="1 1 200px">
+          <Trans>A password manager or a drawer, not the phone with the app.</Trans>
+        </Text>
+        <CopyButton value={codes.join('\n')}>
+          {({ copied, copy }) => (
+            <Button
+              size="xs"
+              variant={copied ? 'light' : 'default'}
+              leftSection={<Icon name={copied ? 'check' : 'copy'} size={15} />}
+              onClick={copy}
+              data-autofocus
+            >
+              {copied ? t`Copied` : t`Copy all`}
+            </Button>
+          )}
+        </CopyButton>
+      </Group>
+      <Group justify="space-between">
+        <Checkbox
+          label={t`I have stored them in a safe place`}
+          checked={isStored}
+          onChange={(event) => setStored(event.currentTarget.checked)}
+        />
+        <Button disabled={!isStored} onClick={onDone}>
+          <Trans>Done</Trans>
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,132 @@
+/** Linked sign-ins that lead in here: those that are linked, and those that could be. */
+import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { components } from '../api/admin-api.js';
+import { api, ask } from '../api/client.js';
+import { queries } from '../api/queries.js';
+import { Icon } from '../layout/icons.js';
+import { Section } from '../layout/section.js';
+import { SureDialog } from '../layout/sure-dialog.js';
+import { useMe } from '../session/session.js';
+import { useWays } from '../session/ways.js';
+import { Failure } from '../words/failure.js';
+import { useFormats } from '../words/times.js';
+
+type Identity = components['schemas']['Identity'];
+
+const LIST = ['own', 'identities'] as const;
+
+/** Nothing is shown where nobody vouches for anybody. */
+export function Identities() {
+  const { t } = useLingui();
+  const ways = useWays();
+  const identities = useQuery({ queryKey: LIST, queryFn: () => ask(api.GET('/admin/v1/me/identities')) });
+  const providers = ways.data?.providers ?? [];
+  const own = identities.data?.data ?? [];
+  if (identities.isSuccess && own.length === 0 && providers.length === 0) return null;
+  return (
+    <Section
+      title={t`Linked sign-ins`}
+      about={<Trans>One press signs you in here, too, where you are signed in already.</Trans>}
+      actions={
+        providers.length > 0 && providers.map((provider) => <LinkButton key={provider.id} provider={provider} />)
+      }
+    >
+      {identities.error !== null && <Failure error={identities.error} again={() => void identities.refetch()} />}
+      {identities.isPending && <Skeleton h={28} w={200} />}
+      {identities.isSuccess && own.length === 0 && (
+        <Text size="sm" c="dimmed">
+          <Trans>You have none yet.</Trans>
+        </Text>
+      )}
+      {own.length > 0 && (
+        <Stack gap={0} component="ul" className="plain-list flush">
+          {own.map((identity) => (
+            <Line key={identity.id} identity={identity} isLast={own.length === 1} />
+          ))}
+        </Stack>
+      )}
+    </Section>
+  );
+}
+
+interface LinkButtonProps {
+  readonly provider: { readonly id: string; readonly label: string };
+}
+
+function LinkButton({ provider: { id, label } }: LinkButtonProps) {
+  const begin = useMutation({
+    mutationFn: async () => {
+      const { url } = await ask(
+        api.POST('/admin/v1/sign-in/providers/{provider}', {
+          params: { path: { provider: id } },
+          body: { purpose: 'link', return_to: '/profile' },
+        }),
+      );
+      location.assign(url);
+    },
+  });
+  return (
+    <Stack gap="xs">
+      <Button
+        variant="default"
+        leftSection={<Icon name="plus" />}
+        loading={begin.isPending || begin.isSuccess}
+        onClick={() => begin.mutate()}
+      >
+        <Trans>Add {label}</Trans>
+      </Button>
+      {begin.error !== null && <Failure error={begin.error} />}
+    </Stack>
+  );
+}
+
+function Line({ identity, isLast }: { readonly identity: Identity; readonly isLast: boolean }) {
+  const { t } = useLingui();
+  const { member } = useMe();
+  const { date } = useFormats();
+  const [isRemoving, setRemoving] = useState(false);
+  const { id, issuer, email } = identity;
+  const host = hostOf(issuer);
+  const added = date(identity.created_at);
+  const hasOther = member?.has_password === true || (member?.passkeys ?? 0) > 0 || !isLast;
+  return (
+    <li className="line">
+      <Group justify="space-between" gap="sm">
+        <div>
+          <Text fw={600} className="name">
+            {email ?? host}
+          </Text>
+          <Text size="sm" c="dimmed" className="name">
+            {host} · <Trans>Added on {added}</Trans>
+          </Text>
+        </div>
+        <Button variant="default" size="sm" aria-label={t`Remove ${host}`} onClick={() => setRemoving(true)}>
+          <Icon name="trash" size={16} />
+        </Button>
+      </Group>
+      <SureDialog
+        opened={isRemoving}
+        title={t`Remove ${host}?`}
+        does={t`Remove`}
+        onClose={() => setRemoving(false)}
+        act={async () => {
+          await ask(api.DELETE('/admin/v1/me/identities/{id}', { params: { path: { id } } }));
+          await queries.invalidateQueries({ queryKey: LIST });
+        }}
+      >
+        {hasOther ? (
+          <Trans>It no longer signs you in. Your other ways stay.</Trans>
+        ) : (
+          <Trans>It is your only way in: set a password or add a passkey first, or you will not come back.</Trans>
+        )}
+      </SureDialog>
+    </li>
+  );
+}
+
+function hostOf(issuer: string): string {
+  return URL.canParse(issuer) ? new URL(issuer).host : issuer;
+}

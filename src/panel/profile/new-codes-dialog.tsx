@@ -1,0 +1,52 @@
+/** New recovery codes in the place of the old ones. */
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, ask } from '../api/client.js';
+import { Dialog } from '../layout/dialog.js';
+import { Failure } from '../words/failure.js';
+import { CodesStep } from './codes-step.js';
+
+interface NewCodesDialogProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  readonly onDone: () => Promise<void>;
+}
+
+export function NewCodesDialog({ opened, onClose, onDone }: NewCodesDialogProps) {
+  const { t } = useLingui();
+  const [codes, setCodes] = useState<readonly string[] | null>(null);
+  const make = useMutation({
+    gcTime: 0,
+    mutationFn: async () => setCodes((await ask(api.POST('/admin/v1/me/recovery-codes'))).recovery_codes),
+  });
+  const close = (): void => {
+    if (codes !== null) void onDone();
+    setCodes(null);
+    make.reset();
+    onClose();
+  };
+  return (
+    <Dialog opened={opened} title={t`New recovery codes`} closeOnClickOutside={codes === null} onClose={close}>
+      {codes === null ? (
+        <Stack gap="lg">
+          <Text>
+            <Trans>The old ones end at once.</Trans>
+          </Text>
+          {make.error !== null && <Failure error={make.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close} data-autofocus>
+              <Trans>Cancel</Trans>
+            </Button>
+            <Button loading={make.isPending} onClick={() => make.mutate()}>
+              <Trans>Make new ones</Trans>
+            </Button>
+          </Group>
+        </Stack>
+      ) : (
+        <CodesStep codes={codes} onDone={close} />
+      )}
+    </Dialog>
+  );
+}

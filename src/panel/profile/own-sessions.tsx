@@ -1,0 +1,115 @@
+/** Where the member is signed in, and the way to end it there. */
+import { Badge, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { components } from '../api/admin-api.js';
+import { api, ask } from '../api/client.js';
+import { queries } from '../api/queries.js';
+import { Section } from '../layout/section.js';
+import { SureDialog } from '../layout/sure-dialog.js';
+import { Failure } from '../words/failure.js';
+import { useFormats } from '../words/times.js';
+import { useProgramWords } from './user-agent.js';
+
+type Session = components['schemas']['Session'];
+
+const LIST = ['own', 'sessions'] as const;
+const readAgain = () => queries.invalidateQueries({ queryKey: LIST });
+
+export function OwnSessions() {
+  const { t } = useLingui();
+  const [isEnding, setEnding] = useState(false);
+  const sessions = useQuery({ queryKey: LIST, queryFn: () => ask(api.GET('/admin/v1/me/sessions')) });
+  const rows = sessions.data?.data ?? [];
+  return (
+    <Section
+      title={t`Where you are signed in`}
+      about={<Trans>If you do not know one of them, end it and choose a new password.</Trans>}
+      actions={
+        rows.length > 1 && (
+          <Button variant="default" onClick={() => setEnding(true)}>
+            <Trans>End all others</Trans>
+          </Button>
+        )
+      }
+    >
+      {sessions.error !== null && <Failure error={sessions.error} again={() => void sessions.refetch()} />}
+      {sessions.isPending && <Skeleton h={80} />}
+      <Stack gap={0} component="ul" className="plain-list flush">
+        {rows.map((session) => (
+          <Line key={session.id} session={session} />
+        ))}
+      </Stack>
+      <SureDialog
+        opened={isEnding}
+        title={t`End all other sessions?`}
+        does={t`End all others`}
+        onClose={() => setEnding(false)}
+        act={async () => {
+          await ask(api.DELETE('/admin/v1/me/sessions'));
+          await readAgain();
+        }}
+      >
+        <Trans>Everywhere else you have to sign in again. Here you stay.</Trans>
+      </SureDialog>
+    </Section>
+  );
+}
+
+function useMethodWords(): Readonly<Record<Session['method'], string>> {
+  const { t } = useLingui();
+  return {
+    password: t`with the password`,
+    passkey: t`with a passkey`,
+    oidc: t`with a linked sign-in`,
+    link: t`with a link`,
+    portal: t`from another site`,
+  };
+}
+
+function Line({ session }: { readonly session: Session }) {
+  const { t } = useLingui();
+  const { relative, time } = useFormats();
+  const program = useProgramWords()(session.user_agent);
+  const methods = useMethodWords();
+  const { id, ip } = session;
+  const end = useMutation({
+    mutationFn: () => ask(api.DELETE('/admin/v1/sessions/{id}', { params: { path: { id } } })),
+    onSettled: readAgain,
+  });
+  return (
+    <li className="line">
+      <Group justify="space-between" gap="sm">
+        <div>
+          <Group gap="xs">
+            <Text fw={600} className="name" title={session.user_agent}>
+              {program}
+            </Text>
+            {session.current && (
+              <Badge variant="light" size="sm">
+                <Trans>This one</Trans>
+              </Badge>
+            )}
+          </Group>
+          <Text size="sm" c="dimmed" className="name">
+            {ip} · {methods[session.method]} · {time(session.created_at)} ·{' '}
+            {session.current ? t`now` : t`last seen ${relative(session.last_seen_at)}`}
+          </Text>
+        </div>
+        {!session.current && (
+          <Button
+            variant="default"
+            size="sm"
+            loading={end.isPending}
+            aria-label={t`End the session of ${program}, ${ip}`}
+            onClick={() => end.mutate()}
+          >
+            <Trans>End</Trans>
+          </Button>
+        )}
+      </Group>
+      {end.error !== null && <Failure error={end.error} />}
+    </li>
+  );
+}

@@ -1,0 +1,175 @@
+/** Passkeys: made on this device, named, removed. */
+import { Badge, Button, Group, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { components } from '../api/admin-api.js';
+import { api, ask } from '../api/client.js';
+import { queries } from '../api/queries.js';
+import { Dialog } from '../layout/dialog.js';
+import { Icon } from '../layout/icons.js';
+import { Section } from '../layout/section.js';
+import { SureDialog } from '../layout/sure-dialog.js';
+import { knowsPasskeys, makePasskey } from '../api/passkey.js';
+import { readMeAgain } from '../session/session.js';
+import { Failure } from '../words/failure.js';
+import { useFormats } from '../words/times.js';
+import { useProgramWords } from './user-agent.js';
+
+type Passkey = components['schemas']['Passkey'];
+
+const LIST = ['own', 'passkeys'] as const;
+const readAgain = async (): Promise<void> => {
+  await Promise.all([queries.invalidateQueries({ queryKey: LIST }), readMeAgain()]);
+};
+
+export function Passkeys() {
+  const { t } = useLingui();
+  const program = useProgramWords();
+  const passkeys = useQuery({ queryKey: LIST, queryFn: () => ask(api.GET('/admin/v1/me/passkeys')) });
+  const add = useMutation({
+    mutationFn: async () => {
+      const options = await ask(api.POST('/admin/v1/me/passkeys/options'));
+      // Browsers do not say where they keep it: a name to begin with, which can be changed.
+      const body = { name: program(navigator.userAgent), response: await makePasskey(options) };
+      await ask(api.POST('/admin/v1/me/passkeys', { body }));
+      await readAgain();
+    },
+  });
+  const own = passkeys.data?.data ?? [];
+  return (
+    <Section
+      title={t`Passkeys`}
+      about={
+        <Trans>
+          Sign in with a fingerprint, a face or the lock of your device: nothing to remember, and nothing that a false
+          page could steal.
+        </Trans>
+      }
+      actions={
+        knowsPasskeys() && (
+          <Button
+            variant="default"
+            leftSection={<Icon name="plus" />}
+            loading={add.isPending}
+            onClick={() => add.mutate()}
+          >
+            <Trans>Add a passkey</Trans>
+          </Button>
+        )
+      }
+    >
+      {add.error !== null && <Failure error={add.error} />}
+      {passkeys.error !== null && <Failure error={passkeys.error} again={() => void passkeys.refetch()} />}
+      {passkeys.isPending && <Skeleton h={28} w={200} />}
+      {passkeys.isSuccess && own.length === 0 && (
+        <Text size="sm" c="dimmed">
+          {knowsPasskeys() ? <Trans>You have none yet.</Trans> : <Trans>This browser does not know passkeys.</Trans>}
+        </Text>
+      )}
+      {own.length > 0 && (
+        <Stack gap={0} component="ul" className="plain-list flush">
+          {own.map((passkey) => (
+            <Line key={passkey.id} passkey={passkey} />
+          ))}
+        </Stack>
+      )}
+    </Section>
+  );
+}
+
+function Line({ passkey }: { readonly passkey: Passkey }) {
+  const { t } = useLingui();
+  const { date, relative } = useFormats();
+  const [open, setOpen] = useState<'rename' | 'remove' | null>(null);
+  const { id, name } = passkey;
+  const made = date(passkey.created_at);
+  return (
+    <li className="line">
+      <Group justify="space-between" gap="sm">
+        <div>
+          <Group gap="xs">
+            <Text fw={600} className="name">
+              {name}
+            </Text>
+            {passkey.backed_up && (
+              <Badge variant="light" size="sm">
+                <Trans>Backed up</Trans>
+              </Badge>
+            )}
+          </Group>
+          <Text size="sm" c="dimmed">
+            <Trans>Added on {made}</Trans>
+            {' · '}
+            {passkey.last_used_at === null ? t`Never used` : t`Last used: ${relative(passkey.last_used_at)}`}
+          </Text>
+        </div>
+        <Group gap="xs">
+          <Button variant="default" size="sm" aria-label={t`Rename ${name}`} onClick={() => setOpen('rename')}>
+            <Icon name="pencil" size={16} />
+          </Button>
+          <Button variant="default" size="sm" aria-label={t`Remove ${name}`} onClick={() => setOpen('remove')}>
+            <Icon name="trash" size={16} />
+          </Button>
+        </Group>
+      </Group>
+      <Dialog opened={open === 'rename'} title={t`Rename ${name}`} onClose={() => setOpen(null)}>
+        <Rename passkey={passkey} onClose={() => setOpen(null)} />
+      </Dialog>
+      <SureDialog
+        opened={open === 'remove'}
+        title={t`Remove ${name}?`}
+        does={t`Remove`}
+        onClose={() => setOpen(null)}
+        act={async () => {
+          await ask(api.DELETE('/admin/v1/me/passkeys/{id}', { params: { path: { id } } }));
+          await readAgain();
+        }}
+      >
+        <Trans>It no longer signs you in. Remove it from the device, too: there it stays in the list.</Trans>
+      </SureDialog>
+    </li>
+  );
+}
+
+function Rename({ passkey, onClose }: { readonly passkey: Passkey; readonly onClose: () => void }) {
+  const { t } = useLingui();
+  const [name, setName] = useState(passkey.name);
+  const save = useMutation({
+    mutationFn: async () => {
+      const params = { path: { id: passkey.id } };
+      await ask(api.PATCH('/admin/v1/me/passkeys/{id}', { params, body: { name: name.trim() } }));
+      await readAgain();
+    },
+    onSuccess: onClose,
+  });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      <Stack gap="md">
+        <TextInput
+          label={t`Name`}
+          required
+          withAsterisk={false}
+          maxLength={200}
+          data-autofocus
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        {save.error !== null && <Failure error={save.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            <Trans>Cancel</Trans>
+          </Button>
+          <Button type="submit" loading={save.isPending} disabled={name.trim() === ''}>
+            <Trans>Save</Trans>
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,77 @@
+/** Name and language, which the member may change, and the address, which they may not. */
+import { Button, Group, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, ask } from '../api/client.js';
+import { Section } from '../layout/section.js';
+import { readMeAgain, useMe } from '../session/session.js';
+import { Failure } from '../words/failure.js';
+import { LANGUAGES, LOCALES } from '../words/locale.js';
+
+const AS_THE_BROWSER = '';
+
+export function Personal() {
+  const { t } = useLingui();
+  const { member } = useMe();
+  const [name, setName] = useState(member?.name ?? '');
+  const [locale, setLocale] = useState<string>(member?.locale ?? AS_THE_BROWSER);
+  const chosen = LOCALES.find((each) => each === locale) ?? null;
+  const save = useMutation({
+    mutationFn: async () => {
+      await ask(api.PATCH('/admin/v1/me', { body: { name: name.trim(), locale: chosen } }));
+      await readMeAgain();
+    },
+  });
+  const isChanged = name.trim() !== member?.name || chosen !== member.locale;
+  return (
+    <Section title={t`About you`}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate();
+        }}
+      >
+        <Stack gap="md">
+          <SimpleGrid cols={{ base: 1, sm: 2 }}>
+            <TextInput
+              label={t`Name`}
+              description={t`As the others of your accounts see you.`}
+              autoComplete="name"
+              required
+              withAsterisk={false}
+              maxLength={200}
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+            <Select
+              label={t`Language`}
+              description={t`Of these pages and of mail to you.`}
+              allowDeselect={false}
+              data={[
+                { value: AS_THE_BROWSER, label: t`As in the browser` },
+                ...LOCALES.map((value) => ({ value, label: LANGUAGES[value] })),
+              ]}
+              value={locale}
+              onChange={(value) => setLocale(value ?? AS_THE_BROWSER)}
+            />
+          </SimpleGrid>
+          <Text size="sm" c="dimmed" className="name">
+            <Trans>You sign in as {member?.email}. Whoever runs this API can change the address.</Trans>
+          </Text>
+          {save.error !== null && <Failure error={save.error} />}
+          <Group justify="flex-end">
+            {save.isSuccess && !isChanged && (
+              <Text size="sm" role="status">
+                <Trans>Saved</Trans>
+              </Text>
+            )}
+            <Button type="submit" loading={save.isPending} disabled={!isChanged || name.trim() === ''}>
+              <Trans>Save</Trans>
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Section>
+  );
+}

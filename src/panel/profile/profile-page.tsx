@@ -1,0 +1,41 @@
+/** What belongs to the person who is signed in, whichever account they look at. */
+import { Alert, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useSearchParams } from 'wouter';
+import { Page } from '../layout/page.js';
+import { Identities } from './identities.js';
+import { Passkeys } from './passkeys.js';
+import { Password } from './password.js';
+import { Personal } from './personal.js';
+import { SecondFactor } from './second-factor.js';
+import { OwnSessions } from './own-sessions.js';
+
+export function ProfilePage() {
+  const { t } = useLingui();
+  const [parameters] = useSearchParams();
+  const problem = parameters.get('problem');
+  return (
+    <Page
+      title={t`Your profile`}
+      about={<Trans>Who you are here, how you sign in, and where you are signed in.</Trans>}
+    >
+      {problem !== null && (
+        <Alert color="red" variant="light" role="alert" title={t`The sign-in was not added`}>
+          <Text size="sm">
+            {problem === 'conflict' ? (
+              <Trans>Somebody else here has it already.</Trans>
+            ) : (
+              <Trans>The other side did not let you in. Try again, or another way.</Trans>
+            )}
+          </Text>
+        </Alert>
+      )}
+      <Personal />
+      <Password />
+      <SecondFactor />
+      <Passkeys />
+      <Identities />
+      <OwnSessions />
+    </Page>
+  );
+}

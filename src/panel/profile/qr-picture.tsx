@@ -1,0 +1,21 @@
+/** A QR code as a picture, dark on light in every colour scheme: not all scanners read the reverse. */
+import { useMemo } from 'react';
+import { qrCode } from './qr-code.js';
+
+/** Modules of light around it, as the standard asks. */
+const QUIET = 4;
+
+export function QrPicture({ text, label }: { readonly text: string; readonly label: string }) {
+  const modules = useMemo(() => qrCode(text), [text]);
+  if (modules === null) return null;
+  const width = modules.length + 2 * QUIET;
+  const path = modules
+    .flatMap((row, y) => row.map((dark, x) => (dark ? `M${x + QUIET} ${y + QUIET}h1v1h-1z` : '')))
+    .join('');
+  return (
+    <svg role="img" aria-label={label} viewBox={`0 0 ${width} ${width}`} className="qr" shapeRendering="crispEdges">
+      <rect width={width} height={width} fill="#fff" />
+      <path d={path} fill="#000" />
+    </svg>
+  );
+}

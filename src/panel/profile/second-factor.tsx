@@ -1,0 +1,101 @@
+/** The authenticator app: set up, removed, and the codes for the day on which it is lost. */
+import { Badge, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { components } from '../api/admin-api.js';
+import { api, ask } from '../api/client.js';
+import { queries } from '../api/queries.js';
+import { Section } from '../layout/section.js';
+import { SureDialog } from '../layout/sure-dialog.js';
+import { readMeAgain } from '../session/session.js';
+import { Failure } from '../words/failure.js';
+import { NewCodesDialog } from './new-codes-dialog.js';
+import { SetUpDialog } from './set-up-dialog.js';
+
+type State = components['schemas']['SecondFactorState'];
+
+const STATE = ['own', 'second-factor'] as const;
+/** From so few on the member is told to make new ones. */
+const FEW_CODES = 3;
+
+const readAgain = async (): Promise<void> => {
+  await Promise.all([queries.invalidateQueries({ queryKey: STATE }), readMeAgain()]);
+};
+
+export function SecondFactor() {
+  const { t } = useLingui();
+  const state = useQuery({ queryKey: STATE, queryFn: () => ask(api.GET('/admin/v1/me/second-factor')) });
+  const [isSettingUp, setSettingUp] = useState(false);
+  const isOn = state.data?.totp === true;
+  return (
+    <Section
+      title={t`Authenticator app`}
+      about={
+        <Trans>An app on your phone shows a code that is asked for beside the password. One alone is not enough.</Trans>
+      }
+      actions={
+        state.data?.offered === true &&
+        !isOn && (
+          <Button variant="default" onClick={() => setSettingUp(true)}>
+            <Trans>Set up</Trans>
+          </Button>
+        )
+      }
+    >
+      {state.error !== null && <Failure error={state.error} again={() => void state.refetch()} />}
+      {state.isPending && <Skeleton h={28} w={200} />}
+      {state.data !== undefined && <Now state={state.data} />}
+      <SetUpDialog opened={isSettingUp} onClose={() => setSettingUp(false)} onDone={readAgain} />
+    </Section>
+  );
+}
+
+function Now({ state }: { readonly state: State }) {
+  const { t } = useLingui();
+  const [open, setOpen] = useState<'remove' | 'codes' | null>(null);
+  const left = state.recovery_codes_left;
+  if (!state.totp)
+    return (
+      <Text size="sm" c="dimmed">
+        {state.offered ? (
+          <Trans>Not set up.</Trans>
+        ) : (
+          <Trans>This installation has no key to keep its secrets with. Whoever runs it can change that.</Trans>
+        )}
+      </Text>
+    );
+  return (
+    <Stack gap="sm">
+      <Group gap="sm">
+        <Badge variant="light">
+          <Trans>In use</Trans>
+        </Badge>
+        <Text size="sm" c={left < FEW_CODES ? 'red' : 'dimmed'} fw={left < FEW_CODES ? 600 : 400}>
+          <Plural value={left} one="# recovery code left" other="# recovery codes left" />
+        </Text>
+      </Group>
+      <Group gap="sm">
+        <Button variant="default" size="sm" onClick={() => setOpen('codes')}>
+          <Trans>New recovery codes</Trans>
+        </Button>
+        <Button variant="default" size="sm" onClick={() => setOpen('remove')}>
+          <Trans>Remove the app</Trans>
+        </Button>
+      </Group>
+      <NewCodesDialog opened={open === 'codes'} onClose={() => setOpen(null)} onDone={readAgain} />
+      <SureDialog
+        opened={open === 'remove'}
+        title={t`Remove the authenticator app?`}
+        does={t`Remove`}
+        onClose={() => setOpen(null)}
+        act={async () => {
+          await ask(api.DELETE('/admin/v1/me/totp'));
+          await readAgain();
+        }}
+      >
+        <Trans>From then on the password alone signs you in. The recovery codes end with it.</Trans>
+      </SureDialog>
+    </Stack>
+  );
+}

@@ -1,0 +1,114 @@
+/** Sets up an authenticator app: the secret to scan or type, a first code of the app, then the recovery codes, once. */
+import { Button, Code, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import type { components } from '../api/admin-api.js';
+import { api, ask } from '../api/client.js';
+import { hasCode } from '../api/problem.js';
+import { Dialog } from '../layout/dialog.js';
+import { Failure } from '../words/failure.js';
+import { CodesStep } from './codes-step.js';
+import { QrPicture } from './qr-picture.js';
+
+type Setup = components['schemas']['TotpSetup'];
+
+interface SetUpDialogProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  /** The app counts from now on. */
+  readonly onDone: () => Promise<void>;
+}
+
+export function SetUpDialog({ opened, onClose, onDone }: SetUpDialogProps) {
+  const { t } = useLingui();
+  const [codes, setCodes] = useState<readonly string[] | null>(null);
+  const close = (): void => {
+    const wasDone = codes !== null;
+    setCodes(null);
+    onClose();
+    if (wasDone) void onDone();
+  };
+  return (
+    <Dialog
+      opened={opened}
+      title={codes === null ? t`Set up an authenticator app` : t`Recovery codes`}
+      closeOnClickOutside={false}
+      onClose={close}
+    >
+      {codes === null ? <SetUp onCodes={setCodes} onClose={close} /> : <CodesStep codes={codes} onDone={close} />}
+    </Dialog>
+  );
+}
+
+interface SetUpProps {
+  readonly onCodes: (codes: readonly string[]) => void;
+  readonly onClose: () => void;
+}
+
+function SetUp({ onCodes, onClose }: SetUpProps) {
+  const { t } = useLingui();
+  const [setup, setSetup] = useState<Setup | null>(null);
+  const [code, setCode] = useState('');
+  // By hand and not by a query, whose cache would keep the secret.
+  const begin = useMutation({
+    gcTime: 0,
+    mutationFn: async () => setSetup(await ask(api.POST('/admin/v1/me/totp'))),
+  });
+  const { mutate: start } = begin;
+  useEffect(() => start(), [start]);
+  const confirm = useMutation({
+    gcTime: 0,
+    mutationFn: async () => {
+      const body = { code: code.replaceAll(/\s/g, '') };
+      onCodes((await ask(api.POST('/admin/v1/me/totp/confirm', { body }))).recovery_codes);
+    },
+    onError: () => setCode(''),
+  });
+  if (setup === null) return begin.error === null ? null : <Failure error={begin.error} again={() => start()} />;
+  const isWrong = hasCode(confirm.error, 'validation_failed');
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        confirm.mutate();
+      }}
+    >
+      <Stack gap="md">
+        <Text size="sm">
+          <Trans>Scan this with an app such as Aegis, Google Authenticator or your password manager.</Trans>
+        </Text>
+        <QrPicture text={setup.uri} label={t`QR code for the authenticator app`} />
+        <div>
+          <Text size="sm" pb={6}>
+            <Trans>Or type the secret into the app:</Trans>
+          </Text>
+          <Code block className="secret" translate="no">
+            {setup.secret.replaceAll(/(.{4})(?!$)/g, '$1 ')}
+          </Code>
+        </div>
+        <TextInput
+          label={t`Code from your authenticator app`}
+          description={t`Six digits, new every 30 seconds.`}
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          required
+          withAsterisk={false}
+          autoFocus
+          error={isWrong ? t`This code is not right. Look whether the clock of your phone is.` : undefined}
+          value={code}
+          onChange={(event) => setCode(event.currentTarget.value)}
+        />
+        {confirm.error !== null && !isWrong && <Failure error={confirm.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            <Trans>Cancel</Trans>
+          </Button>
+          <Button type="submit" loading={confirm.isPending}>
+            <Trans>Go on</Trans>
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,154 @@
+/** Shows once more that it is the same person: by the password, a code, a passkey, or by signing in anew. */
+import { Alert, Button, Divider, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, ask } from '../api/client.js';
+import type { OpenGate } from '../api/gate.js';
+import { Failure } from '../words/failure.js';
+import { PasskeyButton } from './passkey-button.js';
+import { knowsPasskeys, showPasskey } from '../api/passkey.js';
+import { signOut, useMe } from './session.js';
+
+export function ConfirmForm({ gate }: { readonly gate: OpenGate }) {
+  const { t } = useLingui();
+  const byPasskey = gate.ways.includes('passkey') && knowsPasskeys();
+  const typed = (['password', 'totp'] as const).filter((way) => gate.ways.includes(way));
+  const isNone = !byPasskey && typed.length === 0;
+  return (
+    <Stack gap="md">
+      <Text>
+        <Trans>
+          What you are about to do gives access. Show that it is you; for ten minutes you will not be asked again.
+        </Trans>
+      </Text>
+      {typed.length > 0 && <Typed ways={typed} gate={gate} />}
+      {typed.length > 0 && byPasskey && <Divider label={<Trans>or</Trans>} />}
+      {byPasskey && (
+        <PasskeyButton label={t`Use a passkey`} show={confirmByPasskey} onShown={() => gate.settle(true)} />
+      )}
+      {isNone && <SignInAnew gate={gate} />}
+    </Stack>
+  );
+}
+
+async function confirmByPasskey(): Promise<void> {
+  const passkey = await showPasskey(await ask(api.POST('/admin/v1/confirmations/passkey/options')));
+  await ask(api.POST('/admin/v1/confirmations', { body: { passkey } }));
+}
+
+interface TypedProps {
+  /** At least one. */
+  readonly ways: readonly ('password' | 'totp')[];
+  readonly gate: OpenGate;
+}
+
+function Typed({ ways, gate }: TypedProps) {
+  const { t } = useLingui();
+  const { member } = useMe();
+  const [way, setWay] = useState(ways[0]);
+  const [value, setValue] = useState('');
+  const other = ways.find((each) => each !== way);
+  const confirm = useMutation({
+    gcTime: 0,
+    mutationFn: () => {
+      const body = way === 'totp' ? { code: value.replaceAll(/\s/g, '') } : { password: value };
+      return ask(api.POST('/admin/v1/confirmations', { body }));
+    },
+    onSuccess: () => gate.settle(true),
+    onError: () => setValue(''),
+  });
+  const common = {
+    required: true,
+    withAsterisk: false,
+    'data-autofocus': true,
+    value,
+    onChange: (event: React.ChangeEvent<HTMLInputElement>) => setValue(event.currentTarget.value),
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        confirm.mutate();
+      }}
+    >
+      <Stack gap="md">
+        <input type="text" hidden readOnly autoComplete="username" value={member?.email ?? ''} />
+        {way === 'totp' ? (
+          <TextInput
+            {...common}
+            label={t`Code from your authenticator app`}
+            inputMode="numeric"
+            autoComplete="one-time-code"
+          />
+        ) : (
+          <PasswordInput
+            {...common}
+            label={t`Password`}
+            autoComplete="current-password"
+            visibilityToggleButtonProps={{ 'aria-label': t`Show the password` }}
+          />
+        )}
+        {confirm.error !== null && <Failure error={confirm.error} />}
+        <Group justify="space-between">
+          {other === undefined ? (
+            <span />
+          ) : (
+            <Button
+              variant="subtle"
+              size="sm"
+              onClick={() => {
+                setValue('');
+                confirm.reset();
+                setWay(other);
+              }}
+            >
+              {other === 'totp' ? t`Use a code of the app instead` : t`Use the password instead`}
+            </Button>
+          )}
+          <Group gap="sm">
+            <Button variant="default" onClick={() => gate.settle(false)}>
+              <Trans>Cancel</Trans>
+            </Button>
+            <Button type="submit" loading={confirm.isPending}>
+              <Trans>Go on</Trans>
+            </Button>
+          </Group>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** For who has nothing to show here: whoever has just signed in is not asked. */
+function SignInAnew({ gate }: { readonly gate: OpenGate }) {
+  const { t } = useLingui();
+  const leave = useMutation({ mutationFn: signOut, onSuccess: () => gate.settle(false) });
+  return (
+    <>
+      <Alert color="orange" variant="light" title={t`This browser has nothing to show it with`}>
+        <Stack gap="xs">
+          <Text size="sm">
+            <Trans>
+              Sign out and sign in again: for ten minutes after it you are not asked. What you have typed here is lost.
+            </Trans>
+          </Text>
+          <Text size="sm">
+            <Trans>
+              If you came by a link, ask who gave it to you for a new one, open it, and set a password in your profile.
+            </Trans>
+          </Text>
+        </Stack>
+      </Alert>
+      {leave.error !== null && <Failure error={leave.error} />}
+      <Group justify="flex-end">
+        <Button variant="default" onClick={() => gate.settle(false)} data-autofocus>
+          <Trans>Cancel</Trans>
+        </Button>
+        <Button loading={leave.isPending} onClick={() => leave.mutate()}>
+          <Trans>Sign out</Trans>
+        </Button>
+      </Group>
+    </>
+  );
+}

@@ -1,0 +1,6 @@
+/** How one can sign in here. */
+import { useQuery } from '@tanstack/react-query';
+import { api, ask } from '../api/client.js';
+
+export const useWays = () =>
+  useQuery({ queryKey: ['ways'], queryFn: () => ask(api.GET('/admin/v1/sign-in')), staleTime: 60_000 });

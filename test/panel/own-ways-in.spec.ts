@@ -1,0 +1,206 @@
+/** How a member signs in and what they may change of it, on their profile page: in a real browser, against the real API. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { CDPSession, Page } from 'playwright-core';
+import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { codeAt, fromBase32, wrongCodeAt } from '../support/authenticator-app.js';
+import { startBrowser, type Browser } from '../support/browser.js';
+import { testDatabase } from '../support/database.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/signed-in.js';
+
+const MINUTE_MS = 60_000;
+const NEW_PASSWORD = 'nine tall herons wade downriver';
+
+describeWithChromium('the ways in of a member', () => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let browser: Browser;
+  let page: Page;
+  let devtools: CDPSession;
+  let accountId: string;
+  let email: string;
+
+  beforeAll(async () => {
+    const panel = readPanelFiles('dist/panel');
+    if (panel === null) throw new Error('dist/panel was not built');
+    database = await testDatabase('sqlite');
+    running = await startAdmin(database, { panel });
+    accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
+    browser = await startBrowser();
+    page = await browser.newPage();
+    devtools = await page.context().newCDPSession(page);
+    await devtools.send('WebAuthn.enable');
+    await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await running?.close();
+    await database?.close();
+  });
+  beforeEach(async () => {
+    ({ email } = await memberWithPassword(database, running, { roles: { [accountId]: 'owner' } }));
+    await page.goto(`http://localhost:${running.port}/profile`);
+    await byPassword();
+    await page.getByRole('heading', { name: 'Your profile' }).waitFor();
+  });
+  afterEach(async () => {
+    await browser.context.clearCookies();
+  });
+
+  const press = (name: string | RegExp) => page.getByRole('button', { name, exact: typeof name === 'string' }).click();
+  const byPassword = async (password = GOOD_PASSWORD): Promise<void> => {
+    await page.getByLabel('Email').fill(email);
+    await page.getByLabel('Password', { exact: true }).fill(password);
+    await press('Sign in');
+  };
+  const signOut = async (): Promise<void> => {
+    await press(/You and this page/);
+    await press('Sign out');
+    await page.getByLabel('Email').waitFor();
+  };
+  const part = (name: string) => page.getByRole('region', { name });
+
+  it('take an authenticator app, ask for its code at each sign-in, and one recovery code once in its place', async () => {
+    const app = part('Authenticator app');
+    await app.getByText('Not set up.').waitFor();
+    await app.getByRole('button', { name: 'Set up' }).click();
+    await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor();
+    const secret = fromBase32(((await page.locator('[role=dialog] .secret').textContent()) ?? '').replaceAll(' ', ''));
+    const code = page.getByLabel('Code from your authenticator app');
+    await code.fill(wrongCodeAt(secret, running.stores.clock.now()));
+    await press('Go on');
+    await page.getByText('This code is not right.').waitFor();
+    await code.fill(codeAt(secret, running.stores.clock.now()));
+    await press('Go on');
+    const recovery = page.getByRole('list', { name: 'Recovery codes' }).getByRole('listitem');
+    await recovery.first().waitFor();
+    const codes = await recovery.allTextContents();
+    expect(new Set(codes).size).toBe(10);
+    await page.getByLabel('I have stored them in a safe place').check();
+    await press('Done');
+    await app.getByText('10 recovery codes left').waitFor();
+    expect(await page.content()).not.toContain(codes[0]);
+
+    await signOut();
+    await byPassword();
+    running.stores.clock.advance(MINUTE_MS);
+    await code.fill(wrongCodeAt(secret, running.stores.clock.now()));
+    await press('Go on');
+    await page.getByText('That did not match').waitFor();
+    await code.fill(codeAt(secret, running.stores.clock.now()));
+    await press('Go on');
+    await app.getByText('10 recovery codes left').waitFor();
+
+    await signOut();
+    await byPassword();
+    await press('I do not have the app with me');
+    await page.getByLabel('Recovery code').fill(codes[3] ?? '');
+    await press('Go on');
+    await app.getByText('9 recovery codes left').waitFor();
+    await app.getByRole('button', { name: 'Remove the app' }).click();
+    await press('Remove');
+    await app.getByText('Not set up.').waitFor();
+  });
+
+  it('take a passkey, which signs in without a name, confirms after ten minutes, and opens nothing once removed', async () => {
+    const passkeys = part('Passkeys');
+    await passkeys.getByRole('button', { name: 'Add a passkey' }).click();
+    await passkeys.getByRole('button', { name: 'Rename Chrome on Linux' }).click();
+    await page.getByLabel('Name', { exact: true }).last().fill('Laptop of the office');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await passkeys.getByText('Laptop of the office').waitFor();
+
+    await signOut();
+    await press('Sign in with a passkey');
+    await passkeys.getByText('Laptop of the office').waitFor();
+    running.stores.clock.advance(11 * MINUTE_MS);
+    await passkeys.getByRole('button', { name: 'Remove Laptop of the office' }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByRole('dialog', { name: 'Is it you?' }).getByRole('button', { name: 'Use a passkey' }).click();
+    await passkeys.getByText('You have none yet.').waitFor();
+
+    await signOut();
+    await press('Sign in with a passkey');
+    await page.getByText('That did not match').waitFor();
+  });
+
+  it('change with a new password, which ends the sessions elsewhere and none here', async () => {
+    const elsewhere = new PanelBrowser(running.url, { 'User-Agent': 'Mozilla/5.0 (Windows NT 10.0) Firefox/140.0' });
+    await elsewhere.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+    running.stores.clock.advance(11 * MINUTE_MS);
+    await page.reload();
+    await part('Where you are signed in').getByText('Firefox on Windows').waitFor();
+    await press('Change the password');
+    const dialog = page.getByRole('dialog', { name: 'Change the password' });
+    await dialog.getByLabel('New password').fill('aaaaaaaaaaaaaaaaaaaa');
+    await dialog.getByLabel('Once more').fill('aaaaaaaaaaaaaaaaaaaa');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    const gate = page.getByRole('dialog', { name: 'Is it you?' });
+    await gate.getByLabel('Password', { exact: true }).fill('wrong');
+    await gate.getByRole('button', { name: 'Go on' }).click();
+    await gate.getByText('That did not match').waitFor();
+    await gate.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
+    await gate.getByRole('button', { name: 'Go on' }).click();
+    await dialog.getByText('It is too easy to guess').waitFor();
+    await dialog.getByLabel('New password').fill(NEW_PASSWORD);
+    await dialog.getByLabel('Once more').fill(NEW_PASSWORD);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The new password is in force.').waitFor();
+    expect((await elsewhere.ask('GET', '/me')).status).toBe(401);
+    // What changes something goes on here: the token of the new session is the page's.
+    await page.getByLabel('Name', { exact: true }).fill('Ana of the river');
+    await part('About you').getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved').waitFor();
+    await signOut();
+    await byPassword(NEW_PASSWORD);
+    await page.getByRole('heading', { name: 'Your profile' }).waitFor();
+  });
+
+  it('are left one by one, or all but this one', async () => {
+    const others = ['Firefox/140.0 (Android)', 'Firefox/140.0 (iPad)', 'Firefox/140.0 (Windows)'];
+    const elsewhere = others.map((agent) => new PanelBrowser(running.url, { 'User-Agent': agent }));
+    for (const each of elsewhere) await each.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+    await page.reload();
+    const sessions = part('Where you are signed in');
+    await sessions.getByRole('button', { name: 'End the session of Firefox on iPad' }).click();
+    await sessions.getByText('Firefox on iPad').waitFor({ state: 'detached' });
+    const statuses = () => Promise.all(elsewhere.map(async (each) => (await each.ask('GET', '/me')).status));
+    expect(await statuses()).toEqual([200, 401, 200]);
+    await sessions.getByRole('button', { name: 'End all others' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'End all others' }).click();
+    await sessions.getByText('Firefox on Android').waitFor({ state: 'detached' });
+    expect(await statuses()).toEqual([401, 401, 401]);
+    await sessions.getByText('This one').waitFor();
+  });
+
+  it('are found again with a link for a new password', async () => {
+    const { id } = await database.db
+      .selectFrom('member')
+      .select('id')
+      .where('email', '=', email)
+      .executeTakeFirstOrThrow();
+    await signOut();
+    const { link } = await running.admin.call<{ link: string }>('POST', `/members/${id}/password-reset-links`);
+    await page.goto(link);
+    await page.getByRole('heading', { name: 'Choose a new password' }).waitFor();
+    await page.getByLabel('Password', { exact: true }).fill(NEW_PASSWORD);
+    await press('Save and sign in');
+    await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
+    expect(page.url()).not.toContain('#');
+  });
+
+  it('break no policy and throw nothing', () => {
+    expect(browser.faults).toEqual([]);
+  });
+});
