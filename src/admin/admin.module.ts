@@ -2,6 +2,7 @@
 import { Module, type DynamicModule, type Provider, type Type } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
+import { EventIntake } from '../events/intake/intake.js';
 import { EventOutbox } from '../events/outbox.js';
 import { AccountStore } from '../accounts/accounts.js';
 import { ApiKeyStore } from '../accounts/api-key-store.js';
@@ -21,6 +22,8 @@ import { AuditLogController } from './audit-log/audit-log.controller.js';
 import { ExplainController } from './explain/explain.controller.js';
 import { Explainer } from './explain/explainer.js';
 import { HealthController } from './health/health.controller.js';
+import { SERVICE_TOKENS } from './intake/events-token.guard.js';
+import { IntakeController } from './intake/intake.controller.js';
 import { AdminNetworks } from './listener/admin-networks.js';
 import { openApiDocument } from './openapi/openapi-document.js';
 import { MEMBER_CONTROLLERS, memberProviders } from './member-parts.js';
@@ -79,7 +82,7 @@ export class AdminModule {
     return {
       module: AdminModule,
       imports: [throttlerModule(deps.api)],
-      controllers: [...(hasHealth ? [HealthController] : []), ...API_CONTROLLERS],
+      controllers: [...(hasHealth ? [HealthController] : []), ...API_CONTROLLERS, IntakeController],
       providers: [
         { provide: ADMIN_DEPENDENCIES, useValue: deps },
         { provide: AdminNetworks, useValue: networks },
@@ -118,6 +121,8 @@ function apiProviders(api: AdminApiDependencies, deps: AdminDependencies): Provi
     { provide: Explainer, useValue: api.explainer },
     { provide: UsageReader, useValue: api.usageReader },
     { provide: RequestLogs, useValue: api.requestLogs },
+    { provide: EventIntake, useValue: api.intake },
+    { provide: SERVICE_TOKENS, useValue: api.serviceTokens },
     { provide: ErrorPages, useValue: deps.errorPages },
     { provide: OPENAPI_DOCUMENT, useFactory: adminApiDocument },
     ...memberProviders(api.members, deps),

@@ -85,6 +85,13 @@ export function useJsonBodies(fastify: FastifyInstance): void {
   });
 }
 
+/** Lets a path have larger bodies than the API. Before the routes are added. */
+export function takeLargerBodies(fastify: FastifyInstance, path: string, limitBytes: number): void {
+  fastify.addHook('onRoute', (route) => {
+    if (route.url === path) route.bodyLimit = limitBytes;
+  });
+}
+
 /**
  * Begins every request, and writes a log line for each: without query and body, which may name people. What no route
  * answers to is asked of the panel.

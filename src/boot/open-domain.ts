@@ -145,6 +145,7 @@ export async function openDomain(
       secretBox,
       signal: workSignal,
       file: () => running.current.file,
+      eventTypes: () => running.current.eventTypes ?? [],
     }),
     forwarder,
   };

@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { readPanelFiles } from '../admin/panel/panel-files.js';
 import type { AdminApiDependencies } from '../admin/request/admin-dependencies.js';
 import { DeliveryRetention } from '../events/deliveries/retention.js';
+import { EventIntake } from '../events/intake/intake.js';
+import { eventsTokensOf } from '../config/model/service-schema.js';
 import { Explainer } from '../admin/explain/explainer.js';
 import { inOrder } from '../admission/steps.js';
 import { operatorToken } from '../admin/access/operator-token.js';
@@ -260,6 +262,8 @@ async function startAdmin(
           idempotentRequests: new IdempotentRequests(database.db, systemClock),
           auditLog: new AuditLog(database.db),
           events,
+          intake: new EventIntake(database.db, systemClock, domain.workSignal, () => config.current.eventTypes ?? []),
+          serviceTokens: () => eventsTokensOf(config.current.file.services),
           catalogue,
           explainer,
           usageReader: usage,

@@ -3,7 +3,7 @@
  * so that a process which serves requests can take a large configuration in between them.
  */
 import type { ApiDescription, SerialisedDocument } from './api-description.js';
-import type { Config, Environment, GatewayFile, Operation, ScopeWords } from './model/schema.js';
+import type { Config, Environment, EventType, GatewayFile, Operation, ScopeWords } from './model/schema.js';
 
 const OPERATIONS_PER_PART = 100;
 const SCOPES_PER_PART = 100;
@@ -18,6 +18,7 @@ export type ConfigPart =
       readonly file: GatewayFile;
       readonly path: string;
       readonly publicUrl: string;
+      readonly eventTypes: readonly EventType[];
       /** How many operations will come. */
       readonly operations: number;
       /** How many scopes with words will come. */
@@ -40,7 +41,7 @@ export interface ReceivedConfig {
  * `operations` in the file do not come along.
  */
 export function* partsOf(config: Config, description: ApiDescription | undefined): Generator<ConfigPart, void> {
-  const { file, path, publicUrl, operations } = config;
+  const { file, path, publicUrl, operations, eventTypes = [] } = config;
   const scopes = [...(config.scopeWords ?? [])];
   yield {
     kind: 'head',
@@ -48,6 +49,7 @@ export function* partsOf(config: Config, description: ApiDescription | undefined
     file: { ...file, operations: [] },
     path,
     publicUrl,
+    eventTypes,
     operations: operations.length,
     scopes: scopes.length,
     documents: description === undefined ? null : documentsOf(description),
@@ -91,9 +93,9 @@ export class ConfigReceiver {
     const { head, operations, scopeWords, environment, bodies } = this;
     if (head === undefined || operations.length < head.operations || scopeWords.size < head.scopes) return undefined;
     for (const body of bodies.values()) if (!body.isWhole) return undefined;
-    const { file, path, publicUrl, documents } = head;
+    const { file, path, publicUrl, documents, eventTypes } = head;
     return {
-      config: { file, path, publicUrl, operations, scopeWords, environment },
+      config: { file, path, publicUrl, operations, scopeWords, eventTypes, environment },
       description: documents === null ? undefined : this.descriptionOf(documents),
     };
   }

@@ -1,4 +1,4 @@
-/** Notices that the files of a configuration have changed: `gateway.yaml` and the OpenAPI documents that it names. */
+/** Notices that the files of a configuration have changed: `gateway.yaml`, and the documents that it names. */
 import { dirname, resolve } from 'node:path';
 import { FileWatch } from './source/file-watch.js';
 import type { Config } from './model/schema.js';
@@ -17,6 +17,8 @@ export class ConfigWatch {
    */
   follow({ path, file }: Pick<Config, 'path' | 'file'>, readSinceMs?: number, more: readonly string[] = []): void {
     const documents = Object.values(file.services).flatMap(({ openapi }) => (openapi === undefined ? [] : [openapi]));
+    const types = Array.isArray(file.events) ? [] : Object.values(file.events);
+    for (const { schema, example } of types) documents.push(...[schema, example].filter((each) => each !== undefined));
     const files = [path, ...documents.map((document) => resolve(dirname(path), document)), ...more];
     this.files.follow([...new Set(files)], readSinceMs);
   }

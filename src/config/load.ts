@@ -1,5 +1,6 @@
 /** Reads `gateway.yaml` and the OpenAPI documents that it names, and checks the whole: every problem at once. */
 import { dirname, resolve } from 'node:path';
+import { readEventTypes } from './event-types.js';
 import { systemClock } from '../platform/clock.js';
 import { adminWarnings } from './checks/admin-checks.js';
 import { crossProblems } from './checks/cross-checks.js';
@@ -21,7 +22,7 @@ import type { FileFault } from './source/read-file.js';
 import { scalarProblems, scalarWarnings } from './checks/scalar-checks.js';
 import { DEFAULT_BASE_PATH } from './model/schema.js';
 import type { DescribedOperation, LoadedConfig } from './model/loaded-config.js';
-import type { Environment, GatewayFile } from './model/schema.js';
+import type { Environment, EventType, GatewayFile } from './model/schema.js';
 import { schemaProblems, valueAt } from './checks/schema-problems.js';
 import { SourceDocument } from './source/source-document.js';
 import { substituteVariables } from './source/substitute.js';
@@ -35,7 +36,7 @@ export type LoadResult =
   | {
       readonly problems: readonly ConfigProblem[];
       /**
-       * OpenAPI documents that it names, absolute, as far as it could be read: whoever mends one of them changes it.
+       * Documents that it names, absolute, as far as it could be read: whoever mends one of them changes it.
        */
       readonly files: readonly string[];
     };
@@ -73,6 +74,7 @@ export async function loadConfig(
     environment,
     path: file,
     operations: whole.operations,
+    eventTypes: whole.eventTypes,
     scopeWords: scopeWords(whole.documents, whole.operations),
     documents: whole.documents,
     publicUrl: publicUrlOf(fileWithPorts),
@@ -94,6 +96,7 @@ async function checkWhole(
   environment: Environment,
 ): Promise<{
   readonly operations: readonly DescribedOperation[];
+  readonly eventTypes: readonly EventType[];
   readonly documents: ReadonlyMap<string, JsonObject>;
   readonly files: readonly string[];
   readonly problems: readonly ConfigProblem[];
@@ -109,15 +112,18 @@ async function checkWhole(
     areDocumentsComplete: described.isComplete,
   });
   const tls = await checkFiles(source, value, systemClock);
+  const events = await readEventTypes(source, valueAt(value, ['events']));
   return {
     operations: merged.operations,
+    eventTypes: events.types,
     documents: described.documents,
-    files: described.files,
+    files: [...described.files, ...events.files],
     problems: [
       ...described.problems,
       ...merged.problems,
       ...crossProblems(source, value, environment),
       ...tls.problems,
+      ...events.problems,
     ],
     warnings: [...merged.warnings, ...tls.warnings],
   };

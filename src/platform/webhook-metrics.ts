@@ -35,6 +35,10 @@ const ATTEMPT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15
 
 /** Rows of `METRICS`. */
 export const WEBHOOK_METRICS = {
+  events: counter('trailgate_events_total', 'Events that backends have handed in, by what became of them.', [
+    ['source', ['service']],
+    ['outcome', ['accepted', 'duplicate', 'refused']],
+  ]),
   webhookAttempts: counter('trailgate_webhook_attempts_total', 'Attempts of webhooks, by what they came to.', [
     ['outcome', ATTEMPT_OUTCOMES],
   ]),

@@ -26,6 +26,7 @@ export const ADMIN_ERRORS = {
   webhook_secret_in_use: { status: 409, title: 'An endpoint has this secret already', fault: 'client' },
   webhook_endpoint_disabled: { status: 409, title: 'The webhook endpoint is not enabled', fault: 'client' },
   secrets_unavailable: { status: 503, title: 'Secrets cannot be sealed or opened', fault: 'gateway' },
+  event_conflict: { status: 409, title: 'The event id stands for another event', fault: 'client' },
   too_many_requests: { status: 429, title: 'Too many requests', fault: 'client' },
   database_unavailable: { status: 503, title: 'The database cannot be reached right now', fault: 'gateway' },
 } as const satisfies Record<string, ErrorEntry>;

@@ -83,6 +83,10 @@ export const ADMIN_ERROR_GUIDANCE: Readonly<Record<keyof typeof ADMIN_ERRORS, Er
     meaning: 'The installation has no key to seal secrets with, or another one than they were sealed with.',
     action: 'Operators set `TRAILGATE_SECRETS_KEY` to the right key on every machine. Events wait meanwhile.',
   },
+  event_conflict: {
+    meaning: 'An event with this id was handed in before, and said something else. None of this request was taken in.',
+    action: 'Give each event an id of its own, and send the same event again unchanged.',
+  },
   too_many_requests: {
     meaning: 'The admin API was asked too often; it has no part in the limits of a plan.',
     action: 'Wait for `Retry-After`.',

@@ -161,6 +161,7 @@ const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
   identity_unknown: ADMIN,
   last_owner: ADMIN,
   last_way_to_sign_in: ADMIN,
+  event_conflict: ADMIN,
   already_a_member: ADMIN,
   idempotency_in_progress: ADMIN,
   idempotency_mismatch: ADMIN,

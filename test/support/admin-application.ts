@@ -11,8 +11,9 @@ import { inOrder } from '../../src/admission/steps.js';
 import { admin as adminSchema } from '../../src/config/model/admin-schema.js';
 import { webhooks as webhooksSchema } from '../../src/config/model/webhooks-schema.js';
 import { adminUrlOf } from '../../src/config/model/admin-url.js';
-import type { Config } from '../../src/config/model/schema.js';
+import type { Config, EventType } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
+import { EventIntake } from '../../src/events/intake/intake.js';
 import { EventOutbox } from '../../src/events/outbox.js';
 import { openWebhooks } from '../../src/events/management/open-webhooks.js';
 import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
@@ -65,11 +66,16 @@ export async function startAdmin(
     readonly panel?: PanelFiles;
     /** As under `admin` in gateway.yaml. */
     readonly settings?: z.input<typeof adminSchema>;
-    /** As in gateway.yaml, as are the types of events. */
+    /** As in gateway.yaml. */
     readonly webhooks?: z.input<typeof webhooksSchema>;
-    readonly events?: readonly string[];
     /** Null: there is no key for secrets. */
     readonly secretBox?: SecretBox | null;
+    /** By name alone, or with their schemas. */
+    readonly events?: readonly string[];
+    readonly eventTypes?: readonly EventType[];
+    /** By service. */
+    readonly eventsTokens?: ReadonlyMap<string, string>;
+    readonly workSignal?: WorkSignal;
   } = {},
 ): Promise<RunningAdmin> {
   const log: string[] = [];
@@ -90,10 +96,11 @@ export async function startAdmin(
   const settings = adminSchema.parse({ port: 0, ...options.settings });
   const sessionLimits = { idleMs: 30 * 60_000, absoluteMs: 12 * 3_600_000 };
   const box = options.secretBox === undefined ? new SecretBox(Buffer.alloc(32, 2)) : options.secretBox;
-  const webhookSettings = {
-    events: [...(options.events ?? [])],
-    webhooks: webhooksSchema.parse(options.webhooks ?? {}),
-  };
+  const webhookSettings = { webhooks: webhooksSchema.parse(options.webhooks ?? {}) };
+  const plain = { schema: null, description: null, example: null };
+  const types = options.eventTypes ?? (options.events ?? []).map((name) => ({ name, ...plain }));
+  const eventTypes = () => types;
+  const signal = options.workSignal ?? new WorkSignal();
   const windows = () => new ProcessThrottleWindows(clock);
   const members = openMembers({
     database,
@@ -116,6 +123,8 @@ export async function startAdmin(
     idempotentRequests: new IdempotentRequests(database.db, clock),
     auditLog: stores.auditLog,
     events: new EventOutbox(database.db, clock),
+    intake: new EventIntake(database.db, clock, signal, eventTypes),
+    serviceTokens: () => options.eventsTokens ?? new Map(),
     catalogue: stores.catalogue,
     explainer: new Explainer(inOrder(steps), known, () => TEST_CONFIG),
     usageReader: new UsageReader(TEST_CONFIG.file.plans, limiter, new UsageRows(database.db), clock),
@@ -123,7 +132,7 @@ export async function startAdmin(
     throttlerStorage: limiter,
     panel: options.panel ?? null,
     members,
-    webhooks: openWebhooks({ database, clock, secretBox: box, signal: new WorkSignal(), file: () => webhookSettings }),
+    webhooks: openWebhooks({ database, clock, secretBox: box, signal, file: () => webhookSettings, eventTypes }),
   };
   let boundPort = 0;
   const dependencies: AdminDependencies = {

@@ -4,20 +4,18 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { normalizeIp, ThrottlerStorage } from '@nestjs/throttler';
+import { ThrottlerStorage } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AdminNetworks } from '../listener/admin-networks.js';
 import { AccountTokens, mayBeUsedFrom } from '../../members/account-tokens.js';
 import { Sessions } from '../../members/sessions.js';
 import { Problem } from '../../problems/errors.js';
 import { bearerToken, CHALLENGE, noCredentials, wrongToken } from './bearer.js';
+import { countFailedToken } from './failed-tokens.js';
 import { permissionOf } from './operation-of.js';
 import { setPrincipal, type Principal } from './principal.js';
 import { isPublic } from './public.js';
 import { Site } from './site.js';
-
-/** A person mistypes a token a few times; a program tries thousands. */
-const FAILED_ATTEMPTS = { limit: 10, windowMs: 60_000 } as const;
 
 /** Injection token of the operators' token. */
 export const OPERATOR_TOKEN = Symbol('OperatorToken');
@@ -57,7 +55,7 @@ export class CredentialsGuard implements CanActivate {
       throw noCredentials();
     } catch (error) {
       // A database that is away is nobody's wrong guess, and who sends nothing guesses nothing.
-      if (authorization !== undefined && error instanceof Problem) await this.countFailure(request.ip);
+      if (authorization !== undefined && error instanceof Problem) await countFailedToken(this.storage, request.ip);
       throw error;
     }
   }
@@ -89,19 +87,6 @@ export class CredentialsGuard implements CanActivate {
     // Outside of the operators' networks somebody is what they are in their own accounts, and no more.
     const isOperator = member.isOperator && this.networks.mayOperate(ip);
     return { kind: 'member', member: { ...member, isOperator }, session, cookie };
-  }
-
-  /** The right token is never locked out: it cannot be guessed, and its owner may share the address of who tries. */
-  private async countFailure(ip: string): Promise<void> {
-    const { limit, windowMs } = FAILED_ATTEMPTS;
-    const key = `admin-failed:${normalizeIp(ip)}`;
-    const attempts = await this.storage.increment(key, windowMs, limit, windowMs, 'admin-failed');
-    if (!attempts.isBlocked) return;
-    const seconds = String(Math.max(1, Math.ceil(attempts.timeToBlockExpire)));
-    throw new Problem('too_many_failed_attempts', {
-      detail: `Too many wrong tokens from this address. Wait ${seconds} seconds.`,
-      headers: ['Retry-After', seconds],
-    });
   }
 }
 

@@ -4,6 +4,7 @@ import type { AdminConfig } from '../../config/model/admin-schema.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Explainer } from '../explain/explainer.js';
 import type { Webhooks } from '../../events/management/open-webhooks.js';
+import type { EventIntake } from '../../events/intake/intake.js';
 import type { EventOutbox } from '../../events/outbox.js';
 import type { AccountStore } from '../../accounts/accounts.js';
 import type { ApiKeyStore } from '../../accounts/api-key-store.js';
@@ -12,6 +13,7 @@ import type { Catalogue } from '../../accounts/catalogue.js';
 import type { IdempotentRequests } from '../../accounts/idempotent-requests.js';
 import type { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
 import type { ErrorPages } from '../../problems/error-pages.js';
+import type { ServiceTokens } from '../intake/events-token.guard.js';
 import type { PanelFiles } from '../panel/panel-files.js';
 import type { Logger } from '../../platform/log.js';
 import type { Members } from '../../members/sign-in/open-members.js';
@@ -40,6 +42,9 @@ export interface AdminApiDependencies {
   readonly idempotentRequests: IdempotentRequests;
   readonly auditLog: AuditLog;
   readonly events: EventOutbox;
+  readonly intake: EventIntake;
+  /** By service, what its events are handed in with. */
+  readonly serviceTokens: ServiceTokens;
   readonly catalogue: Catalogue;
   readonly explainer: Explainer;
   readonly usageReader: UsageReader;

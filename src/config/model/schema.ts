@@ -6,6 +6,7 @@ import { z } from 'zod';
 import '../../problems/plain-words.js';
 import { admin } from './admin-schema.js';
 import { address, basePath, host, TARGET_MESSAGE } from './address-values.js';
+import { events } from './event-schema.js';
 import { connectionLimits, cors, failedAuthentication, hsts, port, shutdown, tlsPair } from './listener-schema.js';
 import { lifeCycle, operationSchema } from './operation-schema.js';
 import { planSchema } from './plan-schema.js';
@@ -100,11 +101,7 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('What the metrics tell.'),
-  events: z
-    .array(z.string().regex(/^[a-z0-9_]+(\.[a-z0-9_]+)+$/, 'must be resource.verb, for example customer.created'))
-    .max(1_000)
-    .default([])
-    .describe('Event types that backends may hand in. Not used yet.'),
+  events,
   webhooks,
 });
 
@@ -166,6 +163,17 @@ export interface ScopeWords {
   readonly group: string | null;
 }
 
+/** A type of events that backends may hand in. */
+export interface EventType {
+  /** `customer.created` */
+  readonly name: string;
+  /** JSON Schema (2020-12) of its data; null: any object. */
+  readonly schema: Readonly<Record<string, unknown>> | null;
+  readonly description: string | null;
+  /** Data of one, for people; null: none is given. */
+  readonly example: unknown;
+}
+
 /** What differs per machine: the environment, parsed once at start. Nothing else in the program reads `process.env`. */
 export interface Environment {
   readonly gatewayPort?: number;
@@ -189,6 +197,8 @@ export interface Config {
   readonly operations: readonly Operation[];
   /** By scope, of those that operations ask for. */
   readonly scopeWords?: ReadonlyMap<string, ScopeWords>;
+  /** What backends may hand in. */
+  readonly eventTypes?: readonly EventType[];
   /** Origin that integrators use, without a trailing slash: `api.publicUrl`, else made from host and port. */
   readonly publicUrl: string;
 }

@@ -43,6 +43,13 @@ const backendTls = z
 export const serviceSchema = z.strictObject({
   targets: uniqueTargets.describe('Origins that speak HTTP; a path is kept as a prefix.'),
   openapi: z.string().min(1).optional().describe('OpenAPI 3.0 or 3.1 document of the service, relative to this file.'),
+  eventsToken: z
+    .string()
+    .regex(/^[A-Za-z0-9\-._~+/]+=*$/, 'must be of letters, digits and -._~+/')
+    .min(32, 'must have at least 32 characters')
+    .max(512, 'must have at most 512 characters')
+    .optional()
+    .describe('Secret by which the service hands in events: `${NAME}`, not the text itself.'),
   maxBodyBytes: size.prefault('10MiB').describe('Largest request body that is forwarded.'),
   timeouts: z
     .strictObject({
@@ -120,3 +127,14 @@ export const serviceSchema = z.strictObject({
       "The service's own 401 and 403 speak to the client and are passed on, instead of counting as our fault (502).",
     ),
 });
+
+/** The tokens by which services hand in events, by service. */
+export function eventsTokensOf(
+  services: Readonly<Record<string, { readonly eventsToken?: string | undefined }>>,
+): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(services).flatMap(([name, { eventsToken }]) =>
+      eventsToken === undefined ? [] : [[name, eventsToken] as const],
+    ),
+  );
+}

@@ -1,5 +1,5 @@
 /** What manages webhooks, as the admin role has it. */
-import type { GatewayFile } from '../../config/model/schema.js';
+import type { EventType, GatewayFile } from '../../config/model/schema.js';
 import type { DatabaseHandle } from '../../database/connect.js';
 import type { Clock } from '../../platform/clock.js';
 import type { SecretBox } from '../../platform/secrets/secret-box.js';
@@ -17,7 +17,8 @@ export interface WebhookParts {
   readonly secretBox: SecretBox | null;
   readonly signal: WorkSignal;
   /** The configuration in force. */
-  readonly file: () => Pick<GatewayFile, 'events' | 'webhooks'>;
+  readonly file: () => Pick<GatewayFile, 'webhooks'>;
+  readonly eventTypes: () => readonly EventType[];
 }
 
 /** The parts of webhooks that people and programs ask. */
@@ -29,8 +30,8 @@ export interface Webhooks {
 }
 
 /** Puts them together. */
-export function openWebhooks({ database, clock, secretBox, signal, file }: WebhookParts): Webhooks {
-  const catalogue = new EventCatalogue(() => file().events);
+export function openWebhooks({ database, clock, secretBox, signal, file, eventTypes }: WebhookParts): Webhooks {
+  const catalogue = new EventCatalogue(eventTypes);
   const rules = new EndpointRules(() => file().webhooks, catalogue);
   const secrets = new WebhookSecrets(database.db, secretBox);
   const endpoints = new WebhookEndpoints({ database, clock, secrets, signal, rules });

@@ -1,5 +1,5 @@
 /** The types of events that there are: the gateway's own, and those of the running configuration. */
-import type { GatewayFile } from '../../config/model/schema.js';
+import type { EventType } from '../../config/model/schema.js';
 import { wantsType } from './event-patterns.js';
 import { OWN_EVENTS } from './own-events.js';
 
@@ -17,17 +17,17 @@ export interface PublishedEventType {
 
 /** EventCatalogue reads the configuration anew on each question, so that a reload is in force at once. */
 export class EventCatalogue {
-  constructor(private readonly events: () => GatewayFile['events']) {}
+  constructor(private readonly configured: () => readonly EventType[]) {}
 
   /** All types by name. */
   types(): readonly PublishedEventType[] {
     const own = Object.entries(OWN_EVENTS).map(([type, { description, example, schema }]): PublishedEventType => {
       return { type, description, schema, example, source: 'gateway' };
     });
-    const configured = this.events()
-      .filter((type) => !(type in OWN_EVENTS))
-      .map((type): PublishedEventType => {
-        return { type, description: null, schema: null, example: null, source: 'configuration' };
+    const configured = this.configured()
+      .filter(({ name }) => !(name in OWN_EVENTS))
+      .map(({ name: type, description, schema, example }): PublishedEventType => {
+        return { type, description, schema, example, source: 'configuration' };
       });
     return [...own, ...configured].toSorted((one, other) => (one.type < other.type ? -1 : 1));
   }

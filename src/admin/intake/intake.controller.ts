@@ -1,0 +1,65 @@
+/**
+ * Where the services behind the gateway hand in what has happened: all events of a request, or none of them. Not a part
+ * of the admin API: no account's token, session or operator reaches it, and its callers are in the same network.
+ */
+import { Body, Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { EventIntake } from '../../events/intake/intake.js';
+import { Public } from '../access/public.js';
+import { EventsTokenGuard, serviceOf } from './events-token.guard.js';
+
+/** Where events are handed in. */
+export const INTAKE_PATH = '/internal/v1/events';
+/** Of one request. */
+export const MOST_BATCH_BYTES = 1_024 * 1_024;
+const MOST_EVENTS = 1_000;
+
+const handedInSchema = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9_.:-]{1,100}$/, 'must be 1 to 100 of A-Z, a-z, 0-9 and _ . : -')
+    .describe('Yours: the same event handed in twice is one.'),
+  type: z.string().max(100),
+  account_id: z.string().max(30),
+  data: z.record(z.string(), z.unknown()),
+  resource: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable characters without spaces')
+    .optional()
+    .describe('What it is about: endpoints that want order have it by this.'),
+  timestamp: z.iso.datetime({ offset: true, error: 'must be a time as RFC 3339 writes it' }).optional(),
+});
+
+const batchSchema = z.strictObject({
+  events: z.array(handedInSchema).min(1, 'must hold an event').max(MOST_EVENTS, `must hold at most ${MOST_EVENTS}`),
+});
+
+/** What became of an event that was handed in. */
+interface TakenResource {
+  readonly id: string;
+  readonly event_id: string;
+  readonly deliveries: number;
+  readonly duplicate: boolean;
+}
+
+@Public()
+@UseGuards(EventsTokenGuard)
+@Controller('internal/v1/events')
+export class IntakeController {
+  constructor(private readonly intake: EventIntake) {}
+
+  @Post()
+  @HttpCode(202)
+  async take(
+    @Body({ schema: batchSchema }) { events }: z.output<typeof batchSchema>,
+    @Req() request: FastifyRequest,
+  ): Promise<{ data: TakenResource[] }> {
+    const taken = await this.intake.take(serviceOf(request), events);
+    const data = events.map(({ id }, index): TakenResource => {
+      const { eventId = '', deliveries = 0, isDuplicate = false } = taken[index] ?? {};
+      return { id, event_id: eventId, deliveries, duplicate: isDuplicate };
+    });
+    return { data };
+  }
+}

@@ -1,0 +1,22 @@
+/** What `gateway.yaml` says of the events that backends hand in. */
+import { z } from 'zod';
+
+const typeName = z
+  .string()
+  .regex(/^[a-z0-9_]+(\.[a-z0-9_]+)+$/, 'must be resource.verb, for example customer.created')
+  .max(100, 'must have at most 100 characters');
+
+const eventType = z.strictObject({
+  schema: z.string().min(1).optional().describe('JSON Schema (2020-12) of its data: a file beside this one.'),
+  description: z.string().max(1_000).optional().describe('What it means, for those who build on it.'),
+  example: z.string().min(1).optional().describe('Data of one, in a file beside this one.'),
+});
+
+/** Checks `events`. */
+export const events = z
+  .union(
+    [z.array(typeName).max(1_000), z.record(typeName, eventType)],
+    'must be a list of at most 1,000 names such as customer.created, or a map of such names with their schemas',
+  )
+  .default([])
+  .describe('Event types that backends may hand in: names, or a map of name to `schema`, `description`, `example`.');
