@@ -131,16 +131,19 @@ export class ApiKeyStore extends DatabaseKeyLookup {
    * Gives the key a new secret. The old one lives on for the overlap, never past the key's own expiry; one that an
    * earlier rotation left alive ends now, so that there are never more than two. Rejects with `conflict` for a key that
    * is revoked or expired.
+   * @param checkScopes throws where whoever asks may not be given a secret with these: of the key as it is rotated.
    */
   async rotate(
     id: string,
     overlapSeconds: OverlapSeconds,
     context: ChangeContext,
     expected?: ExpectedVersions,
+    checkScopes: (scopes: readonly string[]) => void = () => {},
   ): Promise<RotatedApiKey> {
     const now = this.deps.clock.now();
     const { row, secret, overlapEnd } = await this.db.transaction().execute(async (trx) => {
       const before = await lockApiKey(trx, this.deps.database.kind, id);
+      checkScopes(apiKeyOf(before, now).scopes);
       if (before.status === 'revoked') throw conflict('The key is revoked. Create a new one.');
       if (before.expires_at !== null && before.expires_at <= now) {
         throw conflict('The key has expired. Give it a later expiry first, or create a new one.');

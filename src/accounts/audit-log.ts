@@ -9,7 +9,10 @@ import type { AuditEntryTable, Tables } from '../database/schema.js';
 
 /** Who asks for a change, and from where. */
 export interface ChangeContext {
-  /** `operator`, `system`, the id of a member or of an account's token, or `portal:` and a name. */
+  /**
+   * `operator`, `system`, `nobody`, the id of a member or of an account's token, `portal:` and the id of its session,
+   * or `provider:` and its name in the configuration.
+   */
   readonly actor: string;
   /** The actor by name; what is shown beside its id. */
   readonly actorLabel?: string | undefined;

@@ -7,6 +7,9 @@ import { Invitations } from '../members/links/invitations.js';
 import { PasswordChange } from '../members/sign-in/password-change.js';
 import { MemberAdmin } from '../members/member-admin.js';
 import { PortalLinks } from '../members/links/portal-links.js';
+import { MemberRemovalController } from './members/member-removal.controller.js';
+import { MyAccountsController } from './me/my-accounts.controller.js';
+import { Forgetting } from '../members/forgetting.js';
 import { MembersController } from './members/members.controller.js';
 import {
   AccountPortalSessionsController,
@@ -58,6 +61,8 @@ export const MEMBER_CONTROLLERS: readonly Type[] = [
   MyPasswordController,
   MySessionsController,
   MembersController,
+  MemberRemovalController,
+  MyAccountsController,
   PortalSessionsController,
   AccountPortalSessionsController,
   PasswordResetsController,
@@ -87,6 +92,7 @@ export function memberProviders(members: Members, { url }: Pick<AdminDependencie
     { provide: Invitations, useValue: members.invitations },
     { provide: PasswordChange, useValue: members.passwordChange },
     { provide: MemberAdmin, useValue: members.admin },
+    { provide: Forgetting, useValue: members.forgetting },
     { provide: PortalLinks, useValue: members.portal },
     Confirmed,
     Givers,

@@ -2,7 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import { readEventTypes } from './event-types.js';
 import { systemClock } from '../platform/clock.js';
-import { adminWarnings } from './checks/admin-checks.js';
+import { adminWarnings, secretsWarnings } from './checks/admin-checks.js';
 import { crossProblems } from './checks/cross-checks.js';
 import { checkFiles } from './checks/file-checks.js';
 import type { Variables } from './model/environment.js';
@@ -81,6 +81,7 @@ export async function loadConfig(
   };
   const warnings = [
     ...adminWarnings(source, parsed.data.admin),
+    ...secretsWarnings(source, environment),
     ...planWarnings(source, parsed.data.plans, whole.operations),
     ...webhookWarnings(source, parsed.data, environment),
     ...whole.warnings,

@@ -3,6 +3,7 @@ import type { Transaction } from 'kysely';
 import { lockAccount } from '../accounts/accounts.js';
 import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
 import type { DatabaseHandle } from '../database/connect.js';
+import { checkVersion, type ExpectedVersions, type VersionedRow } from '../accounts/versions.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
 import type { AccountMemberTable } from '../database/tables/member-tables.js';
 import type { Tables } from '../database/schema.js';
@@ -21,6 +22,8 @@ export interface AccountMember {
   readonly hasSecondFactor: boolean;
   readonly lastSignedInAt: number | null;
   readonly joinedAt: number;
+  /** Of what they are in the account. */
+  readonly version: number;
 }
 
 /** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
@@ -42,37 +45,56 @@ export class AccountMembers {
     return pageOf(list, limit, rows, accountMemberOf);
   }
 
-  /** Gives a member another role. Rejects with `resource_not_found`, `forbidden`, `last_owner`. */
+  /**
+   * Gives a member another role. Rejects with `resource_not_found`, `forbidden`, `last_owner`, and with
+   * `precondition_failed` for a change that was made on another version.
+   */
   async change(
     accountId: string,
     memberId: string,
     role: Role,
     giver: Giver,
     context: ChangeContext,
+    expected?: ExpectedVersions,
   ): Promise<AccountMember> {
     await this.database.db.transaction().execute(async (trx) => {
-      const before = await this.lock(trx, accountId, memberId);
+      const { member: before, account } = await this.lock(trx, accountId, memberId);
       checkMayGive(giver, before.role, role);
+      // A repeated change has nothing to be in the way of.
       if (before.role === role) return;
+      await checkVersion(trx, versioned(before), expected, account.time_zone);
       if (before.role === 'owner') await this.checkOthersOwn(trx, accountId, memberId);
       const now = this.clock.now();
       const after = { role, version: before.version + 1, updated_at: now };
       await ofAccount(trx.updateTable('account_member').set(after), accountId, memberId).execute();
       const change = { action: 'member.role_changed', before: { role: before.role }, after: { role } };
-      await recordChange(trx, context, { ...targetOf(accountId, memberId), ...change }, now);
+      const target = { ...targetOf(accountId, memberId), targetVersion: after.version };
+      await recordChange(trx, context, { ...target, ...change }, now);
     });
     return this.get(accountId, memberId);
   }
 
   /** Takes a member out of an account; they stay a member elsewhere. Rejects as `change` does. */
-  async remove(accountId: string, memberId: string, giver: Giver, context: ChangeContext): Promise<void> {
+  async remove(
+    accountId: string,
+    memberId: string,
+    giver: Giver,
+    context: ChangeContext,
+    expected?: ExpectedVersions,
+  ): Promise<void> {
     await this.database.db.transaction().execute(async (trx) => {
-      const { role } = await this.lock(trx, accountId, memberId);
-      checkMayGive(giver, role);
-      if (role === 'owner') await this.checkOthersOwn(trx, accountId, memberId);
-      await ofAccount(trx.deleteFrom('account_member'), accountId, memberId).execute();
-      const change = { action: 'member.removed', before: { role }, after: null };
-      await recordChange(trx, context, { ...targetOf(accountId, memberId), ...change }, this.clock.now());
+      const { member, account } = await this.lock(trx, accountId, memberId);
+      checkMayGive(giver, member.role);
+      await checkVersion(trx, versioned(member), expected, account.time_zone);
+      await this.takeOut(trx, member, 'member.removed', context);
+    });
+  }
+
+  /** Lets a member go who wants to, whatever their role. Rejects with `resource_not_found`, `last_owner`. */
+  async leave(accountId: string, memberId: string, context: ChangeContext): Promise<void> {
+    await this.database.db.transaction().execute(async (trx) => {
+      const { member } = await this.lock(trx, accountId, memberId);
+      await this.takeOut(trx, member, 'member.left', context);
     });
   }
 
@@ -93,29 +115,60 @@ export class AccountMembers {
       .selectFrom('account_member')
       .innerJoin('member', 'member.id', 'account_member.member_id')
       .select(['member.id', 'member.email', 'member.name', 'member.status', 'member.totp_confirmed_at'])
-      .select(['member.last_signed_in_at', 'account_member.role', 'account_member.created_at']);
+      .select(['member.last_signed_in_at', 'account_member.role'])
+      .select(['account_member.created_at', 'account_member.version']);
+  }
+
+  private async takeOut(
+    trx: Transaction<Tables>,
+    { account_id: accountId, member_id: memberId, role }: AccountMemberTable,
+    action: string,
+    context: ChangeContext,
+  ): Promise<void> {
+    if (role === 'owner') await this.checkOthersOwn(trx, accountId, memberId);
+    await ofAccount(trx.deleteFrom('account_member'), accountId, memberId).execute();
+    const change = { action, before: { role }, after: null };
+    await recordChange(trx, context, { ...targetOf(accountId, memberId), ...change }, this.clock.now());
   }
 
   /** With the account, so that two owners cannot make each other none at the same moment. */
-  private async lock(trx: Transaction<Tables>, accountId: string, memberId: string): Promise<AccountMemberTable> {
-    await lockAccount(trx, this.database.kind, accountId);
+  private async lock(trx: Transaction<Tables>, accountId: string, memberId: string) {
+    const account = await lockAccount(trx, this.database.kind, accountId);
     const query = trx.selectFrom('account_member').selectAll().where('account_id', '=', accountId);
-    return (await query.where('member_id', '=', memberId).executeTakeFirst()) ?? notThere();
+    const member = (await query.where('member_id', '=', memberId).executeTakeFirst()) ?? notThere();
+    return { account, member };
   }
 
-  /** An owner who is disabled owns nothing: nobody could let them in again but an operator. */
   private async checkOthersOwn(trx: Transaction<Tables>, accountId: string, memberId: string): Promise<void> {
-    const { owners } = await trx
-      .selectFrom('account_member')
-      .innerJoin('member', 'member.id', 'account_member.member_id')
-      .select(({ fn }) => fn.countAll<number>().as('owners'))
-      .where('account_member.account_id', '=', accountId)
-      .where('account_member.member_id', '!=', memberId)
-      .where('account_member.role', '=', 'owner')
-      .where('member.status', '=', 'active')
-      .executeTakeFirstOrThrow();
-    checkOwnerStays(Number(owners));
+    await checkOthersOwn(trx, this.database.kind, accountId, memberId);
   }
+}
+
+/**
+ * Throws `last_owner` where nobody else owns an account, which is locked. An owner who is disabled owns nothing: nobody
+ * could let them in again but an operator.
+ */
+export async function checkOthersOwn(
+  trx: Transaction<Tables>,
+  kind: DatabaseHandle['kind'],
+  accountId: string,
+  memberId: string,
+): Promise<void> {
+  await lockAccount(trx, kind, accountId);
+  const { owners } = await trx
+    .selectFrom('account_member')
+    .innerJoin('member', 'member.id', 'account_member.member_id')
+    .select(({ fn }) => fn.countAll<number>().as('owners'))
+    .where('account_member.account_id', '=', accountId)
+    .where('account_member.member_id', '!=', memberId)
+    .where('account_member.role', '=', 'owner')
+    .where('member.status', '=', 'active')
+    .executeTakeFirstOrThrow();
+  checkOwnerStays(Number(owners));
+}
+
+function versioned({ account_id: accountId, member_id: id, version }: AccountMemberTable): VersionedRow {
+  return { id, version, accountId };
 }
 
 /** Makes a member one of an account. Rejects with `already_a_member`. */
@@ -136,8 +189,9 @@ export async function joinAccount(
     .insertInto('account_member')
     .values({ account_id: accountId, member_id: memberId, role, ...times })
     .execute();
+  const target = { ...targetOf(accountId, memberId), targetVersion: times.version };
   const change = { action: 'member.joined', before: null, after: { role } };
-  await recordChange(trx, context, { ...targetOf(accountId, memberId), ...change }, nowMs);
+  await recordChange(trx, context, { ...target, ...change }, nowMs);
 }
 
 interface OfAccount<Query> {
@@ -165,6 +219,7 @@ function accountMemberOf(row: {
   last_signed_in_at: number | null;
   role: Role;
   created_at: number;
+  version: number;
 }): AccountMember {
   return {
     id: row.id,
@@ -175,5 +230,6 @@ function accountMemberOf(row: {
     hasSecondFactor: row.totp_confirmed_at !== null,
     lastSignedInAt: row.last_signed_in_at,
     joinedAt: row.created_at,
+    version: row.version,
   };
 }

@@ -10,6 +10,7 @@ import { addressList, holdsAddress } from '../keys/address-list.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
 import { createTokenSecret, isTokenSecret, tokenHintOf, type CreateAccountToken } from './account-token-fields.js';
+import type { PassingNotes } from './passing-notes.js';
 import { hashToken } from './session-token.js';
 
 /** A token as it is shown: everything but its secret. */
@@ -38,6 +39,7 @@ export class AccountTokens {
   constructor(
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
+    private readonly notes: PassingNotes,
   ) {}
 
   /** Makes a token; its secret is shown once. Rejects with `resource_not_found` for the account. */
@@ -108,7 +110,7 @@ export class AccountTokens {
     });
   }
 
-  /** The token of a secret that works now; notes that it was used, at most once a minute. */
+  /** The token of a secret that works now; notes that it was used, at most once a minute and where that can be. */
   async find(secret: string): Promise<AccountToken | undefined> {
     if (!isTokenSecret(secret)) return undefined;
     const { db } = this.database;
@@ -119,7 +121,8 @@ export class AccountTokens {
     const token = tokenOf(row, now);
     if (token.status !== 'active') return undefined;
     if (row.last_used_at === null || now - row.last_used_at >= LAST_USED_INTERVAL_MS) {
-      await db.updateTable('account_token').set({ last_used_at: now }).where('id', '=', row.id).execute();
+      const used = db.updateTable('account_token').set({ last_used_at: now }).where('id', '=', row.id);
+      await this.notes.write(() => used.execute());
     }
     return token;
   }

@@ -45,11 +45,14 @@ export class FirstOwner {
     return this.database.db.transaction().execute(async (trx) => {
       const kept = await trx
         .selectFrom('installation')
-        .select('value')
-        .where('name', '=', DEMO_MEMBER)
+        .innerJoin('member', 'member.id', 'installation.value')
+        .select('installation.value')
+        .where('installation.name', '=', DEMO_MEMBER)
+        .where('member.removed_at', 'is', null)
         .executeTakeFirst();
       let memberId = kept?.value;
       if (memberId === undefined) {
+        await trx.deleteFrom('installation').where('name', '=', DEMO_MEMBER).execute();
         const member = { email: DEMO_EMAIL, name: 'Demo', isOperator: true, password: null, locale: null };
         memberId = (await insertMember(trx, member, now)).id;
         await trx.insertInto('installation').values({ name: DEMO_MEMBER, value: memberId }).execute();

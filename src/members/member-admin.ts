@@ -21,6 +21,12 @@ export interface PasswordLink {
   readonly expiresAt: number;
 }
 
+/** A new member, and the link for their password. */
+export interface CreatedMember {
+  readonly member: Member;
+  readonly link: PasswordLink;
+}
+
 const RESET_LINK_MS = 24 * 3_600_000;
 const FIRST_PASSWORD_LINK_MS = 7 * 86_400_000;
 /** A mail that nobody asked for is a nuisance: one of these is enough for a while. */
@@ -47,15 +53,21 @@ export class MemberAdmin {
   }
 
   /** Adds a member without a password, and the link by which they choose one. Rejects with `already_a_member`. */
-  async create(
-    input: CreateMember,
-    context: ChangeContext,
-  ): Promise<{ readonly member: Member; readonly link: PasswordLink }> {
+  async create(input: CreateMember, context: ChangeContext): Promise<CreatedMember> {
     const now = this.clock.now();
-    const made = { email: input.email, name: input.name, isOperator: input.is_operator, password: null, locale: null };
+    const wanted = {
+      email: input.email,
+      name: input.name,
+      isOperator: input.is_operator,
+      password: null,
+      locale: null,
+    };
     return await this.database.db.transaction().execute(async (trx) => {
-      const row = await addMember(trx, made, () => context, taken, now);
-      return { member: memberOf(row), link: await this.linkFor(trx, row, FIRST_PASSWORD_LINK_MS, context) };
+      const row = await addMember(trx, wanted, () => context, taken, now);
+      const link = await this.linkFor(trx, row, FIRST_PASSWORD_LINK_MS, context);
+      const made = { member: memberOf(row), link };
+      if (link.token === null) await context.made?.(trx, made);
+      return made;
     });
   }
 
@@ -80,7 +92,9 @@ export class MemberAdmin {
   async resetLink(id: string, context: ChangeContext): Promise<PasswordLink> {
     return this.database.db.transaction().execute(async (trx) => {
       const row = await lockMember(trx, this.database.kind, id);
-      return this.linkFor(trx, row, RESET_LINK_MS, context);
+      const link = await this.linkFor(trx, row, RESET_LINK_MS, context);
+      if (link.token === null) await context.made?.(trx, link);
+      return link;
     });
   }
 

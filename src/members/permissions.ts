@@ -53,6 +53,7 @@ export const PERMISSIONS = {
   listMySessions: self,
   endSession: self,
   endMyOtherSessions: self,
+  leaveAccount: self,
   beginPasskeyConfirmation: self,
   listMyIdentities: self,
   deleteMyIdentity: { ...self, confirm: true },
@@ -135,6 +136,8 @@ export const PERMISSIONS = {
   createPasswordResetLink: { ...operate, confirm: true },
   listMemberSessions: operate,
   endMemberSessions: operate,
+  removeSecondFactor: { ...operate, confirm: true },
+  forgetMember: { ...operate, confirm: true },
 
   listTargets: operate,
 } as const satisfies Record<string, Permission>;

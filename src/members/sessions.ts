@@ -10,6 +10,7 @@ import type { MemberSessionTable, MemberTable } from '../database/tables/member-
 import type { Tables } from '../database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
+import type { PassingNotes } from './passing-notes.js';
 import type { Role } from './permissions.js';
 import { createToken, hashToken, isToken } from './session-token.js';
 
@@ -86,6 +87,7 @@ export class Sessions {
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
     private readonly limits: () => SessionLimits,
+    private readonly notes: PassingNotes,
   ) {}
 
   /**
@@ -126,7 +128,10 @@ export class Sessions {
     return { token, session: this.sessionOf(row) };
   }
 
-  /** The session of a cookie, if it holds; each call is a look into the database, and counts as being seen. */
+  /**
+   * The session of a cookie, if it holds; each call is a look into the database, and counts as being seen. Where that
+   * cannot be written it holds all the same, until it has not been seen for too long by what was written last.
+   */
   async find(token: string): Promise<LiveSession | undefined> {
     if (!isToken(token)) return undefined;
     const row = await this.database.db
@@ -199,12 +204,8 @@ export class Sessions {
     const interval = Math.min(LAST_SEEN_INTERVAL_MS, this.limits().idleMs / WRITES_PER_IDLE_LIMIT);
     // A clock that was set back is no reason to write with every request.
     if (now - row.last_seen_at < interval) return;
-    row.last_seen_at = now;
-    await this.database.db
-      .updateTable('member_session')
-      .set({ last_seen_at: now })
-      .where('hash', '=', row.hash)
-      .execute();
+    const seen = this.database.db.updateTable('member_session').set({ last_seen_at: now });
+    if (await this.notes.write(() => seen.where('hash', '=', row.hash).execute())) row.last_seen_at = now;
   }
 
   private isOver(row: Pick<Row, 'ends_at' | 'last_seen_at'>): boolean {

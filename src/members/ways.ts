@@ -82,6 +82,12 @@ export class OwnWays {
     });
   }
 
+  /** Throws `forbidden` where the configuration does not take it. */
+  checkOffered(way: 'passwords' | 'passkeys'): void {
+    if (this.offered()[way]) return;
+    throw new Problem('forbidden', { detail: `${way === 'passwords' ? 'Passwords' : 'Passkeys'} are turned off.` });
+  }
+
   private toSignIn({ password, passkeys, issuers }: MemberWays): Exclude<Way, 'totp'>[] {
     const offered = this.offered();
     return [

@@ -28,8 +28,11 @@ export async function problemsOf(
 }
 
 /** The warnings of these files, which have no problem. */
-export async function warningsOf(files: ConfigFiles): Promise<readonly ConfigProblem[]> {
-  const result = await load(files, {});
+export async function warningsOf(
+  files: ConfigFiles,
+  variables: Record<string, string> = {},
+): Promise<readonly ConfigProblem[]> {
+  const result = await load(files, variables);
   if ('problems' in result) throw new Error(formatProblems(result.problems));
   return result.warnings;
 }

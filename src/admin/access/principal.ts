@@ -63,7 +63,8 @@ export function actorOf(principal: Principal): string {
     case 'member':
       return principal.member.id;
     case 'portal':
-      return `portal:${principal.portal.label}`;
+      // Names need not be unique, and may be those of somebody else.
+      return `portal:${principal.session.id}`;
     case 'token':
       return principal.token.id;
     case 'operator':
@@ -81,7 +82,7 @@ export function labelOf(principal: Principal): string | undefined {
     case 'token':
       return principal.token.name;
     case 'portal':
-      return principal.portal.label;
+      return principal.portal.label || undefined;
     default:
       return undefined;
   }

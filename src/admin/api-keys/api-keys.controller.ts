@@ -156,14 +156,13 @@ export class ApiKeysController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RotatedApiKeyResource> {
     // Before the change: once the secret is made, nothing may keep it from being shown.
-    const before = await this.keys.get(id);
-    checkMayHandOut(caller, before.scopes);
-    const { timeZone } = await this.accounts.get(before.accountId);
+    const { timeZone } = await this.accounts.get((await this.keys.get(id)).accountId);
     const { key, secret, previousSecretExpiresAt } = await this.keys.rotate(
       id,
       body.overlap_seconds,
       context,
       expected,
+      (scopes) => checkMayHandOut(caller, scopes),
     );
     reply.header('Location', `/admin/v1/api-keys/${id}`);
     const expiresAt = formatWithOffset(previousSecretExpiresAt, timeZone);

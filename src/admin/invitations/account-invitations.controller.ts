@@ -4,17 +4,19 @@ import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { createInvitationSchema, type CreateInvitation } from '../../members/links/invitation-fields.js';
-import { Invitations } from '../../members/links/invitations.js';
+import { Invitations, type MadeInvitation } from '../../members/links/invitations.js';
 import { Givers } from '../access/giver.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
 import { Documented } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
+import { toldAgain } from '../request/idempotency.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import {
   invitationListSchema,
   invitationResource,
   invitationWithLinkSchema,
+  madeInvitationResource,
   type InvitationResource,
   type InvitationWithLinkResource,
 } from './invitation.resource.js';
@@ -61,7 +63,7 @@ export class AccountInvitationsController {
   ): Promise<InvitationWithLinkResource> {
     const { timeZone } = await this.accounts.get(accountId);
     const giver = await this.givers.of(caller, accountId);
-    const { invitation, token } = await this.invitations.create(accountId, body, giver, context);
-    return { ...invitationResource(invitation, timeZone), link: token === null ? null : this.site.linkUrl(token) };
+    const shown = (made: MadeInvitation) => madeInvitationResource(made, timeZone, this.site);
+    return shown(await this.invitations.create(accountId, body, giver, toldAgain(context, shown)));
   }
 }

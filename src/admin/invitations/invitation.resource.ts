@@ -1,8 +1,9 @@
 /** An invitation as the admin API shows it; with its link once, when that is made. */
 import { z } from 'zod';
-import type { Invitation } from '../../members/links/invitations.js';
+import type { Invitation, MadeInvitation } from '../../members/links/invitations.js';
 import { ROLES } from '../../members/permissions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
+import type { Site } from '../access/site.js';
 import { idField, timeField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
@@ -47,4 +48,13 @@ export function invitationResource(invitation: Invitation, timeZone: string): In
     created_at: formatWithOffset(invitation.createdAt, timeZone),
     expires_at: formatWithOffset(invitation.expiresAt, timeZone),
   };
+}
+
+/** With its link where there is one to hand over. */
+export function madeInvitationResource(
+  { invitation, token }: MadeInvitation,
+  timeZone: string,
+  site: Site,
+): InvitationWithLinkResource {
+  return { ...invitationResource(invitation, timeZone), link: token === null ? null : site.linkUrl(token) };
 }

@@ -3,7 +3,7 @@ import { Controller, Delete, Param, Post } from '@nestjs/common';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { AccountAccess } from '../../members/account-access.js';
-import { Invitations } from '../../members/links/invitations.js';
+import { Invitations, type MadeInvitation } from '../../members/links/invitations.js';
 import type { Giver } from '../../members/role-rules.js';
 import { Givers } from '../access/giver.js';
 import { inPath, OfAccount } from '../access/of-account.js';
@@ -11,10 +11,12 @@ import { Caller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
 import { Documented } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
+import { toldAgain } from '../request/idempotency.js';
 import {
   invitationResource,
   invitationSchema,
   invitationWithLinkSchema,
+  madeInvitationResource,
   type InvitationResource,
   type InvitationWithLinkResource,
 } from './invitation.resource.js';
@@ -43,9 +45,10 @@ export class InvitationsController {
     @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
   ): Promise<InvitationWithLinkResource> {
-    const { invitation, token } = await this.invitations.resend(id, await this.giver(caller, id), context);
-    const { timeZone } = await this.accounts.get(invitation.accountId);
-    return { ...invitationResource(invitation, timeZone), link: token === null ? null : this.site.linkUrl(token) };
+    const account = await this.access.find({ kind: 'link', id }, null);
+    const { timeZone } = await this.accounts.get(account?.id ?? '');
+    const shown = (made: MadeInvitation) => madeInvitationResource(made, timeZone, this.site);
+    return shown(await this.invitations.resend(id, await this.giver(caller, id), toldAgain(context, shown)));
   }
 
   @Delete()

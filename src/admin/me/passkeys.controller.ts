@@ -6,9 +6,11 @@ import type { z } from 'zod';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import type { SessionMember } from '../../members/sessions.js';
 import { Passkeys } from '../../members/sign-in/passkeys.js';
+import { OwnWays } from '../../members/ways.js';
 import { Site } from '../access/site.js';
 import { Documented } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
+import { toldAgain } from '../request/idempotency.js';
 import {
   addPasskeySchema,
   passkeyCreationSchema,
@@ -26,6 +28,7 @@ type PasskeyResource = z.output<typeof passkeySchema>;
 export class MyPasskeysController {
   constructor(
     private readonly passkeys: Passkeys,
+    private readonly own: OwnWays,
     private readonly site: Site,
   ) {}
 
@@ -47,6 +50,7 @@ export class MyPasskeysController {
     @Myself() member: SessionMember,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PublicKeyCredentialCreationOptionsJSON> {
+    this.own.checkOffered('passkeys');
     const { options, step } = await this.passkeys.beginRegistration(member);
     reply.header('Set-Cookie', this.site.cookie('step', step.token));
     return options;
@@ -67,9 +71,11 @@ export class MyPasskeysController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PasskeyResource> {
+    this.own.checkOffered('passkeys');
     const step = this.site.read(request.headers.cookie, 'step');
     reply.header('Set-Cookie', this.site.noCookie('step'));
-    const made = await this.passkeys.register(id, step, response as RegistrationResponseJSON, name, context);
+    const told = toldAgain(context, passkeyResource);
+    const made = await this.passkeys.register(id, step, response as RegistrationResponseJSON, name, told);
     return passkeyResource(made);
   }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { AccountMember } from '../../members/account-members.js';
 import { ROLES } from '../../members/permissions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
-import { idField, timeField } from '../openapi/fields.js';
+import { idField, timeField, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
 export const accountMemberSchema = z
@@ -16,6 +16,7 @@ export const accountMemberSchema = z
     has_second_factor: z.boolean(),
     last_signed_in_at: timeField.nullable(),
     joined_at: timeField,
+    version: versionField,
   })
   .meta({ id: 'AccountMember' });
 
@@ -35,5 +36,6 @@ export function accountMemberResource(member: AccountMember, timeZone: string): 
     has_second_factor: member.hasSecondFactor,
     last_signed_in_at: lastSignedInAt === null ? null : formatWithOffset(lastSignedInAt, timeZone),
     joined_at: formatWithOffset(member.joinedAt, timeZone),
+    version: member.version,
   };
 }

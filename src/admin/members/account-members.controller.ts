@@ -3,12 +3,15 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Query, Res } fro
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ExpectedVersions } from '../../accounts/versions.js';
 import { AccountMembers } from '../../members/account-members.js';
 import { updateAccountMemberSchema, type UpdateAccountMember } from '../../members/links/invitation-fields.js';
 import { Givers } from '../access/giver.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { Documented } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
+import { tagged } from '../request/etag.js';
+import { IfMatch } from '../request/if-match.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import {
   accountMemberListSchema,
@@ -47,18 +50,22 @@ export class AccountMembersController {
     id: 'updateAccountMember',
     summary: 'Give a member of an account another role; it counts with their next request',
     response: accountMemberSchema,
+    version: 'changed',
     problems: ['resource_not_found', 'last_owner'],
   })
   async update(
     @Param('id') accountId: string,
     @Param('member_id') memberId: string,
     @Body({ schema: updateAccountMemberSchema }) { role }: UpdateAccountMember,
+    @IfMatch() expected: ExpectedVersions,
     @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AccountMemberResource> {
     const { timeZone } = await this.accounts.get(accountId);
     const giver = await this.givers.of(caller, accountId);
-    return accountMemberResource(await this.members.change(accountId, memberId, role, giver, context), timeZone);
+    const changed = await this.members.change(accountId, memberId, role, giver, context, expected);
+    return tagged(accountMemberResource(changed, timeZone), reply);
   }
 
   @Delete(':member_id')
@@ -68,14 +75,16 @@ export class AccountMembersController {
     summary: 'Take a member out of an account',
     response: null,
     status: 204,
+    version: 'changed',
     problems: ['resource_not_found', 'last_owner'],
   })
   async remove(
     @Param('id') accountId: string,
     @Param('member_id') memberId: string,
+    @IfMatch() expected: ExpectedVersions,
     @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
   ): Promise<void> {
-    await this.members.remove(accountId, memberId, await this.givers.of(caller, accountId), context);
+    await this.members.remove(accountId, memberId, await this.givers.of(caller, accountId), context, expected);
   }
 }

@@ -5,7 +5,7 @@ import type { PasswordLink } from '../../members/member-admin.js';
 import { LOCALES } from '../../members/member-fields.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { Site } from '../access/site.js';
-import { idField, timeField } from '../openapi/fields.js';
+import { idField, timeField, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
 export const memberSchema = z
@@ -21,6 +21,7 @@ export const memberSchema = z
     created_at: timeField,
     updated_at: timeField,
     last_signed_in_at: timeField.nullable(),
+    version: versionField,
   })
   .meta({ id: 'Member' });
 
@@ -60,6 +61,7 @@ export function memberResource(member: Member): MemberResource {
     created_at: at(member.createdAt),
     updated_at: at(member.updatedAt),
     last_signed_in_at: member.lastSignedInAt === null ? null : at(member.lastSignedInAt),
+    version: member.version,
   };
 }
 

@@ -2,7 +2,8 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ChangeContext } from '../../accounts/audit-log.js';
-import { MemberAdmin } from '../../members/member-admin.js';
+import type { ExpectedVersions } from '../../accounts/versions.js';
+import { MemberAdmin, type CreatedMember, type PasswordLink } from '../../members/member-admin.js';
 import {
   createMemberSchema,
   updateMemberSchema,
@@ -14,6 +15,9 @@ import { Sessions } from '../../members/sessions.js';
 import { Site } from '../access/site.js';
 import { Documented } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
+import { tagged, unlessKnown } from '../request/etag.js';
+import { toldAgain } from '../request/idempotency.js';
+import { IfMatch } from '../request/if-match.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import { sessionList, sessionListSchema, type SessionResource } from '../sessions/session.resource.js';
 import {
@@ -57,15 +61,26 @@ export class MembersController {
   async create(
     @Body({ schema: createMemberSchema }) body: CreateMember,
     @ChangedBy() context: ChangeContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CreatedMemberResource> {
-    const { member, link } = await this.admin.create(body, context);
-    return { ...memberResource(member), password_link: passwordLinkResource(link, this.site) };
+    const { member, link } = await this.admin.create(body, toldAgain(context, this.createdResource));
+    reply.header('Location', `/admin/v1/members/${member.id}`);
+    return tagged(this.createdResource({ member, link }), reply);
   }
 
   @Get(':id')
-  @Documented({ id: 'getMember', summary: 'Read a member', response: memberSchema, problems: ['resource_not_found'] })
-  async get(@Param('id') id: string): Promise<MemberResource> {
-    return memberResource(await this.members.get(id));
+  @Documented({
+    id: 'getMember',
+    summary: 'Read a member',
+    response: memberSchema,
+    version: 'shown',
+    problems: ['resource_not_found'],
+  })
+  async get(
+    @Param('id') id: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<MemberResource | undefined> {
+    return unlessKnown(memberResource(await this.members.get(id)), reply);
   }
 
   @Patch(':id')
@@ -73,14 +88,17 @@ export class MembersController {
     id: 'updateMember',
     summary: 'Change a member: name, whether they are an operator, whether they can sign in',
     response: memberSchema,
+    version: 'changed',
     problems: ['resource_not_found'],
   })
   async update(
     @Param('id') id: string,
     @Body({ schema: updateMemberSchema }) body: UpdateMember,
+    @IfMatch() expected: ExpectedVersions,
     @ChangedBy() context: ChangeContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MemberResource> {
-    return memberResource(await this.admin.update(id, body, context));
+    return tagged(memberResource(await this.admin.update(id, body, context, expected)), reply);
   }
 
   @Post(':id/password-reset-links')
@@ -92,8 +110,14 @@ export class MembersController {
     problems: ['resource_not_found'],
   })
   async resetLink(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<PasswordLinkResource> {
-    return passwordLinkResource(await this.admin.resetLink(id, context), this.site);
+    const shown = (link: PasswordLink): PasswordLinkResource => passwordLinkResource(link, this.site);
+    return shown(await this.admin.resetLink(id, toldAgain(context, shown)));
   }
+
+  private readonly createdResource = ({ member, link }: CreatedMember): CreatedMemberResource => ({
+    ...memberResource(member),
+    password_link: passwordLinkResource(link, this.site),
+  });
 
   @Get(':id/sessions')
   @Documented({

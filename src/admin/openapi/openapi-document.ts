@@ -42,6 +42,7 @@ const CREATED_WITH_PATH: ReadonlySet<string> = new Set([
   'rotateApiKey',
   'createWebhookEndpoint',
   'rotateWebhookSecret',
+  'createMember',
 ]);
 
 /** All rows of 400 days, grouped by everything: more would not fit into a string of JavaScript. */
@@ -164,7 +165,7 @@ function operation({ method, path, tag, description, body, query }: Route): Json
   if (query !== undefined && 'cursor' in query.shape) codes.push('invalid_cursor');
   const isList = query !== undefined && 'cursor' in query.shape;
   const hasLocation = status === 201 && CREATED_WITH_PATH.has(id);
-  const hasVersion = version !== undefined || hasLocation;
+  const hasVersion = response !== null && (version !== undefined || hasLocation);
   const parameters = [...pathParameters(path), ...queryParameters(query), ...fieldParameters(version, makes)];
   return {
     operationId: id,

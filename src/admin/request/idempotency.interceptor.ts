@@ -8,10 +8,10 @@ import { from, lastValueFrom, of, type Observable } from 'rxjs';
 import { IdempotentRequests, type Claim, type KeptResponse } from '../../accounts/idempotent-requests.js';
 import { Problem } from '../../problems/errors.js';
 import { RefusedBody } from '../../problems/refused-body.js';
-import { principalOf } from '../access/principal.js';
+import { actorOf, principalOf } from '../access/principal.js';
 import { DOCUMENTED, type OperationDescription } from '../openapi/documented.js';
 import { tagged } from './etag.js';
-import { fingerprintOf, idempotencyKeyOf, keyOwnerOf, setClaim } from './idempotency.js';
+import { fingerprintOf, idempotencyKeyOf, setClaim } from './idempotency.js';
 
 const REPLAYED = 'Idempotent-Replayed';
 
@@ -27,7 +27,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const principal = principalOf(request);
     if (principal.kind === 'nobody') return next.handle();
     const key = idempotencyKeyOf(String(field));
-    const claimed = await this.requests.claim(keyOwnerOf(principal), key, fingerprintOf(request));
+    const claimed = await this.requests.claim(actorOf(principal), key, fingerprintOf(request));
     switch (claimed.state) {
       case 'mismatch':
         throw new Problem('idempotency_mismatch', {
@@ -66,7 +66,7 @@ function replay({ location, body }: KeptResponse, reply: FastifyReply): unknown 
     throw new Problem('idempotency_secret_shown', {
       detail:
         'This was done before, and its response held a secret, which is kept nowhere. Where the secret was lost, ' +
-        'rotate what `Location` names, or revoke it and make another.',
+        `${adviceFor(location)}.`,
       headers: [REPLAYED, 'true', ...(location === null ? [] : ['Location', location])],
     });
   }
@@ -74,4 +74,13 @@ function replay({ location, body }: KeptResponse, reply: FastifyReply): unknown 
   if (location !== null) reply.header('Location', location);
   const resource = JSON.parse(body) as { readonly version?: number };
   return resource.version === undefined ? resource : tagged({ ...resource, version: resource.version }, reply);
+}
+
+/** How one gets another secret in the place of one that was lost, by where what has it is read. */
+function adviceFor(location: string | null): string {
+  if (location === null) return 'ask for another with a new key';
+  if (location.endsWith('/invitations')) return 'send the invitation again: it is in the list that `Location` names';
+  if (location.startsWith('/admin/v1/members/')) return 'make another link for the password of whom `Location` names';
+  if (location.endsWith('/tokens')) return 'revoke the token in the list that `Location` names, and make another';
+  return 'rotate what `Location` names, or revoke it and make another';
 }

@@ -5,7 +5,6 @@ import type { AuditedChange, ChangeContext, ResponseRecord } from '../../account
 import { completeClaim, keepBody, type Claim } from '../../accounts/idempotent-requests.js';
 import { Problem } from '../../problems/errors.js';
 import { IDEMPOTENCY_KEY } from '../openapi/field-patterns.js';
-import { actorOf, type Principal } from '../access/principal.js';
 
 const WELL_FORMED = new RegExp(IDEMPOTENCY_KEY);
 
@@ -22,11 +21,6 @@ export function idempotencyKeyOf(field: string): string {
   throw new Problem('bad_request', {
     detail: 'Idempotency-Key must have 1 to 255 printable characters of ASCII, and no quotes in it: a UUID does.',
   });
-}
-
-/** Whose keys are not those of others. Names of portal sessions need not be unique. */
-export function keyOwnerOf(principal: Principal): string {
-  return principal.kind === 'portal' ? `portal:${principal.session.id}` : actorOf(principal);
 }
 
 /** What makes a request the same as another one. */
@@ -53,9 +47,14 @@ export function toldAgain<T>(context: ChangeContext, bodyOf: (made: T) => object
   return { ...context, made: (trx, made) => response.keep(trx, bodyOf(made as T)) };
 }
 
+/** Changes of a member who is shown to operators alone. */
+const FOR_OPERATORS: ReadonlySet<string> = new Set(['member.created', 'member.password_link_made']);
+
 /** Where what was made can be read. */
-function locationOf({ targetType, targetId, accountId }: AuditedChange): string | null {
+function locationOf({ targetType, targetId, accountId, action }: AuditedChange): string | null {
   switch (targetType) {
+    case 'member':
+      return FOR_OPERATORS.has(action) ? `/admin/v1/members/${targetId}` : null;
     case 'account':
       return `/admin/v1/accounts/${targetId}`;
     case 'api_key':

@@ -8,6 +8,7 @@ import { Sessions, type SessionMember } from '../../members/sessions.js';
 import { PasswordChange } from '../../members/sign-in/password-change.js';
 import { Passkeys } from '../../members/sign-in/passkeys.js';
 import { SecondFactorSignIn } from '../../members/sign-in/second-factor-sign-in.js';
+import { OwnWays } from '../../members/ways.js';
 import { SignIn } from '../../members/sign-in/sign-in.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { Problem } from '../../problems/errors.js';
@@ -51,6 +52,7 @@ export class ConfirmationsController {
     private readonly secondFactor: SecondFactorSignIn,
     private readonly passkeys: Passkeys,
     private readonly sessions: Sessions,
+    private readonly own: OwnWays,
     private readonly site: Site,
   ) {}
 
@@ -82,6 +84,8 @@ export class ConfirmationsController {
 
   private async isRight(member: SessionMember, shownNow: Confirm, request: FastifyRequest): Promise<boolean> {
     const { password, code, passkey } = shownNow;
+    if (password !== undefined) this.own.checkOffered('passwords');
+    if (passkey !== undefined) this.own.checkOffered('passkeys');
     const browser = browserOf(request, this.site);
     if (password !== undefined) return await this.signIn.confirmPassword(member, password, browser);
     if (code !== undefined) return await this.secondFactor.isRight(member.id, { code }, browser);
@@ -96,6 +100,7 @@ export class ConfirmationsController {
 export class MyPasswordController {
   constructor(
     private readonly passwords: PasswordChange,
+    private readonly own: OwnWays,
     private readonly site: Site,
   ) {}
 
@@ -115,6 +120,7 @@ export class MyPasswordController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
+    this.own.checkOffered('passwords');
     const { member, session } = memberOfCaller(caller);
     const begun = await this.passwords.change(
       member.id,

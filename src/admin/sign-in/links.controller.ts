@@ -51,7 +51,7 @@ export class LinksController {
     id: 'takeLink',
     summary: 'Use a link up: join, choose a password, and be signed in',
     response: signInSchema,
-    problems: ['cross_site_request', 'link_ended', 'already_a_member', 'sign_in_busy'],
+    problems: ['cross_site_request', 'forbidden', 'link_ended', 'already_a_member', 'sign_in_busy'],
   })
   async take(
     @Body({ schema: takeLinkSchema }) body: TakeLink,

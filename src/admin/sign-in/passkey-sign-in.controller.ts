@@ -1,17 +1,17 @@
 /** Signing in with a passkey, and confirming with one: no name, and no second factor beside it. */
-import { Body, Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { AuthenticationResponseJSON, PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { SessionMember } from '../../members/sessions.js';
 import { Passkeys } from '../../members/sign-in/passkeys.js';
 import { SignInAttempts } from '../../members/sign-in/attempts.js';
+import { OwnWays } from '../../members/ways.js';
 import { SignIn } from '../../members/sign-in/sign-in.js';
 import { Problem } from '../../problems/errors.js';
 import { Site } from '../access/site.js';
 import { Myself } from '../me/signed-in-member.js';
 import { passkeyRequestSchema, signInWithPasskeySchema, type ShownPasskey } from '../me/passkey.resource.js';
 import { Documented } from '../openapi/documented.js';
-import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
 import { browserOf } from './browser.js';
 import { SignInResponses } from './sign-in-responses.js';
 import { signInSchema, type SignInResource } from './sign-in.resource.js';
@@ -24,7 +24,7 @@ export class PasskeySignInController {
     private readonly attempts: SignInAttempts,
     private readonly site: Site,
     private readonly responses: SignInResponses,
-    @Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies,
+    private readonly own: OwnWays,
   ) {}
 
   @Post('options')
@@ -33,10 +33,10 @@ export class PasskeySignInController {
     id: 'beginPasskeySignIn',
     summary: 'Begin a sign-in with a passkey: what a browser shows one by',
     response: passkeyRequestSchema,
-    problems: ['cross_site_request'],
+    problems: ['cross_site_request', 'forbidden'],
   })
   async begin(@Res({ passthrough: true }) reply: FastifyReply): Promise<PublicKeyCredentialRequestOptionsJSON> {
-    if (!this.deps.settings().signIn.passkeys) throw new Problem('forbidden', { detail: 'Passkeys are turned off.' });
+    this.own.checkOffered('passkeys');
     const { options, step } = await this.passkeys.beginSignIn();
     reply.header('Set-Cookie', this.site.cookie('step', step.token));
     return options;
@@ -48,13 +48,14 @@ export class PasskeySignInController {
     id: 'signInWithPasskey',
     summary: 'Sign in with a passkey',
     response: signInSchema,
-    problems: ['cross_site_request', 'sign_in_ended'],
+    problems: ['cross_site_request', 'forbidden', 'sign_in_ended'],
   })
   async finish(
     @Body({ schema: signInWithPasskeySchema }) { response }: { response: ShownPasskey },
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SignInResource> {
+    this.own.checkOffered('passkeys');
     const browser = browserOf(request, this.site);
     const attempt = await this.attempts.beginUnnamed(request.ip);
     reply.header('Set-Cookie', this.site.noCookie('step'));
@@ -79,6 +80,7 @@ export class PasskeySignInController {
 export class PasskeyConfirmationController {
   constructor(
     private readonly passkeys: Passkeys,
+    private readonly own: OwnWays,
     private readonly site: Site,
   ) {}
 
@@ -94,6 +96,7 @@ export class PasskeyConfirmationController {
     @Myself() { id }: SessionMember,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PublicKeyCredentialRequestOptionsJSON> {
+    this.own.checkOffered('passkeys');
     const { options, step } = await this.passkeys.beginConfirmation(id);
     reply.header('Set-Cookie', this.site.cookie('step', step.token));
     return options;

@@ -3,6 +3,7 @@ import { Body, Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { MemberAdmin } from '../../members/member-admin.js';
+import { OwnWays } from '../../members/ways.js';
 import { SignInAttempts } from '../../members/sign-in/attempts.js';
 import { Documented } from '../openapi/documented.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
@@ -18,6 +19,7 @@ const acceptedSchema = z.object({}).meta({ id: 'Accepted' });
 export class PasswordResetsController {
   constructor(
     private readonly admin: MemberAdmin,
+    private readonly own: OwnWays,
     private readonly attempts: SignInAttempts,
     @Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies,
   ) {}
@@ -37,6 +39,8 @@ export class PasswordResetsController {
   ): Promise<object> {
     // Never refunded: each may be a mail to somebody who has not asked for it.
     await this.attempts.beginUnnamed(request.ip);
+    // No link of theirs is a way around the provider.
+    if (!this.own.offered().passwords) return {};
     // Nobody waits for it: it would take longer where there is a member.
     this.admin.requestReset(email, changeContextOf(request)).catch((error: unknown) => {
       const fields = { event: 'password_reset_failed', err: error, request_id: request.id };

@@ -2,8 +2,8 @@
 import { Body, Controller, Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MemberStore } from '../../members/members.js';
+import { OwnWays } from '../../members/ways.js';
 import { SignIn } from '../../members/sign-in/sign-in.js';
-import { Problem } from '../../problems/errors.js';
 import { Site } from '../access/site.js';
 import { Documented } from '../openapi/documented.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
@@ -23,6 +23,7 @@ export class SignInController {
   constructor(
     private readonly signIn: SignIn,
     private readonly members: MemberStore,
+    private readonly own: OwnWays,
     private readonly site: Site,
     private readonly responses: SignInResponses,
     @Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies,
@@ -48,14 +49,14 @@ export class SignInController {
     id: 'signInWithPassword',
     summary: 'Sign in with e-mail address and password',
     response: signInSchema,
-    problems: ['cross_site_request', 'sign_in_busy'],
+    problems: ['cross_site_request', 'forbidden', 'sign_in_busy'],
   })
   async withPassword(
     @Body({ schema: signInWithPasswordSchema }) body: SignInWithPassword,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SignInResource> {
-    if (!this.deps.settings().signIn.passwords) throw new Problem('forbidden', { detail: 'Passwords are turned off.' });
+    this.own.checkOffered('passwords');
     const result = await this.signIn.withPassword(body.email, body.password, browserOf(request, this.site));
     return this.responses.ofMember(result, reply);
   }

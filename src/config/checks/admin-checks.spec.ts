@@ -53,6 +53,16 @@ it('names what stands open on a listener that other machines reach', async () =>
   ]);
 });
 
+it('names what a database of several machines lacks to keep secrets', async () => {
+  const database = { DATABASE_URL: 'postgres://trailgate@db/trailgate' };
+  const [found, ...others] = await warningsOf(files('{}'), database);
+  expect([found?.path, found?.message]).toEqual(['admin', expect.stringContaining('TRAILGATE_SECRETS_KEY is not')]);
+  expect(others).toEqual([]);
+  const key = { TRAILGATE_SECRETS_KEY: `${'a'.repeat(43)}=` };
+  await expect(warningsOf(files('{}'), { ...database, ...key })).resolves.toEqual([]);
+  await expect(warningsOf(files('{}'))).resolves.toEqual([]);
+});
+
 it('is not said to be http where the listener speaks TLS', async () => {
   const problems = await problemsOf(files('{ tls: { cert: ./none.crt, key: ./none.key }, url: "http://localhost" }'));
   expect(problems.find(({ path }) => path === 'admin.url')?.message).toContain('speaks TLS');

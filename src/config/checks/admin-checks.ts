@@ -2,6 +2,7 @@
 import type { AdminConfig } from '../model/admin-schema.js';
 import { isLoopbackHost } from '../model/address-values.js';
 import type { ConfigProblem } from '../model/problem.js';
+import type { Environment } from '../model/schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 import { valueAt } from './schema-problems.js';
 
@@ -45,4 +46,12 @@ export function adminWarnings(source: SourceDocument, admin: AdminConfig): Confi
     warnings.push(source.problem(place, message, 'name where operators come from in admin.operatorNetworks'));
   }
   return warnings;
+}
+
+/** What cannot be done because no key seals secrets: one of its own in a data folder is no key for several machines. */
+export function secretsWarnings(source: SourceDocument, environment: Environment): ConfigProblem[] {
+  if (environment.databaseUrl === undefined || environment.secretsKey !== undefined) return [];
+  const message = 'DATABASE_URL is set and TRAILGATE_SECRETS_KEY is not: nobody can set up an authenticator app';
+  const hint = 'set TRAILGATE_SECRETS_KEY to the same 32 bytes in base64 on every machine: openssl rand -base64 32';
+  return [source.problem(['admin'], message, hint)];
 }

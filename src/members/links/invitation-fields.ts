@@ -1,12 +1,15 @@
 /** What an invitation may be given from outside. */
 import { z } from 'zod';
-import { emailField } from '../member-fields.js';
+import { emailField, localeField } from '../member-fields.js';
 import { ROLES } from '../permissions.js';
 
 export const createInvitationSchema = z
   .strictObject({
     email: emailField,
     role: z.enum(ROLES).meta({ description: 'What they will be in the account; only owners invite owners.' }),
+    locale: localeField.optional().meta({
+      description: 'Language of the mail; without it that of whom it is for, where we know them, else of who invites.',
+    }),
     expires_in_days: z.int().min(1).max(30).default(7).meta({ description: 'How long the link works.' }),
   })
   .meta({ id: 'CreateInvitation' });

@@ -10,7 +10,8 @@ import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
 import type { CreateInvitation } from './invitation-fields.js';
 import { createLink, dataOf, type LinkRow } from '../links.js';
-import { emailKeyOf } from '../member-fields.js';
+import { emailKeyOf, LOCALES, type Locale } from '../member-fields.js';
+import { memberByEmail } from '../member-rows.js';
 import type { Role } from '../permissions.js';
 import { checkMayGive, type Giver } from '../role-rules.js';
 
@@ -34,6 +35,15 @@ export interface MadeInvitation {
   readonly token: string | null;
 }
 
+/** What an invitation is made of. */
+interface NewInvitation {
+  readonly accountId: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly locale: Locale | undefined;
+  readonly lastsMs: number;
+}
+
 const DAY_MS = 86_400_000;
 
 /** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
@@ -47,7 +57,7 @@ export class Invitations {
   /** Invites somebody. An open invitation of the same address ends. Rejects with `already_a_member`, `forbidden`. */
   async create(
     accountId: string,
-    { email, role, expires_in_days: days }: CreateInvitation,
+    { email, role, locale, expires_in_days: days }: CreateInvitation,
     giver: Giver,
     context: ChangeContext,
   ): Promise<MadeInvitation> {
@@ -63,7 +73,7 @@ export class Invitations {
         .where('used_at', 'is', null)
         .where('revoked_at', 'is', null)
         .execute();
-      return this.make(trx, { accountId, email, role, lastsMs: days * DAY_MS }, 'invitation.created', context);
+      return this.make(trx, { accountId, email, role, locale, lastsMs: days * DAY_MS }, 'invitation.created', context);
     });
   }
 
@@ -98,7 +108,7 @@ export class Invitations {
       await refuseMember(trx, accountId, email);
       await trx.updateTable('link').set({ revoked_at: now }).where('id', '=', id).execute();
       const lastsMs = row.expires_at - row.created_at;
-      return this.make(trx, { accountId, email, role, lastsMs }, 'invitation.resent', context);
+      return this.make(trx, { accountId, email, role, locale: localeOf(row), lastsMs }, 'invitation.resent', context);
     });
   }
 
@@ -124,30 +134,39 @@ export class Invitations {
 
   private async make(
     trx: Transaction<Tables>,
-    { accountId, email, role, lastsMs }: { accountId: string; email: string; role: Role; lastsMs: number },
+    { accountId, email, role, locale, lastsMs }: NewInvitation,
     action: string,
     context: ChangeContext,
   ): Promise<MadeInvitation> {
     const now = this.clock.now();
-    const link = { accountId, emailKey: emailKeyOf(email), role, data: { email }, lastsMs };
+    const link = {
+      accountId,
+      emailKey: emailKeyOf(email),
+      role,
+      data: { email, ...(locale === undefined ? {} : { locale }) },
+      lastsMs,
+    };
     const { token, row } = await createLink(trx, { kind: 'invitation', createdBy: context.actor, ...link }, now);
     const after = { email, role, expires_at: new Date(row.expires_at).toISOString() };
     const target = { accountId, targetType: 'invitation', targetId: row.id } as const;
     await recordChange(trx, context, { ...target, action, before: null, after }, now);
     const invitation = invitationOf(row, now);
     if (!this.hasMail()) return { invitation, token };
-    const names = await this.namesOf(trx, accountId, context.actor);
-    const content = { kind: 'invitation', role, ...names } as const;
-    await addLinkMail(trx, { linkId: row.id, to: { name: '', address: email }, locale: 'en', content }, now);
-    return { invitation: { ...invitation, mail: 'waiting' }, token: null };
+    const { accountName, host } = await this.namesOf(trx, accountId, context.actor);
+    const content = { kind: 'invitation', role, accountName, invitedBy: host?.name ?? accountName } as const;
+    const language = locale ?? (await memberByEmail(trx, email))?.locale ?? host?.locale ?? 'en';
+    await addLinkMail(trx, { linkId: row.id, to: { name: '', address: email }, locale: language, content }, now);
+    const made: MadeInvitation = { invitation: { ...invitation, mail: 'waiting' }, token: null };
+    await context.made?.(trx, made);
+    return made;
   }
 
   /** What a mail calls account and host; a program and the operators' token have no name. */
   private async namesOf(trx: Transaction<Tables>, accountId: string, actor: string) {
     const account = trx.selectFrom('account').select('name').where('id', '=', accountId);
-    const host = trx.selectFrom('member').select('name').where('id', '=', actor);
-    const [{ name: accountName }, member] = [await account.executeTakeFirstOrThrow(), await host.executeTakeFirst()];
-    return { accountName, invitedBy: member?.name ?? accountName };
+    const member = trx.selectFrom('member').select(['name', 'locale']).where('id', '=', actor);
+    const { name: accountName } = await account.executeTakeFirstOrThrow();
+    return { accountName, host: await member.executeTakeFirst() };
   }
 
   private async lock(trx: Transaction<Tables>, id: string): Promise<LinkRow> {
@@ -161,6 +180,11 @@ export class Invitations {
     if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no invitation with this id.' });
     return row;
   }
+}
+
+function localeOf(row: LinkRow): Locale | undefined {
+  const { locale } = dataOf(row);
+  return LOCALES.find((each) => each === locale);
 }
 
 async function refuseMember(trx: Transaction<Tables>, accountId: string, email: string): Promise<void> {

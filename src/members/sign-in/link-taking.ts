@@ -1,6 +1,6 @@
 /** What a link for one use leads to: who it is for, and what happens when it is taken. */
 import type { Transaction } from 'kysely';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
 import type { DatabaseHandle } from '../../database/connect.js';
 import type { Tables } from '../../database/schema.js';
 import type { Clock } from '../../platform/clock.js';
@@ -184,7 +184,18 @@ export class LinkTaking {
     const begun = await this.database.db.transaction().execute(async (trx) => {
       await takeLink(trx, link.hash, this.clock.now());
       const owner = { portal, absoluteMs: PORTAL_SESSION_MS };
-      return this.sessions.begin(owner, 'portal', browser, browser.session, trx);
+      const made = await this.sessions.begin(owner, 'portal', browser, browser.session, trx);
+      // Says whose the actor `portal:ses_…` is: the link, and by it who asked for it.
+      const context = contextOf(`portal:${made.session.id}`, browser);
+      const target = { accountId, targetType: 'portal_session', targetId: link.id } as const;
+      const change = { action: 'portal_session.begun', before: null, after: { session: made.session.id } };
+      await recordChange(
+        trx,
+        { ...context, actorLabel: portal.label || undefined },
+        { ...target, ...change },
+        this.clock.now(),
+      );
+      return made;
     });
     return { state: 'portal', token: begun.token };
   }

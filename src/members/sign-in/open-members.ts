@@ -6,11 +6,13 @@ import { AccountAccess } from '../account-access.js';
 import { AccountMembers } from '../account-members.js';
 import { AccountTokens } from '../account-tokens.js';
 import { FirstOwner } from '../first-owner.js';
+import { Forgetting } from '../forgetting.js';
 import { LinkTaking } from './link-taking.js';
 import { Invitations } from '../links/invitations.js';
 import { MemberAdmin } from '../member-admin.js';
 import { PortalLinks } from '../links/portal-links.js';
 import { MemberStore } from '../members.js';
+import { PassingNotes } from '../passing-notes.js';
 import { Sessions, type SessionLimits } from '../sessions.js';
 import { OwnWays, type OfferedWays } from '../ways.js';
 import { SignInAttempts, type AttemptWindows } from './attempts.js';
@@ -71,6 +73,7 @@ export interface Members {
   readonly invitations: Invitations;
   readonly passwordChange: PasswordChange;
   readonly admin: MemberAdmin;
+  readonly forgetting: Forgetting;
   readonly portal: PortalLinks;
 }
 
@@ -79,7 +82,8 @@ export function openMembers(parts: MembersParts): Members {
   const { database, clock, log } = parts;
   const store = new MemberStore(database, clock);
   const ways = new OwnWays(database, parts.offeredWays);
-  const sessions = new Sessions(database, clock, parts.sessionLimits);
+  const notes = new PassingNotes(clock, log);
+  const sessions = new Sessions(database, clock, parts.sessionLimits, notes);
   const passwords = new Passwords(new PasswordWork());
   const newPasswords = new NewPasswords(passwords, parts.host);
   const attempts = new SignInAttempts(parts.windows);
@@ -90,7 +94,7 @@ export function openMembers(parts: MembersParts): Members {
   return {
     database,
     access: new AccountAccess(database.db),
-    tokens: new AccountTokens(database, clock),
+    tokens: new AccountTokens(database, clock, notes),
     sessions,
     store,
     ways,
@@ -110,6 +114,7 @@ export function openMembers(parts: MembersParts): Members {
     accountMembers: new AccountMembers(database, clock),
     invitations: new Invitations(database, clock, parts.hasMail),
     admin: new MemberAdmin(database, clock, parts.hasMail),
+    forgetting: new Forgetting(database, clock),
     portal: new PortalLinks(database, clock, parts.returnOrigins),
     passwordChange: new PasswordChange(database, clock, store, newPasswords, sessions),
   };

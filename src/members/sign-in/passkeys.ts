@@ -114,6 +114,7 @@ export class Passkeys {
         { action: 'member.passkey_added', before: null, after: { id: row.id, name } },
         context,
       );
+      await context.made?.(trx, passkeyOf(row));
     });
     return passkeyOf(row);
   }

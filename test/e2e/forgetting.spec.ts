@@ -1,0 +1,179 @@
+/** A person who asks to be forgotten is named nowhere any more, signs in by nothing, and leaves no account without an owner. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { GOOD_PASSWORD, memberWithPassword, newMember, PanelBrowser } from '../support/signed-in.js';
+
+const MINUTE_MS = 60_000;
+
+describeOnDatabases('a member', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let accountId: string;
+  let count = 0;
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+    running = await startAdmin(database);
+    accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
+  });
+  afterAll(async () => {
+    await running.close();
+    await database.close();
+  });
+
+  const ask = async (method: string, path: string, body?: object) => {
+    const answer = await running.admin.request(method, path, body);
+    return [answer.status, answer.status < 400 ? undefined : answer.json().code];
+  };
+  /** Somebody who was invited, has a second factor, a passkey, an identity, a session and a trace in the audit log. */
+  async function known() {
+    const email = `zenobia-${++count}@palmyra.example`;
+    const invited = { email, role: 'viewer' };
+    const { link } = await running.admin.call<{ link: string }>('POST', `/accounts/${accountId}/invitations`, invited);
+    const own = new PanelBrowser(running.url);
+    const taken = { token: link.split('#')[1], name: 'Zenobia Septimia', password: GOOD_PASSWORD };
+    const { me } = await own.call<{ me: { member: { id: string } } }>('POST', '/links/take', taken);
+    const { id } = me.member;
+    await own.call('PATCH', '/me', { name: 'Zenobia the Great', locale: 'es' });
+    const at = running.stores.clock.now();
+    const identity = {
+      issuer: 'https://idp.example',
+      subject: id,
+      member_id: id,
+      email,
+      created_at: at,
+      last_used_at: at,
+    };
+    await database.db.insertInto('member_identity').values(identity).execute();
+    await running.admin.call('POST', `/members/${id}/password-reset-links`);
+    return { id, email, own };
+  }
+  /** Everything that is stored, as text. */
+  async function stored(): Promise<string> {
+    const tables = [
+      'member',
+      'member_identity',
+      'member_passkey',
+      'member_session',
+      'link',
+      'mail',
+      'audit_entry',
+    ] as const;
+    const rows = tables.map((table) => database.db.selectFrom(table).selectAll().execute());
+    return JSON.stringify(await Promise.all(rows));
+  }
+
+  it('who asks for it is forgotten: no name, no address, no way in, and entries that go on without a name', async () => {
+    const { id, email, own } = await known();
+    expect(await stored()).toMatch(/zenobia/i);
+    expect(await ask('DELETE', `/members/${id}`)).toEqual([204, undefined]);
+    expect(await stored()).not.toMatch(/zenobia/i);
+    expect((await own.ask('GET', '/me')).json()).toMatchObject({ code: 'session_ended' });
+    const signIn = { email, password: GOOD_PASSWORD };
+    expect((await new PanelBrowser(running.url).ask('POST', '/sign-in/password', signIn)).status).toBe(401);
+    const byId = { email: id, password: GOOD_PASSWORD };
+    expect((await new PanelBrowser(running.url).ask('POST', '/sign-in/password', byId)).status).toBe(401);
+    for (const [method, body] of [['GET'], ['PATCH', { status: 'active' }]] as const) {
+      expect(await ask(method, `/members/${id}`, body)).toEqual([404, 'resource_not_found']);
+    }
+    expect(await running.admin.request('GET', '/members?limit=100').then(({ text }) => text)).not.toContain(id);
+    const entries = await database.db.selectFrom('audit_entry').selectAll().where('target_id', '=', id).execute();
+    const actions = entries.map(({ action }) => action);
+    expect(actions).toEqual(expect.arrayContaining(['member.created', 'member.joined', 'member.forgotten']));
+    expect(entries.find(({ action }) => action === 'member.updated')).toMatchObject({
+      actor: id,
+      actor_label: null,
+      after: expect.stringContaining('"name":null'),
+    });
+    // Again it is done already; somebody new may have the address.
+    expect(await ask('DELETE', `/members/${id}`)).toEqual([204, undefined]);
+    const again = { email, name: 'Odaenathus', is_operator: false };
+    expect((await running.admin.request('POST', '/members', again)).status).toBe(201);
+  });
+
+  it('who is the last owner of an account is not forgotten, and keeps everything', async () => {
+    const { id: owned } = await running.admin.createAccount({ plan: 'starter' });
+    const { id } = await memberWithPassword(database, running, { roles: { [accountId]: 'viewer', [owned]: 'owner' } });
+    expect(await ask('DELETE', `/members/${id}`)).toEqual([409, 'last_owner']);
+    expect((await running.admin.call<{ has_password: boolean }>('GET', `/members/${id}`)).has_password).toBe(true);
+    await newMember(database, { roles: { [owned]: 'owner' } });
+    const both = await Promise.all([ask('DELETE', `/members/${id}`), ask('DELETE', `/members/${id}`)]);
+    expect(both).toEqual([
+      [204, undefined],
+      [204, undefined],
+    ]);
+    const entries = database.db.selectFrom('audit_entry').select('id').where('action', '=', 'member.forgotten');
+    expect(await entries.where('target_id', '=', id).execute()).toHaveLength(1);
+  });
+
+  it('of two last owners who go at once one stays', async () => {
+    const { id: owned } = await running.admin.createAccount({ plan: 'starter' });
+    const owners = [await newMember(database, { roles: { [owned]: 'owner' } })];
+    owners.push(await newMember(database, { roles: { [owned]: 'owner' } }));
+    const both = await Promise.all(owners.map((id) => ask('DELETE', `/members/${id}`)));
+    expect(both.map(([status]) => status).toSorted()).toEqual([204, 409]);
+  });
+
+  it('is forgotten by operators who confirm who they are, and not by anybody of the account', async () => {
+    const { id } = await known();
+    const owner = await memberWithPassword(database, running, { roles: { [accountId]: 'owner' } });
+    const operator = await memberWithPassword(database, running, { isOperator: true });
+    for (const [{ email }, code] of [
+      [owner, 'forbidden'],
+      [operator, 'confirmation_required'],
+    ] as const) {
+      const own = new PanelBrowser(running.url);
+      await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+      running.stores.clock.advance(11 * MINUTE_MS);
+      for (const path of [`/members/${id}`, `/members/${id}/second-factor`]) {
+        expect((await own.ask('DELETE', path)).json()).toMatchObject({ code });
+      }
+    }
+  });
+
+  it('who lost their phone comes in with the password alone, once an operator took the second factor away', async () => {
+    const { id, email } = await memberWithPassword(database, running);
+    await database.db
+      .updateTable('member')
+      .set({ totp_secret: 'sealed', totp_confirmed_at: 1 })
+      .where('id', '=', id)
+      .execute();
+    await database.db.insertInto('recovery_code').values({ hash: id, member_id: id, used_at: null }).execute();
+    const signIn = async () => {
+      const own = new PanelBrowser(running.url);
+      return (await own.ask('POST', '/sign-in/password', { email, password: GOOD_PASSWORD })).json().state;
+    };
+    expect(await signIn()).toBe('second_factor');
+    for (let time = 0; time < 2; time++) {
+      expect(await ask('DELETE', `/members/${id}/second-factor`)).toEqual([204, undefined]);
+    }
+    expect(await signIn()).toBe('signed_in');
+    const codes = database.db.selectFrom('recovery_code').select('hash').where('member_id', '=', id);
+    expect(await codes.execute()).toEqual([]);
+    const entries = database.db.selectFrom('audit_entry').select(['actor', 'action']).where('target_id', '=', id);
+    expect(await entries.where('action', '=', 'member.totp_removed').execute()).toEqual([
+      { actor: 'operator', action: 'member.totp_removed' },
+    ]);
+    expect(await ask('DELETE', '/members/mem_none/second-factor')).toEqual([404, 'resource_not_found']);
+  });
+
+  it('leaves an account whatever their role, the last owner excepted, and no account that is not theirs', async () => {
+    const { id: shared } = await running.admin.createAccount({ plan: 'starter' });
+    for (const role of ['viewer', 'admin', 'owner'] as const) {
+      const { email } = await memberWithPassword(database, running, { roles: { [shared]: role } });
+      const own = new PanelBrowser(running.url);
+      await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+      expect((await own.ask('DELETE', `/me/accounts/${accountId}`)).json()).toMatchObject({
+        code: 'resource_not_found',
+      });
+      const left = await own.ask('DELETE', `/me/accounts/${shared}`);
+      expect([role, left.status]).toEqual([role, role === 'owner' ? 409 : 204]);
+      expect((await own.ask('GET', `/accounts/${shared}`)).status).toBe(role === 'owner' ? 200 : 404);
+    }
+    const log = await running.admin.call<{ data: { action: string }[] }>('GET', `/audit-log?account_id=${shared}`);
+    expect(log.data.filter(({ action }) => action === 'member.left')).toHaveLength(2);
+  });
+});

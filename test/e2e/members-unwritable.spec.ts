@@ -1,0 +1,98 @@
+/** A database that can be read and not written: who is signed in goes on reading, and what would change it is 503. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { describeUnless, describeWithPostgres } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
+import { canMountDisk, mountSmallDisk, type SmallDisk } from '../support/small-disk.js';
+import { accountToken, memberWithPassword, GOOD_PASSWORD, PanelBrowser } from '../support/signed-in.js';
+
+const MINUTE_MS = 60_000;
+
+/** Reads and changes as who is signed in and as a program, before, while and after nothing can be written. */
+async function goesOn(database: DatabaseHandle, unwritable: () => Promise<void>, writable: () => Promise<void>) {
+  const running: RunningAdmin = await startAdmin(database);
+  const { id } = await running.admin.createAccount({ plan: 'starter' });
+  const { email } = await memberWithPassword(database, running, { roles: { [id]: 'owner' } });
+  const own = new PanelBrowser(running.url);
+  await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+  const token = await accountToken(running, id, 'viewer');
+  const keys = `/accounts/${id}/api-keys`;
+  const lastSeen = async () => {
+    const { data } = await own.call<{ data: { last_seen_at: string }[] }>('GET', '/me/sessions');
+    return data[0]?.last_seen_at;
+  };
+  const before = await lastSeen();
+  await unwritable();
+  for (let time = 0; time < 3; time++) {
+    running.stores.clock.advance(5 * MINUTE_MS);
+    expect((await own.ask('GET', '/me')).status).toBe(200);
+    expect((await own.ask('GET', keys)).status).toBe(200);
+    expect((await send(`${running.url}/admin/v1${keys}`, { headers: token })).status).toBe(200);
+  }
+  const changes = [
+    ['PATCH', '/me', { name: 'x'.repeat(200) }],
+    ['POST', '/sign-in/password', { email, password: GOOD_PASSWORD }],
+    ['POST', '/sign-out', undefined],
+  ] as const;
+  for (const [method, path, body] of changes) {
+    const answer = await own.ask(method, path, body);
+    expect([path, answer.status, answer.json().code]).toEqual([path, 503, 'database_unavailable']);
+  }
+  expect(await lastSeen()).toBe(before);
+  expect(running.log.filter((line) => line.includes('"last_use_not_noted"')).length).toBe(3);
+  // Nobody could note that it was used, so that it ends as if it had not been.
+  await writable();
+  running.stores.clock.advance(14 * MINUTE_MS);
+  expect((await own.ask('GET', '/me')).status).toBe(200);
+  expect(await lastSeen()).not.toBe(before);
+  await running.close();
+}
+
+describeWithPostgres('members on a PostgreSQL that is read-only', () => {
+  let place: FreshDatabase;
+  beforeAll(async () => {
+    place = await freshDatabase();
+  });
+  afterAll(() => place.drop());
+
+  it('go on reading, are not signed out, and change nothing', async () => {
+    const database = await openDatabase({ databaseUrl: place.url, dataDir: '' });
+    const readOnly = (isReadOnly: boolean) => async () => {
+      const client = new pg.Client({ connectionString: place.url });
+      await client.connect();
+      const name = new URL(place.url).pathname.slice(1);
+      await client.query('set default_transaction_read_only = off');
+      await client.query(`alter database "${name}" set default_transaction_read_only = ${isReadOnly}`);
+      const others =
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()';
+      await client.query(others, [name]);
+      await client.end();
+    };
+    await goesOn(database, readOnly(true), readOnly(false));
+    await database.close();
+  });
+});
+
+describeUnless(canMountDisk() ? null : 'needs root on Linux, to mount a small disk')(
+  'members on a disk that is full',
+  () => {
+    let disk: SmallDisk;
+    beforeAll(() => {
+      disk = mountSmallDisk(8);
+    });
+    afterAll(() => disk.unmount());
+
+    it('go on reading, are not signed out, and change nothing', async () => {
+      const database = await openDatabase({ dataDir: `${disk.folder}/data` });
+      await goesOn(
+        database,
+        async () => disk.fill(),
+        async () => disk.clear(),
+      );
+      await database.close();
+    });
+  },
+);
