@@ -17,6 +17,7 @@ import type { LoadedConfig } from '../config/model/loaded-config.js';
 import { configSummary } from '../config/summary.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { openAdminListeners } from './admin-listeners.js';
+import { deliverWebhooks } from './deliver-webhooks.js';
 import { startGatewayRole, type PoolHolder } from './gateway-role.js';
 import { letEventLoopGoFirst } from './helper-threads.js';
 import { giveMemoryBackWhenIdle, leaveRoomToGrow } from './idle-memory.js';
@@ -120,9 +121,11 @@ async function open(
   const admission = openAdmission(domain, log);
   const { dataDir, adminToken } = config.environment;
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
+  let restWebhooks = (): void => {};
   if (roles.includes('worker')) {
     startWorker(domain, log, shutdown);
     sendMail(domain, log, shutdown);
+    restWebhooks = await deliverWebhooks(domain, log, shutdown);
   }
   const pool: PoolHolder = { current: undefined, hasStarted: false };
   const isGateway = roles.includes('gateway');
@@ -133,6 +136,8 @@ async function open(
   const gatewayUrl = isGateway
     ? await startGatewayRole(domain, admission, description, processes, pool, log, shutdown)
     : undefined;
+  // The drain takes its time: attempts that are under way end meanwhile, and none begins.
+  shutdown.add('rest webhooks', async () => restWebhooks());
   pool.hasStarted = true;
   if (gatewayUrl !== undefined) view.publish(gatewayUrl);
   if (token !== undefined) view.follow();
@@ -173,7 +178,7 @@ async function tokenOf(dataDir: string, given: string | undefined): Promise<stri
   }
 }
 
-/** Housekeeping; webhooks and roll-ups will join it. */
+/** Housekeeping. */
 function startWorker(domain: Domain, log: Log, shutdown: Shutdown): void {
   const { config, database, quotas, keyStore, events, workSignal, webhooks } = domain;
   const topAccounts = new TopAccounts(database.db, database.kind, () => config.current.file, systemClock, log.logger);

@@ -31,6 +31,12 @@ const REFUSAL_REASONS = [
   ...(['embedded_ipv4', 'not_global'] as const),
 ] as const;
 
+/** Why a delivery failed for good; empty where it has succeeded. */
+const FAILURE_REASONS = ['exhausted', 'gone', 'aborted', 'expired', 'skipped', 'endpoint_deleted'] as const;
+
+/** For what ought to be there at once, and what waits behind much else. */
+const DELAY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
+const CLAIM_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5];
 const ATTEMPT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 30];
 
 /** Rows of `METRICS`. */
@@ -47,6 +53,32 @@ export const WEBHOOK_METRICS = {
     'How long attempts of webhooks took, from the look-up of the name to the end of what is read of the response.',
     ATTEMPT_BUCKETS,
     [['outcome', ATTEMPT_OUTCOMES]],
+  ),
+  webhookFirstAttemptDelay: histogram(
+    'trailgate_webhook_first_attempt_delay_seconds',
+    'From an event being accepted to the first attempt of each of its deliveries.',
+    DELAY_BUCKETS,
+    [],
+  ),
+  webhookDeliveries: counter(
+    'trailgate_webhook_deliveries_total',
+    'Deliveries of webhooks that have come to their end, by how, and why they failed for good.',
+    [
+      ['state', ['succeeded', 'failed']],
+      ['reason', ['', ...FAILURE_REASONS]],
+    ],
+    ([state, reason]) => (state === 'succeeded') === (reason === ''),
+  ),
+  webhookClaimDuration: histogram(
+    'trailgate_webhook_claim_duration_seconds',
+    'How long a worker of webhooks took to find endpoints that are due, and to take them.',
+    CLAIM_BUCKETS,
+    [],
+  ),
+  webhookLanesFound: counter(
+    'trailgate_webhook_lanes_found_total',
+    'Webhook endpoints that were due and that nobody had been told of, found by the scan.',
+    [],
   ),
   webhookRefusedDestinations: counter(
     'trailgate_webhook_refused_destinations_total',

@@ -1,0 +1,140 @@
+/** What lanes have done: deliveries read, keys opened, attempts made, results written. */
+import type { Kysely } from 'kysely';
+import type { Tables } from '../database/schema.js';
+import { writeResults, type AttemptRecord } from '../events/deliveries/delivery-results.js';
+import { readDue, readPayloads, type DueDelivery } from '../events/deliveries/due-deliveries.js';
+import { expireDelivery } from '../events/deliveries/expire-delivery.js';
+import type { LaneEndpoint } from '../events/deliveries/lane-endpoints.js';
+import { holdBlocked } from '../events/deliveries/order.js';
+import type { WorkSignal } from '../events/deliveries/work-signal.js';
+import type { AttemptMade, AttemptPutOff, WebhookSender } from '../events/sending/attempt.js';
+import { payloadOf } from '../events/sending/payload.js';
+import type { SigningKeys } from '../events/signing/webhook-signature.js';
+import type { Clock } from '../platform/clock.js';
+import type { Logger } from '../platform/log.js';
+import { METRICS } from '../platform/metrics.js';
+import type { DuePage } from './lane.js';
+import { healthOf, recordOf } from './outcomes.js';
+import { PayloadReader } from './payload-reader.js';
+import { ResultsWriter } from './results-writer.js';
+
+/** Results of one transaction: SQLite has one connection, and holds everybody up meanwhile. */
+const MOST_RESULTS = { sqlite: 64, postgres: 256 } as const;
+
+/** What the work is done with. */
+export interface CrewParts {
+  readonly db: Kysely<Tables>;
+  readonly kind: 'sqlite' | 'postgres';
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: WorkSignal;
+  readonly sender: WebhookSender;
+  readonly openKeys: (endpointId: string, nowMs: number) => Promise<SigningKeys>;
+  /** For an attempt, where its endpoint does not say. */
+  readonly timeoutMs: () => number;
+  /** Attempts at these endpoints have failed, or said that they are gone: told behind the commit. */
+  readonly onFailed: (endpointIds: ReadonlySet<string>, gone: ReadonlySet<string>) => void;
+}
+
+/** Crew works for all lanes of a process. */
+export class Crew {
+  private readonly results: ResultsWriter<AttemptRecord, void>;
+  private readonly payloads: PayloadReader;
+
+  constructor(private readonly parts: CrewParts) {
+    const { db, kind } = parts;
+    this.results = new ResultsWriter((records) => this.write(records), MOST_RESULTS[kind]);
+    this.payloads = new PayloadReader((eventIds) => readPayloads(db, eventIds));
+  }
+
+  /** Whether results cannot be written now. */
+  get isStuck(): boolean {
+    return this.results.isStuck;
+  }
+
+  /** Gives up results that cannot be written. */
+  stop(): void {
+    this.results.stop();
+  }
+
+  async readDue(endpoint: LaneEndpoint, most: number, except: readonly string[]): Promise<DuePage> {
+    const { db, clock } = this.parts;
+    const { id: endpointId, isOrdered } = endpoint;
+    const due = await readDue(db, { endpointId, nowMs: clock.now(), most, except, isOrdered });
+    const blocked = due.filter(({ isBlocked }) => isBlocked).map(({ id }) => id);
+    await holdBlocked(db, endpointId, blocked, clock.now());
+    return { due: due.filter(({ isBlocked }) => !isBlocked), hasMore: due.length === most };
+  }
+
+  openKeys(endpointId: string): Promise<SigningKeys> {
+    return this.parts.openKeys(endpointId, this.parts.clock.now());
+  }
+
+  msUntil(dueAtMs: number): number {
+    return Math.max(0, dueAtMs - this.parts.clock.now());
+  }
+
+  /** Null: there is nothing to send any more. */
+  async attempt(
+    endpoint: LaneEndpoint,
+    keys: SigningKeys,
+    delivery: DueDelivery,
+  ): Promise<AttemptMade | AttemptPutOff | null> {
+    const { sender, timeoutMs, clock } = this.parts;
+    const payload = await this.payloads.payload(delivery.eventId);
+    if (payload === undefined) {
+      this.parts.signal.tell(await expireDelivery(this.parts.db, delivery, clock.now()));
+      return null;
+    }
+    const body = payloadOf({ ...payload, occurredAtMs: payload.occurredAt, data: payload.dataText });
+    if (delivery.attempts === 0 && delivery.cycle === 0) {
+      METRICS.webhookFirstAttemptDelay.series().observe(Math.max(0, clock.now() - delivery.createdAt) / 1_000);
+    }
+    const { url } = endpoint;
+    const { eventId } = delivery;
+    return await sender.attempt({ url, eventId, body, keys, timeoutMs: endpoint.timeoutMs ?? timeoutMs() });
+  }
+
+  outcomeOf(endpoint: LaneEndpoint, delivery: DueDelivery, made: AttemptMade): AttemptRecord {
+    const record = recordOf(endpoint, delivery, made, this.parts.clock.now());
+    const { statusCode, durationMs, error } = made;
+    const { state } = record.outcome;
+    this.parts.log.info({
+      event: 'webhook_attempt',
+      delivery_id: delivery.id,
+      event_id: delivery.eventId,
+      endpoint_id: endpoint.id,
+      account_id: endpoint.accountId,
+      attempt: delivery.attempts + 1,
+      status: statusCode,
+      duration_ms: durationMs,
+      outcome: made.outcome,
+      error,
+      delivery: state,
+    });
+    return record;
+  }
+
+  record(record: AttemptRecord): Promise<void> {
+    return this.results.write(record);
+  }
+
+  private async write(records: readonly AttemptRecord[]): Promise<readonly void[]> {
+    const { db, clock, signal, onFailed } = this.parts;
+    const { changed, released } = await writeResults(db, records, healthOf(records), clock.now());
+    signal.tell(released);
+    for (const { delivery, outcome } of records) {
+      if (outcome.state === 'pending' || !changed.has(delivery.id)) continue;
+      const reason = outcome.state === 'failed' ? outcome.reason : '';
+      METRICS.webhookDeliveries.series(outcome.state, reason).inc();
+    }
+    const failed = records.filter(({ outcome }) => outcome.state !== 'succeeded');
+    const gone = failed.filter(({ outcome }) => outcome.state === 'failed' && outcome.reason === 'gone');
+    if (failed.length > 0) onFailed(endpointsOf(failed), endpointsOf(gone));
+    return records.map(() => undefined);
+  }
+}
+
+function endpointsOf(records: readonly AttemptRecord[]): ReadonlySet<string> {
+  return new Set(records.map(({ delivery }) => delivery.endpointId));
+}

@@ -1,0 +1,227 @@
+/**
+ * A webhook endpoint as its owner works on it: reads what is due, and begins attempts as the endpoint's pace and the
+ * places of the process allow. It is told and asked by the worker, and waits for nothing itself.
+ */
+import { DatabaseUnavailable } from '../database/database-errors.js';
+import type { AttemptRecord } from '../events/deliveries/delivery-results.js';
+import type { DueDelivery } from '../events/deliveries/due-deliveries.js';
+import type { LaneEndpoint } from '../events/deliveries/lane-endpoints.js';
+import type { AttemptMade, AttemptPutOff } from '../events/sending/attempt.js';
+import type { SigningKeys } from '../events/signing/webhook-signature.js';
+import { LanePace } from './lane-pace.js';
+import type { Places } from './places.js';
+
+/** Deliveries that are read at a time, and those that are in memory at most. */
+const FEWEST_READ = 8;
+const MOST_READ = 32;
+/** A lane without work stays its owner's for so long: the next event finds somebody who looks at once. */
+export const LINGER_MS = 2_000;
+/** An attempt for which this process lacked something is made after this. */
+const SHORTAGE_PAUSE_MS = 1_000;
+/** Keys that could not be opened, and a result that the database has refused, are tried again after this. */
+const TROUBLE_PAUSE_MS = 30_000;
+/** While the database is away. */
+const OUTAGE_PAUSE_MS = 1_000;
+
+/** What came of a lane's turn: an attempt, and perhaps there is another one; none for want of a place; nothing. */
+export type Step = 'began' | 'no_place' | 'nothing';
+
+/** What is due of a lane, as far as it was read. */
+export interface DuePage {
+  readonly due: readonly DueDelivery[];
+  readonly hasMore: boolean;
+}
+
+/** What lanes ask of the rest of the worker. */
+export interface LaneCrew {
+  readonly places: Places;
+  /** Whether an attempt may begin at all: the leases are renewed, the database takes results. */
+  mayBegin(): boolean;
+  /** What is due now, and whether there is more than that. */
+  readDue(endpoint: LaneEndpoint, most: number, except: readonly string[]): Promise<DuePage>;
+  openKeys(endpointId: string): Promise<SigningKeys>;
+  attempt(
+    endpoint: LaneEndpoint,
+    keys: SigningKeys,
+    delivery: DueDelivery,
+  ): Promise<AttemptMade | AttemptPutOff | null>;
+  outcomeOf(endpoint: LaneEndpoint, delivery: DueDelivery, made: AttemptMade): AttemptRecord;
+  /** How long until a time of the table. */
+  msUntil(dueAtMs: number): number;
+  /** Resolves when it is written. */
+  record(record: AttemptRecord): Promise<void>;
+  /** The lane has something to do: `step` is called soon. */
+  wantsTurn(lane: Lane): void;
+  /** Something could not be done; it is tried again. */
+  failed(lane: Lane, error: unknown): void;
+}
+
+/** Lane is an endpoint in the hands of this process. */
+export class Lane {
+  readonly pace = new LanePace();
+  /** Undefined: not read yet. */
+  endpoint: LaneEndpoint | undefined;
+  private keys: SigningKeys | undefined;
+  private keysUnreadable = false;
+  private waiting: DueDelivery[] = [];
+  private readonly underWay = new Set<string>();
+  private isReading = false;
+  private mustRead = true;
+  private isDropped = false;
+  private lastWorkMs = performance.now();
+  private notBeforeMs = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private timerAtMs = Infinity;
+
+  constructor(
+    readonly endpointId: string,
+    private readonly crew: LaneCrew,
+  ) {}
+
+  /** Takes over what the endpoint is now; what waits goes where it says now. */
+  use(endpoint: LaneEndpoint | undefined): void {
+    const before = this.endpoint;
+    this.endpoint = endpoint;
+    if (endpoint === undefined) return;
+    this.pace.use(endpoint);
+    if (before !== undefined && before.url !== endpoint.url) this.pace.reset();
+    if (before?.version !== endpoint.version) this.keys = undefined;
+    if (!endpoint.isEnabled) this.waiting = [];
+    else if (before?.version !== endpoint.version) this.told();
+  }
+
+  /** There may be something new: looks at once. */
+  told(): void {
+    this.mustRead = true;
+    this.crew.wantsTurn(this);
+  }
+
+  /** Its keys may be others now. */
+  forgetKeys(): void {
+    this.keys = undefined;
+  }
+
+  /** The lane is another process's: nothing more begins here; what is under way comes to its end and is recorded. */
+  drop(): void {
+    this.isDropped = true;
+    this.waiting = [];
+    clearTimeout(this.timer);
+  }
+
+  /** Whether it has had nothing to do for a while. */
+  get isIdle(): boolean {
+    if (this.underWay.size > 0 || this.isReading || this.keysUnreadable) return false;
+    if (this.endpoint?.isEnabled === false) return true;
+    return this.waiting.length === 0 && !this.mustRead && performance.now() - this.lastWorkMs >= LINGER_MS;
+  }
+
+  /** Deliveries that are read and not begun. */
+  get backlog(): number {
+    return this.waiting.length;
+  }
+
+  get isUnreadable(): boolean {
+    return this.keysUnreadable;
+  }
+
+  /** Does the next thing that can be done. */
+  step(): Step {
+    const { endpoint, keys } = this;
+    if (this.isDropped || endpoint?.isEnabled !== true || !this.crew.mayBegin()) return 'nothing';
+    const troubleMs = this.notBeforeMs - performance.now();
+    if (troubleMs > 0) return this.turnIn(troubleMs);
+    if (this.wantsRead && !this.isReading) void this.read(endpoint);
+    const [next] = this.waiting;
+    if (next === undefined || keys === undefined) return 'nothing';
+    const waitMs = this.pace.waitMs(this.underWay.size);
+    if (waitMs > 0) return waitMs === Infinity ? 'nothing' : this.turnIn(waitMs);
+    const place = this.crew.places.take(this.pace.isSlow);
+    if (place === undefined) return 'no_place';
+    this.waiting.shift();
+    this.pace.begun();
+    this.underWay.add(next.id);
+    void this.deliver(endpoint, keys, next).finally(() => {
+      this.crew.places.give(place);
+      this.underWay.delete(next.id);
+      this.lastWorkMs = performance.now();
+      this.crew.wantsTurn(this);
+    });
+    return 'began';
+  }
+
+  private get wantsRead(): boolean {
+    return this.keys === undefined || (this.mustRead && this.waiting.length < FEWEST_READ);
+  }
+
+  private async deliver(endpoint: LaneEndpoint, keys: SigningKeys, delivery: DueDelivery): Promise<void> {
+    try {
+      const made = await this.crew.attempt(endpoint, keys, delivery);
+      if (made === null) return this.pace.putOff(0);
+      if ('shortOf' in made) {
+        this.pace.putOff(SHORTAGE_PAUSE_MS);
+        this.waiting.unshift(delivery);
+        return;
+      }
+      this.pace.ended(made);
+      const record = this.crew.outcomeOf(endpoint, delivery, made);
+      await this.crew.record(record);
+      this.lookAfter(record);
+    } catch (error) {
+      // Not at once: what was made and could not be written would be made again and again.
+      this.rest(error);
+    }
+  }
+
+  private async read(endpoint: LaneEndpoint): Promise<void> {
+    this.isReading = true;
+    this.mustRead = false;
+    try {
+      this.keys ??= await this.crew.openKeys(this.endpointId);
+      this.keysUnreadable = false;
+      const most = Math.min(MOST_READ, Math.max(FEWEST_READ, (endpoint.concurrency ?? 0) * 2));
+      const except = [...this.underWay, ...this.waiting.map(({ id }) => id)];
+      const { due, hasMore } = await this.crew.readDue(endpoint, most, except);
+      if (this.isDropped || this.endpoint?.isEnabled !== true) return;
+      this.waiting.push(...due);
+      if (hasMore) this.mustRead = true;
+      if (due.length > 0) this.lastWorkMs = performance.now();
+    } catch (error) {
+      this.keysUnreadable = this.keys === undefined;
+      this.mustRead = true;
+      this.rest(error);
+    } finally {
+      this.isReading = false;
+      this.crew.wantsTurn(this);
+    }
+  }
+
+  private rest(error: unknown): void {
+    const pauseMs = error instanceof DatabaseUnavailable ? OUTAGE_PAUSE_MS : TROUBLE_PAUSE_MS;
+    this.notBeforeMs = performance.now() + pauseMs;
+    this.crew.failed(this, error);
+  }
+
+  /** A retry that is due soon is read then, where the lane is still here; and what stood behind it, at once. */
+  private lookAfter({ outcome, delivery: { resource } }: AttemptRecord): void {
+    if (outcome.state !== 'pending') {
+      if (this.endpoint?.isOrdered === true && resource !== null) this.mustRead = true;
+      return;
+    }
+    const inMs = this.crew.msUntil(outcome.dueAtMs);
+    if (inMs <= LINGER_MS) setTimeout(() => this.told(), inMs + 1).unref();
+  }
+
+  private turnIn(waitMs: number): Step {
+    const atMs = performance.now() + waitMs;
+    if (atMs >= this.timerAtMs && this.timer !== undefined) return 'nothing';
+    clearTimeout(this.timer);
+    this.timerAtMs = atMs;
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      this.timerAtMs = Infinity;
+      this.crew.wantsTurn(this);
+    }, Math.ceil(waitMs));
+    this.timer.unref();
+    return 'nothing';
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * The lanes that this process owns, and their turns: each that has something to do begins one attempt, then the next
+ * lane, and again, as long as there are places. So one with a thousand deliveries stands before nobody.
+ */
+import type { LaneEndpoint } from '../events/deliveries/lane-endpoints.js';
+import { Lane, type LaneCrew } from './lane.js';
+import type { Places } from './places.js';
+
+/** LanesHeld keeps them by their endpoint. */
+export class LanesHeld {
+  private readonly lanes = new Map<string, Lane>();
+  /** Those that may have something to do, in the order of their turns. */
+  private readonly ready = new Set<Lane>();
+  /** Those that had no place, by whether they are slow: the next that is free is theirs. */
+  private readonly starved = { fast: new Set<Lane>(), slow: new Set<Lane>() };
+  private isTurning = false;
+
+  constructor(private readonly places: Places) {}
+
+  get size(): number {
+    return this.lanes.size;
+  }
+
+  ids(): string[] {
+    return [...this.lanes.keys()];
+  }
+
+  all(): Iterable<Lane> {
+    return this.lanes.values();
+  }
+
+  get(endpointId: string): Lane | undefined {
+    return this.lanes.get(endpointId);
+  }
+
+  /** Takes a lane in, with what its endpoint is. */
+  add(endpoint: LaneEndpoint, crew: LaneCrew): void {
+    const lane = new Lane(endpoint.id, crew);
+    this.lanes.set(endpoint.id, lane);
+    lane.use(endpoint);
+  }
+
+  /** Lets go of a lane: nothing more begins there. */
+  drop(endpointId: string): void {
+    const lane = this.lanes.get(endpointId);
+    if (lane === undefined) return;
+    this.lanes.delete(endpointId);
+    for (const set of [this.ready, this.starved.fast, this.starved.slow]) set.delete(lane);
+    lane.drop();
+  }
+
+  dropAll(): void {
+    for (const id of this.ids()) this.drop(id);
+  }
+
+  /** A lane has something to do: it gets its turn with the others of this turn of the event loop. */
+  wantsTurn(lane: Lane): void {
+    this.ready.add(lane);
+    this.turnSoon();
+  }
+
+  /** Everybody gets a turn: a place is free, or attempts may begin again. */
+  turnAll(): void {
+    for (const lane of this.lanes.values()) this.ready.add(lane);
+    this.turnSoon();
+  }
+
+  private turnSoon(): void {
+    if (this.isTurning) return;
+    this.isTurning = true;
+    setImmediate(() => {
+      this.isTurning = false;
+      this.turn();
+    });
+  }
+
+  /** What is put back at the end of a set is visited again: round after round, until nobody begins anything. */
+  private turn(): void {
+    const { fast, slow } = this.starved;
+    for (const lane of fast) {
+      if (!this.places.hasRoom(false)) break;
+      this.step(lane, fast);
+    }
+    for (const lane of slow) {
+      if (!this.places.hasRoom(true)) break;
+      this.step(lane, slow);
+    }
+    for (const lane of this.ready) this.step(lane, this.ready);
+  }
+
+  private step(lane: Lane, from: Set<Lane>): void {
+    from.delete(lane);
+    const came = lane.step();
+    if (came === 'began') this.ready.add(lane);
+    if (came === 'no_place') (lane.pace.isSlow ? this.starved.slow : this.starved.fast).add(lane);
+  }
+}

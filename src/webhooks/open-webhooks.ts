@@ -1,0 +1,80 @@
+/** Puts the worker of webhooks together. */
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { Tables } from '../database/schema.js';
+import { LaneScan } from '../events/deliveries/lane-scan.js';
+import { Lanes } from '../events/deliveries/lanes.js';
+import { WORK_CHANNEL, type WorkSignal } from '../events/deliveries/work-signal.js';
+import type { WebhookSender } from '../events/sending/attempt.js';
+import type { SigningKeys } from '../events/signing/webhook-signature.js';
+import type { Clock } from '../platform/clock.js';
+import type { Logger } from '../platform/log.js';
+import { Crew } from './crew.js';
+import { Listener } from './listener.js';
+import { WebhookWorker } from './worker.js';
+
+/** What webhooks are delivered with. */
+export interface WebhooksParts {
+  readonly db: Kysely<Tables>;
+  readonly kind: 'sqlite' | 'postgres';
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: WorkSignal;
+  readonly sender: WebhookSender;
+  readonly openKeys: (endpointId: string, nowMs: number) => Promise<SigningKeys>;
+  readonly timeoutMs: () => number;
+  /** Of PostgreSQL. */
+  readonly databaseUrl: string | undefined;
+  /** Whether no other process can work on the same database. */
+  readonly isAlone: boolean;
+}
+
+/** Webhooks that are delivered. */
+export interface RunningWebhooks {
+  /** Begins no more attempts. */
+  rest(): void;
+  /** Waits for those under way, at most so long, and leaves the rest to others. */
+  stop(patienceMs: number): Promise<void>;
+}
+
+/** Begins to deliver. */
+export async function startWebhooks(parts: WebhooksParts): Promise<RunningWebhooks> {
+  const { db, kind, clock, log, signal, databaseUrl, isAlone } = parts;
+  const lanes = new Lanes(db, kind, clock, `${process.pid}-${randomUUID()}`);
+  // What a process that was killed had in hand is taken up at once where nobody else can have it.
+  if (isAlone) await lanes.endOthers();
+  const crew = new Crew({ ...parts, onFailed: () => undefined });
+  const hears = { isUp: true };
+  const worker = new WebhookWorker({
+    db,
+    lanes,
+    scan: new LaneScan(db, clock),
+    crew,
+    log,
+    isTold: () => hears.isUp,
+  });
+  const unfollow = signal.follow((told) => worker.tell(told));
+  const listener =
+    databaseUrl === undefined
+      ? undefined
+      : new Listener({
+          databaseUrl,
+          channel: WORK_CHANNEL,
+          onMessage: (message) => signal.hear(message),
+          onUp: () => {
+            hears.isUp = true;
+            worker.tell('all');
+          },
+          onDown: () => (hears.isUp = false),
+          log,
+        });
+  void listener?.start();
+  worker.start();
+  return {
+    rest: () => worker.rest(),
+    stop: async (patienceMs) => {
+      unfollow();
+      await Promise.all([listener?.stop(), worker.stop(patienceMs)]);
+    },
+  };
+}

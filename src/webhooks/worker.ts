@@ -1,0 +1,284 @@
+/**
+ * The worker of webhooks: takes lanes that are due, keeps their leases, looks where it is told to, lets go of what has
+ * nothing to do. Truth is in the deliveries; what it is told, and what it remembers, are hints, and a scan finds what
+ * they have missed.
+ */
+import type { Kysely } from 'kysely';
+import type { Tables } from '../database/schema.js';
+import { readLaneEndpoints } from '../events/deliveries/lane-endpoints.js';
+import type { LaneScan } from '../events/deliveries/lane-scan.js';
+import type { Lanes } from '../events/deliveries/lanes.js';
+import type { ToldEndpoints } from '../events/deliveries/work-signal.js';
+import type { Logger } from '../platform/log.js';
+import { METRICS } from '../platform/metrics.js';
+import type { Crew } from './crew.js';
+import type { Lane, LaneCrew } from './lane.js';
+import { LanesHeld } from './lanes-held.js';
+import { Places } from './places.js';
+import { Rounds } from './rounds.js';
+
+/** Lanes that are taken by one statement, and that one process has. */
+const LANES_A_CLAIM = 64;
+const MOST_LANES = 10_000;
+/** Endpoints that it remembers to have been told of. */
+const MOST_TOLD = 10_000;
+/** How often it looks for lanes that are due, told or not; and while nothing tells it. */
+const LOOK_INTERVAL_MS = 1_000;
+const DEAF_LOOK_INTERVAL_MS = 500;
+const RENEW_INTERVAL_MS = 10_000;
+/** Leases that could not be renewed for so long are let go of: before they end, and others begin. */
+const LEASE_PATIENCE_MS = 20_000;
+const SCAN_INTERVAL_MS = 10_000;
+const SCAN_SPREAD_MS = 2_000;
+const REFRESH_INTERVAL_MS = 5_000;
+const SLEEP_INTERVAL_MS = 500;
+/** What was being committed while a lane was put to sleep is there by then. */
+const SECOND_LOOK_MS = 1_000;
+/** Keys are opened anew after so long: one that has ended does not sign for longer. */
+const KEYS_LIFE_MS = 60_000;
+const LANES_A_STATEMENT = 500;
+
+/** What the worker stands on. */
+export interface WorkerParts {
+  readonly db: Kysely<Tables>;
+  readonly lanes: Lanes;
+  readonly scan: LaneScan;
+  readonly crew: Crew;
+  readonly log: Logger;
+  /** Whether it is told what other processes write. */
+  readonly isTold: () => boolean;
+}
+
+/** WebhookWorker works until it is stopped. */
+export class WebhookWorker {
+  private readonly places = new Places();
+  private readonly held = new LanesHeld(this.places);
+  private readonly rounds: Rounds[];
+  private readonly looks: Rounds;
+  private readonly refreshes: Rounds;
+  /** Endpoints that were told of since the last look, and are nobody's here. */
+  private told = new Set<string>();
+  /** By `performance.now()`; the leases are good for a while from then on. */
+  private renewedMs = -Infinity;
+  private keysOpenedMs = performance.now();
+  private allRefreshedMs = performance.now();
+  /** Endpoints that were told of: they may have been changed. */
+  private readonly toRefresh = new Set<string>();
+  private isStopping = false;
+  /** A lane was told that nothing may begin: all get a turn when that is over. */
+  private isHeldUp = false;
+  private hasFailed = false;
+  private readonly laneCrew: LaneCrew;
+
+  constructor(private readonly parts: WorkerParts) {
+    const onEnd = (error: unknown): void => this.noteEnd(error);
+    const every = (ms: number, run: () => Promise<void>): Rounds => new Rounds(run, () => ms, onEnd);
+    const looks = (): number => (parts.isTold() ? LOOK_INTERVAL_MS : DEAF_LOOK_INTERVAL_MS);
+    this.looks = new Rounds(() => this.look(), looks, onEnd);
+    this.refreshes = every(REFRESH_INTERVAL_MS, () => this.refresh());
+    this.rounds = [
+      this.looks,
+      this.refreshes,
+      every(RENEW_INTERVAL_MS, () => this.renew()),
+      every(SLEEP_INTERVAL_MS, () => this.sleep()),
+      new Rounds(
+        () => this.scan(),
+        () => SCAN_INTERVAL_MS + (2 * Math.random() - 1) * SCAN_SPREAD_MS,
+        onEnd,
+      ),
+    ];
+    const { crew } = parts;
+    this.laneCrew = {
+      places: this.places,
+      mayBegin: () => this.mayBegin(),
+      readDue: (endpoint, most, except) => crew.readDue(endpoint, most, except),
+      openKeys: (endpointId) => crew.openKeys(endpointId),
+      msUntil: (dueAtMs) => crew.msUntil(dueAtMs),
+      attempt: (endpoint, keys, delivery) => crew.attempt(endpoint, keys, delivery),
+      outcomeOf: (endpoint, delivery, made) => crew.outcomeOf(endpoint, delivery, made),
+      record: (record) => crew.record(record),
+      wantsTurn: (lane) => this.held.wantsTurn(lane),
+      failed: (lane, error) => this.laneFailed(lane, error),
+    };
+  }
+
+  /** Begins to work; looks at once. */
+  start(): void {
+    for (const each of this.rounds) each.start();
+    this.looks.now();
+  }
+
+  /** Endpoints have something to do. */
+  tell(told: ToldEndpoints): void {
+    if (this.isStopping) return;
+    const ids = told === 'all' ? this.held.ids() : told;
+    for (const id of ids) {
+      const lane = this.held.get(id);
+      if (lane !== undefined) {
+        lane.told();
+        this.toRefresh.add(id);
+      }
+      // Beyond that their lanes say that they are due.
+      else if (this.told.size < MOST_TOLD) this.told.add(id);
+    }
+    if (told === 'all' || this.told.size > 0) this.looks.now();
+    if (this.toRefresh.size > 0) this.refreshes.now();
+  }
+
+  /** Begins nothing more. What is under way goes on. */
+  rest(): void {
+    this.isStopping = true;
+  }
+
+  /** Waits for what is under way, at most so long, and lets go of the lanes. Never rejects. */
+  async stop(patienceMs: number): Promise<void> {
+    this.rest();
+    const stopped = Promise.all(this.rounds.map((each) => each.stop()));
+    const endMs = performance.now() + patienceMs;
+    while (this.places.underWay > 0 && performance.now() < endMs) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    const { underWay } = this.places;
+    this.parts.crew.stop();
+    this.held.dropAll();
+    await stopped;
+    // What is still under way keeps its lease: nobody else is to send it at the same moment.
+    if (underWay === 0) await this.parts.lanes.release().catch(() => undefined);
+  }
+
+  /** Lanes of this process, for those who show them. */
+  get lanes(): Iterable<Lane> {
+    return this.held.all();
+  }
+
+  private mayBegin(): boolean {
+    if (!this.isStopping && !this.parts.crew.isStuck && this.leasesHold) return true;
+    this.isHeldUp = true;
+    return false;
+  }
+
+  private get leasesHold(): boolean {
+    return performance.now() - this.renewedMs < LEASE_PATIENCE_MS;
+  }
+
+  private async look(): Promise<void> {
+    if (this.isStopping) return;
+    if (this.isHeldUp && this.leasesHold && !this.parts.crew.isStuck) {
+      this.isHeldUp = false;
+      this.held.turnAll();
+    }
+    const told = [...this.told].slice(0, LANES_A_CLAIM);
+    for (const id of told) this.told.delete(id);
+    const startMs = performance.now();
+    await this.take(await this.parts.lanes.claimThese(told), startMs);
+    let claimed: string[];
+    do {
+      const room = Math.min(LANES_A_CLAIM, MOST_LANES - this.held.size);
+      const atMs = performance.now();
+      claimed = room <= 0 || this.isStopping ? [] : await this.parts.lanes.claim(room);
+      const tookMs = performance.now() - atMs;
+      if (claimed.length > 0) METRICS.webhookClaimDuration.series().observe(tookMs / 1_000);
+      await this.take(claimed, startMs);
+    } while (claimed.length === LANES_A_CLAIM);
+    if (this.told.size > 0) this.looks.now();
+  }
+
+  private async take(endpointIds: readonly string[], atMs: number): Promise<void> {
+    if (endpointIds.length === 0) return;
+    // Good for as long as what is renewed at that time.
+    if (this.held.size === 0) this.renewedMs = atMs;
+    const endpoints = await readLaneEndpoints(this.parts.db, endpointIds);
+    for (const endpoint of endpoints) {
+      this.held.add(endpoint, this.laneCrew);
+      this.held.get(endpoint.id)?.told();
+    }
+  }
+
+  private async renew(): Promise<void> {
+    const lanes = [...this.held.all()];
+    const startMs = performance.now();
+    try {
+      const own = await this.parts.lanes.renew(lanes.map(({ endpointId }) => endpointId));
+      this.renewedMs = startMs;
+      const lost = lanes.filter(({ endpointId }) => !own.has(endpointId));
+      // Not one that has been taken anew meanwhile.
+      for (const lane of lost) if (this.held.get(lane.endpointId) === lane) this.held.drop(lane.endpointId);
+    } finally {
+      if (!this.leasesHold && this.held.size > 0) this.lose();
+    }
+  }
+
+  /** Nothing was renewed for so long that the leases may end: others will begin. */
+  private lose(): void {
+    const text = 'Leases of webhook endpoints could not be renewed: they are left to other workers';
+    this.parts.log.warn({ event: 'webhook_lanes_lost', lanes: this.held.size }, text);
+    this.held.dropAll();
+  }
+
+  private async scan(): Promise<void> {
+    if (this.isStopping) return;
+    const found = await this.parts.scan.scan();
+    METRICS.webhookLanesFound.series().inc(found.length);
+    if (found.length > 0) this.tell(found);
+  }
+
+  /** Reads those endpoints anew that were told of; and all, now and then. */
+  private async refresh(): Promise<void> {
+    const nowMs = performance.now();
+    const isForAll = nowMs - this.allRefreshedMs >= REFRESH_INTERVAL_MS;
+    const ids = isForAll ? this.held.ids() : [...this.toRefresh];
+    this.toRefresh.clear();
+    if (isForAll) this.allRefreshedMs = nowMs;
+    if (nowMs - this.keysOpenedMs >= KEYS_LIFE_MS) {
+      this.keysOpenedMs = nowMs;
+      for (const lane of this.held.all()) lane.forgetKeys();
+    }
+    for (let at = 0; at < ids.length; at += LANES_A_STATEMENT) {
+      await this.refreshThese(ids.slice(at, at + LANES_A_STATEMENT));
+    }
+  }
+
+  private async refreshThese(ids: readonly string[]): Promise<void> {
+    const endpoints = new Map((await readLaneEndpoints(this.parts.db, ids)).map((each) => [each.id, each]));
+    for (const id of ids) {
+      const endpoint = endpoints.get(id);
+      if (endpoint === undefined) this.held.drop(id);
+      else this.held.get(id)?.use(endpoint);
+    }
+  }
+
+  private async sleep(): Promise<void> {
+    if (this.isStopping) return;
+    const idle = [...this.held.all()].filter((lane) => lane.isIdle).map(({ endpointId }) => endpointId);
+    for (let at = 0; at < idle.length; at += LANES_A_STATEMENT) {
+      const part = idle.slice(at, at + LANES_A_STATEMENT);
+      for (const id of part) this.held.drop(id);
+      await this.parts.lanes.sleep(part);
+      setTimeout(() => void this.lookAgain(part), SECOND_LOOK_MS).unref();
+    }
+  }
+
+  private async lookAgain(endpointIds: readonly string[]): Promise<void> {
+    if (this.isStopping) return;
+    // Where it fails, the scan does it.
+    const found = await this.parts.scan.look(endpointIds).catch(() => []);
+    if (found.length > 0) this.tell(found);
+  }
+
+  private laneFailed({ endpointId }: Lane, error: unknown): void {
+    if (this.isStopping) return;
+    const text = 'A webhook endpoint could not be worked on; tried again';
+    this.parts.log.warn({ event: 'webhook_lane_failed', endpoint_id: endpointId, err: error }, text);
+  }
+
+  private noteEnd(error: unknown): void {
+    if (error === undefined) {
+      this.hasFailed = false;
+      return;
+    }
+    if (this.hasFailed || this.isStopping) return;
+    this.hasFailed = true;
+    const text = 'What there is to deliver could not be looked for; tried again';
+    this.parts.log.warn({ event: 'webhook_work_failed', err: error }, text);
+  }
+}

@@ -1,0 +1,262 @@
+/** The worker of webhooks delivers what stands in the outbox, as each endpoint wants it, and goes on where another one ended. */
+import { createHmac } from 'node:crypto';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { ASLEEP } from '../../src/events/deliveries/lane-rows.js';
+import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
+import type { ForeignEvent } from '../../src/events/model/event-types.js';
+import { addEvents } from '../../src/events/outbox.js';
+import { WebhookSender } from '../../src/events/sending/attempt.js';
+import type { SigningKeys } from '../../src/events/signing/webhook-signature.js';
+import { outboundRules } from '../../src/outbound/destination.js';
+import { GuardedConnections } from '../../src/outbound/guarded-agent.js';
+import { systemClock } from '../../src/platform/clock.js';
+import { startWebhooks, type RunningWebhooks } from '../../src/webhooks/open-webhooks.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { eventually } from '../support/processes.js';
+import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
+import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
+
+const SECRET = Buffer.alloc(32, 5);
+const rules = outboundRules({ allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] });
+
+describeOnDatabases('the worker', (kind) => {
+  let database: DatabaseHandle;
+  let receiver: Receiver;
+  let signal: WorkSignal;
+  let workers: RunningWebhooks[];
+  let openKeys: () => Promise<SigningKeys>;
+
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    receiver = await startReceiver();
+    signal = new WorkSignal();
+    workers = [];
+    openKeys = async () => ({ secrets: [SECRET], privateKeys: [] });
+    await addAccount(database.db, 'acc_1', Date.now());
+  });
+  afterEach(async () => {
+    await Promise.all(workers.map((worker) => worker.stop(1_000)));
+    receiver.stop();
+    await database.close();
+  });
+
+  const endpoint = (options: EndpointOptions = {}) =>
+    addEndpoint(database.db, Date.now(), { url: receiver.url, ...options });
+
+  async function start(): Promise<RunningWebhooks> {
+    const connections = new GuardedConnections({ resolve: async () => ['127.0.0.1'], connectTimeoutMs: 1_000 });
+    const worker = await startWebhooks({
+      db: database.db,
+      kind,
+      clock: systemClock,
+      log: pino({ level: 'silent' }),
+      signal,
+      sender: new WebhookSender({ connections, rules: () => rules, clock: systemClock }),
+      openKeys: () => openKeys(),
+      timeoutMs: () => 1_000,
+      databaseUrl: undefined,
+      isAlone: false,
+    });
+    workers.push(worker);
+    return worker;
+  }
+
+  async function happens(...names: string[]): Promise<void> {
+    await happen(names.map((name) => serviceEvent(name)));
+  }
+
+  async function happen(events: readonly ForeignEvent[]): Promise<void> {
+    const { endpointIds } = await addEvents(database.db, events, Date.now());
+    signal.tell(endpointIds);
+  }
+
+  const states = async () => (await deliveriesIn(database.db)).map(({ state }) => state);
+  const arrived = (count: number) => eventually(`${count} arrive`, () => receiver.received.length >= count);
+  const names = () => receiver.received.map(({ body }) => (JSON.parse(body) as { data: { name: string } }).data.name);
+  const update = (id: string, values: EndpointOptions) =>
+    database.db.updateTable('webhook_endpoint').set(values).where('id', '=', id).execute();
+
+  it('delivers an event at once, signed, writes down the attempt, and lets go of the lane', async () => {
+    const id = await endpoint();
+    await start();
+    await happens('ana');
+    await arrived(1);
+    const [got] = receiver.received;
+    if (got === undefined) throw new Error('nothing arrived');
+    const [delivery] = await deliveriesIn(database.db);
+    expect(JSON.parse(got.body)).toEqual({
+      id: delivery?.event_id,
+      type: 'customer.created',
+      timestamp: new Date(1_795_000_000_000).toISOString(),
+      account_id: 'acc_1',
+      data: { name: 'ana' },
+    });
+    const content = `${got.id}.${String(got.headers['webhook-timestamp'])}.${got.body}`;
+    expect(got.headers['webhook-signature']).toBe(
+      `v1,${createHmac('sha256', SECRET).update(content).digest('base64')}`,
+    );
+    await eventually('it is recorded', async () => (await states())[0] === 'succeeded');
+    const [attempt] = await database.db.selectFrom('webhook_attempt').selectAll().execute();
+    expect(attempt).toMatchObject({ delivery_id: delivery?.id, number: 1, status_code: 204, error: null });
+    await eventually('the lane is let go of', async () => {
+      const lane = await database.db.selectFrom('webhook_lane').selectAll().executeTakeFirstOrThrow();
+      return lane.owner === null && lane.due_at === ASLEEP;
+    });
+    expect(await database.db.selectFrom('webhook_endpoint').selectAll().executeTakeFirst()).toMatchObject({
+      id,
+      failing_since: null,
+      last_success_at: attempt?.at,
+    });
+  });
+
+  it('delivers what nobody has told it of', async () => {
+    await endpoint();
+    await start();
+    await addEvents(database.db, [serviceEvent('ana')], Date.now());
+    await arrived(1);
+  });
+
+  it('tries again by the schedule of the endpoint, and gives up behind it', async () => {
+    await endpoint({ retry_schedule: '[1]' });
+    receiver.respond((response) => response.writeHead(500).end('no'));
+    await start();
+    await happens('ana');
+    await eventually('it is given up', async () => (await states())[0] === 'failed');
+    expect(receiver.received).toHaveLength(2);
+    const [one, other] = receiver.received;
+    expect((other?.atMs ?? 0) - (one?.atMs ?? 0)).toBeGreaterThan(850);
+    expect(one?.body).toBe(other?.body);
+    expect(await deliveriesIn(database.db)).toMatchObject([{ reason: 'exhausted', attempts: 2 }]);
+    const [row] = await database.db.selectFrom('webhook_endpoint').selectAll().execute();
+    expect(row).toMatchObject({ failures: 2, last_success_at: null });
+  });
+
+  it('ends a delivery that its receiver wants no more of', async () => {
+    await endpoint();
+    receiver.respond((response) => response.writeHead(400, { 'webhook-delivery': 'abort-message' }).end());
+    await start();
+    await happens('ana');
+    await eventually('it has ended', async () => (await states())[0] === 'failed');
+    expect(await deliveriesIn(database.db)).toMatchObject([{ reason: 'aborted' }]);
+  });
+
+  it('leaves a paused endpoint alone, and then tells the new address all that waits', async () => {
+    const id = await endpoint({ status: 'paused', url: 'http://127.0.0.1:9/' });
+    await start();
+    await happens('ana', 'ben');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await states()).toEqual(['pending', 'pending']);
+    await update(id, { status: 'enabled', url: receiver.url, version: 2 });
+    signal.tell([id]);
+    await arrived(2);
+    expect(names().toSorted()).toEqual(['ana', 'ben']);
+  });
+
+  it('begins nothing more at an endpoint that is paused while it is told', async () => {
+    const id = await endpoint({ concurrency: 1 });
+    let release = (): void => {};
+    receiver.respond((response) => (release = () => response.writeHead(204).end()));
+    await start();
+    await happens('ana', 'ben');
+    await arrived(1);
+    await update(id, { status: 'paused', version: 2 });
+    signal.tell([id]);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    release();
+    await eventually('the first has ended', async () => (await states()).includes('succeeded'));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it('tells of one resource in order where that is wanted, also behind a failure, and of others meanwhile', async () => {
+    await endpoint({ ordered: 1, retry_schedule: '[1,1]' });
+    let hasFailed = false;
+    receiver.respond((response, { body }) => {
+      const isFirst = body.includes('"1"') && !hasFailed;
+      if (isFirst) hasFailed = true;
+      response.writeHead(isFirst ? 500 : 204).end();
+    });
+    await start();
+    const about = (name: string, resource: string) => serviceEvent(name, { resource });
+    await happen([about('1', 'cus_1'), about('2', 'cus_1'), about('3', 'cus_1'), about('x', 'cus_2')]);
+    await eventually('all arrive', async () => (await states()).every((state) => state === 'succeeded'));
+    expect(names().filter((name) => name !== 'x')).toEqual(['1', '1', '2', '3']);
+    expect(names().indexOf('x')).toBeLessThan(3);
+  });
+
+  it('of two has a lane alone: nothing is sent twice', async () => {
+    for (let count = 0; count < 5; count++) await endpoint();
+    await Promise.all([start(), start()]);
+    await happens(...Array.from({ length: 20 }, (_, at) => `e${at}`));
+    await eventually('all arrive', async () => (await states()).every((state) => state === 'succeeded'));
+    expect(receiver.received).toHaveLength(100);
+  });
+
+  it('takes over the lanes of one that died, when its leases have ended', async () => {
+    const id = await endpoint();
+    await addEvents(database.db, [serviceEvent('ana')], Date.now());
+    const soon = Date.now() + 1_500;
+    await database.db.updateTable('webhook_lane').set({ owner: 'dead', owned_until: soon }).execute();
+    await start();
+    signal.tell([id]);
+    await arrived(1);
+    expect(Date.now()).toBeGreaterThanOrEqual(soon);
+  });
+
+  it('sends nothing whose keys cannot be opened, and loses nothing', async () => {
+    await endpoint();
+    openKeys = async () => {
+      throw new Error('another key');
+    };
+    await start();
+    await happens('ana');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(receiver.received).toEqual([]);
+    expect(await deliveriesIn(database.db)).toMatchObject([{ state: 'pending', attempts: 0 }]);
+  });
+
+  it('ends a delivery whose event is gone', async () => {
+    await endpoint();
+    await addEvents(database.db, [serviceEvent('ana'), serviceEvent('ben')], Date.now());
+    const { event_id: eventId } = (await deliveriesIn(database.db))[0]!;
+    await database.db.deleteFrom('event').where('id', '=', eventId).execute();
+    await start();
+    await eventually('both have ended', async () => !(await states()).includes('pending'));
+    expect(await deliveriesIn(database.db)).toMatchObject([
+      { state: 'failed', reason: 'expired' },
+      { state: 'succeeded' },
+    ]);
+  });
+
+  it('is not kept from others by an endpoint that hangs', async () => {
+    await endpoint();
+    const hanging = await startReceiver();
+    try {
+      hanging.respond(() => {});
+      await endpoint({ url: hanging.url });
+      await start();
+      await happens(...Array.from({ length: 30 }, (_, at) => `e${at}`));
+      await arrived(30);
+      expect(hanging.received.length).toBeLessThan(4);
+    } finally {
+      hanging.stop();
+    }
+  });
+
+  it('ends with what it has begun, begins nothing more, and leaves its lanes to others at once', async () => {
+    await endpoint({ concurrency: 1 });
+    receiver.respond((response) => setTimeout(() => response.writeHead(204).end(), 300));
+    const worker = await start();
+    await happens('ana', 'ben');
+    await arrived(1);
+    await worker.stop(5_000);
+    expect((await states()).toSorted()).toEqual(['pending', 'succeeded']);
+    expect(await database.db.selectFrom('webhook_lane').select('owner').execute()).toEqual([{ owner: null }]);
+    await start();
+    await arrived(2);
+    expect(new Set(names()).size).toBe(2);
+  });
+});

@@ -1,0 +1,111 @@
+/** An event is at its receiver in well under a quarter of a second, signed with the secret that its endpoint was given. */
+import { createHmac, createPublicKey, verify } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
+import { notifyBy, WorkSignal } from '../../src/events/deliveries/work-signal.js';
+import { addEvents } from '../../src/events/outbox.js';
+import { newSecretsKey } from '../../src/platform/secrets/secret-box.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { quietMsSince } from '../support/machine-time.js';
+import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
+import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import type { MadeEndpoint } from '../support/webhook-endpoints.js';
+import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
+import { serviceEvent } from '../support/webhooks.js';
+
+const EVENTS = 10;
+const MOST_MS = 250;
+/** What stands before the 32 bytes of a public key in DER (RFC 8410). */
+const PUBLIC_DER = Buffer.from('302a300506032b6570032100', 'hex');
+
+describeOnDatabases('an event', (kind) => {
+  let fresh: FreshDatabase | undefined;
+  let database: DatabaseHandle;
+  let trailgate: RunningTrailgate;
+  let receiver: Receiver;
+  let endpoint: MadeEndpoint;
+  let accountId: string;
+
+  beforeAll(async () => {
+    fresh = kind === 'postgres' ? await freshDatabase() : undefined;
+    receiver = await startReceiver();
+    trailgate = await start();
+    const given = fresh === undefined ? {} : { databaseUrl: fresh.url };
+    database = await openDatabase({ ...given, dataDir: trailgate.dataDir });
+    const account = await trailgate.admin.createAccount({ name: 'Rafting', plan: 'pro' });
+    accountId = account.id;
+    endpoint = await trailgate.admin.call<MadeEndpoint>('POST', `/accounts/${accountId}/webhook-endpoints`, {
+      url: `${receiver.url}/hook`,
+    });
+  });
+  afterAll(async () => {
+    await trailgate.stop();
+    receiver.stop();
+    await database.close();
+    await fresh?.drop();
+  });
+
+  const secretsKey = newSecretsKey();
+  const start = (before?: RunningTrailgate) =>
+    startTrailgate({
+      config: { webhooks: { allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] } },
+      env: { TRAILGATE_SECRETS_KEY: secretsKey, ...(fresh === undefined ? {} : { DATABASE_URL: fresh.url }) },
+      ...(before === undefined ? {} : { dataDir: before.dataDir, adminToken: before.adminToken }),
+    });
+
+  async function happens(name: string): Promise<number> {
+    const { endpointIds } = await addEvents(database.db, [serviceEvent(name, { accountId })], Date.now());
+    const atMs = performance.now();
+    // As a gateway in another process tells it; SQLite has one process, and this one is not it.
+    if (kind === 'postgres') new WorkSignal(notifyBy(database.db)).tell(endpointIds);
+    return atMs;
+  }
+
+  it('is delivered with signatures that the secret and the public key of the endpoint verify', async () => {
+    await happens('first');
+    await eventually('it arrives', () => receiver.received.length === 1);
+    const [{ id, headers, body }] = receiver.received as [Receiver['received'][number]];
+    expect(JSON.parse(body)).toMatchObject({ id, type: 'customer.created', account_id: accountId });
+    const content = `${id}.${String(headers['webhook-timestamp'])}.${body}`;
+    const [v1, v1a = ''] = String(headers['webhook-signature']).split(' ');
+    const secret = Buffer.from(endpoint.secret.replace('whsec_', ''), 'base64');
+    expect(v1).toBe(`v1,${createHmac('sha256', secret).update(content).digest('base64')}`);
+    const raw = Buffer.from((endpoint.public_keys[0]?.key ?? '').replace('whpk_', ''), 'base64');
+    const key = createPublicKey({ key: Buffer.concat([PUBLIC_DER, raw]), format: 'der', type: 'spki' });
+    expect(verify(null, Buffer.from(content), key, Buffer.from(v1a.replace('v1a,', ''), 'base64'))).toBe(true);
+    await eventually('the API says so', async () => {
+      const { data } = await trailgate.admin.call<{ data: { status: string }[] }>(
+        'GET',
+        `/webhook-endpoints/${endpoint.id}/deliveries`,
+      );
+      return data[0]?.status === 'succeeded';
+    });
+    const isAttempt = (line: Record<string, unknown>) =>
+      line['event'] === 'webhook_attempt' && line['endpoint_id'] === endpoint.id && line['status'] === 204;
+    await eventually('the log says so', () => trailgate.logs().some(isAttempt));
+  });
+
+  // On SQLite it happens in the program itself, and nobody else could tell it.
+  if (kind === 'postgres')
+    it('is at its receiver within a quarter of a second', async () => {
+      const tookMs: number[] = [];
+      for (let count = 0; count < EVENTS; count++) {
+        const before = receiver.received.length;
+        const atMs = await happens(`event-${count}`);
+        await eventually('it arrives', () => receiver.received.length > before);
+        tookMs.push(Math.min(quietMsSince(atMs), receiver.received.at(-1)!.atMs - atMs));
+        // Also when the worker has put the endpoint out of its hands meanwhile.
+        if (count % 5 === 4) await new Promise((resolve) => setTimeout(resolve, 3_000));
+      }
+      expect(Math.max(...tookMs)).toBeLessThan(MOST_MS);
+    });
+
+  it('is delivered also when the program has ended meanwhile', async () => {
+    const before = receiver.received.length;
+    await trailgate.stop();
+    await happens('meanwhile');
+    trailgate = await start(trailgate);
+    await eventually('it arrives', () => receiver.received.length > before);
+  });
+});
