@@ -35,6 +35,15 @@ describe('the fields of an account', () => {
     }
   });
 
+  it('refuse a name that turns text around to look like another, and take names of every script', () => {
+    for (const code of [0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069]) {
+      expect(path(account({ name: `Isar${String.fromCodePoint(code)}gnitfaR` }))).toEqual(['name']);
+    }
+    for (const name of ['שיט בירדן', 'رحلات النهر', 'С‏еверный', '激流', 'Zoë 🛶']) {
+      expect(account({ name }).data?.name).toBe(name);
+    }
+  });
+
   it('refuse what they do not know, so that nobody sets an id, a status at creation, or a prototype', () => {
     expect(account({ id: 'acc_mine' }).success).toBe(false);
     expect(account({ status: 'active' }).success).toBe(false);

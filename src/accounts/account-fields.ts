@@ -4,18 +4,24 @@ import { z } from 'zod';
 /** Without \P{Cc}: not every validator that reads the admin API's description knows Unicode properties. */
 const PLAIN_TEXT = /^[^\u0000-\u001f\u007f-\u009f]*$/;
 
+/**
+ * Nor what turns the text behind it around: with it, a name could look like another. The marks that right-to-left
+ * scripts need beside their letters (U+200E, U+200F, U+061C) are taken.
+ */
+const PLAIN_NAME = /^[^\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]*$/;
+
 /** Text of one line; no name or id of ours has a control character. */
 export function plainText(maxLength: number): z.ZodString {
   return z.string().max(maxLength).regex(PLAIN_TEXT, 'must not contain control characters');
 }
 
-/** A name for people: trimmed, no control characters. */
+/** A name for people: trimmed, no control characters, nothing that turns text around. */
 export const nameField = z
   .string()
   .trim()
   .min(1, 'must not be empty')
   .max(200, 'must be at most 200 characters')
-  .regex(PLAIN_TEXT, 'must not contain control characters')
+  .regex(PLAIN_NAME, 'must not contain control characters, nor marks that turn text around')
   .meta({ description: 'A name for people, 1 to 200 characters.', example: 'Salzach Rafting' });
 
 /** The zone's usual spelling, or undefined where there is no such zone. Offsets such as `+01:00` are no zones. */

@@ -66,16 +66,21 @@ function Change({ entry }: { readonly entry: Entry }) {
   const actor = entry.actor_label ?? actorWords(entry.actor);
   return (
     <li className="line">
-      <Text fw={600} className="name">
+      <Text fw={600}>
         {action(entry.action)}
-        {typeof name === 'string' && `: ${name}`}
+        {typeof name === 'string' && (
+          <>
+            : <bdi className="name">{name}</bdi>
+          </>
+        )}
       </Text>
-      <Text size="sm" c="dimmed" className="name">
-        {actor} · {time(entry.created_at)} · {entry.ip}
+      <Text size="sm" c="dimmed">
+        <bdi className="name">{actor}</bdi> · {time(entry.created_at)} · {entry.ip}
       </Text>
       {changed.map((each) => (
         <Text key={each} size="sm" className="name" pt={4}>
-          {field(each)}: <Code>{shown(entry.before?.[each])}</Code> → <Code>{shown(entry.after?.[each])}</Code>
+          {field(each)}: <Code className="name">{shown(entry.before?.[each])}</Code> →{' '}
+          <Code className="name">{shown(entry.after?.[each])}</Code>
         </Text>
       ))}
     </li>

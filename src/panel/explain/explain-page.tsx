@@ -25,6 +25,7 @@ import { Page } from '../layout/page.js';
 import { useAccount } from '../session/accounts.js';
 import { useCodeWords } from '../words/codes.js';
 import { Failure } from '../words/failure.js';
+import { isolated } from '../words/isolated.js';
 import { useFormats } from '../words/times.js';
 
 type Explanation = components['schemas']['Explanation'];
@@ -71,7 +72,7 @@ export function ExplainPage() {
               searchable
               data={(keys.data?.pages.flatMap(({ data }) => data) ?? []).map(({ id: value, name, hint }) => ({
                 value,
-                label: `${name} (${hint})`,
+                label: `${isolated(name)} (${hint})`,
               }))}
               value={key}
               onChange={setKey}

@@ -278,7 +278,8 @@ function Cards({ requests }: { readonly requests: readonly LoggedRequest[] }) {
             <ResponseStatus status={request.status} />
           </Group>
           <Text size="sm" c="dimmed" className="name" pt={4}>
-            {words.time(request.at)} · {words.duration(request.duration_ms)} · {request.api_key_name ?? '–'}
+            {words.time(request.at)} · {words.duration(request.duration_ms)} ·{' '}
+            <bdi className="name">{request.api_key_name ?? '–'}</bdi>
           </Text>
         </Card>
       ))}

@@ -11,6 +11,7 @@ import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
 import { useAccount, useMay } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
+import { isolated } from '../words/isolated.js';
 import { useFormats } from '../words/times.js';
 import { InviteDialog } from './invite-dialog.js';
 import { ROLES, useRoleWords, type Role } from './roles.js';
@@ -87,6 +88,7 @@ function Person({ member }: { readonly member: Member }) {
     },
   });
   const name = member.name || member.email;
+  const alone = isolated(name);
   const seen = member.last_signed_in_at === null ? t`Never signed in` : relative(member.last_signed_in_at);
   return (
     <li className="line">
@@ -95,8 +97,8 @@ function Person({ member }: { readonly member: Member }) {
           <Text fw={600} className="name">
             {name}
           </Text>
-          <Text size="sm" c="dimmed" className="name">
-            {member.email} · {seen}
+          <Text size="sm" c="dimmed">
+            <bdi className="name">{member.email}</bdi> · {seen}
           </Text>
         </div>
         {may('updateAccountMember') ? (
@@ -119,7 +121,7 @@ function Person({ member }: { readonly member: Member }) {
         )}
       </Group>
       {change.error !== null && <Failure error={change.error} />}
-      <Dialog opened={isRemoving} title={t`Remove ${name}?`} onClose={() => setRemoving(false)}>
+      <Dialog opened={isRemoving} title={t`Remove ${alone}?`} onClose={() => setRemoving(false)}>
         <Stack gap="lg">
           <Text>
             <Trans>They no longer see this account. Keys that they made go on.</Trans>
@@ -165,8 +167,9 @@ function Invitations() {
       {revoke.error !== null && <Failure error={revoke.error} />}
       {open.map((invitation) => (
         <Group key={invitation.id} justify="space-between" py={6}>
-          <Text className="name">
-            {invitation.email} · {words[invitation.role]} · <Trans>until {date(invitation.expires_at)}</Trans>
+          <Text>
+            <bdi className="name">{invitation.email}</bdi> · {words[invitation.role]} ·{' '}
+            <Trans>until {date(invitation.expires_at)}</Trans>
           </Text>
           <Button
             size="xs"

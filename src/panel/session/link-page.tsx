@@ -10,6 +10,7 @@ import { useLocation } from 'wouter';
 import { api, ask } from '../api/client.js';
 import type { Link } from '../api/schemas.js';
 import { Failure } from '../words/failure.js';
+import { isolated } from '../words/isolated.js';
 import { Frame } from './frame.js';
 import { signedIn, useSession } from './session.js';
 import { SignInForm } from './sign-in-form.js';
@@ -58,7 +59,7 @@ export function LinkPage() {
 
 function useWords(link: Link): { readonly title: string; readonly about: string; readonly button: string } {
   const { t } = useLingui();
-  const account = link.account_name ?? '';
+  const account = isolated(link.account_name ?? '');
   switch (link.kind) {
     case 'invitation':
       return {

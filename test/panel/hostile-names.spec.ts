@@ -1,0 +1,151 @@
+/** Names are other people's text: none of them runs, breaks the page, or turns around what stands beside it. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { startBrowser, type Browser } from '../support/browser.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+const SCRIPT = `"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>{{7*7}}\${7*7}`;
+const LONG = 'Wildwasserkajakverleih'.repeat(9);
+/** Its letters run from right to left; it ends with a bracket and digits, which follow whatever stands beside them. */
+const TURNED = 'שיט בירדן (12)';
+const PAGES = ['api-keys', 'usage', 'logs', 'explain', 'audit-log', 'members', 'account'];
+const DESK = { width: 1_280, height: 860 };
+const PHONE = { width: 390, height: 844 };
+/** Where a phone shows other elements than a desk. */
+const ON_PHONES = ['api-keys', 'logs', 'audit-log', 'members'];
+
+/** Texts with the name in an element that isolates more than the name, or nothing at all. */
+const NOT_ALONE = `((name) => {
+  const found = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+    if (!text.data.includes(name) || text.data.includes('\\u2068' + name + '\\u2069')) continue;
+    let element = text.parentElement;
+    while (!/isolate|plaintext/.test(getComputedStyle(element).unicodeBidi)) element = element.parentElement;
+    if (element.textContent !== name) found.push(element.textContent.slice(0, 200));
+  }
+  return found;
+})`;
+
+type Look = (where: string) => Promise<void>;
+
+describeWithChromium('names', () => {
+  let backend: Backend;
+  let trailgate: RunningTrailgate;
+  let browser: Browser;
+  let page: Page;
+  const home = new Map<string, string>();
+  const keys = new Map<string, string>();
+
+  beforeAll(async () => {
+    backend = await startBackend(json({ data: [] }));
+    [trailgate, browser] = await Promise.all([startTrailgate({ backend: backend.url }), startBrowser()]);
+    const { admin } = trailgate;
+    for (const name of [SCRIPT, LONG, TURNED]) {
+      const account = await admin.createAccount({ name, plan: 'starter' });
+      home.set(name, `${panelUrlOf(trailgate)}/${account.id}`);
+      const key = await admin.createKey(account.id, { name, scopes: ['customers:read'] });
+      keys.set(name, key.id);
+      const headers = { Authorization: `Bearer ${key.secret}` };
+      await send(`${trailgate.gatewayUrl}/api/v1/customers`, { headers });
+      await admin.adjustQuota(account.id, { window: 'month', type: 'grant', amount: 5, reason: name });
+      const person = await newPerson(trailgate, account.id, 'owner', name);
+      await person.session.call('PATCH', `/api-keys/${key.id}`, { scopes: ['customers:read', 'customers:write'] });
+      await person.session.call('POST', `/accounts/${account.id}/invitations`, {
+        email: 'x@example.com',
+        role: 'viewer',
+      });
+    }
+    page = await browser.newPage();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await trailgate?.stop();
+    await backend?.stop();
+  });
+
+  const signIn = async (name: string): Promise<void> => {
+    await browser.context.clearCookies();
+    const accountId = new URL(home.get(name) ?? '').pathname.slice(1);
+    await signInThere(browser.context, await newPerson(trailgate, accountId, 'owner', name), panelUrlOf(trailgate));
+  };
+  /** Goes to every page of the account, with its dialogs, and says what each is found to be. */
+  const visitPages = async (name: string, paths: readonly string[], look: Look): Promise<void> => {
+    for (const path of paths) {
+      await page.goto(`${home.get(name)}/${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.waitForLoadState('networkidle');
+      await look(path);
+    }
+  };
+  const visit = async (name: string, look: Look): Promise<void> => {
+    await visitPages(name, [...PAGES, `api-keys/${keys.get(name)}`], look);
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').waitFor();
+    await look('the dialog that revokes');
+    await page.goto(`${home.get(name)}/members`);
+    await page.getByRole('button', { name: 'Remove' }).last().click();
+    await page.getByRole('dialog').waitFor();
+    await look('the dialog that removes');
+    await page.goto(`${home.get(name)}/explain`);
+    await page.getByRole('combobox', { name: 'Key' }).click();
+    await page.getByRole('option').first().waitFor();
+    await look('the choice of a key');
+  };
+
+  it('that are scripts are shown as they are, and run nowhere', async () => {
+    await signIn(SCRIPT);
+    await visit(SCRIPT, async () => {
+      expect(await page.evaluate('window.hacked')).toBeUndefined();
+      expect(await page.locator('img[src="x"]').count()).toBe(0);
+    });
+    await page.goto(`${home.get(SCRIPT)}/api-keys`);
+    await page.getByRole('link', { name: SCRIPT }).waitFor();
+  });
+
+  it('that are long break no page, on no width', async () => {
+    await signIn(LONG);
+    const look = async (where: string): Promise<void> => {
+      const [content, room] = await page.evaluate<[number, number]>(
+        '[document.documentElement.scrollWidth, innerWidth]',
+      );
+      expect({ where, room, scrollsSideways: content > room }).toEqual({ where, room, scrollsSideways: false });
+    };
+    await visit(LONG, look);
+    await page.setViewportSize(PHONE);
+    await visitPages(LONG, [...PAGES, `api-keys/${keys.get(LONG)}`], look);
+    await page.setViewportSize(DESK);
+  });
+
+  it('that run from right to left stand each in an isolate of its own, and turn nothing around', async () => {
+    await signIn(TURNED);
+    let seen = 0;
+    const look = async (where: string): Promise<void> => {
+      const found = await page.evaluate<string[]>(`${NOT_ALONE}(${JSON.stringify(TURNED)})`);
+      expect({ where, found }).toEqual({ where, found: [] });
+      seen += (await page.content()).includes(TURNED) ? 1 : 0;
+    };
+    await visit(TURNED, look);
+    await page.setViewportSize(PHONE);
+    await visitPages(TURNED, ON_PHONES, look);
+    await page.setViewportSize(DESK);
+    expect(seen).toBeGreaterThan(12);
+  });
+
+  it('that would turn the text behind them around are refused, with a word at the field', async () => {
+    await page.goto(`${home.get(TURNED)}/api-keys/new`);
+    await page.getByLabel('Name', { exact: true }).fill('Accounting\u202Etropxe');
+    await page.locator('input[type=checkbox][value="customers:read"]').check();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByText('Something in the form is not right').waitFor();
+    expect(await page.getByText('Give it a name of at most 200 characters').count()).toBe(1);
+  });
+
+  it('none of them threw or broke a policy', () => {
+    expect(browser.faults).toEqual([]);
+  });
+});
