@@ -3,10 +3,13 @@ import type { Provider, Type } from '@nestjs/common';
 import { WebhookEndpoints } from '../events/endpoints/webhook-endpoints.js';
 import type { Webhooks } from '../events/management/open-webhooks.js';
 import { DeliveryReader } from '../events/management/delivery-reader.js';
+import { Replays } from '../events/management/replays.js';
+import { TestSend } from '../events/management/test-send.js';
 import { EventCatalogue } from '../events/model/event-catalogue.js';
 import { WebhookSecrets } from '../events/signing/secret-store.js';
 import { AccountEventsController, EventsController } from './events/events.controller.js';
 import { AccountWebhookEndpointsController } from './webhooks/account-webhook-endpoints.controller.js';
+import { EndpointActionsController } from './webhooks/endpoint-actions.controller.js';
 import { EventTypesController } from './webhooks/event-types.controller.js';
 import { EndpointDeliveriesController, WebhookDeliveriesController } from './webhooks/webhook-deliveries.controller.js';
 import { WebhookEndpointReader } from './webhooks/webhook-endpoint-reader.js';
@@ -19,6 +22,7 @@ export const WEBHOOK_CONTROLLERS: readonly Type[] = [
   AccountWebhookEndpointsController,
   WebhookEndpointsController,
   EndpointDeliveriesController,
+  EndpointActionsController,
   WebhookDeliveriesController,
 ];
 
@@ -28,6 +32,8 @@ export function webhookProviders(webhooks: Webhooks): Provider[] {
     { provide: WebhookEndpoints, useValue: webhooks.endpoints },
     { provide: WebhookSecrets, useValue: webhooks.secrets },
     { provide: DeliveryReader, useValue: webhooks.deliveries },
+    { provide: Replays, useValue: webhooks.replays },
+    { provide: TestSend, useValue: webhooks.tests },
     { provide: EventCatalogue, useValue: webhooks.catalogue },
     WebhookEndpointReader,
   ];

@@ -1,37 +1,14 @@
 /** The worker's part in webhooks: what stands in the outbox is delivered to those who want to be told. */
-import { isDeepStrictEqual } from 'node:util';
-import { WebhookSender } from '../events/sending/attempt.js';
-import { GuardedConnections } from '../outbound/guarded-agent.js';
-import { outboundRules } from '../outbound/destination.js';
-import { nameResolver } from '../outbound/name-resolver.js';
 import { systemClock } from '../platform/clock.js';
 import type { Log } from '../platform/log.js';
-import type { RunningConfig } from '../config/running-config.js';
 import { startWebhooks } from '../webhooks/open-webhooks.js';
 import type { Domain } from './open-domain.js';
 import type { Shutdown } from './shutdown.js';
 
-/** For a connection to each address that is tried. */
-const CONNECT_TIMEOUT_MS = 5_000;
 /** For all of an attempt, where its endpoint does not say. */
 const ATTEMPT_TIMEOUT_MS = 15_000;
 /** Beyond the attempts that are under way when the program ends: their results are written. */
 const STOP_MARGIN_MS = 5_000;
-
-/** What sends webhooks, by the rules of the running configuration. */
-export function webhookSender(config: RunningConfig, shutdown: Shutdown): WebhookSender {
-  let { webhooks } = config.current.file;
-  let rules = outboundRules(webhooks);
-  config.onChange(({ config: { file } }) => () => {
-    // The same rules as long as they say the same: with others all connections are opened anew.
-    if (isDeepStrictEqual(webhooks, file.webhooks)) return;
-    webhooks = file.webhooks;
-    rules = outboundRules(webhooks);
-  });
-  const connections = new GuardedConnections({ resolve: nameResolver(), connectTimeoutMs: CONNECT_TIMEOUT_MS });
-  shutdown.add('close receivers', async () => connections.close());
-  return new WebhookSender({ connections, rules: () => rules, clock: systemClock });
-}
 
 /** Begins to deliver. @returns what begins no more attempts: to be called as soon as the program ends. */
 export async function deliverWebhooks(domain: Domain, log: Log, shutdown: Shutdown): Promise<() => void> {
@@ -43,7 +20,7 @@ export async function deliverWebhooks(domain: Domain, log: Log, shutdown: Shutdo
     clock: systemClock,
     log: log.logger,
     signal: workSignal,
-    sender: webhookSender(config, shutdown),
+    sender: stores.sender,
     openKeys: (endpointId, nowMs) => stores.secrets.signingKeys(endpointId, nowMs),
     timeoutMs: () => ATTEMPT_TIMEOUT_MS,
     databaseUrl,

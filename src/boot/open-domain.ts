@@ -32,6 +32,7 @@ import { UsageRows } from '../usage/usage-rows.js';
 import { openSecretBox } from '../platform/secrets/secrets-key.js';
 import type { SecretBox } from '../platform/secrets/secret-box.js';
 import type { Role } from './roles.js';
+import { webhookSender } from './webhook-sender.js';
 import type { Shutdown } from './shutdown.js';
 import { SHORTAGES } from '../platform/resources/shortages.js';
 import { StartError } from '../platform/start-error.js';
@@ -144,6 +145,7 @@ export async function openDomain(
       clock: systemClock,
       secretBox,
       signal: workSignal,
+      sender: webhookSender(running, shutdown),
       file: () => running.current.file,
       eventTypes: () => running.current.eventTypes ?? [],
     }),

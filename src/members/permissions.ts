@@ -105,6 +105,9 @@ export const PERMISSIONS = {
   rotateWebhookSecret: secret,
   updateWebhookEndpoint: manage,
   deleteWebhookEndpoint: manage,
+  testWebhookEndpoint: manage,
+  replayWebhookDeliveries: manage,
+  retryWebhookDelivery: manage,
   listWebhookDeliveries: { ...read, roles: MANAGERS },
   getWebhookDelivery: { ...read, roles: MANAGERS },
 

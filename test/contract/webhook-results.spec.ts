@@ -5,7 +5,7 @@ import { writeResults, type AttemptRecord } from '../../src/events/deliveries/de
 import { readDue, readPayloads } from '../../src/events/deliveries/due-deliveries.js';
 import type { EndpointHealth } from '../../src/events/deliveries/endpoint-health.js';
 import { ASLEEP, quietLane } from '../../src/events/deliveries/lane-rows.js';
-import { holdBlocked, lockLanes, releaseAll } from '../../src/events/deliveries/order.js';
+import { holdBlocked, lockLanes, releaseSome } from '../../src/events/deliveries/order.js';
 import { DeliveryRetention } from '../../src/events/deliveries/retention.js';
 import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
 import { addEvents } from '../../src/events/outbox.js';
@@ -146,7 +146,7 @@ describeOnDatabases('deliveries', (kind) => {
     await hold();
     await database.db.transaction().execute(async (trx) => {
       await lockLanes(trx, [endpointId]);
-      await releaseAll(trx, endpointId, clock.now());
+      await releaseSome(trx, endpointId, clock.now());
     });
     expect(await states()).toEqual(['pending', 'pending', 'pending']);
   });

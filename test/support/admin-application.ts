@@ -17,6 +17,10 @@ import { EventIntake } from '../../src/events/intake/intake.js';
 import { EventOutbox } from '../../src/events/outbox.js';
 import { openWebhooks } from '../../src/events/management/open-webhooks.js';
 import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
+import { WebhookSender } from '../../src/events/sending/attempt.js';
+import { outboundRules } from '../../src/outbound/destination.js';
+import { GuardedConnections } from '../../src/outbound/guarded-agent.js';
+import { nameResolver, type ResolveName } from '../../src/outbound/name-resolver.js';
 import { IdempotentRequests } from '../../src/accounts/idempotent-requests.js';
 import { QuotaAdjustmentStore } from '../../src/accounts/quota-adjustments.js';
 import { metricsText } from '../../src/platform/metrics-text.js';
@@ -39,6 +43,8 @@ import { admissionOn } from './admission.js';
 import { AdminClient } from './admin.js';
 import { storesOn, TEST_CONFIG } from './stores.js';
 
+/** To receivers of webhooks. */
+const CONNECT_TIMEOUT_MS = 2_000;
 /** How long request logs are kept. */
 const LOG_DAYS = 7;
 
@@ -76,6 +82,8 @@ export async function startAdmin(
     /** By service. */
     readonly eventsTokens?: ReadonlyMap<string, string>;
     readonly workSignal?: WorkSignal;
+    /** Of receivers of webhooks. */
+    readonly resolve?: ResolveName;
   } = {},
 ): Promise<RunningAdmin> {
   const log: string[] = [];
@@ -101,6 +109,8 @@ export async function startAdmin(
   const types = options.eventTypes ?? (options.events ?? []).map((name) => ({ name, ...plain }));
   const eventTypes = () => types;
   const signal = options.workSignal ?? new WorkSignal();
+  const resolve = options.resolve ?? nameResolver();
+  const connections = new GuardedConnections({ resolve, connectTimeoutMs: CONNECT_TIMEOUT_MS });
   const windows = () => new ProcessThrottleWindows(clock);
   const members = openMembers({
     database,
@@ -132,7 +142,15 @@ export async function startAdmin(
     throttlerStorage: limiter,
     panel: options.panel ?? null,
     members,
-    webhooks: openWebhooks({ database, clock, secretBox: box, signal, file: () => webhookSettings, eventTypes }),
+    webhooks: openWebhooks({
+      database,
+      clock,
+      secretBox: box,
+      signal,
+      sender: new WebhookSender({ connections, rules: () => outboundRules(webhookSettings.webhooks), clock }),
+      file: () => webhookSettings,
+      eventTypes,
+    }),
   };
   let boundPort = 0;
   const dependencies: AdminDependencies = {
@@ -153,5 +171,9 @@ export async function startAdmin(
   boundPort = port;
   const url = `http://127.0.0.1:${port}`;
   const admin = new AdminClient(url, ADMIN_TOKEN);
-  return { url, port, admin, application, stores, members, log, close: () => application.close() };
+  const close = async (): Promise<void> => {
+    connections.close();
+    await application.close();
+  };
+  return { url, port, admin, application, stores, members, log, close };
 }

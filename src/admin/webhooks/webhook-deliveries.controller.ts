@@ -1,11 +1,14 @@
 /** What was delivered to a webhook endpoint, and what was not: a page of it, or one delivery with every attempt. */
-import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
+import type { ChangeContext } from '../../accounts/audit-log.js';
 import { WebhookEndpoints } from '../../events/endpoints/webhook-endpoints.js';
 import { DeliveryReader } from '../../events/management/delivery-reader.js';
+import { Replays } from '../../events/management/replays.js';
 import { inPath, OfAccount } from '../access/of-account.js';
 import { Documented } from '../openapi/documented.js';
+import { ChangedBy } from '../request/change-context.js';
 import { listBody, type ListBody } from '../request/list.js';
 import {
   deliveryQuerySchema,
@@ -57,6 +60,7 @@ export class WebhookDeliveriesController {
   constructor(
     private readonly accounts: AccountStore,
     private readonly deliveries: DeliveryReader,
+    private readonly replays: Replays,
   ) {}
 
   @Get()
@@ -70,5 +74,19 @@ export class WebhookDeliveriesController {
     const detail = await this.deliveries.get(id);
     const { timeZone } = await this.accounts.get(detail.row.account_id);
     return webhookDeliveryDetail(detail, timeZone);
+  }
+
+  @Post('retry')
+  @HttpCode(202)
+  @Documented({
+    id: 'retryWebhookDelivery',
+    summary: 'Attempt a delivery again, now; its schedule begins anew',
+    response: webhookDeliveryDetailSchema,
+    status: 202,
+    problems: ['resource_not_found', 'conflict', 'webhook_endpoint_disabled'],
+  })
+  async retry(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<WebhookDeliveryDetailResource> {
+    await this.replays.retry(id, context);
+    return this.get(id);
   }
 }

@@ -1,7 +1,7 @@
 /** A delivery of a webhook as the admin API shows it: how it stands, or all that is known of it. */
 import { z } from 'zod';
 import type { WebhookAttemptTable } from '../../database/tables/webhook-tables.js';
-import { eventTypeField } from '../../events/endpoints/endpoint-fields.js';
+import { eventTypeField, instantField } from '../../events/endpoints/endpoint-fields.js';
 import type { Delivery, DeliveryDetail } from '../../events/management/delivery-reader.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { countField, idField, timeField as time } from '../openapi/fields.js';
@@ -67,10 +67,7 @@ export const webhookDeliveryDetailSchema = webhookDeliverySchema
 
 export const webhookDeliveryListSchema = listSchema('WebhookDeliveryList', webhookDeliverySchema);
 
-const instant = z.iso
-  .datetime({ offset: true, error: 'must be a time such as 2026-11-22T09:00:00+01:00' })
-  .max(40)
-  .optional();
+const instant = instantField.optional();
 
 export const deliveryQuerySchema = pageQuerySchema.extend({
   status: z

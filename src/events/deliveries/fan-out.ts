@@ -97,7 +97,8 @@ const COLUMNS: readonly JsonColumn[] = [
   { name: 'resource', type: 'text' },
 ];
 
-async function insertDeliveries(
+/** Adds deliveries: of each its id, the event's, the endpoint's, the account's, and the resource. */
+export async function insertDeliveries(
   trx: Kysely<Tables>,
   rows: readonly (readonly (string | number | null)[])[],
   nowMs: number,

@@ -15,6 +15,9 @@ export interface ResourceOfEndpoint {
   readonly resource: string;
 }
 
+/** So many rows are changed in one statement. */
+export const ROWS_AT_ONCE = 1_000;
+
 const COLUMNS: readonly JsonColumn[] = [
   { name: 'ended_endpoint', type: 'text' },
   { name: 'ended_resource', type: 'text' },
@@ -26,7 +29,10 @@ export async function lockLanes(trx: Kysely<Tables>, endpointIds: readonly strin
   await inOrder(trx, sql`endpoint_id in (${sql.join(endpointIds)})`).execute(trx);
 }
 
-/** Holds those of these deliveries that still stand behind an open one of their resource. */
+/**
+ * Holds those of these deliveries that still stand behind an open one of their resource, where the endpoint wants order
+ * still.
+ */
 export async function holdBlocked(
   db: Kysely<Tables>,
   endpointId: string,
@@ -41,6 +47,7 @@ export async function holdBlocked(
       where id in (${sql.join(deliveryIds)}) and state = 'pending' and exists (
         select 1 from webhook_delivery as o where o.endpoint_id = webhook_delivery.endpoint_id
         and o.resource = webhook_delivery.resource and o.state in ('pending', 'held') and o.id < webhook_delivery.id)
+      and exists (select 1 from webhook_endpoint as e where e.id = webhook_delivery.endpoint_id and e.ordered = 1)
     `.execute(trx);
   });
 }
@@ -71,14 +78,20 @@ export async function releaseNext(
   );
 }
 
-/** Makes everything due that an endpoint holds: it wants no order any more. Behind `lockLanes`, in a transaction. */
-export async function releaseAll(trx: Kysely<Tables>, endpointId: string, nowMs: number): Promise<void> {
-  await trx
-    .updateTable('webhook_delivery')
-    .set({ state: 'pending', due_at: nowMs, updated_at: nowMs })
+/**
+ * Makes due what an endpoint holds: it wants no order any more, or much of what stood before has been given up. Behind
+ * `lockLanes`, in a transaction, and again as long as there is more.
+ * @returns how many: at most `ROWS_AT_ONCE`.
+ */
+export async function releaseSome(trx: Kysely<Tables>, endpointId: string, nowMs: number): Promise<number> {
+  const held = trx
+    .selectFrom('webhook_delivery')
+    .select('id')
     .where('endpoint_id', '=', endpointId)
     .where('state', '=', 'held')
-    .execute();
+    .limit(ROWS_AT_ONCE);
+  const released = trx.updateTable('webhook_delivery').set({ state: 'pending', due_at: nowMs, updated_at: nowMs });
+  return Number((await released.where('id', 'in', held).executeTakeFirst()).numUpdatedRows);
 }
 
 async function wakeEnabled(trx: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): Promise<string[]> {

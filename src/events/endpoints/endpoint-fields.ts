@@ -41,13 +41,14 @@ const url = z.string().min(1, 'must not be empty').max(LONGEST_URL, 'must have a
   example: 'https://shop.example.com/webhooks',
 });
 
+/** A type, or a family of them. */
+export const eventPatternField = z
+  .string()
+  .max(LONGEST_TYPE)
+  .regex(PATTERN, 'must be a type such as customer.created, or a family such as customer.*');
+
 const eventTypes = z
-  .array(
-    z
-      .string()
-      .max(LONGEST_TYPE)
-      .regex(PATTERN, 'must be a type such as customer.created, or a family such as customer.*'),
-  )
+  .array(eventPatternField)
   .max(MOST_EVENT_TYPES)
   .overwrite((list) => [...new Set(list)])
   .meta({
@@ -112,11 +113,14 @@ export const createWebhookEndpointSchema = z
   })
   .meta({ id: 'CreateWebhookEndpoint' });
 
-const instant = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-11-22T09:00:00+01:00' }).max(40);
+/** A time, RFC 3339 with an offset. */
+export const instantField = z.iso
+  .datetime({ offset: true, error: 'must be a time such as 2026-11-22T09:00:00+01:00' })
+  .max(40);
 
 export const deliverSchema = z
   .union(
-    [z.enum(['all', 'none']), z.strictObject({ since: instant, until: instant.optional() })],
+    [z.enum(['all', 'none']), z.strictObject({ since: instantField, until: instantField.optional() })],
     'must be all, none, or a range with since',
   )
   .meta({

@@ -1,13 +1,11 @@
 /**
  * What becomes of the deliveries of an endpoint that is enabled again, loses its order or is deleted: a part at a time,
- * because there may be very many. Nobody works on them meanwhile.
+ * because there may be very many, and each part behind the lane's lock, as everywhere where order changes.
  */
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import type { Tables } from '../../database/schema.js';
 import type { WebhookDeliveryTable } from '../../database/tables/webhook-tables.js';
-
-/** So many rows are changed in one statement. */
-const ROWS_AT_ONCE = 1_000;
+import { lockLanes, releaseSome, ROWS_AT_ONCE } from '../deliveries/order.js';
 
 /** Deliveries by when they were made, both ends included, in milliseconds. */
 export interface DeliverySpan {
@@ -23,8 +21,8 @@ export async function endOpenDeliveries(
   nowMs: number,
   except?: DeliverySpan,
 ): Promise<number> {
-  return inParts(async () => {
-    let open = db
+  return inParts(db, endpointId, async (trx) => {
+    let open = trx
       .selectFrom('webhook_delivery')
       .select('id')
       .where('endpoint_id', '=', endpointId)
@@ -34,28 +32,26 @@ export async function endOpenDeliveries(
       const { sinceMs, untilMs } = except;
       open = open.where((where) => where.or([where('created_at', '<', sinceMs), where('created_at', '>', untilMs)]));
     }
-    const ended = db.updateTable('webhook_delivery').set({ state: 'failed', reason, updated_at: nowMs });
-    return (await ended.where('id', 'in', open).executeTakeFirst()).numUpdatedRows;
+    const ended = trx.updateTable('webhook_delivery').set({ state: 'failed', reason, updated_at: nowMs });
+    return Number((await ended.where('id', 'in', open).executeTakeFirst()).numUpdatedRows);
   });
 }
 
 /** Lets go of what was held behind others: who reads it next puts it into order anew. */
 export async function releaseHeldDeliveries(db: Kysely<Tables>, endpointId: string, nowMs: number): Promise<number> {
-  return inParts(async () => {
-    const held = db
-      .selectFrom('webhook_delivery')
-      .select('id')
-      .where('endpoint_id', '=', endpointId)
-      .where('state', '=', 'held')
-      .limit(ROWS_AT_ONCE);
-    const released = db.updateTable('webhook_delivery').set({ state: 'pending', due_at: nowMs, updated_at: nowMs });
-    return (await released.where('id', 'in', held).executeTakeFirst()).numUpdatedRows;
-  });
+  return inParts(db, endpointId, (trx) => releaseSome(trx, endpointId, nowMs));
 }
 
-async function inParts(change: () => Promise<bigint>): Promise<number> {
+async function inParts(
+  db: Kysely<Tables>,
+  endpointId: string,
+  change: (trx: Transaction<Tables>) => Promise<number>,
+): Promise<number> {
   for (let total = 0; ;) {
-    const changed = Number(await change());
+    const changed = await db.transaction().execute(async (trx) => {
+      await lockLanes(trx, [endpointId]);
+      return change(trx);
+    });
     total += changed;
     if (changed < ROWS_AT_ONCE) return total;
   }

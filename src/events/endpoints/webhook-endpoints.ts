@@ -14,6 +14,7 @@ import type { WebhookEndpointTable } from '../../database/tables/webhook-tables.
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
 import { addLane, quietLane, wakeLanes } from '../deliveries/lane-rows.js';
+import { lockLanes } from '../deliveries/order.js';
 import type { WorkSignal } from '../deliveries/work-signal.js';
 import { parseWebhookSecret } from '../signing/webhook-secret.js';
 import type { WebhookSecrets } from '../signing/secret-store.js';
@@ -172,7 +173,6 @@ export class WebhookEndpoints {
     await endOpenDeliveries(database.db, id, 'endpoint_deleted', now);
   }
 
-  /** The account of an endpoint or of a delivery's; undefined where there is none. */
   private async checkRoom(trx: Transaction<Tables>, accountId: string): Promise<void> {
     const { maxEndpoints } = this.deps.rules;
     const { count } = await trx
@@ -216,6 +216,8 @@ export class WebhookEndpoints {
     const after = changedEndpoint(before, changes, now);
     const difference = changedFields(changeableFields(before), changeableFields(after));
     if (difference === null) return before;
+    // Who holds deliveries for their order asks whether it is wanted, behind the same lock.
+    if (after.ordered !== before.ordered) await lockLanes(trx, [before.id]);
     await trx.updateTable('webhook_endpoint').set(after).where('id', '=', before.id).execute();
     await record(trx, context, after, statusAction(before, after), difference);
     if (after.status === 'enabled') await wakeLanes(trx, [after.id], now);

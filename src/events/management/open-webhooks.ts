@@ -8,7 +8,10 @@ import { EndpointRules } from '../endpoints/endpoint-rules.js';
 import { WebhookEndpoints } from '../endpoints/webhook-endpoints.js';
 import { EventCatalogue } from '../model/event-catalogue.js';
 import { WebhookSecrets } from '../signing/secret-store.js';
+import type { WebhookSender } from '../sending/attempt.js';
 import { DeliveryReader } from './delivery-reader.js';
+import { Replays } from './replays.js';
+import { TestSend } from './test-send.js';
 
 /** What webhooks stand on. */
 export interface WebhookParts {
@@ -16,6 +19,8 @@ export interface WebhookParts {
   readonly clock: Clock;
   readonly secretBox: SecretBox | null;
   readonly signal: WorkSignal;
+  /** What tests are sent with. */
+  readonly sender: WebhookSender;
   /** The configuration in force. */
   readonly file: () => Pick<GatewayFile, 'webhooks'>;
   readonly eventTypes: () => readonly EventType[];
@@ -27,13 +32,24 @@ export interface Webhooks {
   readonly secrets: WebhookSecrets;
   readonly deliveries: DeliveryReader;
   readonly catalogue: EventCatalogue;
+  readonly replays: Replays;
+  readonly tests: TestSend;
+  readonly sender: WebhookSender;
 }
 
 /** Puts them together. */
-export function openWebhooks({ database, clock, secretBox, signal, file, eventTypes }: WebhookParts): Webhooks {
+export function openWebhooks({ database, clock, secretBox, signal, sender, file, eventTypes }: WebhookParts): Webhooks {
   const catalogue = new EventCatalogue(eventTypes);
   const rules = new EndpointRules(() => file().webhooks, catalogue);
   const secrets = new WebhookSecrets(database.db, secretBox);
   const endpoints = new WebhookEndpoints({ database, clock, secrets, signal, rules });
-  return { endpoints, secrets, deliveries: new DeliveryReader(database.db), catalogue };
+  return {
+    endpoints,
+    secrets,
+    catalogue,
+    sender,
+    deliveries: new DeliveryReader(database.db),
+    replays: new Replays(database, clock, signal),
+    tests: new TestSend({ database, clock, secrets, catalogue, sender }),
+  };
 }

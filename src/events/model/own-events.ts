@@ -11,6 +11,9 @@ export interface OwnEvent {
 /** What a test sends unless another type is asked for. */
 export const TEST_EVENT = 'webhook.test';
 
+/** Whose events tests are, whatever their type: nothing has happened. */
+export const TEST_SOURCE = 'test';
+
 const text = { type: 'string' };
 const instant = { type: 'string', format: 'date-time' };
 const object = (properties: Readonly<Record<string, object>>): object => ({

@@ -1,0 +1,101 @@
+/** What a webhook endpoint is asked to do: take a test, and what it has missed. */
+import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { z } from 'zod';
+import { AccountStore } from '../../accounts/accounts.js';
+import type { ChangeContext } from '../../accounts/audit-log.js';
+import { eventPatternField, eventTypeField, instantField } from '../../events/endpoints/endpoint-fields.js';
+import { WebhookEndpoints } from '../../events/endpoints/webhook-endpoints.js';
+import { DeliveryReader } from '../../events/management/delivery-reader.js';
+import { Replays } from '../../events/management/replays.js';
+import { TestSend } from '../../events/management/test-send.js';
+import { inPath, OfAccount } from '../access/of-account.js';
+import { Documented } from '../openapi/documented.js';
+import { countField } from '../openapi/fields.js';
+import { ChangedBy } from '../request/change-context.js';
+import {
+  webhookDeliveryDetail,
+  webhookDeliveryDetailSchema,
+  type WebhookDeliveryDetailResource,
+} from './webhook-delivery.resource.js';
+
+const testSchema = z
+  .strictObject({
+    type: eventTypeField
+      .optional()
+      .meta({ description: 'Of which an example is sent; left out: `webhook.test`.', example: 'customer.created' }),
+  })
+  .meta({ id: 'TestWebhookEndpoint' });
+
+const replaySchema = z
+  .strictObject({
+    status: z
+      .enum(['failed', 'succeeded', 'all'])
+      .default('failed')
+      .meta({
+        description:
+          'Which deliveries. `all`: those that have failed and those that have succeeded, and events of the time ' +
+          'that were never meant for this endpoint, because it is younger or wanted other types.',
+      }),
+    since: instantField.optional().meta({ description: 'Made then or later.' }),
+    until: instantField.optional().meta({ description: 'Made until then; left out: now.' }),
+    types: z
+      .array(eventPatternField)
+      .min(1)
+      .max(100)
+      .optional()
+      .meta({ description: 'Only these types and families.' }),
+  })
+  .meta({ id: 'ReplayWebhookDeliveries' });
+
+const replayedSchema = z.object({ replayed: countField }).meta({ id: 'ReplayedWebhookDeliveries' });
+
+@Controller('admin/v1/webhook-endpoints/:id')
+@OfAccount('webhook_endpoint', inPath)
+export class EndpointActionsController {
+  constructor(
+    private readonly accounts: AccountStore,
+    private readonly endpoints: WebhookEndpoints,
+    private readonly deliveries: DeliveryReader,
+    private readonly replays: Replays,
+    private readonly tests: TestSend,
+  ) {}
+
+  @Post('test')
+  @HttpCode(200)
+  @Documented({
+    id: 'testWebhookEndpoint',
+    summary: 'Send a test to a webhook endpoint, paused or not, and say what came of it',
+    response: webhookDeliveryDetailSchema,
+    problems: ['resource_not_found', 'secrets_unavailable', 'gateway_overloaded'],
+  })
+  async test(
+    @Param('id') id: string,
+    @Body({ schema: testSchema }) { type }: z.output<typeof testSchema>,
+    @ChangedBy() context: ChangeContext,
+  ): Promise<WebhookDeliveryDetailResource> {
+    const endpoint = await this.endpoints.get(id);
+    const { timeZone } = await this.accounts.get(endpoint.accountId);
+    const deliveryId = await this.tests.send(endpoint, type, context);
+    return webhookDeliveryDetail(await this.deliveries.get(deliveryId), timeZone);
+  }
+
+  @Post('replay')
+  @HttpCode(202)
+  @Documented({
+    id: 'replayWebhookDeliveries',
+    summary: 'Attempt many deliveries of a webhook endpoint again: what has failed, or all of a time',
+    response: replayedSchema,
+    status: 202,
+    problems: ['resource_not_found', 'webhook_endpoint_disabled'],
+  })
+  async replay(
+    @Param('id') id: string,
+    @Body({ schema: replaySchema }) { status, since, until, types }: z.output<typeof replaySchema>,
+    @ChangedBy() context: ChangeContext,
+  ): Promise<z.output<typeof replayedSchema>> {
+    const at = (instant: string | undefined): number | undefined =>
+      instant === undefined ? undefined : Date.parse(instant);
+    const query = { status, sinceMs: at(since), untilMs: at(until), types };
+    return { replayed: await this.replays.replayAll(id, query, context) };
+  }
+}

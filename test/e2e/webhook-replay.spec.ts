@@ -1,0 +1,214 @@
+/**
+ * What is sent to a webhook endpoint because somebody asks, on both databases: a test, which says at once what came of
+ * it, and deliveries that are attempted again, one or all that have failed or a span of time.
+ */
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { WebhookDeliveryTable } from '../../src/database/tables/webhook-tables.js';
+import { signatureFields } from '../../src/events/signing/webhook-signature.js';
+import { parseWebhookSecret } from '../../src/events/signing/webhook-secret.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { expectProblem } from '../support/problem.js';
+import { addServiceEvent, PUBLIC_URL, type MadeEndpoint } from '../support/webhook-endpoints.js';
+
+interface Delivery {
+  readonly id: string;
+  readonly status: string;
+  readonly reason: string | null;
+  readonly event_id: string;
+  readonly payload: string;
+  readonly attempt_log: readonly { readonly status_code: number | null; readonly error: string | null }[];
+}
+
+const WEBHOOKS = { allowHttp: true, allowPrivateNetworks: ['127.0.0.0/8'] };
+const MINUTE_MS = 60_000;
+
+describeOnDatabases('a webhook endpoint that is asked', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let accountId: string;
+  let receiver: Server;
+  let status = 204;
+  const received: { readonly request: IncomingMessage; readonly body: Buffer }[] = [];
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+    receiver = createServer((request, response) => {
+      void buffer(request).then((body) => {
+        received.push({ request, body });
+        response.writeHead(status).end(status === 204 ? undefined : 'not now');
+      });
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(async () => {
+    receiver.closeAllConnections();
+    receiver.close();
+    await database.close();
+  });
+  beforeEach(async () => {
+    running = await startAdmin(database, { webhooks: WEBHOOKS, events: ['customer.created', 'customer.deleted'] });
+    accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
+    received.length = 0;
+    status = 204;
+  });
+  afterEach(() => running.close());
+
+  const receiverUrl = () => `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks?shop=1`;
+  const create = (fields: object = {}) =>
+    running.admin.call<MadeEndpoint>('POST', `/accounts/${accountId}/webhook-endpoints`, {
+      url: receiverUrl(),
+      ...fields,
+    });
+  const test = (id: string, body: object = {}) =>
+    running.admin.call<Delivery>('POST', `/webhook-endpoints/${id}/test`, body);
+  const replay = async (id: string, body: object = {}) =>
+    (await running.admin.call<{ replayed: number }>('POST', `/webhook-endpoints/${id}/replay`, body)).replayed;
+  const rows = (id: string) =>
+    database.db.selectFrom('webhook_delivery').selectAll().where('endpoint_id', '=', id).orderBy('id').execute();
+  const end = async (ids: readonly string[], fields: Partial<WebhookDeliveryTable>) =>
+    database.db
+      .updateTable('webhook_delivery')
+      .set({ attempts: 3, ...fields })
+      .where('id', 'in', ids)
+      .execute();
+  const states = async (id: string) => (await rows(id)).map(({ state, cycle }) => `${state} ${cycle}`);
+  const laneDueAt = async (id: string) =>
+    (await database.db.selectFrom('webhook_lane').selectAll().where('endpoint_id', '=', id).executeTakeFirst())?.due_at;
+
+  it('takes a test: one signed attempt, whose outcome is the response', async () => {
+    const { id, secret } = await create();
+    const delivery = await test(id);
+    expect(delivery).toMatchObject({ status: 'succeeded', kind: 'test', type: 'webhook.test', attempts: 1 });
+    expect(delivery.attempt_log).toMatchObject([{ number: 1, status_code: 204, address: '127.0.0.1' }]);
+    const [{ request, body } = { request: undefined, body: Buffer.alloc(0) }] = received;
+    expect(request?.url).toBe('/hooks?shop=1');
+    expect(body.toString()).toBe(delivery.payload);
+    const keys = { secrets: [parseWebhookSecret(secret)!], privateKeys: [] };
+    const atMs = Number(request?.headers['webhook-timestamp']) * 1_000;
+    const { 'webhook-signature': v1 } = signatureFields(delivery.event_id, atMs, body, keys);
+    expect(String(request?.headers['webhook-signature']).split(' ')).toContain(v1);
+    expect(request?.headers['webhook-id']).toBe(delivery.event_id);
+    expect(received).toHaveLength(1);
+  });
+
+  it('takes an example of a type, also while it is paused; of no other type', async () => {
+    const { id } = await create({ event_types: ['customer.*'] });
+    await running.admin.call('PATCH', `/webhook-endpoints/${id}`, { status: 'paused' });
+    const delivery = await test(id, { type: 'quota.threshold_reached' });
+    expect(JSON.parse(delivery.payload)).toMatchObject({ type: 'quota.threshold_reached', data: { limit: 10_000 } });
+    const wrong = await running.admin.request('POST', `/webhook-endpoints/${id}/test`, { type: 'customer.creatd' });
+    expectProblem(wrong, 'validation_failed');
+    expect(received).toHaveLength(1);
+    // Nobody else is told of it, and it is no event that could be replayed to others.
+    const other = await create();
+    expect(await replay(other.id, { status: 'all' })).toBe(0);
+  });
+
+  it('whose receiver fails is said to have failed, once, and the test can be attempted again by the workers', async () => {
+    const { id } = await create();
+    status = 500;
+    const delivery = await test(id);
+    expect(delivery).toMatchObject({ status: 'failed', attempts: 1 });
+    expect(delivery.attempt_log).toMatchObject([{ status_code: 500, response_body: 'not now', error: null }]);
+    expect(await running.admin.call('GET', `/webhook-endpoints/${id}`)).toMatchObject({
+      status: 'enabled',
+      failures: 0,
+    });
+    const again = await running.admin.call<Delivery>('POST', `/webhook-deliveries/${delivery.id}/retry`);
+    expect(again).toMatchObject({ status: 'pending', replays: 1, attempts: 0 });
+    expect(await laneDueAt(id)).toBe(running.stores.clock.now());
+  });
+
+  it('whose name leads inside takes no test: nothing is connected to, and the attempt says why', async () => {
+    await running.close();
+    running = await startAdmin(database, { resolve: async () => ['10.0.0.1', '127.0.0.1'] });
+    const { id } = await create({ url: PUBLIC_URL });
+    const delivery = await test(id);
+    expect(delivery.attempt_log).toMatchObject([{ status_code: null, address: null }]);
+    expect(delivery.attempt_log[0]?.error).toMatch(/^address_refused \((private|loopback)\)$/);
+    expect(received).toEqual([]);
+  });
+
+  it('gets one delivery again as often as somebody asks, but none that waits for another, and none while it is paused', async () => {
+    const { id } = await create();
+    await addServiceEvent(running, accountId);
+    const [delivery] = await rows(id);
+    const retry = () => running.admin.request('POST', `/webhook-deliveries/${delivery!.id}/retry`);
+    for (const cycle of [1, 2]) {
+      await end([delivery!.id], { state: 'succeeded' });
+      expect((await retry()).json()).toMatchObject({ status: 'pending', replays: cycle, attempts: 0, reason: null });
+    }
+    await end([delivery!.id], { state: 'held' });
+    expectProblem(await retry(), 'conflict');
+    await end([delivery!.id], { state: 'failed' });
+    await running.admin.call('PATCH', `/webhook-endpoints/${id}`, { status: 'paused' });
+    expectProblem(await retry(), 'webhook_endpoint_disabled');
+    expectProblem(
+      await running.admin.request('POST', `/webhook-endpoints/${id}/replay`, {}),
+      'webhook_endpoint_disabled',
+    );
+    expect(await states(id)).toEqual(['failed 2']);
+    await running.admin.call('DELETE', `/webhook-endpoints/${id}`);
+    expectProblem(await retry(), 'resource_not_found');
+  });
+
+  it('gets all that has failed again, or a span, or some types; what waits already is left alone', async () => {
+    const { id } = await create();
+    const times: string[] = [];
+    for (const type of ['customer.created', 'customer.deleted', 'customer.created', 'customer.created']) {
+      times.push(new Date(running.stores.clock.now()).toISOString());
+      await addServiceEvent(running, accountId, type);
+      running.stores.clock.advance(MINUTE_MS);
+    }
+    const ids = (await rows(id)).map((row) => row.id);
+    await end(ids.slice(0, 2), { state: 'failed', reason: 'exhausted' });
+    await end(ids.slice(2, 3), { state: 'succeeded' });
+    expect(await replay(id, { since: times[1] })).toBe(1);
+    expect(await states(id)).toEqual(['failed 0', 'pending 1', 'succeeded 0', 'pending 0']);
+    expect(await replay(id, { types: ['customer.deleted', 'quota.*'] })).toBe(0);
+    expect(await replay(id, { types: ['customer.*'], until: times[0] })).toBe(1);
+    expect(await replay(id)).toBe(0);
+    expect(await replay(id, { status: 'succeeded' })).toBe(1);
+    expect(await states(id)).toEqual(['pending 1', 'pending 1', 'pending 1', 'pending 0']);
+  });
+
+  it('gets events that are older than it is, where all of a time is asked for, each once', async () => {
+    for (let count = 0; count < 3; count++) await addServiceEvent(running, accountId);
+    await addServiceEvent(running, accountId, 'customer.deleted');
+    running.stores.clock.advance(MINUTE_MS);
+    const { id } = await create({ event_types: ['customer.created'] });
+    expect(await replay(id)).toBe(0);
+    expect(await replay(id, { status: 'all' })).toBe(3);
+    expect(await replay(id, { status: 'all' })).toBe(0);
+    expect(await states(id)).toEqual(['pending 0', 'pending 0', 'pending 0']);
+    const log = await running.admin.call<{ data: { action: string; after: object }[] }>(
+      'GET',
+      `/audit-log?account_id=${accountId}`,
+    );
+    expect(log.data[1]).toMatchObject({ action: 'webhook_endpoint.replayed', after: { replayed: 3, status: 'all' } });
+  });
+
+  it('gets more than one statement changes, each once', async () => {
+    const { id } = await create();
+    await addServiceEvent(running, accountId);
+    const [first] = await rows(id);
+    const many = Array.from({ length: 2_100 }, (_, at) => {
+      const name = String(at).padStart(25, '0');
+      return { ...first!, id: `whd_${name}`, event_id: `evt_${name}`, state: 'failed' as const };
+    });
+    for (let at = 0; at < many.length; at += 300) {
+      await database.db
+        .insertInto('webhook_delivery')
+        .values(many.slice(at, at + 300))
+        .execute();
+    }
+    expect(await replay(id)).toBe(2_100);
+    expect(new Set(await states(id))).toEqual(new Set(['pending 1', 'pending 0']));
+  });
+});
