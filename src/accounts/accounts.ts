@@ -7,12 +7,14 @@ import type { DatabaseHandle } from '../database/connect.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
 import { newId } from '../database/ids.js';
 import type { AccountTable, Tables } from '../database/schema.js';
+import type { WorkSignal } from '../events/deliveries/work-signal.js';
 import { Problem } from '../problems/errors.js';
 import type { MonthGrant } from '../limits/model/effective-limits.js';
 import type { CreateAccount, UpdateAccount } from './account-fields.js';
 import type { InvalidationBus } from '../keys/api-key.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
 import type { Catalogue } from './catalogue.js';
+import { ChangeEvents } from './change-events.js';
 import { checkVersion, type ExpectedVersions } from './versions.js';
 
 export interface Account {
@@ -36,6 +38,8 @@ export interface StoreDependencies {
   readonly clock: Clock;
   readonly bus: InvalidationBus;
   readonly catalogue: Catalogue;
+  /** Told of webhook endpoints that hear of changes. */
+  readonly signal?: WorkSignal;
 }
 
 /** Which accounts somebody may know of. */
@@ -45,7 +49,11 @@ const LIST = 'accounts';
 
 /** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
 export class AccountStore {
-  constructor(private readonly deps: StoreDependencies) {}
+  private readonly events: ChangeEvents;
+
+  constructor(private readonly deps: StoreDependencies) {
+    this.events = new ChangeEvents(deps.signal);
+  }
 
   async create(input: CreateAccount, context: ChangeContext): Promise<Account> {
     this.checkPlan(input.plan);
@@ -112,6 +120,7 @@ export class AccountStore {
     const row = await this.deps.database.db
       .transaction()
       .execute(async (trx) => this.updateIn(trx, id, changes, context, expected));
+    this.events.committed(row);
     // Also where nothing changed: the caller may be repeating a change whose message was lost.
     await this.deps.bus.publish({ type: 'account', accountId: id });
     return accountOf(row);
@@ -140,6 +149,7 @@ export class AccountStore {
       { ...target(id), action: 'account.updated', targetVersion: version, ...difference },
       now,
     );
+    await this.events.addAccountChange(trx, before, after, context.actor);
     return after;
   }
 

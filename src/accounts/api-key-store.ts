@@ -17,6 +17,7 @@ import { createSecret, hashSecret, hintOf } from '../keys/api-key-format.js';
 import { DatabaseKeyLookup } from '../keys/api-key-lookup.js';
 import { apiKeyNotFound, apiKeyOf, auditedKey, lockApiKey, timestamp, type ApiKey } from './api-key-rows.js';
 import { checkVersion, type ExpectedVersions } from './versions.js';
+import { ChangeEvents } from './change-events.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
 
 /** A key with the secret that was just made: the only moment at which it exists in the clear. */
@@ -36,10 +37,12 @@ const DEAD_SECRET_RETENTION_MS = 30 * 86_400_000;
 /** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
 export class ApiKeyStore extends DatabaseKeyLookup {
   private readonly keyLists: ApiKeyList;
+  private readonly events: ChangeEvents;
 
   constructor(private readonly deps: StoreDependencies) {
     super(deps.database.db, deps.database.kind);
     this.keyLists = new ApiKeyList(deps);
+    this.events = new ChangeEvents(deps.signal);
   }
 
   async create(accountId: string, input: CreateApiKey, context: ChangeContext): Promise<ApiKeyWithSecret> {
@@ -239,7 +242,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     if (errors.length > 0) throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
   }
 
-  private record(
+  private async record(
     trx: Transaction<Tables>,
     context: ChangeContext,
     row: ApiKeyTable,
@@ -247,10 +250,12 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     change: { readonly before: AuditedFields | null; readonly after: AuditedFields },
   ): Promise<void> {
     const target = { accountId: row.account_id, targetType: 'api_key', targetId: row.id } as const;
-    return recordChange(trx, context, { ...target, action, targetVersion: row.version, ...change }, row.updated_at);
+    await recordChange(trx, context, { ...target, action, targetVersion: row.version, ...change }, row.updated_at);
+    await this.events.addKeyChange(trx, row, action, context.actor);
   }
 
   private publish(row: ApiKeyTable): Promise<void> {
+    this.events.committed(row);
     return this.deps.bus.publish({ type: 'api_key', accountId: row.account_id, keyId: row.id });
   }
 }

@@ -101,7 +101,7 @@ export async function openDomain(
   await warnOfUnknownPlans(database, file.plans, log);
   const secretBox = roles.some((role) => role !== 'gateway') ? await secretBoxOf(config, database) : null;
   const catalogue = new Catalogue(() => running.current);
-  const storeDeps = { database, clock: systemClock, bus: keys.bus, catalogue };
+  const storeDeps = { database, clock: systemClock, bus: keys.bus, catalogue, signal: workSignal };
   const accounts = new AccountStore(storeDeps);
   const refusals = showRefusals(quotas.recorder.refusals, () => running.current.file.metrics.topAccounts);
   const usage = new UsageReader(file.plans, quotas.limiter, new UsageRows(database.db), systemClock);

@@ -7,6 +7,7 @@ import type { AdminApiDependencies } from '../admin/request/admin-dependencies.j
 import { DeliveryRetention } from '../events/deliveries/retention.js';
 import { EventIntake } from '../events/intake/intake.js';
 import { eventsTokensOf } from '../config/model/service-schema.js';
+import { addExpiringKeys } from '../accounts/change-events.js';
 import { Explainer } from '../admin/explain/explainer.js';
 import { inOrder } from '../admission/steps.js';
 import { operatorToken } from '../admin/access/operator-token.js';
@@ -191,6 +192,7 @@ function startWorker(domain: Domain, log: Log, shutdown: Shutdown): void {
     for (const forget of [
       keyStore.deleteDeadSecrets(),
       deliveries.sweep(),
+      addExpiringKeys(database.db, workSignal, systemClock.now()),
       webhooks.secrets.deleteExpired(systemClock.now()),
       events.deleteOld(),
       usage.deleteOld(),

@@ -5,7 +5,8 @@ import { parseDay, parseLimit } from './options.js';
 import { clientAction, showFields, showRows, type CommonOptions, type Terminal } from './terminal.js';
 
 const ACCOUNT_COLUMNS = ['id', 'name', 'plan', 'status', 'time_zone', 'billing_day'];
-const EVENT_COLUMNS = ['created_at', 'type', 'data.policy', 'data.threshold_percent', 'data.used', 'data.limit', 'id'];
+const THRESHOLD_COLUMNS = ['data.policy', 'data.threshold_percent', 'data.used', 'data.limit'];
+const EVENT_COLUMNS = ['created_at', 'type', 'resource', ...THRESHOLD_COLUMNS, 'id'];
 const AUDIT_COLUMNS = ['created_at', 'actor', 'action', 'target.id', 'ip', 'request_id'];
 const WINDOW_COLUMNS = ['policy', 'limit', 'used', 'remaining', 'resets_at'];
 

@@ -1,7 +1,7 @@
 /** What the outbox promises, on both databases. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
-import type { Event, NewEvent } from '../../src/events/model/event-types.js';
+import type { Event, NewEvent, QuotaThresholdReached } from '../../src/events/model/event-types.js';
 import { addEvents, EventOutbox } from '../../src/events/outbox.js';
 import { times } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
@@ -27,7 +27,7 @@ const event = (name: string, accountId = 'acc_1', used = 8): NewEvent => ({
   dedupeKey: name,
 });
 
-const usedIn = ({ data }: Event) => (data as NewEvent['data']).used;
+const usedIn = ({ data }: Event) => (data as QuotaThresholdReached).used;
 
 describeOnDatabases('the outbox', (kind) => {
   let database: DatabaseHandle;

@@ -28,7 +28,9 @@ beforeAll(async () => {
 afterAll(() => backend.stop());
 
 const eventsOf = async ({ admin }: RunningTrailgate, accountId: string): Promise<readonly ThresholdEvent[]> =>
-  (await admin.call<Page<ThresholdEvent>>('GET', `/accounts/${accountId}/events`)).data;
+  (await admin.call<Page<ThresholdEvent>>('GET', `/accounts/${accountId}/events`)).data.filter(
+    ({ type }) => type === 'quota.threshold_reached',
+  );
 
 /** The thresholds that were told, oldest first, after the flushes that would tell of them again. */
 async function toldOf(gateway: RunningTrailgate, accountId: string, count: number): Promise<unknown[]> {

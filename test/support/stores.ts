@@ -1,6 +1,7 @@
 /** The stores of the control plane on a database, with a clock that tests turn and a bus that remembers. */
 import type { Config } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
+import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
 import { AccountStore } from '../../src/accounts/accounts.js';
 import type { Heard, Invalidation, InvalidationBus } from '../../src/keys/api-key.js';
 import { digestOf } from '../../src/keys/api-key-format.js';
@@ -73,11 +74,11 @@ export class TestClock {
   }
 }
 
-export function storesOn(database: DatabaseHandle) {
+export function storesOn(database: DatabaseHandle, signal = new WorkSignal()) {
   const clock = new TestClock();
   const bus = new RecordingBus();
   const catalogue = new Catalogue(() => TEST_CONFIG);
-  const deps = { database, clock, bus, catalogue };
+  const deps = { database, clock, bus, catalogue, signal };
   return {
     ...deps,
     accounts: new AccountStore(deps),

@@ -21,9 +21,45 @@ export interface QuotaThresholdReached {
   readonly resets_at: string;
 }
 
+/** `data` of `api_key.…`. The secret is in none of them. */
+export interface ApiKeyChanged {
+  readonly api_key: {
+    readonly id: string;
+    readonly name: string;
+    readonly scopes: readonly string[];
+    readonly environment: 'live' | 'test';
+    /** Prefix and last four characters of the secret. */
+    readonly hint: string;
+    readonly status: 'active' | 'paused' | 'revoked';
+    /** RFC 3339. */
+    readonly expires_at: string | null;
+  };
+  /** As in the audit log: `operator`, `system`, or the id of a member or token. */
+  readonly actor: string;
+}
+
+/** `data` of `account.suspended` and `account.reactivated`. */
+export interface AccountStatusChanged {
+  readonly account: {
+    readonly id: string;
+    readonly name: string;
+    readonly plan: string;
+    readonly status: 'active' | 'suspended';
+  };
+  readonly actor: string;
+}
+
 /** `data` by the type of the event. */
 export interface EventData {
   'quota.threshold_reached': QuotaThresholdReached;
+  'api_key.created': ApiKeyChanged;
+  'api_key.rotated': ApiKeyChanged;
+  'api_key.paused': ApiKeyChanged;
+  'api_key.resumed': ApiKeyChanged;
+  'api_key.revoked': ApiKeyChanged;
+  'api_key.expiring': ApiKeyChanged;
+  'account.suspended': AccountStatusChanged;
+  'account.reactivated': AccountStatusChanged;
 }
 
 export type EventType = keyof EventData;

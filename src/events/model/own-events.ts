@@ -22,6 +22,53 @@ const object = (properties: Readonly<Record<string, object>>): object => ({
   properties,
 });
 
+const keySchema = object({
+  api_key: object({
+    id: text,
+    name: text,
+    scopes: { type: 'array', items: text },
+    environment: { enum: ['live', 'test'] },
+    hint: text,
+    status: { enum: ['active', 'paused', 'revoked'] },
+    expires_at: { type: ['string', 'null'], format: 'date-time' },
+  }),
+  actor: text,
+});
+const accountSchema = object({
+  account: object({ id: text, name: text, plan: text, status: { enum: ['active', 'suspended'] } }),
+  actor: text,
+});
+
+const STATUS_AFTER: Readonly<Record<string, string>> = { paused: 'paused', revoked: 'revoked' };
+
+/** @param descriptions by what has happened to the key. */
+function keyEvents(descriptions: Readonly<Record<string, string>>): Record<string, OwnEvent> {
+  const key = {
+    id: 'key_1d2m3kx9v7c4e5f6g7h8j9k0m',
+    name: 'Booking site',
+    scopes: ['customers:read'],
+    environment: 'live',
+    hint: 'tg_live_…a1b2',
+  };
+  const events = Object.entries(descriptions).map(([what, description]): [string, OwnEvent] => {
+    const end = { expires_at: what === 'expiring' ? '2026-11-29T10:00:00.000Z' : null };
+    const status = STATUS_AFTER[what] ?? 'active';
+    const actor = what === 'expiring' ? 'system' : 'mem_1d2m3kx9v7c4e5f6g7h8j9k0m';
+    return [
+      `api_key.${what}`,
+      { description, schema: keySchema, example: { api_key: { ...key, status, ...end }, actor } },
+    ];
+  });
+  return Object.fromEntries(events);
+}
+
+function accountExample(status: 'active' | 'suspended'): object {
+  return {
+    account: { id: 'acc_1d2m3kx9v7c4e5f6g7h8j9k0m', name: 'Isar Rafting', plan: 'starter', status },
+    actor: 'operator',
+  };
+}
+
 /** By type. */
 export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
   'quota.threshold_reached': {
@@ -48,6 +95,24 @@ export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
       period_end: '2026-12-01T00:00:00+01:00',
       resets_at: '2026-12-01T00:00:00+01:00',
     },
+  },
+  ...keyEvents({
+    created: 'An API key was created.',
+    rotated: 'An API key has a new secret; the one before may work for a while.',
+    paused: 'An API key was paused: it is refused until it goes on.',
+    resumed: 'An API key that was paused goes on.',
+    revoked: 'An API key was revoked: it is refused for good.',
+    expiring: 'An API key ends within a week, and once more: within a day.',
+  }),
+  'account.suspended': {
+    description: 'The account was suspended: its keys are refused.',
+    schema: accountSchema,
+    example: accountExample('suspended'),
+  },
+  'account.reactivated': {
+    description: 'The account is active again.',
+    schema: accountSchema,
+    example: accountExample('active'),
   },
   [TEST_EVENT]: {
     description: 'Somebody has sent a test to this endpoint, and to no other.',

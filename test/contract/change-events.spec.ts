@@ -1,0 +1,128 @@
+/** What is changed about keys and accounts is told to their account, in the transaction of the change. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { addExpiringKeys } from '../../src/accounts/change-events.js';
+import { WorkSignal, type ToldEndpoints } from '../../src/events/deliveries/work-signal.js';
+import { compileDataSchema } from '../../src/config/data-schema.js';
+import { OWN_EVENTS } from '../../src/events/model/own-events.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { OPERATOR, storesOn } from '../support/stores.js';
+import { addEndpoint, deliveriesIn } from '../support/webhooks.js';
+
+const DAY_MS = 86_400_000;
+const ACCOUNT = { name: 'Isar', plan: 'starter', time_zone: 'UTC', billing_day: 1 };
+
+describeOnDatabases('changes', (kind) => {
+  let database: DatabaseHandle;
+  let stores: ReturnType<typeof storesOn>;
+  let accountId: string;
+  let signal: WorkSignal;
+  const told: ToldEndpoints[] = [];
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    signal = new WorkSignal();
+    told.length = 0;
+    signal.follow((each) => told.push(each));
+    stores = storesOn(database, signal);
+    ({ id: accountId } = await stores.accounts.create(ACCOUNT, OPERATOR));
+  });
+  afterEach(() => database.close());
+
+  const newKey = (expires_at: string | null = null) =>
+    stores.keys.create(
+      accountId,
+      { name: 'Booking', scopes: ['customers:read'], environment: 'live', allowed_ips: [], limits: null, expires_at },
+      OPERATOR,
+    );
+  const events = () => database.db.selectFrom('event').selectAll().orderBy('id').execute();
+  const types = async () => (await events()).map(({ type }) => type);
+
+  it('to a key are events with the key and whoever did it, without its secret, each as it is described', async () => {
+    const { key, secret } = await newKey();
+    const rotated = await stores.keys.rotate(key.id, 3_600, OPERATOR);
+    await stores.keys.pause(key.id, OPERATOR);
+    await stores.keys.pause(key.id, OPERATOR);
+    await stores.keys.resume(key.id, OPERATOR);
+    await stores.keys.update(key.id, { name: 'Other' }, OPERATOR);
+    await stores.keys.revoke(key.id, OPERATOR);
+    const rows = await events();
+    expect(rows.map(({ type }) => type)).toEqual([
+      'api_key.created',
+      'api_key.rotated',
+      'api_key.paused',
+      'api_key.resumed',
+      'api_key.revoked',
+    ]);
+    expect(rows.every((row) => row.account_id === accountId && row.resource === key.id)).toBe(true);
+    expect(JSON.parse(rows[4]?.data ?? '')).toEqual({
+      api_key: {
+        id: key.id,
+        name: 'Other',
+        scopes: ['customers:read'],
+        environment: 'live',
+        hint: rotated.key.hint,
+        status: 'revoked',
+        expires_at: null,
+      },
+      actor: 'operator',
+    });
+    for (const { type, data } of rows) {
+      const check = await compileDataSchema({ ...OWN_EVENTS[type]!.schema });
+      expect([type, check(JSON.parse(data))]).toEqual([type, undefined]);
+    }
+    const text = JSON.stringify(rows);
+    expect([text.includes(secret), text.includes(rotated.secret)]).toEqual([false, false]);
+  });
+
+  it('are delivered, and told of when they have committed; one that is refused leaves no event', async () => {
+    const endpointId = await addEndpoint(database.db, stores.clock.now(), { account_id: accountId });
+    const { key } = await newKey();
+    expect([told, (await deliveriesIn(database.db)).length]).toEqual([[[endpointId]], 1]);
+    await stores.keys.revoke(key.id, OPERATOR);
+    await expect(stores.keys.pause(key.id, OPERATOR)).rejects.toMatchObject({ code: 'conflict' });
+    expect(await types()).toEqual(['api_key.created', 'api_key.revoked']);
+  });
+
+  it('to the status of an account are events, others are not', async () => {
+    await stores.accounts.update(accountId, { name: 'Inn' }, OPERATOR);
+    await stores.accounts.update(accountId, { status: 'suspended' }, OPERATOR);
+    await stores.accounts.update(accountId, { status: 'suspended' }, OPERATOR);
+    await stores.accounts.update(accountId, { status: 'active' }, OPERATOR);
+    const rows = await events();
+    expect(rows.map(({ type, data }) => [type, JSON.parse(data)])).toEqual(
+      (['suspended', 'active'] as const).map((status, index) => [
+        ['account.suspended', 'account.reactivated'][index],
+        { account: { id: accountId, name: 'Inn', plan: 'starter', status }, actor: 'operator' },
+      ]),
+    );
+  });
+
+  it('of time: a key that ends is told of a week and a day before, each once, and anew where its end moves', async () => {
+    const in10Days = new Date(stores.clock.now() + 10 * DAY_MS).toISOString();
+    const { key } = await newKey(in10Days);
+    await newKey(new Date(stores.clock.now() + DAY_MS / 2).toISOString());
+    const { key: revoked } = await newKey(in10Days);
+    await stores.keys.revoke(revoked.id, OPERATOR);
+    const expiring = async () => {
+      await addExpiringKeys(database.db, signal, stores.clock.now());
+      return (await events()).filter(({ type }) => type === 'api_key.expiring').map(({ resource }) => resource);
+    };
+    expect(await expiring()).toEqual([]);
+    stores.clock.advance(3 * DAY_MS);
+    expect(await expiring()).toEqual([key.id]);
+    stores.clock.advance(DAY_MS);
+    expect(await expiring()).toEqual([key.id]);
+    stores.clock.advance(5.5 * DAY_MS);
+    expect(await expiring()).toEqual([key.id, key.id]);
+    const later = new Date(stores.clock.now() + 2 * DAY_MS).toISOString();
+    await stores.keys.update(key.id, { expires_at: later }, OPERATOR);
+    expect(await expiring()).toEqual([key.id, key.id, key.id]);
+  });
+});
+
+it('have examples that their schemas take, all that there are', async () => {
+  for (const [type, { schema, example }] of Object.entries(OWN_EVENTS)) {
+    expect([type, (await compileDataSchema({ ...schema }))(example)]).toEqual([type, undefined]);
+  }
+});
