@@ -131,6 +131,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     { method, path, operationId, parameters = [] }: Operation,
     caller: Caller,
     whose: Whose,
+    own?: Credentials,
   ): Promise<Answer> {
     const { account, key, invitation, endpoint, delivery, event } = ids.get(whose)!;
     const filled = path
@@ -146,7 +147,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     const about = operationId === 'explain' ? { api_key_id: key } : {};
     const body =
       method === 'POST' || method === 'PATCH' || method === 'PUT' ? { ...about, 'no such field': 1 } : undefined;
-    const headers = { 'Sec-Fetch-Site': 'same-origin', ...(await credentials.get(caller)!()) };
+    const headers = { 'Sec-Fetch-Site': 'same-origin', ...(own ?? (await credentials.get(caller)!())) };
     return send(`${running.url}${filled}${query}`, { method, headers, ...(body === undefined ? {} : { body }) });
   }
 
@@ -179,6 +180,27 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     }
     expect(wrong).toEqual([]);
     expect(cells).toBeGreaterThan(400);
+  });
+
+  it('asks again who it is exactly where the table says so, members alone', async () => {
+    const old = { confirmed_at: running.stores.clock.now() - 11 * 60_000 };
+    const wrong: string[] = [];
+    for (const operation of operations) {
+      const { about, confirm, roles } = PERMISSIONS[operation.operationId] as Permission;
+      if (about === 'anybody') continue;
+      for (const caller of ['an operator member', 'an owner', 'an admin token', 'a portal session'] as const) {
+        const isLetIn = expectedOf(PERMISSIONS[operation.operationId] as Permission, caller, 'own') === 'allowed';
+        if (!isLetIn || (operation.method === 'DELETE' && !confirm)) continue;
+        running.stores.clock.advance(100);
+        const headers = await credentials.get(caller)!();
+        await database.db.updateTable('member_session').set(old).execute();
+        const answer = await ask(operation, caller, 'own', headers);
+        const isAsked = answer.status === 403 && answer.json<{ code: string }>().code === 'confirmation_required';
+        const isMember = caller === 'an operator member' || caller === 'an owner';
+        if (isAsked !== (confirm && isMember)) wrong.push(`${operation.operationId} by ${caller} (${roles.join(' ')})`);
+      }
+    }
+    expect(wrong).toEqual([]);
   });
 
   it('says in the description who may', () => {
