@@ -8,6 +8,7 @@ import { useHomeId } from './session/accounts.js';
 import { Frame } from './session/frame.js';
 import { GateDialog } from './session/gate-dialog.js';
 import { LinkPage } from './session/link-page.js';
+import { CONFIRMED_PAGE, ConfirmedPage } from './session/provider-confirm.js';
 import { useSession } from './session/session.js';
 import { SignInPage } from './session/sign-in-page.js';
 import { Empty } from './layout/empty.js';
@@ -19,6 +20,7 @@ export function App() {
   const [location] = useLocation();
   const session = useSession();
   if (location === '/link') return <LinkPage />;
+  if (location === CONFIRMED_PAGE) return <ConfirmedPage />;
   if (session.isPending) return <Waiting />;
   if (session.error !== null && session.data === undefined)
     return <Unavailable error={session.error} again={session.refetch} />;

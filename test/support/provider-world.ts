@@ -1,5 +1,6 @@
 /** An admin application with two identity providers that are one process, and people who go there and back. */
 import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { PanelFiles } from '../../src/admin/panel/panel-files.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { startAdmin, type RunningAdmin } from './admin-application.js';
 import { testDatabase } from './database.js';
@@ -19,11 +20,14 @@ export class ProviderWorld {
   ) {}
 
   /** Starts one. `company` makes nobody an operator, `staff` those in the group `ops`. */
-  static async start(idp: IdentityProvider, kind: DatabaseHandle['kind']): Promise<ProviderWorld> {
+  static async start(idp: IdentityProvider, kind: DatabaseHandle['kind'], panel?: PanelFiles): Promise<ProviderWorld> {
     const database = await testDatabase(kind);
     const company = { issuer: idp.issuer, ...PROVIDER_CLIENT, label: 'Company' };
     const providers = { company, staff: { ...company, label: 'Staff', operators: OPERATORS } };
-    const running = await startAdmin(database, { settings: { signIn: { providers } } });
+    const running = await startAdmin(database, {
+      settings: { signIn: { providers } },
+      ...(panel === undefined ? {} : { panel }),
+    });
     // The provider says when somebody signed in there by the clock on the wall.
     running.stores.clock.advance(systemClock.now() - running.stores.clock.now());
     const { id } = await running.admin.createAccount({ plan: 'starter' });

@@ -25,6 +25,7 @@ export function Identities() {
   const identities = useQuery({ queryKey: LIST, queryFn: () => ask(api.GET('/admin/v1/me/identities')) });
   const providers = ways.data?.providers ?? [];
   const own = identities.data?.data ?? [];
+  const isRefused = new URLSearchParams(location.search).has('problem');
   if (identities.isSuccess && own.length === 0 && providers.length === 0) return null;
   return (
     <Section
@@ -34,6 +35,11 @@ export function Identities() {
         providers.length > 0 && providers.map((provider) => <LinkButton key={provider.id} provider={provider} />)
       }
     >
+      {isRefused && (
+        <Text size="sm" role="alert" c="red">
+          <Trans>Nothing was added: somebody else has that sign-in, or the other side did not let you in.</Trans>
+        </Text>
+      )}
       {identities.error !== null && <Failure error={identities.error} again={() => void identities.refetch()} />}
       {identities.isPending && <Skeleton h={28} w={200} />}
       {identities.isSuccess && own.length === 0 && (

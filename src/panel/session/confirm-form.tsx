@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { api, ask } from '../api/client.js';
 import type { OpenGate } from '../api/gate.js';
 import { Failure } from '../words/failure.js';
+import { ProviderConfirm } from './provider-confirm.js';
 import { PasskeyButton } from './passkey-button.js';
 import { knowsPasskeys, showPasskey } from '../api/passkey.js';
 import { signOut, useMe } from './session.js';
@@ -14,7 +15,8 @@ export function ConfirmForm({ gate }: { readonly gate: OpenGate }) {
   const { t } = useLingui();
   const byPasskey = gate.ways.includes('passkey') && knowsPasskeys();
   const typed = (['password', 'totp'] as const).filter((way) => gate.ways.includes(way));
-  const isNone = !byPasskey && typed.length === 0;
+  const byProvider = gate.ways.includes('oidc');
+  const isNone = !byPasskey && !byProvider && typed.length === 0;
   return (
     <Stack gap="md">
       <Text>
@@ -27,6 +29,7 @@ export function ConfirmForm({ gate }: { readonly gate: OpenGate }) {
       {byPasskey && (
         <PasskeyButton label={t`Use a passkey`} show={confirmByPasskey} onShown={() => gate.settle(true)} />
       )}
+      {byProvider && <ProviderConfirm onConfirmed={() => gate.settle(true)} />}
       {isNone && <SignInAnew gate={gate} />}
     </Stack>
   );

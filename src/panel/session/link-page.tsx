@@ -13,6 +13,7 @@ import { Failure } from '../words/failure.js';
 import { isolated } from '../words/isolated.js';
 import { Frame } from './frame.js';
 import { signedIn, useSession } from './session.js';
+import { ProviderJoin } from './provider-join.js';
 import { SignInForm } from './sign-in-form.js';
 
 let kept = '';
@@ -106,7 +107,10 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const needsPassword = link.ways.includes('password');
-  const needsName = needsPassword && link.kind !== 'password_reset';
+  const byProvider = link.ways.includes('provider');
+  // Where passwords are turned off, the name alone.
+  const isNew = link.kind === 'first_owner' || (link.kind === 'invitation' && !link.ways.includes('sign_in'));
+  const needsName = isNew && (needsPassword || !byProvider);
   const mustSignIn = link.ways.includes('sign_in') && (session.data?.member?.email ?? null) !== link.email;
   const take = useMutation({
     gcTime: 0,
@@ -136,6 +140,12 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
           <Trans>You have a sign-in already. Sign in with it first.</Trans>
         </Text>
         <SignInForm email={link.email ?? undefined} />
+      </Frame>
+    );
+  if (byProvider && !needsPassword)
+    return (
+      <Frame title={title} about={about}>
+        <ProviderJoin token={token} />
       </Frame>
     );
   return (
@@ -190,6 +200,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
           <Button type="submit" size="md" loading={take.isPending} data-autofocus={!needsName || undefined}>
             {button}
           </Button>
+          {byProvider && <ProviderJoin token={token} />}
         </Stack>
       </form>
     </Frame>

@@ -1,0 +1,65 @@
+/** Joining at a real identity provider and confirming there, in a real browser: what was typed stays, and goes on. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
+import { startBrowser, type Browser } from '../support/browser.js';
+import { describeUnless, describeWithChromium } from '../support/describe-with.js';
+import { IdentityProvider, missingIdentityProvider } from '../support/identity-provider.js';
+import { ProviderWorld } from '../support/provider-world.js';
+
+const MINUTE_MS = 60_000;
+
+describeWithChromium('in a browser', () => {
+  describeUnless(missingIdentityProvider())('somebody who knows an identity provider alone', () => {
+    let idp: IdentityProvider;
+    let world: ProviderWorld;
+    let browser: Browser;
+    let page: Page;
+
+    beforeAll(async () => {
+      const panel = readPanelFiles('dist/panel');
+      if (panel === null) throw new Error('dist/panel was not built');
+      idp = await IdentityProvider.start();
+      world = await ProviderWorld.start(idp, 'sqlite', panel);
+      browser = await startBrowser();
+      page = await browser.newPage();
+    });
+    afterAll(async () => {
+      await browser?.close();
+      await world?.close();
+      await idp?.stop();
+    });
+
+    const origin = () => `http://localhost:${world.running.port}`;
+    /** The provider's own page. */
+    async function signInAt(own: Page, sub: string): Promise<void> {
+      await own.locator('input[name=login]').fill(sub);
+      await own.locator('input[name=password]').fill('any');
+      await own.locator('button[type=submit]').click();
+    }
+
+    it('joins by an invitation, and confirms there in a window beside what was typed', async () => {
+      const token = await world.invitationFor('zoe@example.com', 'owner');
+      await page.goto(`${origin()}/link#${token}`);
+      await page.getByRole('button', { name: 'Join with Company' }).click();
+      await signInAt(page, 'zoe');
+      // That it may tell who it is, it asks once.
+      await page.locator('input[name=prompt][value=consent]').waitFor({ state: 'attached' });
+      await page.locator('button[type=submit]').click();
+      await page.waitForURL(`${origin()}/${world.accountId}/**`);
+
+      const confirmedAt = world.running.stores.clock.now() - 11 * MINUTE_MS;
+      await world.database.db.updateTable('member_session').set({ confirmed_at: confirmedAt }).execute();
+      await page.goto(`${origin()}/${world.accountId}/api-keys/new?name=Widget&scopes=customers:read`);
+      await page.getByRole('button', { name: 'Create key' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Is it you?' });
+      const opening = browser.context.waitForEvent('page');
+      await dialog.getByRole('button', { name: 'Sign in once more with Company' }).click();
+      const beside = await opening;
+      await signInAt(beside, 'zoe');
+      await beside.getByRole('heading', { name: 'It is you' }).waitFor();
+      await page.getByText('tg_live_').first().waitFor();
+      expect(await world.running.admin.listKeys(world.accountId)).toMatchObject({ data: [{ name: 'Widget' }] });
+    });
+  });
+});
