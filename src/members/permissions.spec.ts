@@ -37,7 +37,8 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
   `,
   'account owner admin token portal': `
     updateApiKey pauseApiKey resumeApiKey revokeApiKey listEvents getEvent updateWebhookEndpoint
-    deleteWebhookEndpoint listWebhookDeliveries getWebhookDelivery listRequests getRequest
+    deleteWebhookEndpoint testWebhookEndpoint 
+    replayWebhookDeliveries retryWebhookDelivery listWebhookDeliveries getWebhookDelivery listRequests getRequest
   `,
   'account owner admin token': `
     listAuditLog

@@ -185,6 +185,10 @@ describeUnless(missingIdentityProvider())('an identity provider', () => {
       const { url, step } = await providers.begin('other', TO_SIGN_IN);
       const back = await idp.signIn(url, 'ana');
       await expect(finish(step.token, back.search)).rejects.toMatchObject(refused);
+      // Not even asked: it would be told the code of the other.
+      const again = await providers.begin('other', TO_SIGN_IN);
+      configure({ issuer: 'http://127.0.0.1:1' }, { other: config({ label: 'Other' }) });
+      await expect(finish(again.step.token, back.search)).rejects.toMatchObject(refused);
     });
 
     it('to confirm somebody who did not sign in there anew', async () => {

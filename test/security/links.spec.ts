@@ -175,6 +175,14 @@ describeOnDatabases('a link', (kind) => {
     expect(await database.db.selectFrom('member').select('id').execute()).toHaveLength(1);
   });
 
+  it('that makes nobody is taken once, too: of two at the same moment one has a session', async () => {
+    const data = { scopes: null, label: 'Ana', return_url: 'https://app.example.com/' };
+    const token = await linkOf({ kind: 'portal', accountId, role: 'viewer', data });
+    const codes = await Promise.all(Array.from({ length: 4 }, () => outcome(take(token, {}))));
+    expect(codes.toSorted()).toEqual([200, 'link_ended', 'link_ended', 'link_ended']);
+    expect(await database.db.selectFrom('member_session').select('id').execute()).toHaveLength(1);
+  });
+
   it('is not used up by a preview, by a look, or by a password that is refused', async () => {
     const token = await invitation('bea@example.com');
     await browser().ask('GET', `/links/take?token=${token}`);
