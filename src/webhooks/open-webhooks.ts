@@ -10,6 +10,7 @@ import type { SigningKeys } from '../events/signing/webhook-signature.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
 import { Crew } from './crew.js';
+import { Judge } from './judge.js';
 import { Listener } from './listener.js';
 import { WebhookWorker } from './worker.js';
 
@@ -43,7 +44,8 @@ export async function startWebhooks(parts: WebhooksParts): Promise<RunningWebhoo
   const lanes = new Lanes(db, kind, clock, `${process.pid}-${randomUUID()}`);
   // What a process that was killed had in hand is taken up at once where nobody else can have it.
   if (isAlone) await lanes.endOthers();
-  const crew = new Crew({ ...parts, onFailed: () => undefined });
+  const judge = new Judge(parts);
+  const crew = new Crew({ ...parts, onFailed: (failed, gone) => judge.look(failed, gone) });
   const hears = { isUp: true };
   const worker = new WebhookWorker({
     db,
@@ -75,6 +77,7 @@ export async function startWebhooks(parts: WebhooksParts): Promise<RunningWebhoo
     stop: async (patienceMs) => {
       unfollow();
       await Promise.all([listener?.stop(), worker.stop(patienceMs)]);
+      await judge.stop();
     },
   };
 }

@@ -1,26 +1,19 @@
 /** The worker of webhooks delivers what stands in the outbox, as each endpoint wants it, and goes on where another one ended. */
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { ASLEEP } from '../../src/events/deliveries/lane-rows.js';
 import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
 import type { ForeignEvent } from '../../src/events/model/event-types.js';
 import { addEvents } from '../../src/events/outbox.js';
-import { WebhookSender } from '../../src/events/sending/attempt.js';
 import type { SigningKeys } from '../../src/events/signing/webhook-signature.js';
-import { outboundRules } from '../../src/outbound/destination.js';
-import { GuardedConnections } from '../../src/outbound/guarded-agent.js';
-import { systemClock } from '../../src/platform/clock.js';
-import { startWebhooks, type RunningWebhooks } from '../../src/webhooks/open-webhooks.js';
+import type { RunningWebhooks } from '../../src/webhooks/open-webhooks.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
+import { startWorker, TEST_SECRET } from '../support/webhook-worker.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
-
-const SECRET = Buffer.alloc(32, 5);
-const rules = outboundRules({ allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] });
 
 describeOnDatabases('the worker', (kind) => {
   let database: DatabaseHandle;
@@ -34,7 +27,7 @@ describeOnDatabases('the worker', (kind) => {
     receiver = await startReceiver();
     signal = new WorkSignal();
     workers = [];
-    openKeys = async () => ({ secrets: [SECRET], privateKeys: [] });
+    openKeys = async () => ({ secrets: [TEST_SECRET], privateKeys: [] });
     await addAccount(database.db, 'acc_1', Date.now());
   });
   afterEach(async () => {
@@ -47,19 +40,7 @@ describeOnDatabases('the worker', (kind) => {
     addEndpoint(database.db, Date.now(), { url: receiver.url, ...options });
 
   async function start(): Promise<RunningWebhooks> {
-    const connections = new GuardedConnections({ resolve: async () => ['127.0.0.1'], connectTimeoutMs: 1_000 });
-    const worker = await startWebhooks({
-      db: database.db,
-      kind,
-      clock: systemClock,
-      log: pino({ level: 'silent' }),
-      signal,
-      sender: new WebhookSender({ connections, rules: () => rules, clock: systemClock }),
-      openKeys: () => openKeys(),
-      timeoutMs: () => 1_000,
-      databaseUrl: undefined,
-      isAlone: false,
-    });
+    const worker = await startWorker(database, signal, openKeys);
     workers.push(worker);
     return worker;
   }
@@ -96,7 +77,7 @@ describeOnDatabases('the worker', (kind) => {
     });
     const content = `${got.id}.${String(got.headers['webhook-timestamp'])}.${got.body}`;
     expect(got.headers['webhook-signature']).toBe(
-      `v1,${createHmac('sha256', SECRET).update(content).digest('base64')}`,
+      `v1,${createHmac('sha256', TEST_SECRET).update(content).digest('base64')}`,
     );
     await eventually('it is recorded', async () => (await states())[0] === 'succeeded');
     const [attempt] = await database.db.selectFrom('webhook_attempt').selectAll().execute();

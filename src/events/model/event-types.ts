@@ -49,6 +49,20 @@ export interface AccountStatusChanged {
   readonly actor: string;
 }
 
+/** `data` of `webhook_endpoint.disabled` and `webhook_endpoint.failing`. */
+export interface WebhookEndpointState {
+  readonly webhook_endpoint: {
+    readonly id: string;
+    /** Without its query, in which receivers put their tokens. */
+    readonly url: string;
+    readonly description: string;
+    readonly status: 'enabled' | 'paused' | 'disabled';
+    readonly disabled_reason: 'failing' | 'gone' | 'operator' | null;
+    /** RFC 3339. */
+    readonly failing_since: string | null;
+  };
+}
+
 /** `data` by the type of the event. */
 export interface EventData {
   'quota.threshold_reached': QuotaThresholdReached;
@@ -60,6 +74,8 @@ export interface EventData {
   'api_key.expiring': ApiKeyChanged;
   'account.suspended': AccountStatusChanged;
   'account.reactivated': AccountStatusChanged;
+  'webhook_endpoint.disabled': WebhookEndpointState;
+  'webhook_endpoint.failing': WebhookEndpointState;
 }
 
 export type EventType = keyof EventData;

@@ -69,6 +69,25 @@ function accountExample(status: 'active' | 'suspended'): object {
   };
 }
 
+const endpointSchema = object({
+  webhook_endpoint: object({
+    id: text,
+    url: text,
+    description: text,
+    status: { enum: ['enabled', 'paused', 'disabled'] },
+    disabled_reason: { enum: ['failing', 'gone', 'operator', null] },
+    failing_since: { type: ['string', 'null'], format: 'date-time' },
+  }),
+});
+
+function endpointExample(status: 'enabled' | 'disabled'): object {
+  const known = { id: 'whe_1d2m3kx9v7c4e5f6g7h8j9k0m', url: 'https://shop.example.com/hooks', description: 'Shop' };
+  const reason = status === 'disabled' ? 'failing' : null;
+  return {
+    webhook_endpoint: { ...known, status, disabled_reason: reason, failing_since: '2026-11-01T10:00:00.000Z' },
+  };
+}
+
 /** By type. */
 export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
   'quota.threshold_reached': {
@@ -113,6 +132,17 @@ export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
     description: 'The account is active again.',
     schema: accountSchema,
     example: accountExample('active'),
+  },
+  'webhook_endpoint.failing': {
+    description:
+      'Nothing has arrived at another webhook endpoint of the account for a day: it will be disabled after five.',
+    schema: endpointSchema,
+    example: endpointExample('enabled'),
+  },
+  'webhook_endpoint.disabled': {
+    description: 'Another webhook endpoint of the account was disabled: nothing arrived for five days, or it said 410.',
+    schema: endpointSchema,
+    example: endpointExample('disabled'),
   },
   [TEST_EVENT]: {
     description: 'Somebody has sent a test to this endpoint, and to no other.',

@@ -1,0 +1,71 @@
+/** Judges endpoints whose attempts have failed: gathered, so that one that fails all the time costs little. */
+import type { Kysely } from 'kysely';
+import type { Tables } from '../database/schema.js';
+import type { WorkSignal } from '../events/deliveries/work-signal.js';
+import { disableGone, judgeFailing, type Verdicts } from '../events/management/endpoint-status.js';
+import type { Clock } from '../platform/clock.js';
+import type { Logger } from '../platform/log.js';
+import { Rounds } from './rounds.js';
+
+const INTERVAL_MS = 1_000;
+
+/** What it judges with. */
+export interface JudgeParts {
+  readonly db: Kysely<Tables>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: WorkSignal;
+}
+
+/** Judge remembers whom to look at. Who is forgotten with the process is seen at the next failure. */
+export class Judge {
+  private failed = new Set<string>();
+  private gone = new Set<string>();
+  private readonly rounds: Rounds;
+
+  constructor(private readonly parts: JudgeParts) {
+    this.rounds = new Rounds(
+      () => this.judge(),
+      () => INTERVAL_MS,
+      () => undefined,
+    );
+    this.rounds.start();
+  }
+
+  /** Attempts at these have failed; some of them are gone, which is judged at once. */
+  look(failed: ReadonlySet<string>, gone: ReadonlySet<string>): void {
+    for (const id of failed) this.failed.add(id);
+    for (const id of gone) this.gone.add(id);
+    if (gone.size > 0) this.rounds.now();
+  }
+
+  /** Judges what is left, once. Never rejects. */
+  async stop(): Promise<void> {
+    await this.rounds.stop();
+    await this.judge().catch(() => undefined);
+  }
+
+  private async judge(): Promise<void> {
+    const { db, clock } = this.parts;
+    const [failed, gone] = [[...this.failed], [...this.gone]];
+    this.tell(await disableGone(db, gone, clock.now()));
+    for (const id of gone) this.gone.delete(id);
+    this.tell(await judgeFailing(db, failed, clock.now()));
+    for (const id of failed) this.failed.delete(id);
+  }
+
+  private tell({ verdicts, endpointIds }: Verdicts): void {
+    const { log, signal } = this.parts;
+    for (const { endpointId, accountId, what, reason } of verdicts) {
+      const fields = { endpoint_id: endpointId, account_id: accountId, reason };
+      if (what === 'disabled')
+        log.warn({ event: 'webhook_endpoint_disabled', ...fields }, 'A webhook endpoint was disabled');
+      else
+        log.info(
+          { event: 'webhook_endpoint_failing', ...fields },
+          'Nothing has arrived at a webhook endpoint for a day',
+        );
+    }
+    signal.tell(endpointIds);
+  }
+}

@@ -1,0 +1,96 @@
+/** What becomes of an endpoint that fails: one notice, however much fails, and what it has not been told waits. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
+import { addEvents } from '../../src/events/outbox.js';
+import type { RunningWebhooks } from '../../src/webhooks/open-webhooks.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { eventually } from '../support/processes.js';
+import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
+import { startWorker } from '../support/webhook-worker.js';
+import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
+
+describeOnDatabases('the worker', (kind) => {
+  let database: DatabaseHandle;
+  let receiver: Receiver;
+  let signal: WorkSignal;
+  let workers: RunningWebhooks[];
+
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    receiver = await startReceiver();
+    signal = new WorkSignal();
+    workers = [];
+    await addAccount(database.db, 'acc_1', Date.now());
+  });
+  afterEach(async () => {
+    await Promise.all(workers.map((worker) => worker.stop(1_000)));
+    receiver.stop();
+    await database.close();
+  });
+
+  const endpoint = (options: EndpointOptions = {}) =>
+    addEndpoint(database.db, Date.now(), { url: receiver.url, ...options });
+  const start = async () => void workers.push(await startWorker(database, signal));
+
+  async function happens(...names: string[]): Promise<void> {
+    const events = names.map((name) => serviceEvent(name));
+    signal.tell((await addEvents(database.db, events, Date.now())).endpointIds);
+  }
+
+  it('disables an endpoint that says 410, once, and tells the other endpoints of the account', async () => {
+    const other = await startReceiver();
+    try {
+      const gone = await endpoint({ event_types: '["customer.*"]' });
+      await endpoint({ url: other.url, event_types: '["webhook_endpoint.*"]' });
+      receiver.respond((response) => response.writeHead(410).end());
+      await start();
+      await happens('ana', 'ben', 'eve');
+      await eventually('the other is told', () => other.received.length > 0);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect(other.received.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
+        {
+          type: 'webhook_endpoint.disabled',
+          data: { webhook_endpoint: { id: gone, status: 'disabled', disabled_reason: 'gone' } },
+        },
+      ]);
+      const entries = await database.db.selectFrom('audit_entry').selectAll().execute();
+      expect(entries).toMatchObject([{ actor: 'system', action: 'webhook_endpoint.disabled', target_id: gone }]);
+    } finally {
+      other.stop();
+    }
+  });
+
+  it('disables an endpoint that has failed for five days, with one notice for all that fails', async () => {
+    const failingSince = Date.now() - 6 * 86_400_000;
+    const id = await endpoint({ failing_since: failingSince, failures: 9, event_types: '["customer.*"]' });
+    await endpoint({ status: 'paused' });
+    receiver.respond((response) => response.writeHead(500).end());
+    await Promise.all([start(), start()]);
+    await happens('ana', 'ben', 'eve');
+    const isDisabled = async () => {
+      const row = await database.db.selectFrom('webhook_endpoint').selectAll().where('id', '=', id).executeTakeFirst();
+      return row?.status === 'disabled' && row.disabled_reason === 'failing' && row.version === 2;
+    };
+    await eventually('it is disabled', isDisabled, 20_000);
+    const notices = await database.db.selectFrom('event').select('type').where('source', '=', 'trailgate').execute();
+    expect(notices).toEqual([{ type: 'webhook_endpoint.disabled' }]);
+    // What it has not been told waits.
+    expect(await deliveriesIn(database.db)).not.toContainEqual(
+      expect.objectContaining({ endpoint_id: id, state: 'failed' }),
+    );
+  });
+
+  it('warns of an endpoint that has failed for a day, once', async () => {
+    const failingSince = Date.now() - 2 * 86_400_000;
+    await endpoint({ failing_since: failingSince, failures: 9, retry_schedule: '[1,1,1,1]' });
+    receiver.respond((response) => response.writeHead(500).end());
+    await start();
+    await happens('ana');
+    const notices = () => database.db.selectFrom('event').select('type').where('source', '=', 'trailgate').execute();
+    await eventually('it is told', async () => (await notices()).length > 0, 20_000);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await notices()).toEqual([{ type: 'webhook_endpoint.failing' }]);
+  });
+});
