@@ -53,7 +53,15 @@ describeWithChromium('a key by hand', () => {
     throw new Error(`the keyboard does not come to ${name}`);
   };
 
-  it('is created, copied and revoked with the keyboard alone', async () => {
+  const store = async (): Promise<void> => {
+    await tabTo('I have stored it');
+    await press('Space');
+    await tabTo('Done');
+    await press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  };
+
+  it('is created, copied, given a new secret and revoked with the keyboard alone', async () => {
     await tabTo('Create an API key');
     await press('Enter');
     await page.getByLabel('Name', { exact: true }).waitFor();
@@ -66,14 +74,22 @@ describeWithChromium('a key by hand', () => {
     await tabTo('Copy: Secret');
     await press('Enter');
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(secret);
-    await tabTo('I have stored it');
-    await press('Space');
-    await tabTo('Done');
-    await press('Enter');
-    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await store();
     await tabTo('By keyboard');
     await press('Enter');
-    await page.getByRole('button', { name: 'Revoke' }).waitFor();
+    await page.getByRole('button', { name: 'New secret' }).waitFor();
+    await tabTo('New secret');
+    await press('Enter');
+    await page.getByRole('button', { name: 'Make a new secret' }).waitFor();
+    // From the choice that is made to the one before it: a week more.
+    await tabTo('A day more');
+    await press('ArrowUp');
+    expect(await page.getByLabel('A week more').isChecked()).toBe(true);
+    await tabTo('Make a new secret');
+    await press('Enter');
+    expect(await secretNow()).not.toBe(secret);
+    await store();
+    await page.getByText('The old secret works until').waitFor();
     await tabTo('Revoke');
     await press('Enter');
     await page.getByRole('button', { name: 'Revoke key' }).waitFor();

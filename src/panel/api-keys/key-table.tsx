@@ -2,6 +2,7 @@
 import { Anchor, Badge, Box, Card, Code, Group, Stack, Table, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
+import { memo } from 'react';
 import { Link } from 'wouter';
 import { useAccount } from '../session/accounts.js';
 import { Ago, useFormats } from '../words/times.js';
@@ -13,10 +14,11 @@ import { Status } from './status.js';
 /** Scopes that a row names; the others are counted. */
 const SHOWN_SCOPES = 2;
 
-export function KeyTable({ keys }: { readonly keys: readonly ListedKey[] }) {
+/** Drawn anew when the keys are others, not with every letter of a search: there may be hundreds. */
+export const KeyTable = memo(function KeyTable({ keys }: { readonly keys: readonly ListedKey[] }) {
   const isWide = useMediaQuery('(min-width: 62em)', undefined, { getInitialValueInEffect: false });
   return isWide ? <Rows keys={keys} /> : <Cards keys={keys} />;
-}
+});
 
 function Rows({ keys }: { readonly keys: readonly ListedKey[] }) {
   return (
@@ -43,30 +45,37 @@ function Rows({ keys }: { readonly keys: readonly ListedKey[] }) {
         </Table.Thead>
         <Table.Tbody>
           {keys.map((key) => (
-            <Table.Tr key={key.id}>
-              <Table.Td>
-                <Name of={key} />
-              </Table.Td>
-              <Table.Td>
-                <Scopes of={key} />
-              </Table.Td>
-              <Table.Td>
-                <Status status={key.status} />
-                <Expiry of={key} />
-              </Table.Td>
-              <Table.Td>
-                <LastUsed of={key} />
-              </Table.Td>
-              <Table.Td>
-                <MonthBar used={key.month_used} limit={key.month_limit} />
-              </Table.Td>
-            </Table.Tr>
+            <Row key={key.id} of={key} />
           ))}
         </Table.Tbody>
       </Table>
     </Card>
   );
 }
+
+/** Drawn anew when the key is another: not when a page of others comes behind it. */
+const Row = memo(function Row({ of: key }: { readonly of: ListedKey }) {
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Name of={key} />
+      </Table.Td>
+      <Table.Td>
+        <Scopes of={key} />
+      </Table.Td>
+      <Table.Td>
+        <Status status={key.status} />
+        <Expiry of={key} />
+      </Table.Td>
+      <Table.Td>
+        <LastUsed of={key} />
+      </Table.Td>
+      <Table.Td>
+        <MonthBar used={key.month_used} limit={key.month_limit} />
+      </Table.Td>
+    </Table.Tr>
+  );
+});
 
 function Cards({ keys }: { readonly keys: readonly ListedKey[] }) {
   const { t } = useLingui();

@@ -2,7 +2,7 @@
 import { Button, Center, Skeleton, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { useAccount, useMay } from '../session/accounts.js';
 import { Empty } from '../layout/empty.js';
@@ -67,7 +67,7 @@ function Keys({ create }: { readonly create: React.ReactNode }) {
   const [chosen, setChosen] = useState(USUAL);
   const [filter] = useDebouncedValue(filterOf(chosen), REST_MS);
   const keys = useKeys(account.id, filter);
-  const rows = keys.data?.pages.flatMap(({ data }) => data) ?? [];
+  const rows = useMemo(() => keys.data?.pages.flatMap(({ data }) => data) ?? [], [keys.data]);
   const isUnfiltered = chosen.search === '' && chosen.status === USUAL_STATUS && chosen.environment === 'both';
   const filters = <KeyFilters chosen={chosen} onChoose={(change) => setChosen({ ...chosen, ...change })} />;
   if (keys.data === undefined)
