@@ -1,8 +1,8 @@
 /**
  * `npm run screenshots`: pictures of every page of the panel, light, dark and as wide as a phone, into
- * `test/panel/screenshots/`; and the README's picture into `docs/panel.png`.
+ * `test/panel/screenshots/`; and those of `docs/panel.md`, of which README has one, into `docs/panel/`.
  */
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,8 +19,27 @@ const { startBrowser } = await import('../support/browser.ts');
 const { startDemo } = await import('../support/demo.ts');
 
 const FOLDER = fileURLToPath(new URL('screenshots/', import.meta.url));
-const README_PICTURE = fileURLToPath(new URL('../../docs/panel.png', import.meta.url));
+const DOCS = fileURLToPath(new URL('../../docs/panel/', import.meta.url));
 const PAGES = ['api-keys', 'api-keys/new', 'usage', 'logs', 'explain', 'audit-log', 'members', 'account', '/profile'];
+/** What the docs show of them, by its name there. */
+const DOCS_PICTURES = {
+  'sign-in': 'sign-in',
+  'api-keys': 'readme',
+  'new-key': 'api-keys-new-light-desk',
+  key: 'key',
+  'new-secret': 'new-secret',
+  usage: 'usage-light-desk',
+  'usage-dark': 'usage-dark-desk',
+  'usage-phone': 'usage-dark-phone',
+  logs: 'logs-light-desk',
+  'logs-phone': 'logs-light-phone',
+  explain: 'explain-light-desk',
+  members: 'members-light-desk',
+  'audit-log': 'audit-log-light-desk',
+  account: 'account-light-desk',
+  profile: 'profile-light-desk',
+};
+const WEBP_QUALITY = 0.82;
 const KEYS = [
   { name: 'Booking widget', scopes: ['customers:read', 'customers:write'], limits: { minute: 60, month: 40 } },
   { name: 'Accounting export', scopes: ['customers:read'], expires_at: '2027-06-30T00:00:00Z' },
@@ -31,7 +50,6 @@ const WIDTHS = { desk: { width: 1_280, height: 860 }, phone: { width: 390, heigh
 
 /** Keys, and calls with them, so that there is something to see. */
 async function fill(demo) {
-  const { readFileSync } = await import('node:fs');
   const token = readFileSync(join(demo.dataDir, 'admin-token'), 'utf8').trim();
   const post = async (path, body) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -53,6 +71,25 @@ async function fill(demo) {
     }
     if (key.name === 'Newsletter') await post(`/api-keys/${id}/pause`);
   }
+}
+
+/** As WebP, by the browser itself: a fifth of the bytes. */
+async function writeDocsPictures() {
+  const page = await browser.newPage();
+  mkdirSync(DOCS, { recursive: true });
+  for (const [name, picture] of Object.entries(DOCS_PICTURES)) {
+    const png = readFileSync(join(FOLDER, `${picture}.png`)).toString('base64');
+    const url = await page.evaluate(`(async () => {
+      const image = new Image();
+      image.src = 'data:image/png;base64,${png}';
+      await image.decode();
+      const canvas = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height });
+      canvas.getContext('2d').drawImage(image, 0, 0);
+      return canvas.toDataURL('image/webp', ${WEBP_QUALITY});
+    })()`);
+    writeFileSync(join(DOCS, `${name}.webp`), Buffer.from(url.split(',')[1], 'base64'));
+  }
+  await page.close();
 }
 
 const [demo, browser] = await Promise.all([startDemo(), startBrowser()]);
@@ -89,7 +126,14 @@ try {
   await page.goto(`${home}/api-keys`);
   await page.waitForTimeout(1_500);
   await shoot('readme');
-  copyFileSync(join(FOLDER, 'readme.png'), README_PICTURE);
+  await page.getByRole('link', { name: 'Booking widget' }).click();
+  await page.getByRole('button', { name: 'New secret' }).waitFor();
+  await page.waitForTimeout(1_500);
+  await shoot('key');
+  await page.getByRole('button', { name: 'New secret' }).click();
+  await page.waitForTimeout(1_500);
+  await shoot('new-secret');
+  await writeDocsPictures();
   console.log(`Pictures: ${FOLDER}`);
 } finally {
   await browser.close();
