@@ -53,9 +53,9 @@ export class AdminClient {
     throw new CommandError(body === undefined ? this.notOurs(reply.status) : describeProblem(body, reply));
   }
 
-  /** The response's body where it is no JSON. Rejects with `CommandError`. */
-  async text(target: string, query: Fields): Promise<string> {
-    const reply = await this.send(target, { query });
+  /** The response's body where it is no JSON, or where there is none. Rejects with `CommandError`. */
+  async text(target: string, query: Fields, method: Call['method'] = 'GET'): Promise<string> {
+    const reply = await this.send(target, { query, method });
     if (reply.ok) return reply.text;
     const problem = parseObject(reply.text);
     throw new CommandError(problem === undefined ? this.notOurs(reply.status) : describeProblem(problem, reply));

@@ -7,9 +7,10 @@ import { addLogCommand } from './log-command.js';
 import { addKeyCommands } from './key-commands.js';
 import { addQuotaAdjustmentCommands } from './quota-adjustment-commands.js';
 import { addTargetCommands } from './target-commands.js';
+import { addWebhookCommands } from './webhook-commands.js';
 import { clientAction, processTerminal, showRows, type Terminal } from './terminal.js';
 
-/** Adds the commands of accounts, keys, usage, logs, adjustments, catalogue, targets and audit log to the program. */
+/** Adds every command that asks the admin API to the program. */
 export function addClientCommands(program: Command, terminal: Terminal = processTerminal): void {
   addAccountCommands(program, terminal);
   addKeyCommands(program, terminal);
@@ -27,6 +28,7 @@ export function addClientCommands(program: Command, terminal: Terminal = process
     'charge',
   ]);
   addCatalogueCommand(program, terminal, 'scopes', 'the scopes that a key may be given', ['scope', 'operations']);
+  addWebhookCommands(program, terminal);
   addTargetCommands(program, terminal);
   addAuditCommands(program, terminal);
 }

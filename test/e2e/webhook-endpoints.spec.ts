@@ -99,7 +99,8 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     expect(await states()).toEqual(['skipped', 'pending', 'skipped']);
     await patch(id, { status: 'enabled', deliver: 'none' });
     expect(await states()).toEqual(['skipped', 'skipped', 'skipped']);
-    expectProblem(await patch(id, { deliver: 'none' }), 'validation_failed');
+    expectProblem(await patch(id, { deliver: 'none' }), 'conflict');
+    expectProblem(await patch(id, { deliver: 'none', status: 'paused' }), 'conflict');
   });
 
   it('that loses its order lets go of what was held, and one that moves begins anew', async () => {

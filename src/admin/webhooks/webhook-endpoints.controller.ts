@@ -55,7 +55,7 @@ export class WebhookEndpointsController {
     summary: 'Change a webhook endpoint, pause it or enable it; what waits goes to a new URL',
     response: webhookEndpointSchema,
     version: 'changed',
-    problems: ['resource_not_found', 'forbidden'],
+    problems: ['resource_not_found', 'forbidden', 'conflict'],
   })
   async update(
     @Param('id') id: string,

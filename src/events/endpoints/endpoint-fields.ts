@@ -140,10 +140,6 @@ export const updateWebhookEndpointSchema = z
     deliver: deliverSchema,
   })
   .partial()
-  .refine(({ deliver, status }) => deliver === undefined || status === 'enabled', {
-    path: ['deliver'],
-    error: 'goes with status enabled',
-  })
   .meta({ id: 'UpdateWebhookEndpoint' });
 
 export const rotateWebhookSecretSchema = z

@@ -112,6 +112,11 @@ export class WebhookEndpoints {
   async update(id: string, changes: UpdateWebhookEndpoint, change: EndpointChange): Promise<WebhookEndpoint> {
     const { database, clock, rules, signal } = this.deps;
     const before = await this.get(id);
+    if (changes.deliver !== undefined && changes.status !== 'enabled') {
+      throw new Problem('conflict', {
+        detail: '`deliver` says what goes out when `status` becomes `enabled`: send both.',
+      });
+    }
     rules.check({ url: changes.url, eventTypes: changes.event_types, known: before.eventTypes });
     const isEnabling = changes.status === 'enabled' && before.status !== 'enabled';
     if (isEnabling) {
