@@ -4,13 +4,15 @@
 import type { Transaction } from 'kysely';
 import type { Clock } from '../platform/clock.js';
 import type { DatabaseHandle } from '../database/connect.js';
-import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
+import type { Page } from '../database/cursor.js';
 import { newId } from '../database/ids.js';
+import { searchText } from '../database/search-text.js';
 import type { AccountTable, Tables } from '../database/schema.js';
 import type { WorkSignal } from '../events/deliveries/work-signal.js';
 import { Problem } from '../problems/errors.js';
 import type { MonthGrant } from '../limits/model/effective-limits.js';
 import type { CreateAccount, UpdateAccount } from './account-fields.js';
+import { pageOfAccounts, type AccountQuery, type VisibleAccounts } from './account-list.js';
 import type { InvalidationBus } from '../keys/api-key.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
 import type { Catalogue } from './catalogue.js';
@@ -42,11 +44,6 @@ export interface StoreDependencies {
   readonly signal?: WorkSignal;
 }
 
-/** Which accounts somebody may know of. */
-export type VisibleAccounts = 'all' | { readonly accountId: string } | { readonly memberId: string };
-
-const LIST = 'accounts';
-
 /** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
 export class AccountStore {
   private readonly events: ChangeEvents;
@@ -72,7 +69,10 @@ export class AccountStore {
       version: 1,
     };
     await this.deps.database.db.transaction().execute(async (trx) => {
-      await trx.insertInto('account').values(row).execute();
+      await trx
+        .insertInto('account')
+        .values({ ...row, search: searchText(row.name) })
+        .execute();
       const created = {
         ...target(row.id),
         action: 'account.created',
@@ -92,21 +92,9 @@ export class AccountStore {
     return accountOf((await query.executeTakeFirst()) ?? notFound());
   }
 
-  /** In the order in which they were made: all, one, or those of a member. */
-  async list({ limit, cursor }: PageRequest, visible: VisibleAccounts = 'all'): Promise<Page<Account>> {
-    const { db } = this.deps.database;
-    let query = db
-      .selectFrom('account')
-      .selectAll()
-      .orderBy('id')
-      .limit(limit + 1);
-    if (visible !== 'all' && 'accountId' in visible) query = query.where('id', '=', visible.accountId);
-    if (visible !== 'all' && 'memberId' in visible) {
-      const own = db.selectFrom('account_member').select('account_id').where('member_id', '=', visible.memberId);
-      query = query.where('id', 'in', own);
-    }
-    if (cursor !== undefined) query = query.where('id', '>', decodeCursor(LIST, cursor));
-    return pageOf(LIST, limit, await query.execute(), accountOf);
+  /** All, one, or those of a member; in the order in which they were made, or by name. */
+  async list(query: AccountQuery, visible: VisibleAccounts = 'all'): Promise<Page<Account>> {
+    return await pageOfAccounts(this.deps.database.db, query, visible, accountOf);
   }
 
   /** Changes what is named and leaves the rest. A change to the values that it has already leaves no trace. */
@@ -142,7 +130,11 @@ export class AccountStore {
     // A repeated change has nothing to be in the way of.
     if (difference === null) return before;
     await checkVersion(trx, before, expected, before.time_zone);
-    await trx.updateTable('account').set(after).where('id', '=', id).execute();
+    await trx
+      .updateTable('account')
+      .set({ ...after, search: searchText(after.name) })
+      .where('id', '=', id)
+      .execute();
     await recordChange(
       trx,
       context,

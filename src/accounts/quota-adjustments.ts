@@ -14,27 +14,10 @@ import { writeMonthSet } from '../limits/redis/month-set.js';
 import type { Limiter } from '../limits/limiter.js';
 import { addAdjustment } from '../usage/usage-adjustment.js';
 import { lockAccount, type StoreDependencies } from './accounts.js';
+import { adjustmentOf, allAdjustments, type NamedAdjustment, type QuotaAdjustment } from './adjustment-list.js';
 import { parseLimits } from '../keys/api-key-columns.js';
 import { recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
 import type { CreateQuotaAdjustment } from './quota-adjustment-fields.js';
-
-/** One adjustment, as it was made; there is no way to change it but to make another. */
-export interface QuotaAdjustment {
-  readonly id: string;
-  readonly accountId: string;
-  /** Null: of the account's own month. */
-  readonly apiKeyId: string | null;
-  readonly type: 'grant' | 'set' | 'reset';
-  /** Null for `reset`. */
-  readonly amount: number | null;
-  readonly reason: string;
-  readonly actor: string;
-  /** The end of the month that it was made for, ms. */
-  readonly periodEndsAt: number;
-  readonly createdAt: number;
-  /** Of the account, for times. */
-  readonly timeZone: string;
-}
 
 export interface AdjustmentDependencies extends StoreDependencies {
   readonly counters: Pick<Limiter, 'read' | 'setMonthUsed'>;
@@ -78,6 +61,11 @@ export class QuotaAdjustmentStore {
     if (cursor !== undefined) query = query.where('id', '<', decodeCursor(list, cursor));
     const page = query.orderBy('id', 'desc').limit(limit + 1);
     return pageOf(list, limit, await page.execute(), (row) => adjustmentOf(row, account.time_zone));
+  }
+
+  /** Those of all accounts, newest first. */
+  async listAll(request: PageRequest): Promise<Page<NamedAdjustment>> {
+    return await allAdjustments(this.deps.database.db, request);
   }
 
   /**
@@ -201,21 +189,6 @@ export class QuotaAdjustmentStore {
       throw conflict('The key has no month limit of its own: there is nothing to raise. Leave api_key_id out.');
     }
   }
-}
-
-function adjustmentOf(row: QuotaAdjustmentTable, timeZone: string): QuotaAdjustment {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    apiKeyId: row.api_key_id === '' ? null : row.api_key_id,
-    type: row.type,
-    amount: row.amount,
-    reason: row.reason,
-    actor: row.actor,
-    periodEndsAt: row.period_ends_at,
-    createdAt: row.created_at,
-    timeZone,
-  };
 }
 
 function calendarOfAccount({ time_zone, billing_day }: AccountTable): MonthCalendar {

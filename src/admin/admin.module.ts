@@ -12,6 +12,7 @@ import { IdempotentRequests } from '../accounts/idempotent-requests.js';
 import { QuotaAdjustmentStore } from '../accounts/quota-adjustments.js';
 import { UsageReader } from '../limits/usage.js';
 import { ErrorPages } from '../problems/error-pages.js';
+import { DeprecatedCalls } from '../usage/deprecated-calls.js';
 import { RequestLogs } from '../request-logs/request-logs.js';
 import { AccountsController } from './accounts/accounts.controller.js';
 import { IdempotencyInterceptor } from './request/idempotency.interceptor.js';
@@ -37,11 +38,11 @@ import { PermissionGuard } from './access/permission.guard.js';
 import { isPublic } from './access/public.js';
 import { Site } from './access/site.js';
 import { OperationsController } from './operations/operations.controller.js';
+import { INSTALLATION_CONTROLLERS } from './installation-parts.js';
 import { PlansController } from './plans/plans.controller.js';
 import { QuotaAdjustmentsController } from './quota-adjustments/quota-adjustments.controller.js';
 import { RequestsController } from './requests/requests.controller.js';
 import { ScopesController } from './scopes/scopes.controller.js';
-import { TargetsController } from './targets/targets.controller.js';
 import { WEBHOOK_CONTROLLERS, webhookProviders } from './webhook-parts.js';
 import { UsageController } from './usage/usage.controller.js';
 
@@ -62,7 +63,7 @@ const API_CONTROLLERS: readonly Type[] = [
   ScopesController,
   PlansController,
   OperationsController,
-  TargetsController,
+  ...INSTALLATION_CONTROLLERS,
   AuditLogController,
   ...MEMBER_CONTROLLERS,
   ...PROVIDER_CONTROLLERS,
@@ -120,6 +121,7 @@ function apiProviders(api: AdminApiDependencies, deps: AdminDependencies): Provi
     { provide: Catalogue, useValue: api.catalogue },
     { provide: Explainer, useValue: api.explainer },
     { provide: UsageReader, useValue: api.usageReader },
+    { provide: DeprecatedCalls, useValue: api.deprecatedCalls },
     { provide: RequestLogs, useValue: api.requestLogs },
     { provide: EventIntake, useValue: api.intake },
     { provide: SERVICE_TOKENS, useValue: api.serviceTokens },

@@ -3,15 +3,16 @@
  * for operators, and for others to hear.
  */
 import { hostname } from 'node:os';
-import type { Readiness } from '../admin/request/admin-dependencies.js';
+import type { AdminDependencies, Readiness } from '../admin/request/admin-dependencies.js';
 import { systemClock } from '../platform/clock.js';
 import type { Config } from '../config/model/schema.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import type { PoolHolder } from './gateway-role.js';
 import { portOf } from '../platform/listen.js';
+import { VERSION } from '../platform/version.js';
 import type { Log } from '../platform/log.js';
 import { DatabaseBoard } from '../nodes/database-board.js';
-import type { NodeStatement } from '../nodes/node-statement.js';
+import type { HeardStatement, NodeStatement } from '../nodes/node-statement.js';
 import { NodeStatements } from '../nodes/node-statements.js';
 import { targetsOnNodes, type NodeTarget } from '../nodes/node-targets.js';
 import { RedisBoard } from '../nodes/redis-board.js';
@@ -57,10 +58,26 @@ export class ProcessView {
     });
   }
 
-  /** The targets as this gateway and the others see them; as they have said last. */
-  targets(): NodeTarget[] {
+  /** This gateway and the others, as they have said last. */
+  gateways(): HeardStatement[] {
     const own = { ...this.statement(), targetsLeftOut: 0, ageMs: 0 };
-    return targetsOnNodes([...(this.isGateway ? [own] : []), ...this.nodes.others()]);
+    return [...(this.isGateway ? [own] : []), ...this.nodes.others()];
+  }
+
+  /** The targets as this gateway and the others see them. */
+  targets(): NodeTarget[] {
+    return targetsOnNodes(this.gateways());
+  }
+
+  /** What the admin listener shows of it. */
+  get shown(): Pick<AdminDependencies, 'readiness' | 'targets' | 'gateways' | 'stores'> {
+    const { redisUrl } = this.domain.config.current.environment;
+    return {
+      readiness: () => this.readiness(),
+      targets: () => this.targets(),
+      gateways: () => this.gateways(),
+      stores: { database: this.domain.database.kind, counters: redisUrl === undefined ? 'process' : 'redis' },
+    };
   }
 
   /** Tells others what this gateway sees, from now on. @param gatewayUrl where it listens. */
@@ -80,6 +97,7 @@ export class ProcessView {
     const lost = states.flatMap(({ quotaStoreLostSinceMs }) => quotaStoreLostSinceMs ?? []);
     return {
       node: this.node,
+      version: VERSION,
       processes: states.length,
       targets: mergeTargets(states.map(({ targets }) => targets)),
       quotaStoreLostSinceMs: lost.length === 0 ? null : Math.min(...lost),

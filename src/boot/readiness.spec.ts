@@ -105,6 +105,7 @@ describe('readiness of a process that is no gateway', () => {
   const said = (node: string, states: WorkerState, ageMs = 1_000): HeardStatement => ({
     ...states,
     node,
+    version: null,
     processes: 1,
     targets: states.targets.map((row) => ({
       ...row,

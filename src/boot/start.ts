@@ -37,6 +37,7 @@ import { openAdmission, type Admission } from './open-admission.js';
 import { openDomain, type Domain, type Stores } from './open-domain.js';
 import { openMembersOf } from './open-members.js';
 import { openNodes, ProcessView } from './process-view.js';
+import { DeprecatedCalls } from '../usage/deprecated-calls.js';
 import { TopAccounts } from '../usage/top-accounts.js';
 import { RequestLogReader } from '../request-logs/request-log-reader.js';
 import { RequestLogs } from '../request-logs/request-logs.js';
@@ -241,19 +242,7 @@ async function startAdmin(
   log: Log,
   shutdown: Shutdown,
 ): Promise<RunningAdmin> {
-  const {
-    config,
-    database,
-    databaseHealth,
-    quotas,
-    keys,
-    catalogue,
-    accounts,
-    keyStore,
-    quotaAdjustments,
-    events,
-    usage,
-  } = domain;
+  const { config, database, databaseHealth, quotas, keys, catalogue, accounts, quotaAdjustments } = domain;
   const reader = new RequestLogReader(database.db, () => systemClock.now());
   const requestLogs = new RequestLogs(reader, () => config.current.file.usage.requestLogRetention, systemClock);
   const explainer = new Explainer(inOrder(admission.steps), keys.build, () => config.current);
@@ -264,16 +253,17 @@ async function startAdmin(
       : {
           operatorToken: token,
           accounts,
-          keys: keyStore,
+          keys: domain.keyStore,
           quotaAdjustments,
           idempotentRequests: new IdempotentRequests(database.db, systemClock),
           auditLog: new AuditLog(database.db),
-          events,
+          events: domain.events,
           intake: new EventIntake(database.db, systemClock, domain.workSignal, () => config.current.eventTypes ?? []),
           serviceTokens: () => eventsTokensOf(config.current.file.services),
           catalogue,
           explainer,
-          usageReader: usage,
+          usageReader: domain.usage,
+          deprecatedCalls: new DeprecatedCalls(database.db, () => config.current, systemClock),
           requestLogs,
           throttlerStorage: quotas.limiter,
           panel: readPanelFiles(PANEL_FOLDER),
@@ -283,8 +273,7 @@ async function startAdmin(
   const parts = {
     api,
     errorPages: admission.publicUrl.errorPages,
-    readiness: () => view.readiness(),
-    targets: () => view.targets(),
+    ...view.shown,
     metricsText: async () => {
       const own = await ownMetrics(domain, admission, log);
       return pool.current === undefined ? own : pool.current.metricsText(own);

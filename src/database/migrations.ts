@@ -4,9 +4,11 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration } from 'kysely/migration';
+import { accountSearch } from './account-search-migration.js';
 import { mails } from './migrations/mail-migration.js';
 import { members } from './migrations/members-migration.js';
 import { requestLogs } from './migrations/request-logs-migration.js';
+import { secretUses } from './migrations/secret-uses-migration.js';
 import { webhooks } from './migrations/webhooks-migration.js';
 import { versions } from './versions-migration.js';
 
@@ -256,14 +258,6 @@ const nodeStatements: Migration = {
   },
 };
 
-/** During the overlap of a rotation it has to be seen which secret is still in use, and by whom. */
-const secretUses: Migration = {
-  async up(db: Kysely<unknown>): Promise<void> {
-    await db.schema.alterTable('api_key_secret').addColumn('last_used_at', 'bigint').execute();
-    await db.schema.alterTable('api_key_secret').addColumn('last_used_ip', 'text').execute();
-  },
-};
-
 /** In the order in which they run; the name says since when. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_counters_audit': first,
@@ -280,6 +274,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0012_request_logs': requestLogs,
   '0013_mail': mails,
   '0014_webhooks': webhooks,
+  '0015_account_search': accountSearch,
 };
 
 /**

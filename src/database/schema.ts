@@ -214,7 +214,8 @@ export interface RequestLogTable {
 }
 
 export interface Tables extends MemberTables, WebhookTables {
-  account: AccountTable;
+  /** `search`: the name as lists are searched and sorted by it; see `searchText`. */
+  account: AccountTable & { search: Generated<string> };
   api_key: ApiKeyTable;
   api_key_secret: ApiKeySecretTable;
   quota_counter: QuotaCounterTable;

@@ -30,7 +30,7 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
   `,
   installation: `
     createAccount updateAccount createQuotaAdjustment createPortalSession endPortalSessions listMembers getMember
-    listMemberSessions endMemberSessions listTargets
+    listMemberSessions endMemberSessions listTargets listAllQuotaAdjustments getHealth getDeprecatedCalls
   `,
   'account owner admin token portal confirm': `
     createApiKey rotateApiKey createWebhookEndpoint rotateWebhookSecret

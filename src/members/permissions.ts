@@ -142,7 +142,10 @@ export const PERMISSIONS = {
   removeSecondFactor: { ...operate, confirm: true },
   forgetMember: { ...operate, confirm: true },
 
+  listAllQuotaAdjustments: operate,
   listTargets: operate,
+  getHealth: operate,
+  getDeprecatedCalls: operate,
 } as const satisfies Record<string, Permission>;
 
 /** The id of an operation of the admin API. */

@@ -8,6 +8,8 @@ import { STATES, type MergedTargetStatus } from '../proxy/targets/target-status.
 export interface NodeStatement {
   /** Its host and port, for people: `gateway-1:8080`. */
   readonly node: string;
+  /** Of the program; null: of one that does not say it. */
+  readonly version: string | null;
   readonly processes: number;
   readonly targets: readonly MergedTargetStatus[];
   /** Rows that were too many to be said. */
@@ -41,6 +43,7 @@ export function parseStatement(text: string): NodeStatement | undefined {
     if (!said.targets.every(isRow)) return undefined;
     return {
       node: said.node,
+      version: typeof said.version === 'string' ? said.version : null,
       processes: numberOr(said.processes, 1),
       targets: said.targets,
       targetsLeftOut: numberOr(said.targetsLeftOut, 0),

@@ -18,6 +18,7 @@ const row = (target: string, state: MergedTargetStatus['state'] = 'healthy'): Me
 });
 const said = (node: string, ...targets: MergedTargetStatus[]): Omit<NodeStatement, 'targetsLeftOut'> => ({
   node,
+  version: null,
   processes: 1,
   targets,
   quotaStoreLostSinceMs: null,

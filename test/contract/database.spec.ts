@@ -37,7 +37,7 @@ describeOnDatabases('the database', (kind) => {
 
   it('gives milliseconds and counts back as the numbers that went in', async () => {
     await handle.db.insertInto('account').values(account('acc_1')).execute();
-    expect(await handle.db.selectFrom('account').selectAll().execute()).toEqual([account('acc_1')]);
+    expect(await handle.db.selectFrom('account').selectAll().execute()).toEqual([{ ...account('acc_1'), search: '' }]);
   });
 
   it('keeps what was written over a restart, and runs no migration twice', async () => {
@@ -98,6 +98,20 @@ describeOnDatabases('the database', (kind) => {
     const rows = await handle.db.selectFrom('api_key').select(['search', 'version']).orderBy('id').execute();
     expect(rows.map(({ search }) => search)).toEqual(['booking site', 'reservacion nu', '日本 tours', "o'neill %"]);
     expect(rows.map(({ version }) => version)).toEqual([1, 1, 1, 1]);
+  });
+
+  it('finds accounts of before by their names, whatever their case and accents', async () => {
+    await emptyUntil(handle, '0014_webhooks');
+    for (const [index, name] of ['Salzach RAFTING', 'Réservations du LAC'].entries()) {
+      await sql`
+        insert into account (id, name, plan, time_zone, billing_day, status, created_at, updated_at)
+        values (${`acc_${index}`}, ${name}, 'starter', 'UTC', 1, 'active', 1, 1)
+      `.execute(handle.db);
+    }
+    await handle.close();
+    handle = await openDatabase(place.options);
+    const rows = await handle.db.selectFrom('account').select('search').orderBy('id').execute();
+    expect(rows.map(({ search }) => search)).toEqual(['salzach rafting', 'reservations du lac']);
   });
 
   it('keeps events of before as long as it would have, and as its own', async () => {

@@ -24,6 +24,7 @@ import { nameResolver, type ResolveName } from '../../src/outbound/name-resolver
 import { IdempotentRequests } from '../../src/accounts/idempotent-requests.js';
 import { QuotaAdjustmentStore } from '../../src/accounts/quota-adjustments.js';
 import { metricsText } from '../../src/platform/metrics-text.js';
+import type { HeardStatement } from '../../src/nodes/node-statement.js';
 import type { NodeTarget } from '../../src/nodes/node-targets.js';
 import { MonthLedger } from '../../src/usage/month-ledger.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
@@ -37,6 +38,7 @@ import { SecretBox } from '../../src/platform/secrets/secret-box.js';
 import { openMembers, type Members } from '../../src/members/sign-in/open-members.js';
 import { offeredWaysOf } from '../../src/members/ways.js';
 import { UsageReader } from '../../src/limits/usage.js';
+import { DeprecatedCalls } from '../../src/usage/deprecated-calls.js';
 import { UsageRows } from '../../src/usage/usage-rows.js';
 import { ErrorPages } from '../../src/problems/error-pages.js';
 import { admissionOn } from './admission.js';
@@ -69,7 +71,10 @@ export async function startAdmin(
     readonly api?: boolean;
     readonly readiness?: () => Readiness;
     readonly targets?: readonly NodeTarget[];
+    readonly gateways?: readonly HeardStatement[];
     readonly panel?: PanelFiles;
+    /** What deprecated calls are told by. */
+    readonly config?: () => Config;
     /** As under `admin` in gateway.yaml. */
     readonly settings?: z.input<typeof adminSchema>;
     /** As in gateway.yaml. */
@@ -101,6 +106,7 @@ export async function startAdmin(
     bus: stores.bus,
     log: logger,
   });
+  const config = options.config ?? (() => TEST_CONFIG as unknown as Config);
   const settings = adminSchema.parse({ port: 0, ...options.settings });
   const sessionLimits = { idleMs: 30 * 60_000, absoluteMs: 12 * 3_600_000 };
   const box = options.secretBox === undefined ? new SecretBox(Buffer.alloc(32, 2)) : options.secretBox;
@@ -137,6 +143,7 @@ export async function startAdmin(
     serviceTokens: () => options.eventsTokens ?? new Map(),
     catalogue: stores.catalogue,
     explainer: new Explainer(inOrder(steps), known, () => TEST_CONFIG),
+    deprecatedCalls: new DeprecatedCalls(database.db, config, clock),
     usageReader: new UsageReader(TEST_CONFIG.file.plans, limiter, new UsageRows(database.db), clock),
     requestLogs: new RequestLogs(new RequestLogReader(database.db, () => clock.now()), () => LOG_DAYS, clock),
     throttlerStorage: limiter,
@@ -161,6 +168,8 @@ export async function startAdmin(
     api: options.api === false ? null : api,
     readiness: options.readiness ?? (() => ({ ready: true, checks: { database: { status: 'ok' } } })),
     targets: () => options.targets ?? [],
+    gateways: () => options.gateways ?? [],
+    stores: { database: database.kind, counters: 'process' },
     metricsText: () => metricsText([]),
     clock,
     log: logger,

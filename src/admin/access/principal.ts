@@ -1,7 +1,7 @@
 /** Who asks: filled in by the guard of credentials, read by everything behind it. */
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { VisibleAccounts } from '../../accounts/accounts.js';
+import type { VisibleAccounts } from '../../accounts/account-list.js';
 import type { AccountToken } from '../../members/account-tokens.js';
 import type { PortalGrant, Session, SessionMember } from '../../members/sessions.js';
 

@@ -15,8 +15,9 @@ import { tagged, unlessKnown } from '../request/etag.js';
 import { toldAgain } from '../request/idempotency.js';
 import { IfMatch } from '../request/if-match.js';
 import type { ExpectedVersions } from '../../accounts/versions.js';
-import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
+import { listBody, type ListBody } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
+import { accountQuerySchema, type AccountQueryFields } from './account-query.js';
 import { accountListSchema, accountResource, accountSchema, type AccountResource } from './account.resource.js';
 
 @Controller('admin/v1/accounts')
@@ -26,7 +27,7 @@ export class AccountsController {
   @Get()
   @Documented({ id: 'listAccounts', summary: 'List the accounts that the caller may see', response: accountListSchema })
   async list(
-    @Query({ schema: pageQuerySchema }) query: PageQuery,
+    @Query({ schema: accountQuerySchema }) query: AccountQueryFields,
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBody<AccountResource>> {

@@ -1,6 +1,6 @@
 /** A quota adjustment as the admin API shows it. */
 import { z } from 'zod';
-import type { QuotaAdjustment } from '../../accounts/quota-adjustments.js';
+import type { QuotaAdjustment } from '../../accounts/adjustment-list.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { countField, idField, timeField as time } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';

@@ -17,9 +17,11 @@ import type { ServiceTokens } from '../intake/events-token.guard.js';
 import type { PanelFiles } from '../panel/panel-files.js';
 import type { Logger } from '../../platform/log.js';
 import type { Members } from '../../members/sign-in/open-members.js';
+import type { HeardStatement } from '../../nodes/node-statement.js';
 import type { NodeTarget } from '../../nodes/node-targets.js';
 import type { RequestLogs } from '../../request-logs/request-logs.js';
 import type { UsageReader } from '../../limits/usage.js';
+import type { DeprecatedCalls } from '../../usage/deprecated-calls.js';
 
 /** One thing that the process needs to be of use. */
 export interface ReadinessCheck {
@@ -48,6 +50,7 @@ export interface AdminApiDependencies {
   readonly catalogue: Catalogue;
   readonly explainer: Explainer;
   readonly usageReader: UsageReader;
+  readonly deprecatedCalls: DeprecatedCalls;
   readonly requestLogs: RequestLogs;
   readonly throttlerStorage: ThrottlerStorage;
   /** Null where none was built: then there is the API alone. */
@@ -71,6 +74,10 @@ export interface AdminDependencies {
   readonly readiness: () => Readiness;
   /** The targets as every gateway sees them that this process knows of: its own, and what others have said last. */
   readonly targets: () => readonly NodeTarget[];
+  /** Every gateway that this process knows of, itself among them. */
+  readonly gateways: () => readonly HeardStatement[];
+  /** What the installation stands on. */
+  readonly stores: { readonly database: 'sqlite' | 'postgres'; readonly counters: 'process' | 'redis' };
   readonly metricsText: () => Promise<string>;
   readonly clock: Clock;
   readonly log: Logger;

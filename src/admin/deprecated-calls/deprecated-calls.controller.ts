@@ -1,0 +1,62 @@
+/** Who still calls what is deprecated. */
+import { Controller, Get } from '@nestjs/common';
+import { z } from 'zod';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { DEPRECATED_CALLS_DAYS, DeprecatedCalls, MOST_DEPRECATED_CALLERS } from '../../usage/deprecated-calls.js';
+import { Documented } from '../openapi/documented.js';
+import { countField, idField, timeField } from '../openapi/fields.js';
+
+const operation = z.string().max(200);
+const reportSchema = z
+  .object({
+    days: countField.meta({ description: 'How many days are looked at, today among them.' }),
+    operations: z
+      .array(z.object({ operation, deprecated_at: timeField.nullable(), sunset_at: timeField.nullable() }))
+      .meta({ description: 'What is deprecated now, or has ended; the next to end first.' }),
+    callers: z
+      .array(
+        z.object({
+          operation,
+          account_id: idField('acc'),
+          account_name: z.string().max(200),
+          requests: countField,
+          last_day: z.iso.date().max(10).meta({ description: "In the account's time zone." }),
+        }),
+      )
+      .max(MOST_DEPRECATED_CALLERS)
+      .meta({ description: 'Those with the most requests first. What was refused with 410 is not among them.' }),
+    has_more: z.boolean().meta({ description: 'Whether there are more callers than are listed.' }),
+  })
+  .meta({ id: 'DeprecatedCalls' });
+
+@Controller('admin/v1/deprecated-calls')
+export class DeprecatedCallsController {
+  constructor(private readonly calls: DeprecatedCalls) {}
+
+  @Get()
+  @Documented({
+    id: 'getDeprecatedCalls',
+    summary: 'Say which accounts have called deprecated operations in the last seven days',
+    response: reportSchema,
+  })
+  async get(): Promise<z.output<typeof reportSchema>> {
+    const { operations, callers, hasMore } = await this.calls.read();
+    const at = (ms: number | null): string | null => (ms === null ? null : formatWithOffset(ms, 'UTC'));
+    return {
+      days: DEPRECATED_CALLS_DAYS,
+      operations: operations.map(({ operation: id, deprecatedMs, sunsetMs }) => ({
+        operation: id,
+        deprecated_at: at(deprecatedMs),
+        sunset_at: at(sunsetMs),
+      })),
+      callers: callers.map(({ operation: id, accountId, accountName, requests, lastDay }) => ({
+        operation: id,
+        account_id: accountId,
+        account_name: accountName,
+        requests,
+        last_day: lastDay,
+      })),
+      has_more: hasMore,
+    };
+  }
+}

@@ -1,0 +1,78 @@
+/** How the installation is, for people: what a probe is told, and every gateway that this process has heard of. */
+import { Controller, Get, Inject } from '@nestjs/common';
+import { z } from 'zod';
+import type { HeardStatement } from '../../nodes/node-statement.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { VERSION } from '../../platform/version.js';
+import { Documented } from '../openapi/documented.js';
+import { countField, timeField } from '../openapi/fields.js';
+import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
+
+const version = z.string().max(100);
+const nodeSchema = z
+  .object({
+    node: z.string().max(300).meta({ description: 'Host and port of the gateway.' }),
+    version: version.nullable().meta({ description: 'Of the program; null: one from before it said so.' }),
+    processes: countField,
+    age_seconds: z.number().min(0).meta({ description: 'How old the statement is; see `listTargets`.' }),
+    quota_store_lost_since: timeField.nullable().meta({ description: 'Null: it reaches the counters.' }),
+  })
+  .meta({ id: 'GatewayNode' });
+
+const healthSchema = z
+  .object({
+    ready: z.boolean().meta({ description: 'Whether traffic should come to the process that says this.' }),
+    version: version.meta({ description: 'Of the process that says this.' }),
+    database: z.enum(['sqlite', 'postgres']),
+    counters: z.enum(['process', 'redis']).meta({ description: 'Where live counters are: in the gateway, or shared.' }),
+    checks: z
+      .array(
+        z.object({
+          name: z.string().max(100).meta({ description: 'As in `/readyz`.', example: 'quota_store' }),
+          status: z.enum(['pass', 'warn', 'fail']),
+          detail: z.string().max(10_000).nullable(),
+        }),
+      )
+      .max(100),
+    nodes: z.array(nodeSchema).max(1_000).meta({ description: 'Gateways that have spoken in the last minute.' }),
+  })
+  .meta({ id: 'Health' });
+
+type HealthResource = z.output<typeof healthSchema>;
+
+@Controller('admin/v1/health')
+export class InstallationHealthController {
+  constructor(@Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies) {}
+
+  @Get()
+  @Documented({
+    id: 'getHealth',
+    summary: 'Say how the installation is: stores, counters, gateways and their versions',
+    response: healthSchema,
+  })
+  get(): HealthResource {
+    const { readiness, gateways, stores } = this.deps;
+    const { ready, checks } = readiness();
+    return {
+      ready,
+      version: VERSION,
+      ...stores,
+      checks: Object.entries(checks).map(([name, { status, detail }]) => ({
+        name,
+        status: status === 'fail' || status === 'warn' ? status : 'pass',
+        detail: detail ?? null,
+      })),
+      nodes: gateways().map(nodeResource),
+    };
+  }
+}
+
+function nodeResource({ node, version: said, processes, ageMs, quotaStoreLostSinceMs }: HeardStatement) {
+  return {
+    node,
+    version: said,
+    processes,
+    age_seconds: Math.round(ageMs / 100) / 10,
+    quota_store_lost_since: quotaStoreLostSinceMs === null ? null : formatWithOffset(quotaStoreLostSinceMs, 'UTC'),
+  };
+}

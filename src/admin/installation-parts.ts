@@ -1,0 +1,13 @@
+/** What operators ask of the installation as a whole. */
+import type { Type } from '@nestjs/common';
+import { DeprecatedCallsController } from './deprecated-calls/deprecated-calls.controller.js';
+import { InstallationHealthController } from './health/installation-health.controller.js';
+import { AllQuotaAdjustmentsController } from './quota-adjustments/all-adjustments.controller.js';
+import { TargetsController } from './targets/targets.controller.js';
+
+export const INSTALLATION_CONTROLLERS: readonly Type[] = [
+  TargetsController,
+  InstallationHealthController,
+  DeprecatedCallsController,
+  AllQuotaAdjustmentsController,
+];
