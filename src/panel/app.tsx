@@ -9,7 +9,7 @@ import { Frame } from './session/frame.js';
 import { GateDialog } from './session/gate-dialog.js';
 import { LinkPage } from './session/link-page.js';
 import { CONFIRMED_PAGE, ConfirmedPage } from './session/provider-confirm.js';
-import { useSession } from './session/session.js';
+import { useMe, useSession } from './session/session.js';
 import { SignInPage } from './session/sign-in-page.js';
 import { Empty } from './layout/empty.js';
 import { Waiting } from './pages.js';
@@ -45,7 +45,9 @@ function ToAnAccount() {
   const { t } = useLingui();
   const [location] = useLocation();
   const search = useSearch();
+  const me = useMe();
   const id = useHomeId();
+  if (id === undefined && me.member?.is_operator === true) return <Redirect to="/platform/accounts" replace />;
   if (id === undefined)
     return (
       <Shell account={null}>

@@ -8,12 +8,19 @@ import { Allowed, lazyPage, NoSuchPage, Waiting } from './pages.js';
 
 const ProfilePage = lazyPage(() => import('./profile/profile-page.js'), 'ProfilePage');
 
+const AccountsPage = lazyPage(() => import('./platform/accounts-page.js'), 'AccountsPage');
+const AdjustmentsPage = lazyPage(() => import('./platform/adjustments-page.js'), 'AdjustmentsPage');
+const HealthPage = lazyPage(() => import('./platform/health-page.js'), 'HealthPage');
+
 const PAGES: readonly (readonly [path: string, needs: OperationId, page: typeof ProfilePage])[] = [
   ['/profile', 'updateMe', ProfilePage],
+  ['/platform/accounts', 'createAccount', AccountsPage],
+  ['/platform/adjustments', 'listAllQuotaAdjustments', AdjustmentsPage],
+  ['/platform/health', 'getHealth', HealthPage],
 ];
 
 /** Whether a path is one of these pages'. */
-export const isOwnPath = (path: string): boolean => /^\/profile(?:\/|$)/.test(path);
+export const isOwnPath = (path: string): boolean => /^\/(?:profile|platform)(?:\/|$)/.test(path);
 
 export function OwnPages() {
   const id = useHomeId();

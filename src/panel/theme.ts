@@ -81,6 +81,9 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-placeholder': '#8fa0a7',
     '--mantine-color-error': '#ffa59e',
     '--mantine-color-anchor': '#74c0ba',
+    // Mantine's is the ground of a card.
+    '--mantine-color-disabled': '#334046',
+    '--mantine-color-disabled-color': '#97a5ab',
   },
 });
 

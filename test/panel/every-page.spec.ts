@@ -18,6 +18,9 @@ const PAGES = [
   'account',
   'nowhere',
   '/profile',
+  '/platform/accounts',
+  '/platform/adjustments',
+  '/platform/health',
 ];
 const PHONE = { width: 390, height: 844 };
 const DESK = { width: 1_280, height: 860 };

@@ -20,7 +20,20 @@ const { startDemo } = await import('../support/demo.ts');
 
 const FOLDER = fileURLToPath(new URL('screenshots/', import.meta.url));
 const DOCS = fileURLToPath(new URL('../../docs/panel/', import.meta.url));
-const PAGES = ['api-keys', 'api-keys/new', 'usage', 'logs', 'explain', 'audit-log', 'members', 'account', '/profile'];
+const PAGES = [
+  'api-keys',
+  'api-keys/new',
+  'usage',
+  'logs',
+  'explain',
+  'audit-log',
+  'members',
+  'account',
+  '/profile',
+  '/platform/accounts',
+  '/platform/adjustments',
+  '/platform/health',
+];
 /** What the docs show of them, by its name there. */
 const DOCS_PICTURES = {
   'sign-in': 'sign-in',

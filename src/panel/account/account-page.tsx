@@ -1,21 +1,31 @@
 /** What the account is and has: its plan, limits, time zone and state. */
-import { Badge, Card, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Badge, Button, Card, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { api, ask } from '../api/client.js';
+import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
-import { useAccount } from '../session/accounts.js';
+import { useAccount, useMay, type Account } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
+
+const AccountDialog = lazy(async () => ({
+  default: (await import('../platform/account-dialog.js')).AccountDialog,
+}));
 
 export function AccountPage() {
   const { t } = useLingui();
   const account = useAccount();
+  const may = useMay();
   const { date } = useFormats(account.time_zone);
   const day = account.billing_day;
   return (
-    <Page title={t`Account`} about={<Trans>What your account has. Whoever runs this API changes it for you.</Trans>}>
+    <Page
+      title={t`Account`}
+      about={<Trans>What your account has. Whoever runs this API changes it for you.</Trans>}
+      actions={may('updateAccount') && <ChangeButton account={account} />}
+    >
       <Card>
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
           <Fact label={t`Name`}>
@@ -38,6 +48,31 @@ export function AccountPage() {
       </Card>
       <Limits />
     </Page>
+  );
+}
+
+/** For operators: the form is loaded when one of them opens it. */
+function ChangeButton({ account }: { readonly account: Account }) {
+  const [isOpen, setOpen] = useState(false);
+  const [wasOpen, setWasOpen] = useState(false);
+  return (
+    <>
+      <Button
+        variant="default"
+        leftSection={<Icon name="pencil" size={16} />}
+        onClick={() => {
+          setWasOpen(true);
+          setOpen(true);
+        }}
+      >
+        <Trans>Change</Trans>
+      </Button>
+      {wasOpen && (
+        <Suspense>
+          <AccountDialog account={account} opened={isOpen} onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </>
   );
 }
 

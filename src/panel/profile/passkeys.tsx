@@ -13,6 +13,7 @@ import { SureDialog } from '../layout/sure-dialog.js';
 import { knowsPasskeys, makePasskey } from '../api/passkey.js';
 import { readMeAgain } from '../session/session.js';
 import { Failure } from '../words/failure.js';
+import { isolated } from '../words/isolated.js';
 import { useFormats } from '../words/times.js';
 import { useProgramWords } from './user-agent.js';
 
@@ -113,12 +114,12 @@ function Line({ passkey }: { readonly passkey: Passkey }) {
           </Button>
         </Group>
       </Group>
-      <Dialog opened={open === 'rename'} title={t`Rename ${name}`} onClose={() => setOpen(null)}>
+      <Dialog opened={open === 'rename'} title={t`Rename ${isolated(name)}`} onClose={() => setOpen(null)}>
         <Rename passkey={passkey} onClose={() => setOpen(null)} />
       </Dialog>
       <SureDialog
         opened={open === 'remove'}
-        title={t`Remove ${name}?`}
+        title={t`Remove ${isolated(name)}?`}
         does={t`Remove`}
         onClose={() => setOpen(null)}
         act={async () => {

@@ -22,26 +22,28 @@ export function Password() {
   const [isDone, setDone] = useState(false);
   const has = member?.has_password === true;
   return (
-    <Section
-      title={t`Password`}
-      about={has ? <Trans>A new one ends all your other sessions.</Trans> : <Trans>You have none.</Trans>}
-      actions={
-        <Button
-          variant="default"
-          onClick={() => {
-            setDone(false);
-            setOpen(true);
-          }}
-        >
-          {has ? t`Change the password` : t`Set a password`}
-        </Button>
-      }
-    >
-      {isDone && (
-        <Text size="sm" role="status">
-          <Trans>The new password is in force. Your other sessions have ended.</Trans>
-        </Text>
-      )}
+    <>
+      <Section
+        title={t`Password`}
+        about={has ? <Trans>A new one ends all your other sessions.</Trans> : <Trans>You have none.</Trans>}
+        actions={
+          <Button
+            variant="default"
+            onClick={() => {
+              setDone(false);
+              setOpen(true);
+            }}
+          >
+            {has ? t`Change the password` : t`Set a password`}
+          </Button>
+        }
+      >
+        {isDone ? (
+          <Text size="sm" role="status">
+            <Trans>The new password is in force. Your other sessions have ended.</Trans>
+          </Text>
+        ) : undefined}
+      </Section>
       <Dialog
         opened={isOpen}
         title={has ? t`Change the password` : t`Set a password`}
@@ -56,7 +58,7 @@ export function Password() {
           }}
         />
       </Dialog>
-    </Section>
+    </>
   );
 }
 

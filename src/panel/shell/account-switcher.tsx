@@ -1,16 +1,22 @@
 /** Whose settings these are, and the way to the others that one is a member of. */
 import { Badge, Button, Combobox, Group, Text, useCombobox } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { api, ask } from '../api/client.js';
 import type { Account } from '../session/accounts.js';
 import { useMe } from '../session/session.js';
 import { Icon } from '../layout/icons.js';
+import { Failure } from '../words/failure.js';
 
 /** From so many on, there is a field to search them by. */
 const MANY = 8;
+/** Of more than these the others are searched for. */
+const SHOWN = 50;
+/** Typing is done when it rests this long. */
+const REST_MS = 200;
 
 interface Choice {
   readonly id: string;
@@ -18,16 +24,33 @@ interface Choice {
   readonly status: string;
 }
 
-/** The accounts of a member; of an operator all. */
-function useChoices(isOpen: boolean): readonly Choice[] {
+interface Choices {
+  readonly found: readonly Choice[];
+  /** Whether there is more to be found than is listed. */
+  readonly hasMore: boolean;
+  readonly hasSearch: boolean;
+  readonly error: unknown;
+}
+
+/** The accounts of a member with these words in their name; of an operator, and of who has very many, by the API. */
+function useChoices(isOpen: boolean, search: string): Choices {
   const me = useMe();
-  const isOperator = me.member?.is_operator === true;
-  const { data } = useQuery({
-    queryKey: ['accounts', 'choices'],
-    queryFn: () => ask(api.GET('/admin/v1/accounts', { params: { query: { limit: 100 } } })),
-    enabled: isOperator && isOpen,
+  const isAsked = me.member?.is_operator === true || me.has_more_accounts;
+  const [q] = useDebouncedValue(search.trim(), REST_MS);
+  const { data, error } = useQuery({
+    queryKey: ['accounts', 'choices', q],
+    queryFn: ({ signal }) => {
+      const query = { limit: SHOWN, sort: 'name', ...(q === '' ? {} : { q }) } as const;
+      return ask(api.GET('/admin/v1/accounts', { params: { query }, signal }));
+    },
+    enabled: isAsked && isOpen,
+    placeholderData: keepPreviousData,
   });
-  return isOperator ? (data?.data ?? []) : me.accounts;
+  if (isAsked)
+    return { found: data?.data ?? [], hasMore: data?.has_more === true, hasSearch: true, error: isOpen ? error : null };
+  const words = search.trim().toLowerCase();
+  const found = me.accounts.filter(({ name }) => name.toLowerCase().includes(words));
+  return { found, hasMore: false, hasSearch: me.accounts.length > MANY, error: null };
 }
 
 export function AccountSwitcher({ account }: { readonly account: Account }) {
@@ -35,8 +58,7 @@ export function AccountSwitcher({ account }: { readonly account: Account }) {
   const [, go] = useLocation();
   const [search, setSearch] = useState('');
   const combobox = useCombobox({ onDropdownClose: () => setSearch('') });
-  const choices = useChoices(combobox.dropdownOpened);
-  const found = choices.filter(({ name }) => name.toLowerCase().includes(search.trim().toLowerCase()));
+  const { found, hasMore, hasSearch, error } = useChoices(combobox.dropdownOpened, search);
   return (
     <Combobox
       store={combobox}
@@ -62,7 +84,7 @@ export function AccountSwitcher({ account }: { readonly account: Account }) {
         </Button>
       </Combobox.Target>
       <Combobox.Dropdown>
-        {choices.length > MANY && (
+        {hasSearch && (
           <Combobox.Search
             value={search}
             onChange={(event) => setSearch(event.currentTarget.value)}
@@ -86,12 +108,20 @@ export function AccountSwitcher({ account }: { readonly account: Account }) {
               </Group>
             </Combobox.Option>
           ))}
-          {found.length === 0 && (
+          {found.length === 0 && error === null && (
             <Combobox.Empty>
               <Trans>No account has this name</Trans>
             </Combobox.Empty>
           )}
         </Combobox.Options>
+        {error !== null && <Failure error={error} />}
+        {hasMore && (
+          <Combobox.Footer>
+            <Text size="xs" c="dimmed">
+              <Trans>There are more. Search for the one that you need.</Trans>
+            </Text>
+          </Combobox.Footer>
+        )}
       </Combobox.Dropdown>
     </Combobox>
   );

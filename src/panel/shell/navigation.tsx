@@ -17,7 +17,8 @@ interface Entry {
 }
 
 interface Section {
-  readonly title: string;
+  /** Null where the area has no others. */
+  readonly title: string | null;
   readonly entries: readonly Entry[];
 }
 
@@ -45,6 +46,21 @@ function useSettings(): readonly Section[] {
   ];
 }
 
+/** What operators look after. */
+function usePlatform(): readonly Section[] {
+  const { t } = useLingui();
+  return [
+    {
+      title: null,
+      entries: [
+        { path: 'accounts', icon: 'accounts', label: t`Accounts`, needs: 'createAccount' },
+        { path: 'adjustments', icon: 'adjust', label: t`Adjustments`, needs: 'listAllQuotaAdjustments' },
+        { path: 'health', icon: 'health', label: t`Health`, needs: 'getHealth' },
+      ],
+    },
+  ];
+}
+
 interface NavigationProps {
   readonly accountId: string | null;
   readonly onGo: () => void;
@@ -53,11 +69,13 @@ interface NavigationProps {
 export function Navigation({ accountId, onGo }: NavigationProps) {
   const { t } = useLingui();
   const settings = useSettings();
+  const platform = usePlatform();
   return (
     <Stack gap="lg" component="nav" aria-label={t`Pages`}>
       {accountId !== null && (
         <Area title={t`Settings`} sections={settings} root={`/${accountId}`} accountId={accountId} onGo={onGo} />
       )}
+      <Area title={t`Platform`} sections={platform} root="/platform" accountId={null} onGo={onGo} />
     </Stack>
   );
 }
@@ -84,7 +102,7 @@ function Area({ title, sections, root, accountId, onGo }: AreaProps) {
       </Text>
       <Stack gap="md">
         {shown.map((section) => (
-          <Entries key={section.title} title={section.title}>
+          <Entries key={section.title ?? ''} title={section.title}>
             {section.entries.map(({ path, icon, label }) => (
               <PageLink key={path} href={`${root}/${path}`} icon={icon} label={label} onGo={onGo} />
             ))}
@@ -95,8 +113,9 @@ function Area({ title, sections, root, accountId, onGo }: AreaProps) {
   );
 }
 
-function Entries({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+function Entries({ title, children }: { readonly title: string | null; readonly children: ReactNode }) {
   const id = useId();
+  if (title === null) return <Stack gap={2}>{children}</Stack>;
   return (
     <Box role="group" aria-labelledby={id}>
       <Text id={id} size="xs" fw={600} c="dimmed" px="sm" pb={4}>

@@ -1,13 +1,11 @@
 /** What was given or taken back by hand, and why. */
 import { Card, Table, Text, Title } from '@mantine/core';
-import { Trans, useLingui } from '@lingui/react/macro';
+import { Trans } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
-import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
 import { useAccount } from '../session/accounts.js';
 import { useFormats } from '../words/times.js';
-
-type Adjustment = components['schemas']['QuotaAdjustment'];
+import { useAdjustmentWords } from './adjustment-words.js';
 
 /** The newest adjustments of the account. */
 export const useAdjustments = (accountId: string) =>
@@ -22,16 +20,11 @@ export const useAdjustments = (accountId: string) =>
   });
 
 export function Adjustments() {
-  const { t } = useLingui();
   const { id, time_zone: timeZone } = useAccount();
-  const { time, number } = useFormats(timeZone);
+  const { time } = useFormats(timeZone);
+  const words = useAdjustmentWords();
   const adjustments = useAdjustments(id);
   const rows = adjustments.data?.data ?? [];
-  const words = ({ type, amount }: Adjustment): string => {
-    const count = number(amount ?? 0);
-    if (type === 'grant') return t`${count} more until the month ends`;
-    return type === 'set' ? t`Set to ${count} used` : t`Set to nothing used`;
-  };
   if (rows.length === 0) return null;
   return (
     <Card>

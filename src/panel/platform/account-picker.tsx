@@ -1,0 +1,44 @@
+/** Chooses one of very many accounts: what is typed is searched for by the API. */
+import { Select } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useLingui } from '@lingui/react/macro';
+import { useState } from 'react';
+import { useAccounts } from './accounts.js';
+
+const REST_MS = 200;
+
+interface AccountPickerProps {
+  readonly value: string | null;
+  readonly onChange: (id: string | null) => void;
+}
+
+export function AccountPicker({ value, onChange }: AccountPickerProps) {
+  const { t } = useLingui();
+  const [search, setSearch] = useState('');
+  const [chosen, setChosen] = useState<{ readonly value: string; readonly label: string } | null>(null);
+  const [q] = useDebouncedValue(search.trim(), REST_MS);
+  // What stands in the field once one was chosen is its name, and narrows nothing.
+  const accounts = useAccounts(q === '' || q === chosen?.label ? {} : { q });
+  const found = accounts.data?.pages[0]?.data.map(({ id, name }) => ({ value: id, label: name })) ?? [];
+  const options = chosen === null || found.some((each) => each.value === chosen.value) ? found : [chosen, ...found];
+  return (
+    <Select
+      label={t`Account`}
+      placeholder={t`Search by name or id`}
+      searchable
+      required
+      withAsterisk={false}
+      data-autofocus
+      data={options}
+      filter={({ options: all }) => all}
+      nothingFoundMessage={accounts.isFetching ? t`Loading` : t`No account has this name`}
+      searchValue={search}
+      onSearchChange={setSearch}
+      value={value}
+      onChange={(id) => {
+        setChosen(options.find((each) => each.value === id) ?? null);
+        onChange(id);
+      }}
+    />
+  );
+}

@@ -1,0 +1,155 @@
+/** All accounts of the installation. */
+import {
+  Anchor,
+  Badge,
+  Box,
+  Button,
+  Card,
+  Center,
+  Group,
+  Select,
+  Skeleton,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
+import { useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { Empty } from '../layout/empty.js';
+import { Icon } from '../layout/icons.js';
+import { Page } from '../layout/page.js';
+import { Failure } from '../words/failure.js';
+import { useFormats } from '../words/times.js';
+import { AccountDialog } from './account-dialog.js';
+import { useAccounts, type Account, type AccountFilter } from './accounts.js';
+
+/** Typing is done when it rests this long. */
+const REST_MS = 200;
+const ANY = 'any';
+
+export function AccountsPage() {
+  const { t } = useLingui();
+  const [, go] = useLocation();
+  const [isMaking, setMaking] = useState(false);
+  const create = (
+    <Button leftSection={<Icon name="plus" />} onClick={() => setMaking(true)}>
+      <Trans>Create an account</Trans>
+    </Button>
+  );
+  return (
+    <Page
+      title={t`Accounts`}
+      about={<Trans>Everybody who uses the API. Open one to see it as its owners do.</Trans>}
+      actions={create}
+    >
+      <Accounts />
+      <AccountDialog opened={isMaking} onClose={() => setMaking(false)} onDone={({ id }) => go(`/${id}/members`)} />
+    </Page>
+  );
+}
+
+function Accounts() {
+  const { t } = useLingui();
+  const [search, setSearch] = useState('');
+  const [status, setStatus] = useState(ANY);
+  const q = search.trim();
+  const [filter] = useDebouncedValue<AccountFilter>(
+    { ...(q === '' ? {} : { q }), ...(status === 'active' || status === 'suspended' ? { status } : {}) },
+    REST_MS,
+  );
+  const accounts = useAccounts(filter);
+  const rows = accounts.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <Stack gap="md">
+      <Group gap="sm">
+        <TextInput
+          flex={{ base: '1 1 100%', sm: '1 1 220px' }}
+          type="search"
+          aria-label={t`Search accounts`}
+          placeholder={t`Search by name or id`}
+          leftSection={<Icon name="search" size={16} />}
+          maxLength={200}
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+        />
+        <Select
+          flex={{ base: '1 1 140px', sm: '0 0 180px' }}
+          aria-label={t`State`}
+          allowDeselect={false}
+          data={[
+            { value: ANY, label: t`All states` },
+            { value: 'active', label: t`In use` },
+            { value: 'suspended', label: t`Suspended` },
+          ]}
+          value={status}
+          onChange={(value) => setStatus(value ?? ANY)}
+        />
+      </Group>
+      {accounts.error !== null && <Failure error={accounts.error} again={() => void accounts.refetch()} />}
+      {accounts.isPending && <Skeleton h={240} radius="lg" />}
+      {accounts.isSuccess && rows.length === 0 && (
+        <Empty icon="search" title={t`No account is like this`} text={t`Search for less, or create one.`} />
+      )}
+      {rows.length > 0 && (
+        <Card p={0}>
+          <Stack gap={0} component="ul" className="plain-list">
+            {rows.map((account) => (
+              <Line key={account.id} account={account} />
+            ))}
+          </Stack>
+        </Card>
+      )}
+      {rows.length > 0 && (
+        <Text size="sm" c="dimmed" ta="center" role="status">
+          {accounts.hasNextPage ? (
+            <Plural value={rows.length} one="# account so far" other="# accounts so far" />
+          ) : (
+            <Plural value={rows.length} one="# account" other="# accounts" />
+          )}
+        </Text>
+      )}
+      {accounts.hasNextPage && (
+        <Center>
+          <Button variant="default" loading={accounts.isFetchingNextPage} onClick={() => void accounts.fetchNextPage()}>
+            <Trans>Show more</Trans>
+          </Button>
+        </Center>
+      )}
+    </Stack>
+  );
+}
+
+function Line({ account }: { readonly account: Account }) {
+  const { t } = useLingui();
+  const { date } = useFormats(account.time_zone);
+  const [isChanging, setChanging] = useState(false);
+  const { id, name, plan, status, time_zone: zone } = account;
+  const made = date(account.created_at);
+  return (
+    <li className="line">
+      <Group justify="space-between" gap="sm" wrap="nowrap">
+        <Box miw={0}>
+          <Group gap="xs">
+            <Anchor component={Link} href={`/${id}/api-keys`} fw={600} className="name">
+              {name}
+            </Anchor>
+            {status === 'suspended' && (
+              <Badge color="orange" variant="light" size="sm">
+                <Trans>Suspended</Trans>
+              </Badge>
+            )}
+          </Group>
+          <Text size="sm" c="dimmed" className="name">
+            {plan} · {zone} · <Trans>since {made}</Trans>
+          </Text>
+        </Box>
+        <Button variant="default" size="sm" aria-label={t`Change ${name}`} onClick={() => setChanging(true)}>
+          <Icon name="pencil" size={16} />
+        </Button>
+      </Group>
+      <AccountDialog account={account} opened={isChanging} onClose={() => setChanging(false)} />
+    </li>
+  );
+}

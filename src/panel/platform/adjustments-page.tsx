@@ -1,0 +1,104 @@
+/** What operators have given or set by hand, over all accounts, and why. */
+import { Anchor, Box, Button, Card, Center, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type { components } from '../api/admin-api.js';
+import { api, ask } from '../api/client.js';
+import { Empty } from '../layout/empty.js';
+import { Icon } from '../layout/icons.js';
+import { Page } from '../layout/page.js';
+import { useAdjustmentWords } from '../usage/adjustment-words.js';
+import { Failure } from '../words/failure.js';
+import { useFormats } from '../words/times.js';
+import { AdjustmentDialog } from './adjustment-dialog.js';
+
+type Adjustment = components['schemas']['NamedQuotaAdjustment'];
+
+const PAGE_SIZE = 50;
+
+export function AdjustmentsPage() {
+  const { t } = useLingui();
+  const [isMaking, setMaking] = useState(false);
+  const adjustments = useInfiniteQuery({
+    queryKey: ['adjustments'],
+    queryFn: ({ pageParam }) => {
+      const query = { limit: PAGE_SIZE, ...(pageParam === null ? {} : { cursor: pageParam }) };
+      return ask(api.GET('/admin/v1/quota-adjustments', { params: { query } }));
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next_cursor: next }) => next,
+  });
+  const rows = adjustments.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <Page
+      title={t`Adjustments`}
+      about={<Trans>Months that were changed by hand. Each stands for good, for the account to read.</Trans>}
+      actions={
+        <Button leftSection={<Icon name="plus" />} onClick={() => setMaking(true)}>
+          <Trans>Adjust a month</Trans>
+        </Button>
+      }
+    >
+      {adjustments.error !== null && <Failure error={adjustments.error} again={() => void adjustments.refetch()} />}
+      {adjustments.isPending && <Skeleton h={240} radius="lg" />}
+      {adjustments.isSuccess && rows.length === 0 && (
+        <Empty
+          icon="adjust"
+          title={t`Nothing was adjusted yet`}
+          text={t`Give an account more for a busy month, or put a count right.`}
+        />
+      )}
+      {rows.length > 0 && (
+        <Card p={0}>
+          <Stack gap={0} component="ul" className="plain-list">
+            {rows.map((adjustment) => (
+              <Line key={adjustment.id} adjustment={adjustment} />
+            ))}
+          </Stack>
+        </Card>
+      )}
+      {adjustments.hasNextPage && (
+        <Center>
+          <Button
+            variant="default"
+            loading={adjustments.isFetchingNextPage}
+            onClick={() => void adjustments.fetchNextPage()}
+          >
+            <Trans>Show more</Trans>
+          </Button>
+        </Center>
+      )}
+      <AdjustmentDialog opened={isMaking} onClose={() => setMaking(false)} />
+    </Page>
+  );
+}
+
+function Line({ adjustment }: { readonly adjustment: Adjustment }) {
+  const { time } = useFormats();
+  const words = useAdjustmentWords();
+  const { account_id: id, account_name: name, api_key_id: keyId, reason, created_at: at } = adjustment;
+  return (
+    <li className="line">
+      <Group justify="space-between" align="flex-start" gap="sm">
+        <Box miw={0} flex="1 1 280px">
+          <Anchor component={Link} href={`/${id}/usage`} fw={600} className="name">
+            {name}
+          </Anchor>
+          <Text className="name">
+            {words(adjustment)} · {reason}
+          </Text>
+          {keyId !== null && (
+            <Anchor component={Link} href={`/${id}/api-keys/${keyId}`} size="sm">
+              <Trans>Of one key</Trans>
+            </Anchor>
+          )}
+        </Box>
+        <Text size="sm" c="dimmed">
+          {time(at)}
+        </Text>
+      </Group>
+    </li>
+  );
+}

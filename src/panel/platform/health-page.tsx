@@ -1,0 +1,196 @@
+/** How the installation is: what it stands on, its gateways, where requests go, and who calls what will end. */
+import { Alert, Badge, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useQuery } from '@tanstack/react-query';
+import type { components } from '../api/admin-api.js';
+import { api, ask } from '../api/client.js';
+import { Page } from '../layout/page.js';
+import { Section } from '../layout/section.js';
+import { Failure } from '../words/failure.js';
+import { useFormats } from '../words/times.js';
+import { DeprecatedCalls } from './deprecated-calls.js';
+import { usePlans } from './accounts.js';
+import { Targets } from './targets.js';
+
+type Health = components['schemas']['Health'];
+type Check = Health['checks'][number];
+
+/** Gateways speak every two seconds. */
+const EVERY_MS = 5_000;
+/** From then on something is wrong with a gateway that says nothing. */
+const QUIET_SECONDS = 10;
+
+export function HealthPage() {
+  const { t } = useLingui();
+  const health = useQuery({
+    queryKey: ['health'],
+    queryFn: () => ask(api.GET('/admin/v1/health')),
+    refetchInterval: EVERY_MS,
+  });
+  return (
+    <Page
+      title={t`Health`}
+      about={<Trans>How this installation is right now. It is read anew every few seconds.</Trans>}
+    >
+      {health.error !== null && <Failure error={health.error} again={() => void health.refetch()} />}
+      {health.isPending && <Skeleton h={200} radius="lg" />}
+      {health.data !== undefined && (
+        <>
+          <Checks health={health.data} />
+          <QuotaMode health={health.data} />
+          <Gateways health={health.data} />
+        </>
+      )}
+      <Targets />
+      <DeprecatedCalls />
+    </Page>
+  );
+}
+
+/** What is checked, by the names that `/readyz` gives it. */
+function useCheckWords(): (name: string) => string {
+  const { t } = useLingui();
+  const words: Readonly<Record<string, string>> = {
+    process: t`This process`,
+    database: t`Database`,
+    quota_store: t`Counters`,
+    log: t`Log`,
+    workers: t`Worker processes`,
+    backends: t`Backends`,
+    gateways: t`Gateways`,
+  };
+  return (name) => words[name] ?? name;
+}
+
+function Checks({ health }: { readonly health: Health }) {
+  const { t } = useLingui();
+  const words = useCheckWords();
+  const bad = health.checks.filter(({ status }) => status !== 'pass');
+  return (
+    <Section title={t`Parts`}>
+      <Stack gap="md">
+        {bad.map(({ name, status, detail }) => (
+          <Alert
+            key={name}
+            color={status === 'fail' ? 'red' : 'orange'}
+            variant="light"
+            role="alert"
+            title={t`Something is wrong: ${words(name)}`}
+          >
+            <Text size="sm" className="name" lang="en">
+              {detail}
+            </Text>
+          </Alert>
+        ))}
+        <Group gap="sm">
+          {health.checks.map((check) => (
+            <CheckBadge key={check.name} check={check} label={words(check.name)} />
+          ))}
+        </Group>
+      </Stack>
+    </Section>
+  );
+}
+
+function CheckBadge({ check, label }: { readonly check: Check; readonly label: string }) {
+  const { t } = useLingui();
+  const words = { pass: t`good`, warn: t`not good`, fail: t`broken` };
+  const color = { pass: 'river', warn: 'orange', fail: 'red' }[check.status];
+  return (
+    <Badge variant="light" size="lg" color={color}>
+      {label}: {words[check.status]}
+    </Badge>
+  );
+}
+
+/** Where counts are kept, and what plans do while that is lost. */
+function QuotaMode({ health }: { readonly health: Health }) {
+  const { t } = useLingui();
+  const plans = usePlans();
+  const words = {
+    local: t`each gateway counts on for itself`,
+    open: t`every request is let through`,
+    closed: t`every request is refused`,
+  };
+  const stores = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const;
+  return (
+    <Section
+      title={t`Stores and limits`}
+      about={
+        health.counters === 'redis' ? (
+          <Trans>All gateways count together, in Redis.</Trans>
+        ) : (
+          <Trans>The gateway counts in its own memory: run one only, or set REDIS_URL.</Trans>
+        )
+      }
+    >
+      <Stack gap={6}>
+        <Text>
+          <Trans>Accounts, keys and usage are kept in {stores[health.database]}.</Trans>
+        </Text>
+        {health.counters === 'redis' &&
+          plans.data?.data.map(({ name, on_redis_loss: mode }) => (
+            <Text key={name} size="sm" className="name">
+              <Trans>
+                Without Redis, plan {name}: {words[mode]}
+              </Trans>
+            </Text>
+          ))}
+      </Stack>
+    </Section>
+  );
+}
+
+function Gateways({ health }: { readonly health: Health }) {
+  const { t } = useLingui();
+  const { relative, number } = useFormats();
+  const versions = new Set([health.version, ...health.nodes.map(({ version }) => version ?? '?')]);
+  return (
+    <Section
+      title={t`Gateways and versions`}
+      about={
+        versions.size > 1 ? (
+          <Trans>More than one version is running. After a rolling restart there should be one.</Trans>
+        ) : (
+          <Trans>Everything runs version {health.version}.</Trans>
+        )
+      }
+    >
+      {health.nodes.length === 0 && (
+        <Text size="sm" c="dimmed">
+          <Trans>No gateway has said anything in the last minute.</Trans>
+        </Text>
+      )}
+      <Stack gap={0} component="ul" className="plain-list flush">
+        {health.nodes.map((node) => {
+          const age = number(Math.round(node.age_seconds));
+          return (
+            <li className="line" key={node.node}>
+              <Group justify="space-between" gap="sm">
+                <div>
+                  <Text fw={600} className="name">
+                    {node.node}
+                  </Text>
+                  <Text size="sm" c="dimmed">
+                    {node.version === null ? t`version not known` : t`version ${node.version}`} ·{' '}
+                    {t`processes: ${node.processes}`}
+                  </Text>
+                </div>
+                <Group gap="xs">
+                  {node.quota_store_lost_since !== null && (
+                    <Badge variant="light" color="orange">
+                      {t`lost Redis ${relative(node.quota_store_lost_since)}`}
+                    </Badge>
+                  )}
+                  <Badge variant="light" color={node.age_seconds > QUIET_SECONDS ? 'orange' : 'river'}>
+                    {node.age_seconds > QUIET_SECONDS ? t`silent for ${age} s` : t`there`}
+                  </Badge>
+                </Group>
+              </Group>
+            </li>
+          );
+        })}
+      </Stack>
+    </Section>
+  );
+}

@@ -1,0 +1,77 @@
+/** Where requests go: each target with how the gateways see it. */
+import { Badge, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
+import { useQuery } from '@tanstack/react-query';
+import type { components } from '../api/admin-api.js';
+import { api, ask } from '../api/client.js';
+import { Section } from '../layout/section.js';
+import { Failure } from '../words/failure.js';
+import { useFormats } from '../words/times.js';
+
+type Target = components['schemas']['Target'];
+
+const EVERY_MS = 5_000;
+const COLORS = { healthy: 'river', ejected: 'orange', unhealthy: 'red' } as const;
+
+export function Targets() {
+  const { t } = useLingui();
+  const targets = useQuery({
+    queryKey: ['targets'],
+    queryFn: () => ask(api.GET('/admin/v1/targets')),
+    refetchInterval: EVERY_MS,
+  });
+  return (
+    <Section
+      title={t`Targets`}
+      about={<Trans>Where requests go. One that fails in a row is left out for a while.</Trans>}
+    >
+      {targets.error !== null && <Failure error={targets.error} again={() => void targets.refetch()} />}
+      {targets.isPending && <Skeleton h={80} />}
+      {targets.isSuccess && targets.data.data.length === 0 && (
+        <Text size="sm" c="dimmed">
+          <Trans>No gateway has told of any.</Trans>
+        </Text>
+      )}
+      <Stack gap={0} component="ul" className="plain-list flush">
+        {targets.data?.data.map((target) => (
+          <Line key={`${target.service} ${target.target} ${target.address}`} target={target} />
+        ))}
+      </Stack>
+    </Section>
+  );
+}
+
+function Line({ target }: { readonly target: Target }) {
+  const { t } = useLingui();
+  const { relative } = useFormats();
+  const words = { healthy: t`in service`, ejected: t`left out`, unhealthy: t`fails its check` };
+  const { service, state, address, last_failure: failure, in_flight: inFlight, ejected_until: until } = target;
+  return (
+    <li className="line">
+      <Group justify="space-between" gap="sm">
+        <div>
+          <Text fw={600} className="name">
+            {target.target}
+          </Text>
+          <Text size="sm" c="dimmed" className="name">
+            {service}
+            {address !== null && ` · ${address}`} ·{' '}
+            <Plural value={inFlight} one="# request under way" other="# requests under way" />
+          </Text>
+          {failure !== null && (
+            <Text size="sm" c="dimmed" className="name">
+              <Trans>
+                Last failure {relative(failure.at)}: {failure.outcome}
+              </Trans>
+              {failure.backend_status !== null && ` (${failure.backend_status})`}
+            </Text>
+          )}
+        </div>
+        <Badge variant="light" color={COLORS[state]}>
+          {words[state]}
+          {until !== null && ` (${relative(until)})`}
+        </Badge>
+      </Group>
+    </li>
+  );
+}

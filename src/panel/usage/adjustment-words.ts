@@ -1,0 +1,17 @@
+/** An adjustment in words. */
+import { useLingui } from '@lingui/react/macro';
+import type { components } from '../api/admin-api.js';
+import { useFormats } from '../words/times.js';
+
+type Adjustment = components['schemas']['QuotaAdjustment'];
+
+/** The words for what it did. */
+export function useAdjustmentWords(): (adjustment: Pick<Adjustment, 'type' | 'amount'>) => string {
+  const { t } = useLingui();
+  const { number } = useFormats();
+  return ({ type, amount }) => {
+    const count = number(amount ?? 0);
+    if (type === 'grant') return t`${count} more until the month ends`;
+    return type === 'set' ? t`Set to ${count} used` : t`Set to nothing used`;
+  };
+}

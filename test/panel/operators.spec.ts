@@ -1,0 +1,158 @@
+/** What operators do in the panel: accounts are found, made, changed and opened, months adjusted, and health is read. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { startBrowser, type Browser } from '../support/browser.js';
+import { testDatabase } from '../support/database.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { GOOD_PASSWORD, memberWithPassword } from '../support/signed-in.js';
+
+const MANY = 120;
+
+describeWithChromium('an operator', () => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let browser: Browser;
+  let page: Page;
+  let site: string;
+
+  beforeAll(async () => {
+    const panel = readPanelFiles('dist/panel');
+    if (panel === null) throw new Error('dist/panel was not built');
+    database = await testDatabase('sqlite');
+    const gateway = { version: '0.0.9', processes: 2, targets: [], targetsLeftOut: 0, quotaStoreLostSinceMs: null };
+    running = await startAdmin(database, { panel, gateways: [{ ...gateway, node: 'gw-1:8080', ageMs: 90 }] });
+    for (let index = 0; index < MANY; index++) {
+      const number = String(index).padStart(3, '0');
+      await running.admin.createAccount({ plan: 'starter', name: `Rafting ${number}` });
+    }
+    site = `http://localhost:${running.port}`;
+    browser = await startBrowser();
+    page = await browser.newPage();
+    page.setDefaultTimeout(12_000);
+    await enter((await memberWithPassword(database, running, { isOperator: true })).email);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await running?.close();
+    await database?.close();
+  });
+
+  const enter = async (email: string): Promise<void> => {
+    await browser.context.clearCookies();
+    await page.goto(site);
+    await page.getByLabel('Email').fill(email);
+    await page.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+  };
+  const choose = async (label: string, option: string): Promise<void> => {
+    await page.getByRole('dialog').getByRole('combobox', { name: label }).click();
+    await page.getByRole('option', { name: option, exact: true }).click();
+  };
+
+  it('comes by the switcher to any of more than a hundred accounts', async () => {
+    await page.getByRole('button', { name: /Change the account/ }).click();
+    await page.getByText('There are more. Search for the one that you need.').waitFor();
+    expect(await page.getByRole('option').count()).toBe(50);
+    await page.getByRole('textbox', { name: 'Find an account' }).fill('ting 117');
+    await page.getByRole('option', { name: 'Rafting 117' }).click();
+    await page.getByRole('button', { name: 'Account: Rafting 117. Change the account' }).waitFor();
+  });
+
+  it('finds accounts, and lists them to the last', async () => {
+    await page.getByRole('link', { name: 'Accounts', exact: true }).click();
+    await page.getByText('50 accounts so far').waitFor();
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await page.getByText('100 accounts so far').waitFor();
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await page.getByText('120 accounts', { exact: true }).waitFor();
+    await page.getByRole('searchbox', { name: 'Search accounts' }).fill('nobody');
+    await page.getByText('No account is like this').waitFor();
+    await page.getByRole('searchbox', { name: 'Search accounts' }).fill('ting 003');
+    await page.getByText('1 account', { exact: true }).waitFor();
+  });
+
+  it('makes an account once although the response is lost, suspends it, and opens it as its owners see it', async () => {
+    await page.getByRole('button', { name: 'Create an account' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New account' });
+    await dialog.getByLabel('Name').fill('Éclair Canoes');
+    await choose('Plan', 'starter');
+    await page.route('**/admin/v1/accounts', async (route) => {
+      if (route.request().method() !== 'POST') return route.fallback();
+      await route.fetch();
+      await route.abort('connectionreset');
+    });
+    await dialog.getByRole('button', { name: 'Create account' }).click();
+    await dialog.getByText('The server cannot be reached').waitFor();
+    await page.unroute('**/admin/v1/accounts');
+    await dialog.getByRole('button', { name: 'Create account' }).click();
+    await page.getByRole('heading', { name: 'Members', exact: true }).waitFor();
+    const found = await running.admin.call<{ data: readonly object[] }>('GET', '/accounts?q=eclair');
+    expect(found.data).toHaveLength(1);
+    await page.getByRole('link', { name: 'Account', exact: true }).click();
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await page.getByRole('dialog').getByLabel('Suspended').check();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByText('This account is suspended').waitFor();
+  });
+
+  it('is told when somebody else has changed the account meanwhile, and overwrites nothing', async () => {
+    const { id } = await running.admin.createAccount({ plan: 'starter', name: 'Two at once' });
+    await page.goto(`${site}/${id}/account`);
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Mine');
+    await running.admin.call('PATCH', `/accounts/${id}`, { name: 'Theirs' });
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Somebody else changed this meanwhile').waitFor();
+    expect(await running.admin.call('GET', `/accounts/${id}`)).toMatchObject({ name: 'Theirs' });
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  });
+
+  it('adjusts the month of an account with a reason, which then stands in the list', async () => {
+    await page.goto(`${site}/platform/adjustments`);
+    await page.getByText('Nothing was adjusted yet').waitFor();
+    await page.getByRole('button', { name: 'Adjust a month' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Adjust a month' });
+    await dialog.getByRole('combobox', { name: 'Account' }).fill('ting 007');
+    await page.getByRole('option', { name: 'Rafting 007' }).click();
+    await dialog.getByLabel('How many requests more').fill('500');
+    await dialog.getByLabel('Why').fill('Trade fair weekend');
+    await dialog.getByRole('button', { name: 'Adjust', exact: true }).click();
+    // The plan of the tests has no limit for all keys together.
+    await dialog.getByText('There is nothing to raise here').waitFor();
+    await dialog.getByLabel('Set what is used', { exact: true }).check();
+    await dialog.getByLabel('How many requests are used').fill('1200');
+    await dialog.getByRole('button', { name: 'Adjust', exact: true }).click();
+    await page.getByText('Set to 1,200 used · Trade fair weekend').waitFor();
+    await page.getByRole('link', { name: 'Rafting 007' }).click();
+    await page.getByText('Trade fair weekend').waitFor();
+  });
+
+  it('reads how the installation is: versions that differ, and that nothing is deprecated', async () => {
+    await page.getByRole('link', { name: 'Health' }).click();
+    await page.getByText('More than one version is running.').waitFor();
+    await page.getByText('version 0.0.9').waitFor();
+    await page.getByText('Nothing is deprecated.').waitFor();
+  });
+
+  it('is nobody else: an owner sees none of these pages, neither in the navigation nor at their addresses', async () => {
+    const { id } = await running.admin.createAccount({ plan: 'starter', name: 'Of an owner' });
+    await enter((await memberWithPassword(database, running, { roles: { [id]: 'owner' } })).email);
+    await page.getByRole('link', { name: 'API keys' }).first().waitFor();
+    expect(await page.getByRole('link', { name: /^(Accounts|Adjustments|Health)$/ }).count()).toBe(0);
+    for (const path of ['accounts', 'adjustments', 'health']) {
+      await page.goto(`${site}/platform/${path}`);
+      await page.getByText('There is no such page').waitFor();
+    }
+    await page.goto(`${site}/${id}/account`);
+    await page.getByRole('heading', { name: 'Account', exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: 'Change', exact: true }).count()).toBe(0);
+  });
+
+  it('meets no breach of the policy and no error', () => {
+    expect(browser.faults).toEqual([]);
+  });
+});
