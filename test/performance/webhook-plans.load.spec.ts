@@ -1,0 +1,91 @@
+/** With a million deliveries pending, whatever a worker asks goes through an index, and takes no time that a person would notice. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { CompiledQuery, sql, type Kysely, type QueryId, type RootOperationNode } from 'kysely';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { Tables } from '../../src/database/schema.js';
+import { writeResults } from '../../src/events/deliveries/delivery-results.js';
+import { readDue } from '../../src/events/deliveries/due-deliveries.js';
+import { LaneScan } from '../../src/events/deliveries/lane-scan.js';
+import { Lanes } from '../../src/events/deliveries/lanes.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { TestClock } from '../support/stores.js';
+import { attemptOf } from '../support/webhooks.js';
+
+const ROWS = 1_000_000;
+const ROWS_AT_ONCE = 50_000;
+const ENDPOINTS = 1_000;
+const FILL_TIMEOUT_MS = 900_000;
+
+describeOnDatabases('a million pending deliveries', (kind) => {
+  let database: DatabaseHandle;
+  const clock = new TestClock();
+  const now = clock.now();
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+    const { db } = database;
+    const numbers = (from: number, to: number) =>
+      kind === 'postgres'
+        ? sql`(select i from generate_series(${sql.lit(from)}, ${sql.lit(to)}) as i) as n`
+        : sql`(with recursive s(i) as (select ${sql.lit(from)} union all select i + 1 from s where i < ${sql.lit(to)})
+            select i from s) as n`;
+    const endpoint = sql`'whe_' || substr('0000' || (i % ${sql.lit(ENDPOINTS)}), -4)`;
+    const id = kind === 'postgres' ? sql`'whe_' || lpad((i % ${sql.lit(ENDPOINTS)})::text, 4, '0')` : endpoint;
+    await sql`insert into account values ('acc_1', 'A', 'starter', 'UTC', 1, 'active', 1, 1, 0, 0, 1)`.execute(db);
+    await sql`insert into webhook_endpoint (id, account_id, url, description, event_types, ordered, status,
+        status_changed_at, version, created_at, updated_at)
+      select ${id}, 'acc_1', 'https://r.example/', '', '[]', 0, 'enabled', 1, 1, 1, 1
+      from ${numbers(0, ENDPOINTS - 1)}`.execute(db);
+    await sql`insert into webhook_lane select id, ${sql.lit(now)}, null, 0 from webhook_endpoint`.execute(db);
+    for (let from = 0; from < ROWS; from += ROWS_AT_ONCE) {
+      await sql`insert into webhook_delivery (id, event_id, endpoint_id, account_id, state, due_at, kind, created_at,
+          updated_at, keep_until)
+        select 'whd_' || (10000000 + i), 'evt_' || i, ${id}, 'acc_1', 'pending', ${sql.lit(now)} - i % 2000, 'event', 1, 1,
+          ${sql.lit(now + 1000)} from ${numbers(from, from + ROWS_AT_ONCE - 1)}`.execute(db);
+    }
+    await sql`analyze`.execute(db);
+  }, FILL_TIMEOUT_MS);
+  afterAll(() => database.close());
+
+  /** Plans of the statements that a function executes on these tables, as text. */
+  async function plansOf(run: (db: Kysely<Tables>) => Promise<unknown>): Promise<string> {
+    const queries: CompiledQuery[] = [];
+    const { db } = database;
+    const watched = db.withPlugin({
+      transformQuery: ({ node, queryId }: { node: RootOperationNode; queryId: QueryId }) => {
+        queries.push(db.getExecutor().compileQuery(node, queryId));
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    });
+    await run(watched);
+    const explain = kind === 'postgres' ? 'explain ' : 'explain query plan ';
+    const plans: string[] = [];
+    for (const query of queries) {
+      const { rows } = await db.executeQuery(CompiledQuery.raw(explain + query.sql, [...query.parameters]));
+      plans.push(JSON.stringify(rows));
+    }
+    return plans.join('\n');
+  }
+
+  const due = (db: Kysely<Tables>, endpointId = 'whe_0007') =>
+    readDue(db, { endpointId, nowMs: now, most: 8, except: [], isOrdered: false });
+
+  it.each([
+    ['claim', 'webhook_lane_due_at', (db: Kysely<Tables>) => new Lanes(db, kind, clock, 'w').claim(64)],
+    ['read', 'webhook_delivery_lane', (db: Kysely<Tables>) => due(db)],
+    ['scan', 'webhook_delivery_lane', (db: Kysely<Tables>) => new LaneScan(db, clock).scan()],
+    [
+      'results',
+      kind === 'postgres' ? 'webhook_delivery_pkey' : 'sqlite_autoindex_webhook_delivery_1',
+      async (db: Kysely<Tables>) => {
+        const records = (await due(db)).map((each) => attemptOf(each, { state: 'succeeded' }));
+        return writeResults(db, records, [], now);
+      },
+    ],
+  ])('%s goes through %s and reads no table from end to end', async (_what, index, run) => {
+    const plans = await plansOf(run);
+    expect(plans).toContain(index);
+    expect(plans).not.toMatch(/Seq Scan on webhook_delivery|SCAN (?:d|webhook_delivery)(?! USING)/);
+  });
+});
