@@ -51,6 +51,9 @@ const DOCS_PICTURES = {
   'audit-log': 'audit-log-light-desk',
   account: 'account-light-desk',
   profile: 'profile-light-desk',
+  accounts: 'platform-accounts-light-desk',
+  adjustments: 'platform-adjustments-light-desk',
+  health: 'platform-health-light-desk',
 };
 const WEBP_QUALITY = 0.82;
 const KEYS = [
