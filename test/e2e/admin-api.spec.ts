@@ -75,10 +75,10 @@ describeOnDatabases('the admin API', (kind) => {
         const answer: Answer = await request('GET', path);
         const page = answer.json<{ data: { id: string }[]; has_more: boolean; next_cursor: string | null }>();
         seen.push(...page.data.map(({ id }) => id));
-        const next = page.next_cursor === null ? undefined : `/accounts?limit=2&cursor=${page.next_cursor}`;
+        const next = page.next_cursor === null ? undefined : `cursor=${page.next_cursor}`;
         path = /^<\/admin\/v1(.*)>; rel="next"$/.exec(answer.headers.link?.toString() ?? '')?.[1];
         expect(page.has_more).toBe(path !== undefined);
-        expect(path).toBe(next);
+        expect(path?.split(/[?&]/).find((each) => each.startsWith('cursor='))).toBe(next);
       }
       expect(new Set(seen).size).toBe(seen.length);
       expect(seen).toContain(accountId);
