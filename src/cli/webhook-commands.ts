@@ -236,7 +236,8 @@ function plain(endpoint: Fields, { json }: CommonOptions): Fields {
 /** A delivery, and a line for each attempt. */
 function delivery(fields: Fields, { json }: CommonOptions): string {
   if (json === true) return `${JSON.stringify(fields, null, 2)}\n`;
-  const { attempt_log: log, last_attempt: _last, ...rest } = fields;
+  const { attempt_log: log, ...shown } = fields;
+  const rest = Object.fromEntries(Object.entries(shown).filter(([name]) => name !== 'last_attempt'));
   const attempts = (log as Fields[]).map((attempt) => ({
     ...attempt,
     came_back: attempt['error'] ?? String(attempt['response_body'] ?? '').slice(0, LONGEST_SHOWN_BODY),
