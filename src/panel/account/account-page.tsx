@@ -23,7 +23,13 @@ export function AccountPage() {
   return (
     <Page
       title={t`Account`}
-      about={<Trans>What your account has. Whoever runs this API changes it for you.</Trans>}
+      about={
+        may('updateAccount') ? (
+          <Trans>What the account has.</Trans>
+        ) : (
+          <Trans>What your account has. Whoever runs this API changes it for you.</Trans>
+        )
+      }
       actions={may('updateAccount') && <ChangeButton account={account} />}
     >
       <Card>

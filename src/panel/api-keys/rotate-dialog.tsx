@@ -114,7 +114,7 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
           <Alert variant="light">
             <Text size="sm">
               <Trans>
-                The secret of now was last used {lastUsed} from {from}.
+                The current secret was last used {lastUsed} from {from}.
               </Trans>
             </Text>
           </Alert>
