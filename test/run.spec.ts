@@ -4,7 +4,7 @@ import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnOwned, temporaryFolder } from './support/processes.js';
 import { inWords, progressLine } from './support/progress.js';
-import { filesToTryAgain, summarise, type JestRun } from './support/run-summary.js';
+import { filesInTime, filesToTryAgain, summarise, type JestRun } from './support/run-summary.js';
 
 /** Runs `test/run.mjs` on a machine where no server is on the PATH and none may be installed. */
 async function runBare(args: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
@@ -121,5 +121,14 @@ describe('a second try', () => {
     expect(filesToTryAgain([failing(4)])).toEqual([]);
     expect(filesToTryAgain([failing(1), { code: null, leaked: false, results: null }])).toEqual([]);
     expect(filesToTryAgain([{ ...failing(1), leaked: true }])).toEqual([]);
+  });
+
+  it('leaves out files for which there is no time, other ones each day, and says which', () => {
+    const files = ['c', 'a', 'b', 'd'];
+    const inTime = (leftMs: number, day = 0) => filesInTime(files, { leftMs, eachMs: 10, day });
+    expect(inTime(40)).toEqual({ run: files, leftOut: [] });
+    expect(inTime(39)).toEqual({ run: ['a', 'b', 'c'], leftOut: ['d'] });
+    expect(inTime(25, 3)).toEqual({ run: ['d', 'a'], leftOut: ['b', 'c'] });
+    expect(inTime(-1).run).toEqual([]);
   });
 });

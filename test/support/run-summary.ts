@@ -41,6 +41,22 @@ export function filesToTryAgain(runs: readonly JestRun[]): string[] {
 }
 
 /**
+ * Splits files into those that there is time for and those that there is none for. Which are left out changes from day to day, so that none
+ * is left out for good.
+ */
+export function filesInTime(
+  files: readonly string[],
+  { leftMs, eachMs, day }: { readonly leftMs: number; readonly eachMs: number; readonly day: number },
+): { readonly run: readonly string[]; readonly leftOut: readonly string[] } {
+  const most = Math.max(0, Math.floor(leftMs / eachMs));
+  if (most >= files.length) return { run: files, leftOut: [] };
+  const sorted = files.toSorted();
+  const first = day % sorted.length;
+  const turned = [...sorted.slice(first), ...sorted.slice(0, first)];
+  return { run: turned.slice(0, most), leftOut: turned.slice(most) };
+}
+
+/**
  * Sums the passes up: of a file that was tried again its second try counts, and is said. A file that could not run counts as a failure, and so
  * does a run without tests.
  */
