@@ -217,8 +217,8 @@ describeWithOpenssl('with HTTP/2 and WebSockets', () => {
     await expect(exit).resolves.toEqual({ code: 0, signal: null });
     expect(quietMsSince(startedMs)).toBeLessThan(DELAY_MS + DRAIN_MS + REST_MS);
     const phases = trailgate.logs().filter(({ event }) => event === 'shutdown_phase');
-    expect(phases.slice(0, 3)).toMatchObject([
-      { phase: 'stop watching', level: 'info' },
+    expect(phases.slice(1, 4)).toMatchObject([
+      { phase: 'rest webhooks', level: 'info' },
       { phase: 'readiness off', level: 'info' },
       { phase: 'drain gateway', level: 'error' },
     ]);
