@@ -1,5 +1,5 @@
 /** The keys of an account, and at `/api-keys/new` the dialog that makes one. */
-import { Button, Center, Skeleton, Stack, Text } from '@mantine/core';
+import { Button, Skeleton, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useMemo, useState } from 'react';
@@ -8,6 +8,7 @@ import { useAccount, useMay } from '../session/accounts.js';
 import { Empty } from '../layout/empty.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
+import { ShowMore } from '../layout/show-more.js';
 import { Failure } from '../words/failure.js';
 import { CreateDialog } from './create-dialog.js';
 import { KeyFilters, ORDERS, USUAL_STATUS, type Chosen } from './key-filters.js';
@@ -114,13 +115,7 @@ function Keys({ create }: { readonly create: React.ReactNode }) {
           <Plural value={rows.length} one="# key" other="# keys" />
         )}
       </Text>
-      {keys.hasNextPage && (
-        <Center>
-          <Button variant="default" loading={keys.isFetchingNextPage} onClick={() => void keys.fetchNextPage()}>
-            <Trans>Show more</Trans>
-          </Button>
-        </Center>
-      )}
+      <ShowMore list={keys} />
     </Stack>
   );
 }

@@ -2,10 +2,11 @@
  * The secret of a key, shown once. It is in this component's props and on the screen, and nowhere else: in no cache, no
  * storage, no address, no entry of the history.
  */
-import { Alert, Button, Checkbox, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
+import { Alert, Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Icon } from '../layout/icons.js';
+import { StoredFooter } from '../layout/stored-footer.js';
 import { useExampleUrl } from './example-url.js';
 
 interface SecretStepProps {
@@ -20,7 +21,6 @@ interface SecretStepProps {
 
 export function SecretStep({ secret, scopes, isLeaving, onStay, onDone, children }: SecretStepProps) {
   const { t } = useLingui();
-  const [isStored, setStored] = useState(false);
   const url = useExampleUrl(scopes);
   return (
     <Stack gap="lg">
@@ -56,16 +56,7 @@ export function SecretStep({ secret, scopes, isLeaving, onStay, onDone, children
           Keep it in a password manager or the settings of your server. Not in a mail, a chat or a web page.
         </Trans>
       </Text>
-      <Group justify="space-between">
-        <Checkbox
-          label={t`I have stored it in a safe place`}
-          checked={isStored}
-          onChange={(event) => setStored(event.currentTarget.checked)}
-        />
-        <Button disabled={!isStored} onClick={onDone}>
-          <Trans>Done</Trans>
-        </Button>
-      </Group>
+      <StoredFooter label={t`I have stored it in a safe place`} onDone={onDone} />
     </Stack>
   );
 }

@@ -1,11 +1,12 @@
 /** Who changed what in the account, newest first. */
-import { Button, Card, Center, Code, Skeleton, Stack, Text } from '@mantine/core';
+import { Card, Code, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
 import { Empty } from '../layout/empty.js';
 import { Page } from '../layout/page.js';
+import { ShowMore } from '../layout/show-more.js';
 import { useAccount } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
@@ -44,13 +45,7 @@ export function AuditLogPage() {
           </Stack>
         </Card>
       )}
-      {entries.hasNextPage && (
-        <Center>
-          <Button variant="default" loading={entries.isFetchingNextPage} onClick={() => void entries.fetchNextPage()}>
-            <Trans>Show more</Trans>
-          </Button>
-        </Center>
-      )}
+      <ShowMore list={entries} />
     </Page>
   );
 }

@@ -1,18 +1,5 @@
 /** The requests of an account as they come, and the way to why one of them failed. */
-import {
-  Anchor,
-  Button,
-  Card,
-  Center,
-  Group,
-  Select,
-  Skeleton,
-  Stack,
-  Switch,
-  Table,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Anchor, Button, Card, Group, Select, Skeleton, Stack, Switch, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue, useMediaQuery } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -21,6 +8,7 @@ import { useOperations } from '../api-keys/example-url.js';
 import { Empty } from '../layout/empty.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
+import { ShowMore } from '../layout/show-more.js';
 import { useAccount } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { ResponseStatus } from '../words/response-status.js';
@@ -168,13 +156,7 @@ function Requests({ chosen, onAll }: { readonly chosen: Chosen; readonly onAll: 
       ) : (
         <Cards requests={rows} />
       )}
-      {requests.hasNextPage && (
-        <Center>
-          <Button variant="default" loading={requests.isFetchingNextPage} onClick={() => void requests.fetchNextPage()}>
-            <Trans>Show more</Trans>
-          </Button>
-        </Center>
-      )}
+      <ShowMore list={requests} />
     </Stack>
   );
 }

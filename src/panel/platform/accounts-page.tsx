@@ -1,18 +1,5 @@
 /** All accounts of the installation. */
-import {
-  Anchor,
-  Badge,
-  Box,
-  Button,
-  Card,
-  Center,
-  Group,
-  Select,
-  Skeleton,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Anchor, Badge, Box, Button, Card, Group, Select, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -20,6 +7,7 @@ import { Link, useLocation } from 'wouter';
 import { Empty } from '../layout/empty.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
+import { ShowMore } from '../layout/show-more.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { AccountDialog } from './account-dialog.js';
@@ -110,13 +98,7 @@ function Accounts() {
           )}
         </Text>
       )}
-      {accounts.hasNextPage && (
-        <Center>
-          <Button variant="default" loading={accounts.isFetchingNextPage} onClick={() => void accounts.fetchNextPage()}>
-            <Trans>Show more</Trans>
-          </Button>
-        </Center>
-      )}
+      <ShowMore list={accounts} />
     </Stack>
   );
 }

@@ -1,5 +1,5 @@
 /** What operators have given or set by hand, over all accounts, and why. */
-import { Anchor, Box, Button, Card, Center, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Anchor, Box, Button, Card, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -9,6 +9,7 @@ import { api, ask } from '../api/client.js';
 import { Empty } from '../layout/empty.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
+import { ShowMore } from '../layout/show-more.js';
 import { useAdjustmentWords } from '../usage/adjustment-words.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
@@ -59,17 +60,7 @@ export function AdjustmentsPage() {
           </Stack>
         </Card>
       )}
-      {adjustments.hasNextPage && (
-        <Center>
-          <Button
-            variant="default"
-            loading={adjustments.isFetchingNextPage}
-            onClick={() => void adjustments.fetchNextPage()}
-          >
-            <Trans>Show more</Trans>
-          </Button>
-        </Center>
-      )}
+      <ShowMore list={adjustments} />
       <AdjustmentDialog opened={isMaking} onClose={() => setMaking(false)} />
     </Page>
   );

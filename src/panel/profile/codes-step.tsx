@@ -1,12 +1,11 @@
 /** Recovery codes, shown once: they are in this component's props and nowhere else. */
-import { Alert, Button, Checkbox, Code, CopyButton, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, Button, Code, CopyButton, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useState } from 'react';
 import { Icon } from '../layout/icons.js';
+import { StoredFooter } from '../layout/stored-footer.js';
 
 export function CodesStep({ codes, onDone }: { readonly codes: readonly string[]; readonly onDone: () => void }) {
   const { t } = useLingui();
-  const [isStored, setStored] = useState(false);
   return (
     <Stack gap="md">
       <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={t`Write them down now`}>
@@ -45,16 +44,7 @@ export function CodesStep({ codes, onDone }: { readonly codes: readonly string[]
           )}
         </CopyButton>
       </Group>
-      <Group justify="space-between">
-        <Checkbox
-          label={t`I have stored them in a safe place`}
-          checked={isStored}
-          onChange={(event) => setStored(event.currentTarget.checked)}
-        />
-        <Button disabled={!isStored} onClick={onDone}>
-          <Trans>Done</Trans>
-        </Button>
-      </Group>
+      <StoredFooter label={t`I have stored them in a safe place`} onDone={onDone} />
     </Stack>
   );
 }

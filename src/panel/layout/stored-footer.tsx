@@ -1,0 +1,22 @@
+/** The end of a step that shows something once: it closes when somebody has said that it is stored. */
+import { Button, Checkbox, Group } from '@mantine/core';
+import { Trans } from '@lingui/react/macro';
+import { useState } from 'react';
+
+interface StoredFooterProps {
+  /** What somebody says by ticking it. */
+  readonly label: string;
+  readonly onDone: () => void;
+}
+
+export function StoredFooter({ label, onDone }: StoredFooterProps) {
+  const [isStored, setStored] = useState(false);
+  return (
+    <Group justify="space-between">
+      <Checkbox label={label} checked={isStored} onChange={(event) => setStored(event.currentTarget.checked)} />
+      <Button disabled={!isStored} onClick={onDone}>
+        <Trans>Done</Trans>
+      </Button>
+    </Group>
+  );
+}
