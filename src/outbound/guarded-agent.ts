@@ -52,8 +52,6 @@ async function open({ destination, abort }: ConnectArgs, options: GuardedSocketO
 /** An agent has no proxies unless it is given `proxyEnv`: this one never is. */
 class GuardedAgent extends Agent {
   private readonly idle = new Set<Duplex>();
-  /** Those whose end is listened for already: a socket is kept many times. */
-  private readonly watched = new WeakSet<Duplex>();
 
   constructor(private readonly guard: GuardedSocketOptions) {
     super({ keepAlive: true, maxFreeSockets: MOST_IDLE_EACH, timeout: IDLE_TIMEOUT_MS });
@@ -66,7 +64,11 @@ class GuardedAgent extends Agent {
   }
 
   override createConnection(options: ClientRequestArgs, callback: SocketCallback = () => {}): undefined {
-    return connectGuarded(options as GuardedArgs, this.guard, callback);
+    return connectGuarded(options as GuardedArgs, this.guard, (error, socket) => {
+      // Once, here: a socket is kept many times.
+      if (error === null) socket.once('close', () => this.idle.delete(socket));
+      callback(error, socket);
+    });
   }
 
   override keepSocketAlive(socket: Duplex): boolean {
@@ -74,10 +76,6 @@ class GuardedAgent extends Agent {
     // Node's own says whether the receiver keeps it long enough (`Keep-Alive: timeout`); its types do not know that.
     if (!(super.keepSocketAlive(socket) as unknown as boolean)) return false;
     this.idle.add(socket);
-    if (!this.watched.has(socket)) {
-      this.watched.add(socket);
-      socket.once('close', () => this.idle.delete(socket));
-    }
     return true;
   }
 
