@@ -3,8 +3,9 @@ import { expect } from '@jest/globals';
 import type { ErrorEntry } from '../../src/problems/error-entry.js';
 import { ERRORS, type ErrorCode } from '../../src/problems/errors.js';
 import type { ProblemBody } from '../../src/problems/problem-body.js';
-export type { ProblemBody };
 import type { Answer } from './http.js';
+
+export type { ProblemBody };
 
 const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_-]{2,}$/;
 /** IMF-fixdate (RFC 9110 section 5.6.7). */
