@@ -15,7 +15,7 @@ import type { Places } from './places.js';
 const FEWEST_READ = 8;
 const MOST_READ = 32;
 /** A lane without work stays its owner's for so long: the next event finds somebody who looks at once. */
-export const LINGER_MS = 2_000;
+const LINGER_MS = 2_000;
 /** An attempt for which this process lacked something is made after this. */
 const SHORTAGE_PAUSE_MS = 1_000;
 /** Keys that could not be opened, and a result that the database has refused, are tried again after this. */

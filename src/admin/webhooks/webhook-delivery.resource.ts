@@ -13,7 +13,7 @@ const REASONS = ['exhausted', 'gone', 'aborted', 'expired', 'skipped', 'endpoint
 const statusCode = z.int().min(0).max(999).nullable().meta({ description: 'Null: no response came.' });
 const error = z.string().max(200).nullable().meta({ description: 'Why no response came.', example: 'connect_timeout' });
 
-export const webhookDeliverySchema = z
+const webhookDeliverySchema = z
   .object({
     id: idField('whd'),
     account_id: idField('acc'),

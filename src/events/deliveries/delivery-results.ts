@@ -14,7 +14,7 @@ import { recordHealth, type EndpointHealth } from './endpoint-health.js';
 import { lockLanes, releaseNext, type ResourceOfEndpoint } from './order.js';
 
 /** What is kept of a response's body, in characters. */
-export const LONGEST_KEPT_BODY = 1_024;
+const LONGEST_KEPT_BODY = 1_024;
 
 /** One request, and what came of it. */
 export interface MadeAttempt {

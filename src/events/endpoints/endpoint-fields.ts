@@ -7,7 +7,7 @@ import {
   MOST_RETRIES,
   SHORTEST_PAUSE_MS,
 } from '../deliveries/retry-schedule.js';
-import { parseWebhookSecret } from '../signing/webhook-secret.js';
+import { parseWebhookSecret, SECRET_OVERLAP_MS } from '../signing/webhook-secret.js';
 
 const MS_PER_SECOND = 1_000;
 const MOST_EVENT_TYPES = 100;
@@ -26,7 +26,7 @@ const longest = LONGEST_PAUSE_MS / MS_PER_SECOND;
 /** `customer.created`, `customer.*` */
 const PATTERN = /^[a-z0-9_]+(?:\.[a-z0-9_]+)*\.(?:[a-z0-9_]+|\*)$/;
 /** Of an event's type. */
-export const EVENT_TYPE_PATTERN = /^[a-z0-9_]+(?:\.[a-z0-9_]+)+$/;
+const EVENT_TYPE_PATTERN = /^[a-z0-9_]+(?:\.[a-z0-9_]+)+$/;
 
 /** The type of an event. */
 export const eventTypeField = z
@@ -118,7 +118,7 @@ export const instantField = z.iso
   .datetime({ offset: true, error: 'must be a time such as 2026-11-22T09:00:00+01:00' })
   .max(40);
 
-export const deliverSchema = z
+const deliverSchema = z
   .union(
     [z.enum(['all', 'none']), z.strictObject({ since: instantField, until: instantField.optional() })],
     'must be all, none, or a range with since',
@@ -148,7 +148,7 @@ export const rotateWebhookSecretSchema = z
       .int()
       .min(0, 'must not be negative')
       .max(LONGEST_OVERLAP_SECONDS, `must be at most ${LONGEST_OVERLAP_SECONDS}, seven days`)
-      .default(86_400)
+      .default(SECRET_OVERLAP_MS / MS_PER_SECOND)
       .meta({ description: 'How long everything is signed with the old secrets, too; 0: not at all.' }),
     secret,
   })

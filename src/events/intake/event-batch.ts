@@ -5,7 +5,7 @@ import type { EventSchemas } from './event-schemas.js';
 import { fingerprintOf } from './fingerprint.js';
 
 /** Of one event's data, as JSON. */
-export const MOST_EVENT_BYTES = 256 * 1_024;
+const MOST_EVENT_BYTES = 256 * 1_024;
 /** Errors that one response names: whoever has more has one cause for most. */
 const MOST_ERRORS = 20;
 const DAY_MS = 86_400_000;
@@ -68,7 +68,7 @@ function foreignEvent(service: string, event: HandedInEvent, dataText: string, o
 }
 
 /** Ids are a service's own: two of them may count the same way. */
-export function dedupeKeyOf(service: string, id: string): string {
+function dedupeKeyOf(service: string, id: string): string {
   return `svc:${service}:${id}`;
 }
 
