@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../platform/clock.js';
+import { INTAKE_PATH } from '../admin/intake/intake.controller.js';
+import type { AdminConfig } from '../config/model/admin-schema.js';
 import { childEnvironment } from '../config/model/environment.js';
 import type { LoadedConfig } from '../config/model/loaded-config.js';
 import type { Config } from '../config/model/schema.js';
@@ -98,7 +100,7 @@ async function demoKey(running: Running, accountId: string, config: Config): Pro
   return secret;
 }
 
-function spawnCustomers({ environment }: Config, accountId: string): ChildProcess {
+function spawnCustomers({ environment, file }: Config, accountId: string): ChildProcess {
   const main = fileURLToPath(new URL('../customers/main.js', import.meta.url));
   return spawn(process.execPath, ['--enable-source-maps', main], {
     // The channel tells the backend when this process is gone, whatever ended it.
@@ -107,8 +109,16 @@ function spawnCustomers({ environment }: Config, accountId: string): ChildProces
       TRAILGATE_CUSTOMERS_PORT: String(environment.customersPort ?? 4001),
       CUSTOMERS_DATA_DIR: join(environment.dataDir, 'customers'),
       CUSTOMERS_SEED_ACCOUNTS: accountId,
+      CUSTOMERS_EVENTS_URL: `${localUrlOf(file.admin)}${INTAKE_PATH}`,
     }),
   });
+}
+
+/** How a process of this machine reaches the admin listener; with `port: 0` nobody knows it yet. */
+function localUrlOf({ host, port, tls }: AdminConfig): string {
+  const isEverywhere = host === '0.0.0.0' || host === '::';
+  const name = isEverywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
+  return `${tls === undefined ? 'http' : 'https'}://${name}:${port}`;
 }
 
 /** Rejects with `StartError` when the backend ends, or takes too long, before it listens. */

@@ -1,12 +1,13 @@
 /** Commands of `trailgate`. */
 import cluster from 'node:cluster';
+import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import { checkCommand } from '../cli/check.js';
 import { addClientCommands } from '../cli/client-commands.js';
 import { addOpenApiCommand } from '../cli/openapi-command.js';
 import { formatProblems } from '../config/check.js';
-import { EnvironmentError, readEnvironment } from '../config/model/environment.js';
+import { EnvironmentError, provideVariable, readEnvironment } from '../config/model/environment.js';
 import { gatewayJsonSchemaText } from '../config/model/json-schema.js';
 import { loadConfig } from '../config/load.js';
 import type { ConfigProblem } from '../config/model/problem.js';
@@ -26,6 +27,8 @@ import { reportToPool } from '../workers/worker-process.js';
 const DEFAULT_CONFIG = './gateway.yaml';
 const LOG_FLUSH_TIMEOUT_MS = 1_000;
 const STANDARD_OUTPUT = 1;
+/** Of the token that the demo's backend and its gateway share, anew at each start. */
+const EVENTS_TOKEN_BYTES = 32;
 /** Commands that run until they are told to end. */
 const LASTING = new Set(['start', 'demo']);
 /** Exit code of a command whose reader has gone, as shells show that signal. */
@@ -118,6 +121,7 @@ async function runStart({ config: path, roles, workers }: StartOptions): Promise
 
 async function runDemo(path: string): Promise<void> {
   const end = new ProgramEnd();
+  provideVariable('CUSTOMERS_EVENTS_TOKEN', randomBytes(EVENTS_TOKEN_BYTES).toString('base64url'));
   const { config, warnings } = await configOrExit(path);
   const log = openLog(config.environment.logLevel);
   logWarnings(warnings, log);

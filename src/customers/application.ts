@@ -12,6 +12,7 @@ import { CustomersController } from './customers.controller.js';
 import { CustomersRepository } from './customers.repository.js';
 import type { Database } from './database/connection.js';
 import { ErrorFilter, toRequestError } from './error.filter.js';
+import type { Outbox } from './events/outbox.js';
 import { HealthController } from './health.controller.js';
 import { BODY_LIMIT_BYTES, useJsonBodies } from './json-body.js';
 
@@ -25,6 +26,8 @@ export interface Parts {
   readonly cursorSecret: string;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Without it nobody is told of changes. */
+  readonly outbox?: Outbox | undefined;
 }
 
 /** Builds the application; the caller makes it listen and closes it, and the database after it. */
@@ -50,7 +53,7 @@ export async function createApplication(parts: Parts): Promise<NestFastifyApplic
       module: CustomersModule,
       controllers: [CustomersController, HealthController],
       providers: [
-        { provide: CustomersRepository, useValue: new CustomersRepository(parts.database, parts.clock) },
+        { provide: CustomersRepository, useValue: customersOf(parts) },
         { provide: CursorCodec, useValue: new CursorCodec(parts.cursorSecret) },
         { provide: CustomerParser, useValue: new CustomerParser(parts.clock) },
       ],
@@ -60,6 +63,10 @@ export async function createApplication(parts: Parts): Promise<NestFastifyApplic
   );
   application.useGlobalFilters(new ErrorFilter(parts.log));
   return application;
+}
+
+function customersOf({ database, clock, outbox }: Parts): CustomersRepository {
+  return new CustomersRepository(database, clock, outbox);
 }
 
 /** One line per request at level debug, without query or body: they hold personal data. */

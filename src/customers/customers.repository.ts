@@ -11,6 +11,7 @@ import { isUniqueViolation } from './database/database-errors.js';
 import type { Tables } from './database/schema.js';
 import { RequestError } from './errors.js';
 import type { CustomerFilters } from './list-query.js';
+import type { Outbox } from './events/outbox.js';
 import { likePatterns } from './model/search-text.js';
 
 const COLUMNS = [
@@ -39,6 +40,8 @@ export class CustomersRepository {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
+    /** Without it nobody is told of changes. */
+    private readonly outbox?: Outbox,
   ) {}
 
   /** One page, newest first, starting behind `after`. */
@@ -74,9 +77,13 @@ export class CustomersRepository {
   async create(accountId: string, fields: CustomerFields): Promise<Customer> {
     const now = this.clock.now();
     const customer = { ...fields, id: newCustomerId(), created_at: now, updated_at: now };
-    await refuseTakenEmail(fields.email, () =>
-      this.database.tables.insertInto('customer').values(toRow(accountId, customer)).execute(),
-    );
+    await this.database.tables.transaction().execute(async (trx) => {
+      await refuseTakenEmail(fields.email, () =>
+        trx.insertInto('customer').values(toRow(accountId, customer)).execute(),
+      );
+      await this.outbox?.add(trx, accountId, 'customer.created', customer);
+    });
+    this.outbox?.wake();
     return customer;
   }
 
@@ -86,29 +93,37 @@ export class CustomersRepository {
    * @throws RequestError `customer_not_found`, `email_taken`
    */
   async update(accountId: string, id: string, changes: Partial<CustomerFields>): Promise<Customer> {
-    return this.database.tables.transaction().execute(async (trx) => {
+    const customer = await this.database.tables.transaction().execute(async (trx) => {
       const query = trx.selectFrom('customer').select(COLUMNS).where('id', '=', id).where('account_id', '=', accountId);
       // Two changes of different fields at once must both stay; on SQLite the transaction is alone anyway.
       const row = await (this.database.kind === 'postgres' ? query.forUpdate() : query).executeTakeFirst();
       if (row === undefined) throw notFound(id);
       const current = fromRow(row);
       if (Object.keys(changes).length === 0) return current;
-      const customer: Customer = { ...current, ...changes, updated_at: Math.max(this.clock.now(), current.updated_at) };
-      await refuseTakenEmail(customer.email, () =>
-        trx.updateTable('customer').set(toRow(accountId, customer)).where('id', '=', id).execute(),
+      const changed: Customer = { ...current, ...changes, updated_at: Math.max(this.clock.now(), current.updated_at) };
+      await refuseTakenEmail(changed.email, () =>
+        trx.updateTable('customer').set(toRow(accountId, changed)).where('id', '=', id).execute(),
       );
-      return customer;
+      await this.outbox?.add(trx, accountId, 'customer.updated', changed);
+      return changed;
     });
+    this.outbox?.wake();
+    return customer;
   }
 
   /** @throws RequestError `customer_not_found` */
   async delete(accountId: string, id: string): Promise<void> {
-    const result = await this.database.tables
-      .deleteFrom('customer')
-      .where('id', '=', id)
-      .where('account_id', '=', accountId)
-      .executeTakeFirst();
-    if (result.numDeletedRows === 0n) throw notFound(id);
+    await this.database.tables.transaction().execute(async (trx) => {
+      const row = await trx
+        .deleteFrom('customer')
+        .where('id', '=', id)
+        .where('account_id', '=', accountId)
+        .returning(COLUMNS)
+        .executeTakeFirst();
+      if (row === undefined) throw notFound(id);
+      await this.outbox?.add(trx, accountId, 'customer.deleted', fromRow(row));
+    });
+    this.outbox?.wake();
   }
 
   /** Rejects when the database cannot answer. */

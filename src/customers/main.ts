@@ -12,6 +12,8 @@ import type { CustomersConfig } from './model/config.js';
 import { readConfig, StartError } from './model/config.js';
 import type { Database } from './database/connection.js';
 import { openDatabase } from './database/connection.js';
+import { EventPoster } from './events/event-poster.js';
+import { Outbox } from './events/outbox.js';
 import { prepareDatabase } from './prepare.js';
 
 const SHUTDOWN_TIMEOUT_MS = 10_000;
@@ -35,9 +37,12 @@ async function start(config: CustomersConfig): Promise<void> {
   const database = await openDatabase(config, (error) => log.warn({ err: error }, 'A database connection was lost.'));
   const { cursorSecret, seeded } = await prepareDatabase(database, config.seedAccounts, systemClock);
   for (const [accountId, customers] of seeded) log.debug({ account_id: accountId, customers }, 'Seeded an account.');
-  const application = await createApplication({ database, cursorSecret, clock: systemClock, log });
+  const outbox = config.events === undefined ? undefined : new Outbox(database, systemClock);
+  const application = await createApplication({ database, cursorSecret, clock: systemClock, log, outbox });
   const url = await listen(application, config);
-  endWithSignals(application, database, log);
+  const poster =
+    outbox === undefined || config.events === undefined ? undefined : new EventPoster(outbox, config.events, log);
+  endWithSignals(application, database, log, poster);
   process.stdout.write(`${JSON.stringify({ event: 'listening', url })}\n`);
 }
 
@@ -61,7 +66,12 @@ async function listen(application: NestFastifyApplication, config: CustomersConf
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
-function endWithSignals(application: NestFastifyApplication, database: Database, log: Logger): void {
+function endWithSignals(
+  application: NestFastifyApplication,
+  database: Database,
+  log: Logger,
+  poster: EventPoster | undefined,
+): void {
   let ending = false;
   const end = async (): Promise<void> => {
     if (ending) return;
@@ -69,6 +79,7 @@ function endWithSignals(application: NestFastifyApplication, database: Database,
     setTimeout(() => process.exit(1), SHUTDOWN_TIMEOUT_MS).unref();
     try {
       await application.close();
+      await poster?.close();
       await database.tables.destroy();
       process.exit(0);
     } catch (error) {

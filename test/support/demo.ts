@@ -10,15 +10,18 @@ export interface RunningDemo {
   readonly link: string;
   readonly panelUrl: string;
   readonly gatewayUrl: string;
+  readonly adminUrl: string;
+  /** The demo account's key for this start. */
+  readonly key: string;
   readonly dataDir: string;
   /** Everything that was printed so far. */
   output(): string;
   stop(): Promise<unknown>;
 }
 
-/** Starts it on free ports in a folder of its own. */
-export async function startDemo(dataDir = temporaryFolder('demo')): Promise<RunningDemo> {
-  const program = spawnOwned(process.execPath, [MAIN, 'demo'], {
+/** Starts it on free ports in a folder of its own, with more arguments of `demo`. */
+export async function startDemo(dataDir = temporaryFolder('demo'), args: readonly string[] = []): Promise<RunningDemo> {
+  const program = spawnOwned(process.execPath, [MAIN, 'demo', ...args], {
     env: {
       PATH: process.env['PATH'] ?? '',
       LOG_LEVEL: 'info',
@@ -42,11 +45,15 @@ export async function startDemo(dataDir = temporaryFolder('demo')): Promise<Runn
     60_000,
   );
   const link = /Panel +(\S+)/.exec(output())?.[1] ?? '';
+  const admin = /Admin API +(http\S+)/.exec(output())?.[1] ?? '';
+  const key = /Bearer ([^']+)'/.exec(output())?.[1] ?? '';
   const api = /API +(http\S+)/.exec(output())?.[1] ?? '';
   return {
     link,
     panelUrl: new URL(link).origin,
     gatewayUrl: new URL(api).origin,
+    adminUrl: new URL(admin).origin,
+    key,
     dataDir,
     output,
     stop: () => program.end('SIGTERM'),

@@ -15,6 +15,7 @@ export const ENVIRONMENT_VARIABLES = {
   TRAILGATE_GATEWAY_PORT: 'Port of the public listener, instead of `gateway.port`.',
   TRAILGATE_ADMIN_PORT: 'Port of the admin listener, instead of `admin.port`.',
   TRAILGATE_CUSTOMERS_PORT: 'Port of the reference customers backend.',
+  CUSTOMERS_EVENTS_TOKEN: 'Token by which the reference customers backend hands in events.',
   DATABASE_URL: 'PostgreSQL (`postgres://…`). Without it: SQLite in the data folder.',
   REDIS_URL: 'Redis (`redis://…`, `redis+sentinel://…`, `redis+cluster://…`). Without it: counters in the process.',
   TRAILGATE_DATA_DIR: 'Folder for what the embedded stores keep.',
@@ -118,6 +119,14 @@ function isLogLevel(value: string): value is Environment['logLevel'] {
 
 function optional<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
   return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
+}
+
+/**
+ * Sets a variable of this process where nobody has set it: for `gateway.yaml`, also when it is read anew, and for child
+ * processes.
+ */
+export function provideVariable(name: VariableName, value: string): void {
+  if ((process.env[name]?.trim() ?? '') === '') process.env[name] = value;
 }
 
 /** The environment of a child process: this one's, with some variables set anew. */

@@ -45,11 +45,11 @@ export const serviceSchema = z.strictObject({
   openapi: z.string().min(1).optional().describe('OpenAPI 3.0 or 3.1 document of the service, relative to this file.'),
   eventsToken: z
     .string()
-    .regex(/^[A-Za-z0-9\-._~+/]+=*$/, 'must be of letters, digits and -._~+/')
-    .min(32, 'must have at least 32 characters')
+    .regex(/^([A-Za-z0-9\-._~+/]+=*)?$/, 'must be of letters, digits and -._~+/')
+    .refine((text) => text === '' || text.length >= 32, 'must have at least 32 characters')
     .max(512, 'must have at most 512 characters')
     .optional()
-    .describe('Secret by which the service hands in events: `${NAME}`, not the text itself.'),
+    .describe('Secret by which the service hands in events: `${NAME}`, not the text itself. Empty: it hands in none.'),
   maxBodyBytes: size.prefault('10MiB').describe('Largest request body that is forwarded.'),
   timeouts: z
     .strictObject({
@@ -134,7 +134,7 @@ export function eventsTokensOf(
 ): ReadonlyMap<string, string> {
   return new Map(
     Object.entries(services).flatMap(([name, { eventsToken }]) =>
-      eventsToken === undefined ? [] : [[name, eventsToken] as const],
+      eventsToken === undefined || eventsToken === '' ? [] : [[name, eventsToken] as const],
     ),
   );
 }

@@ -9,7 +9,10 @@ interface Migration {
   up(trx: Transaction<Tables>, kind: Database['kind']): Promise<void>;
 }
 
-export const MIGRATIONS: readonly Migration[] = [{ name: '0001_customers', up: createCustomers }];
+export const MIGRATIONS: readonly Migration[] = [
+  { name: '0001_customers', up: createCustomers },
+  { name: '0002_outbox', up: createOutbox },
+];
 
 async function createCustomers(trx: Transaction<Tables>, kind: Database['kind']): Promise<void> {
   // Plain byte order on PostgreSQL too, so that the list's order does not depend on the server's locale.
@@ -47,5 +50,29 @@ async function createCustomers(trx: Transaction<Tables>, kind: Database['kind'])
     .createTable('setting')
     .addColumn('name', 'text', (column) => column.primaryKey())
     .addColumn('value', 'text', (column) => column.notNull())
+    .execute();
+}
+
+async function createOutbox(trx: Transaction<Tables>, kind: Database['kind']): Promise<void> {
+  const outbox = trx.schema.createTable('outbox');
+  // Ids grow for ever, also when the last row has gone: they are the order of the events.
+  const withId =
+    kind === 'postgres'
+      ? outbox.addColumn('id', 'bigserial', (column) => column.primaryKey())
+      : outbox.addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement());
+  await withId
+    .addColumn('event_id', 'text', (column) => column.notNull())
+    .addColumn('type', 'text', (column) => column.notNull())
+    .addColumn('account_id', 'text', (column) => column.notNull())
+    .addColumn('resource', 'text', (column) => column.notNull())
+    .addColumn('data', 'text', (column) => column.notNull())
+    .addColumn('occurred_at', 'bigint', (column) => column.notNull())
+    .addColumn('refused_at', 'bigint')
+    .execute();
+  await trx.schema
+    .createIndex('outbox_waiting')
+    .on('outbox')
+    .column('id')
+    .where(sql.ref('refused_at'), 'is', null)
     .execute();
 }

@@ -1,6 +1,7 @@
 /**
  * The tables, the same on SQLite and PostgreSQL: text, integer and bigint only; JSON is text, times are milliseconds.
  */
+import type { Generated } from 'kysely';
 import type { CustomerStatus } from '../model/customer.js';
 
 export interface CustomerTable {
@@ -38,6 +39,21 @@ export interface SettingTable {
   value: string;
 }
 
+/** Events that the gateway has not taken in yet; see `events/outbox.ts`. */
+export interface OutboxTable {
+  /** The order of the events. */
+  id: Generated<number>;
+  event_id: string;
+  type: string;
+  account_id: string;
+  resource: string;
+  /** JSON object. */
+  data: string;
+  occurred_at: number;
+  /** When the gateway refused it for good. */
+  refused_at: number | null;
+}
+
 export interface MigrationTable {
   name: string;
   applied_at: number;
@@ -47,5 +63,6 @@ export interface Tables {
   customer: CustomerTable;
   seed: SeedTable;
   setting: SettingTable;
+  outbox: OutboxTable;
   migration: MigrationTable;
 }

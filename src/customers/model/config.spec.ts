@@ -23,6 +23,8 @@ describe('the environment', () => {
       CUSTOMERS_DATABASE_URL: 'postgresql://localhost/customers',
       CUSTOMERS_DATA_DIR: '/var/lib/customers',
       CUSTOMERS_SEED_ACCOUNTS: 'acc_a, acc_b,,acc_a',
+      CUSTOMERS_EVENTS_URL: 'http://127.0.0.1:8081/internal/v1/events',
+      CUSTOMERS_EVENTS_TOKEN: 'secret',
       LOG_LEVEL: 'debug',
     };
     expect(readConfig(environment)).toEqual({
@@ -32,7 +34,12 @@ describe('the environment', () => {
       dataDir: '/var/lib/customers',
       seedAccounts: ['acc_a', 'acc_b'],
       logLevel: 'debug',
+      events: { url: 'http://127.0.0.1:8081/internal/v1/events', token: 'secret' },
     });
+  });
+
+  it('has events handed in only with a token', () => {
+    expect(readConfig({ CUSTOMERS_EVENTS_URL: 'http://127.0.0.1:8081/internal/v1/events' })).toEqual(readConfig({}));
   });
 
   it('names every variable that is wrong', () => {

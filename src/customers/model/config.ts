@@ -14,6 +14,16 @@ export interface CustomersConfig {
   /** Accounts to fill with customers at first start: 10,000 for the first, 50 for each further one. */
   readonly seedAccounts: readonly string[];
   readonly logLevel: (typeof LOG_LEVELS)[number];
+  /** Without both of its variables nobody is told what happens to customers. */
+  readonly events?: EventsConfig;
+}
+
+/** Where events are handed in. */
+export interface EventsConfig {
+  /** The gateway's `/internal/v1/events`. */
+  readonly url: string;
+  /** `eventsToken` of this service in the gateway's configuration. */
+  readonly token: string;
 }
 
 /** A reason not to start. Its message says what to do, so it is printed as one line, without a stack. */
@@ -38,6 +48,11 @@ const environmentSchema = z.object({
     .optional(),
   CUSTOMERS_DATA_DIR: z.string().default('./data/customers'),
   CUSTOMERS_SEED_ACCOUNTS: accountIds,
+  CUSTOMERS_EVENTS_URL: z
+    .string()
+    .regex(/^https?:\/\/[^/]+\//, "must be the URL of the gateway's /internal/v1/events")
+    .optional(),
+  CUSTOMERS_EVENTS_TOKEN: z.string().optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
 });
 
@@ -60,5 +75,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Custom
     dataDir: values.CUSTOMERS_DATA_DIR,
     seedAccounts: values.CUSTOMERS_SEED_ACCOUNTS,
     logLevel: values.LOG_LEVEL,
+    ...eventsOf(values.CUSTOMERS_EVENTS_URL, values.CUSTOMERS_EVENTS_TOKEN),
   };
+}
+
+function eventsOf(url: string | undefined, token: string | undefined): { events?: EventsConfig } {
+  return url === undefined || token === undefined ? {} : { events: { url, token } };
 }

@@ -61,7 +61,16 @@ export const ID_PATTERN = /^cus_[0-9A-Za-z]{20}$/;
 
 /** A new id. `pick` gives a number below its argument; seeds pass their own to get the same ids every time. */
 export function newCustomerId(pick: (below: number) => number = randomInt): string {
-  let id = 'cus_';
+  return newId('cus_', pick);
+}
+
+/** A new id of an event: it names that event for ever, also when the database was made anew. */
+export function newEventId(): string {
+  return newId('cus_evt_', randomInt);
+}
+
+function newId(prefix: string, pick: (below: number) => number): string {
+  let id = prefix;
   for (let i = 0; i < ID_LENGTH; i++) id += BASE62[pick(BASE62.length)];
   return id;
 }
