@@ -9,7 +9,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { registerHooks } from 'node:module';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -89,9 +89,9 @@ async function runJest(args, environment, folder) {
   return { code, leaked, results: existsSync(resultFile) ? JSON.parse(readFileSync(resultFile, 'utf8')) : null };
 }
 
-/** The parts that have a name, as arguments of Jest. */
+/** The parts that have a name, as arguments of Jest. Unit specs wait more than they work: twice as many workers as cores. */
 const PARTS = {
-  '--unit': [`--testPathPatterns=${ROOT}src/`],
+  '--unit': [`--maxWorkers=${2 * availableParallelism()}`, `--testPathPatterns=${ROOT}src/`],
   '--integration': [`--testPathPatterns=${ROOT}test/`, `--testPathIgnorePatterns=${LOAD}`],
   '--load': ['--runInBand', `--testPathPatterns=${LOAD}`],
 };
