@@ -5,8 +5,6 @@ import { startWebhooks } from '../webhooks/open-webhooks.js';
 import type { Domain } from './open-domain.js';
 import type { Shutdown } from './shutdown.js';
 
-/** For all of an attempt, where its endpoint does not say. */
-const ATTEMPT_TIMEOUT_MS = 15_000;
 /** Beyond the attempts that are under way when the program ends: their results are written. */
 const STOP_MARGIN_MS = 5_000;
 
@@ -14,6 +12,7 @@ const STOP_MARGIN_MS = 5_000;
 export async function deliverWebhooks(domain: Domain, log: Log, shutdown: Shutdown): Promise<() => void> {
   const { config, database, webhooks: stores, workSignal } = domain;
   const { databaseUrl, redisUrl } = config.current.environment;
+  const timeoutMs = () => config.current.file.webhooks.timeout;
   const webhooks = await startWebhooks({
     db: database.db,
     kind: database.kind,
@@ -22,15 +21,15 @@ export async function deliverWebhooks(domain: Domain, log: Log, shutdown: Shutdo
     signal: workSignal,
     sender: stores.sender,
     openKeys: (endpointId, nowMs) => stores.secrets.signingKeys(endpointId, nowMs),
-    timeoutMs: () => ATTEMPT_TIMEOUT_MS,
+    timeoutMs,
     databaseUrl,
     isAlone: databaseUrl === undefined && redisUrl === undefined,
   });
-  const patienceMs = ATTEMPT_TIMEOUT_MS + STOP_MARGIN_MS;
+  const patienceMs = () => timeoutMs() + STOP_MARGIN_MS;
   shutdown.add(
     'stop webhooks',
-    () => webhooks.stop(patienceMs),
-    () => patienceMs + STOP_MARGIN_MS,
+    () => webhooks.stop(patienceMs()),
+    () => patienceMs() + STOP_MARGIN_MS,
   );
   return () => webhooks.rest();
 }

@@ -2,9 +2,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { BlockList } from 'node:net';
 import { SeededRandom } from '../../test/support/seeded-random.js';
-import { allowedNetworks, refusedAddress } from './address-rules.js';
+import { namedNetworks, refusedAddress } from './address-rules.js';
 
-const judge = (address: string, ...allowed: string[]) => refusedAddress(address, allowedNetworks(allowed)) ?? 'ok';
+const judge = (address: string, ...allowed: string[]) => refusedAddress(address, namedNetworks(allowed)) ?? 'ok';
 
 /** As the registry of IANA has them, and nothing of ours. */
 const SPECIAL = (
@@ -90,6 +90,20 @@ describe('a private network that the operator allows', () => {
     ['ff02::1', 'multicast'],
   ])('never opens %s, which stays %s', (address, reason) => {
     expect(judge(address, '0.0.0.0/0', '::/0')).toBe(reason);
+  });
+
+  it('is closed again where it is denied, as is every public network that is, also behind NAT64', () => {
+    const denied = namedNetworks(['10.1.2.0/24', '8.8.8.0/24', '2001:4860::/32', '::ffff:0:0/96']);
+    const judgeAll = (...addresses: string[]) =>
+      addresses.map((address) => refusedAddress(address, namedNetworks(['10.1.0.0/16', '64:ff9b::/96']), denied));
+    expect(judgeAll('10.1.2.3', '8.8.8.8', '2001:4860:4860::8888', '64:ff9b::8.8.8.8')).toEqual(
+      Array.from({ length: 4 }, () => 'denied'),
+    );
+    expect(judgeAll('10.1.3.3', '8.8.4.4', '2606:4700:4700::1111', '64:ff9b::8.8.4.4')).toEqual(
+      Array.from({ length: 4 }, () => undefined),
+    );
+    // What is refused in any case keeps its reason.
+    expect(judgeAll('10.2.0.1', '::ffff:8.8.8.8')).toEqual(['private', 'embedded_ipv4']);
   });
 
   it('opens NAT64 to what is behind it, which is judged as IPv4', () => {

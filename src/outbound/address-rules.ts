@@ -20,7 +20,8 @@ export type AddressReason =
   | 'reserved'
   | 'transition'
   | 'embedded_ipv4'
-  | 'not_global';
+  | 'not_global'
+  | 'denied';
 
 /** No network that an operator allows opens these: nobody's receiver is there, but the keys of a cloud are. */
 const NEVER: ReadonlySet<AddressReason> = new Set([
@@ -75,14 +76,17 @@ const NAT64 = '64:ff9b::/96';
 const ISATAP = 0x5efe;
 const UNIVERSAL_BIT = 0x0200;
 
-/** AllowedNetworks is what an operator has named; the two families apart, for a list of one can hold the other. */
-export interface AllowedNetworks {
+/**
+ * NamedNetworks is what an operator has named, to allow or to deny; the two families apart, for a list of one can hold
+ * the other.
+ */
+export interface NamedNetworks {
   readonly ipv4: BlockList;
   readonly ipv6: BlockList;
 }
 
-/** Networks by their CIDR blocks, as `10.1.0.0/16`, which have been checked. Undefined where there are none. */
-export function allowedNetworks(blocks: readonly string[]): AllowedNetworks | undefined {
+/** Networks by their CIDR blocks, as `10.1.0.0/16`, which are checked already. Undefined without any. */
+export function namedNetworks(blocks: readonly string[]): NamedNetworks | undefined {
   if (blocks.length === 0) return undefined;
   return { ipv4: listOf(blocks.filter((block) => !block.includes(':'))), ipv6: listOf(blocks.filter(isOfIPv6)) };
 }
@@ -91,16 +95,28 @@ export function allowedNetworks(blocks: readonly string[]): AllowedNetworks | un
  * Judges an address as a resolver or a socket gives it.
  * @returns why it is refused; undefined where a connection may lead there.
  */
-export function refusedAddress(address: string, allowed: AllowedNetworks | undefined): AddressReason | undefined {
-  if (isIPv4(address)) return judged(specialIPv4(address), allowed?.ipv4.check(address, 'ipv4'));
+export function refusedAddress(
+  address: string,
+  allowed: NamedNetworks | undefined,
+  denied?: NamedNetworks,
+): AddressReason | undefined {
+  if (isIPv4(address)) {
+    const reason = judged(specialIPv4(address), allowed?.ipv4.check(address, 'ipv4'));
+    return reason ?? (denied?.ipv4.check(address, 'ipv4') === true ? 'denied' : undefined);
+  }
   // A zone names an interface of this machine.
   if (!isIPv6(address) || address.includes('%')) return 'not_an_address';
   const isAllowed = allowed?.ipv6.check(address, 'ipv6');
-  if (isAllowed === true && NAT64_LIST.check(address, 'ipv6')) {
-    const [, , , , , , high = 0, low = 0] = ipv6Groups(address);
-    return refusedAddress(ipv4InGroups(high, low), allowed);
-  }
-  return judged(specialIPv6(address), isAllowed);
+  const isBehindNat64 = isAllowed === true && NAT64_LIST.check(address, 'ipv6');
+  const reason = isBehindNat64
+    ? refusedAddress(behindNat64(address), allowed, denied)
+    : judged(specialIPv6(address), isAllowed);
+  return reason ?? (denied?.ipv6.check(address, 'ipv6') === true ? 'denied' : undefined);
+}
+
+function behindNat64(address: string): string {
+  const [, , , , , , high = 0, low = 0] = ipv6Groups(address);
+  return ipv4InGroups(high, low);
 }
 
 function judged(reason: AddressReason | undefined, isAllowed: boolean | undefined): AddressReason | undefined {

@@ -93,6 +93,14 @@ describe('a destination', () => {
     expect(judge('https://example.com/', { allowPorts: [] })).toBe('port');
   });
 
+  it('is in no network that the operator denies, by its address or by one inside what is allowed', () => {
+    const options = { allowPrivateNetworks: ['10.0.0.0/8'], denyNetworks: ['10.9.0.0/16', '93.184.0.0/16'] };
+    expect(judge('https://10.1.0.1/', options)).toBe('ok');
+    expect(judge('https://10.9.0.1/', options)).toBe('denied');
+    expect(judge('https://93.184.215.14/', options)).toBe('denied');
+    expect(judge('https://93.184.215.14/')).toBe('ok');
+  });
+
   it('has any port but those of other protocols, which are the ones that browsers refuse', async () => {
     const fetchConstants = 'undici/lib/web/fetch/constants.js';
     const { default: constants } = (await import(fetchConstants)) as { default: { badPorts: readonly string[] } };

@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import { domainToUnicode } from 'node:url';
-import { allowedNetworks, refusedAddress, type AllowedNetworks } from './address-rules.js';
+import { namedNetworks, refusedAddress, type NamedNetworks } from './address-rules.js';
 import { OutboundRefused, type UrlReason } from './outbound-refused.js';
 import { BAD_PORTS } from './bad-ports.js';
 
@@ -26,6 +26,8 @@ export interface OutboundOptions {
   readonly allowHttp: boolean;
   /** CIDR blocks that are not public and may be connected to all the same. */
   readonly allowPrivateNetworks: readonly string[];
+  /** CIDR blocks that are never connected to, also where they are public or within what is allowed. */
+  readonly denyNetworks?: readonly string[] | undefined;
   /** The only ports; undefined: any that no other protocol is known by. */
   readonly allowPorts?: readonly number[] | undefined;
 }
@@ -33,7 +35,8 @@ export interface OutboundOptions {
 /** OutboundRules is what destinations and addresses are judged by. */
 export interface OutboundRules {
   readonly allowHttp: boolean;
-  readonly networks: AllowedNetworks | undefined;
+  readonly networks: NamedNetworks | undefined;
+  readonly denied: NamedNetworks | undefined;
   readonly ports: ReadonlySet<number> | undefined;
 }
 
@@ -51,10 +54,12 @@ export interface Destination {
 }
 
 /** Makes rules of what the configuration says. */
-export function outboundRules({ allowHttp, allowPrivateNetworks, allowPorts }: OutboundOptions): OutboundRules {
+export function outboundRules(options: OutboundOptions): OutboundRules {
+  const { allowHttp, allowPrivateNetworks, denyNetworks = [], allowPorts } = options;
   return {
     allowHttp,
-    networks: allowedNetworks(allowPrivateNetworks),
+    networks: namedNetworks(allowPrivateNetworks),
+    denied: namedNetworks(denyNetworks),
     ports: allowPorts === undefined ? undefined : new Set(allowPorts),
   };
 }
@@ -84,7 +89,7 @@ export function parseDestination(text: string, rules: OutboundRules): Destinatio
 
 /** @throws OutboundRefused where no connection may lead to the address. */
 export function checkAddress(address: string, rules: OutboundRules): void {
-  const reason = refusedAddress(address, rules.networks);
+  const reason = refusedAddress(address, rules.networks, rules.denied);
   if (reason !== undefined) throw new OutboundRefused(reason, address);
 }
 

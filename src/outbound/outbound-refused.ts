@@ -42,6 +42,7 @@ const WORDS: Readonly<Record<OutboundReason, string>> = {
   transition: 'leads to an address that stands for another one (NAT64, 6to4, Teredo, ISATAP)',
   embedded_ipv4: 'leads to an IPv4 address that is written as IPv6',
   not_global: 'leads to an address that is not on the public internet',
+  denied: 'leads to a network that nothing is sent to from here',
 };
 
 /** OutboundRefused says that there will be no connection, and why; its message goes on from “The URL”. */

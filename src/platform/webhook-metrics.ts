@@ -28,7 +28,7 @@ const REFUSAL_REASONS = [
     'reserved',
     'transition',
   ] as const),
-  ...(['embedded_ipv4', 'not_global'] as const),
+  ...(['embedded_ipv4', 'not_global', 'denied'] as const),
 ] as const;
 
 /** Why a delivery failed for good; empty where it has succeeded. */

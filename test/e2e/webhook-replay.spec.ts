@@ -27,6 +27,8 @@ interface Delivery {
 
 const WEBHOOKS = { allowHttp: true, allowPrivateNetworks: ['127.0.0.0/8'] };
 const MINUTE_MS = 60_000;
+/** The receiver takes the request and says nothing. */
+const NEVER = 0;
 
 describeOnDatabases('a webhook endpoint that is asked', (kind) => {
   let database: DatabaseHandle;
@@ -41,6 +43,7 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     receiver = createServer((request, response) => {
       void buffer(request).then((body) => {
         received.push({ request, body });
+        if (status === NEVER) return;
         response.writeHead(status).end(status === 204 ? undefined : 'not now');
       });
     });
@@ -123,6 +126,19 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     const again = await running.admin.call<Delivery>('POST', `/webhook-deliveries/${delivery.id}/retry`);
     expect(again).toMatchObject({ status: 'pending', replays: 1, attempts: 0 });
     expect(await laneDueAt(id)).toBe(running.stores.clock.now());
+  });
+
+  it('whose receiver says nothing is waited for as long as the configuration says', async () => {
+    await running.close();
+    running = await startAdmin(database, { webhooks: { ...WEBHOOKS, timeout: '1s' } });
+    const { id } = await create();
+    status = NEVER;
+    const atMs = performance.now();
+    const delivery = await test(id);
+    expect(delivery.attempt_log).toMatchObject([{ status_code: null, error: 'response_timeout' }]);
+    expect(performance.now() - atMs).toBeGreaterThanOrEqual(1_000);
+    // Shorter than what holds without the setting, 15 s.
+    expect(performance.now() - atMs).toBeLessThan(10_000);
   });
 
   it('whose name leads inside takes no test: nothing is connected to, and the attempt says why', async () => {

@@ -162,3 +162,20 @@ it('a rule that is tightened holds for endpoints that are there: what was allowe
     await running.close();
   }
 });
+
+it('a network that is denied is closed for endpoints that are there, and for new ones, within what is allowed', async () => {
+  await start({ allowHttp: true, allowPrivateNetworks: ['127.0.0.0/8'] });
+  const { id } = await running.admin.call<MadeEndpoint>('POST', path(), { url: `http://127.0.0.1:${port()}/` });
+  await running.close();
+  const denyNetworks = ['127.0.0.1'];
+  const webhooks = { allowHttp: true, allowPrivateNetworks: ['127.0.0.0/8'], denyNetworks };
+  running = await startAdmin(database, { webhooks });
+  try {
+    const tested = await running.admin.call<{ attempt_log: object[] }>('POST', `/webhook-endpoints/${id}/test`, {});
+    expect(tested.attempt_log).toMatchObject([{ error: 'address_refused (denied)' }]);
+    await expect(judged('POST', path(), `http://127.0.0.1:${port()}/again`)).resolves.toBe('denied');
+    expect(connections).toBe(0);
+  } finally {
+    await running.close();
+  }
+});

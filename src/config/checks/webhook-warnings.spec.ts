@@ -12,6 +12,9 @@ it.each([
   ['{ allowPrivateNetworks: [128.0.0.0/1] }', 'webhooks.allowPrivateNetworks[0]', 'most of the internet'],
   ['{ allowPrivateNetworks: ["::/0"] }', 'webhooks.allowPrivateNetworks[0]', 'most of the internet'],
   ['{ allowPrivateNetworks: [shop.example.com] }', 'webhooks.allowPrivateNetworks[0]', 'must be an address'],
+  ['{ denyNetworks: [shop.example.com] }', 'webhooks.denyNetworks[0]', 'must be an address'],
+  ['{ timeout: 31s }', 'webhooks.timeout', 'must be from 1s to 30s'],
+  ['{ timeout: 999ms }', 'webhooks.timeout', 'must be from 1s to 30s'],
   ['{ allowPorts: [] }', 'webhooks.allowPorts', ''],
   ['{ allowPorts: [0] }', 'webhooks.allowPorts[0]', ''],
   ['{ maxEndpoints: 1001 }', 'webhooks.maxEndpoints', ''],
@@ -31,6 +34,8 @@ it('warns of what is open to whoever may add an endpoint, where other machines r
   expect((await configOf(files('{}'))).file.webhooks).toEqual({
     allowHttp: false,
     allowPrivateNetworks: [],
+    denyNetworks: [],
+    timeout: 15_000,
     maxEndpoints: 50,
   });
 });

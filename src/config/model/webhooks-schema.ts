@@ -1,10 +1,15 @@
 /** The schema of `webhooks` in `gateway.yaml`: where integrators may have their events sent to, and how many places. */
 import { z } from 'zod';
 import { address } from './address-values.js';
+import { duration } from './values.js';
 
 export const NETWORK_SIZE_MESSAGE = 'is most of the internet: name the networks that your own receivers are in';
 /** Shorter prefixes are no network of anybody's; RFC 4193 has 7 bits. */
 const SHORTEST_PREFIX = { ipv4: 8, ipv6: 7 } as const;
+
+const SHORTEST_TIMEOUT_MS = 1_000;
+/** A lane whose process is gone is taken by another after 30 s: no attempt may last longer. */
+const LONGEST_TIMEOUT_MS = 30_000;
 
 const network = address.refine((text) => {
   const [host = '', prefix] = text.split('/');
@@ -20,11 +25,21 @@ export const webhooks = z
       .describe(
         'Private networks that receivers may be in. Link-local addresses and metadata services never are opened.',
       ),
+    denyNetworks: z
+      .array(address)
+      .default([])
+      .describe(
+        'Networks that receivers may not be in, also where they are public: your own, a NAT64 prefix of yours.',
+      ),
     allowPorts: z
       .array(z.int().min(1).max(65_535))
       .min(1)
       .optional()
       .describe('The only ports of receivers. Without it: any but those that other protocols are known by.'),
+    timeout: duration
+      .refine((ms) => ms >= SHORTEST_TIMEOUT_MS && ms <= LONGEST_TIMEOUT_MS, 'must be from 1s to 30s')
+      .prefault('15s')
+      .describe('For all of an attempt, where its endpoint does not say.'),
     maxEndpoints: z.int().min(0).max(1_000).default(50).describe('Most webhook endpoints of an account.'),
   })
   .prefault({})

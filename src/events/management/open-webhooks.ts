@@ -50,6 +50,6 @@ export function openWebhooks({ database, clock, secretBox, signal, sender, file,
     sender,
     deliveries: new DeliveryReader(database.db),
     replays: new Replays(database, clock, signal),
-    tests: new TestSend({ database, clock, secrets, catalogue, sender }),
+    tests: new TestSend({ database, clock, secrets, catalogue, sender, timeoutMs: () => file().webhooks.timeout }),
   };
 }

@@ -23,10 +23,10 @@ export interface TestSendParts {
   readonly secrets: WebhookSecrets;
   readonly catalogue: EventCatalogue;
   readonly sender: WebhookSender;
+  /** For a whole attempt, where the endpoint does not say. */
+  readonly timeoutMs: () => number;
 }
 
-/** For a whole attempt, where the endpoint does not say. */
-const TEST_TIMEOUT_MS = 15_000;
 /** Of one process: each holds a connection, and somebody waits. */
 const MOST_TESTS = 20;
 
@@ -63,7 +63,7 @@ export class TestSend {
     { type, example }: PublishedEventType,
     context: ChangeContext,
   ): Promise<string> {
-    const { clock, secrets, sender } = this.parts;
+    const { clock, secrets, sender, timeoutMs } = this.parts;
     const now = clock.now();
     const keys = await secrets.signingKeys(endpoint.id, now);
     const delivery = newDelivery(endpoint, now);
@@ -75,7 +75,7 @@ export class TestSend {
       eventId: delivery.event_id,
       body: payloadOf(sent),
       keys,
-      timeoutMs: endpoint.timeoutMs ?? TEST_TIMEOUT_MS,
+      timeoutMs: endpoint.timeoutMs ?? timeoutMs(),
     });
     if ('shortOf' in made) {
       throw new Problem('gateway_overloaded', { detail: 'There is no connection left for a test. Try again shortly.' });
