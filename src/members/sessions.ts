@@ -68,6 +68,11 @@ export type LiveSession =
   | { readonly session: Session; readonly member: SessionMember; readonly portal: null }
   | { readonly session: Session; readonly member: null; readonly portal: PortalGrant };
 
+/** Whose a new session is; `continuing` is the one that it goes on from, where nobody has signed in anew. */
+type SessionOwner =
+  | { readonly memberId: string; readonly continuing?: Session | undefined }
+  | { readonly portal: PortalGrant; readonly absoluteMs: number };
+
 /** A session with its secret, at the only moment at which that exists in the clear. */
 export interface BegunSession {
   readonly token: string;
@@ -91,11 +96,13 @@ export class Sessions {
   ) {}
 
   /**
-   * Begins a session under a new secret. The one that the browser brought ends with it: nobody can have planted it.
+   * Begins a session under a new secret. The one that the browser brought ends with it: nobody can have planted it. One
+   * that goes on from it (`continuing`) shows nobody who it is again, and lasts no longer.
+   * @throws Problem `session_ended` where what it would go on from has ended meanwhile.
    * @param trx the transaction of the sign-in, where it is one.
    */
   async begin(
-    owner: { readonly memberId: string } | { readonly portal: PortalGrant; readonly absoluteMs: number },
+    owner: SessionOwner,
     method: SignInMethod,
     from: SeenFrom,
     replaced?: string,
@@ -105,6 +112,7 @@ export class Sessions {
     const token = createToken();
     const absoluteMs = 'portal' in owner ? owner.absoluteMs : this.limits().absoluteMs;
     const portal = 'portal' in owner ? owner.portal : undefined;
+    const continuing = 'memberId' in owner ? owner.continuing : undefined;
     const scopes = portal?.scopes ?? null;
     const row: Row = {
       hash: hashToken(token),
@@ -118,12 +126,13 @@ export class Sessions {
       method,
       created_at: now,
       last_seen_at: now,
-      ends_at: now + absoluteMs,
-      confirmed_at: now,
+      ends_at: continuing?.endsAt ?? now + absoluteMs,
+      confirmed_at: continuing?.confirmedAt ?? now,
       ip: from.ip,
       user_agent: from.userAgent.slice(0, LONGEST_USER_AGENT),
     };
-    if (isToken(replaced)) await trx.deleteFrom('member_session').where('hash', '=', hashToken(replaced)).execute();
+    const hasReplaced = isToken(replaced) && (await endByHash(trx, hashToken(replaced)));
+    if (continuing !== undefined && !hasReplaced) throw new Problem('session_ended', { detail: 'Sign in again.' });
     await trx.insertInto('member_session').values(row).execute();
     return { token, session: this.sessionOf(row) };
   }
@@ -196,7 +205,7 @@ export class Sessions {
   /** Ends the session of a cookie, if it is there. */
   async end(token: string): Promise<void> {
     if (!isToken(token)) return;
-    await this.database.db.deleteFrom('member_session').where('hash', '=', hashToken(token)).execute();
+    await endByHash(this.database.db, hashToken(token));
   }
 
   private async noteSeen(row: Row): Promise<void> {
@@ -226,6 +235,12 @@ export class Sessions {
       userAgent: row.user_agent,
     };
   }
+}
+
+/** Ends one session; whether it was there. */
+async function endByHash(db: Kysely<Tables>, hash: string): Promise<boolean> {
+  const { numDeletedRows } = await db.deleteFrom('member_session').where('hash', '=', hash).executeTakeFirst();
+  return numDeletedRows === 1n;
 }
 
 /**

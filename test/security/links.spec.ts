@@ -128,6 +128,48 @@ describeOnDatabases('a link', (kind) => {
     expect(await outcome(browser().ask('POST', '/sign-in/password', { email: member.email, password }))).toBe(200);
   });
 
+  it('of an invitation shows nobody who it is again, and makes no session last longer', async () => {
+    const member = await memberWithPassword(database, running, { email: 'bea@example.com' });
+    const own = browser();
+    await own.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
+    const ends = () => database.db.selectFrom('member_session').select('ends_at').execute();
+    const before = await ends();
+    running.stores.clock.advance(11 * 60_000);
+    const sensitive = () => outcome(own.ask('PUT', '/me/password', { password: 'nine quiet herons over the weir' }));
+    expect(await sensitive()).toBe('confirmation_required');
+    const cookie = own.cookies.get('tg_session');
+    expect(await outcome(take(await invitation('bea@example.com'), {}, own))).toBe(200);
+    expect(await sensitive()).toBe('confirmation_required');
+    expect(own.cookies.get('tg_session')).not.toBe(cookie);
+    expect(await ends()).toEqual(before);
+  });
+
+  it('of a reset ends when the member chooses a password in another way, and so does a sign-in with the old one', async () => {
+    const member = await memberWithPassword(database, running);
+    const token = await linkOf({ kind: 'password_reset', memberId: member.id });
+    const step = await running.members.steps.begin('second_factor', member.id, { method: 'password' });
+    const own = browser();
+    await own.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
+    await own.call('PUT', '/me/password', { password: 'nine quiet herons over the weir' });
+    expect(await outcome(browser().ask('POST', '/links/read', { token }))).toBe('link_ended');
+    await expect(running.members.steps.attempt(step.token, 'second_factor')).rejects.toThrow(/Begin again/);
+  });
+
+  it('or a password that was taken back while it was compared signs nobody in', async () => {
+    const { email, id } = await memberWithPassword(database, running);
+    const token = await linkOf({ kind: 'password_reset', memberId: id });
+    const { passwords } = running.members;
+    const compare = passwords.check.bind(passwords);
+    passwords.check = async (kept, typed) => {
+      const verdict = await compare(kept, typed);
+      expect(await outcome(take(token, { password: 'nine quiet herons over the weir' }))).toBe(200);
+      return verdict;
+    };
+    const old = { email, password: GOOD_PASSWORD };
+    expect(await outcome(browser().ask('POST', '/sign-in/password', old))).toBe('invalid_credentials');
+    expect(await database.db.selectFrom('member_session').select('method').execute()).toEqual([{ method: 'link' }]);
+  });
+
   it('of a portal begins a session of an hour in its account and role', async () => {
     const data = { scopes: ['customers:read'], label: 'Ana of Isar', return_url: 'https://app.example.com/keys' };
     const token = await linkOf({ kind: 'portal', accountId, role: 'viewer', data });

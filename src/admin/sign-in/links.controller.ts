@@ -51,7 +51,7 @@ export class LinksController {
     id: 'takeLink',
     summary: 'Use a link up: join, choose a password, and be signed in',
     response: signInSchema,
-    problems: ['cross_site_request', 'forbidden', 'link_ended', 'already_a_member', 'sign_in_busy'],
+    problems: ['cross_site_request', 'forbidden', 'link_ended', 'already_a_member', 'sign_in_busy', 'session_ended'],
   })
   async take(
     @Body({ schema: takeLinkSchema }) body: TakeLink,
@@ -61,7 +61,7 @@ export class LinksController {
     return countingTries(this.attempts, request.ip, async () => {
       const browser = browserOf(request, this.site);
       const live = browser.session === undefined ? undefined : await this.sessions.find(browser.session);
-      const result = await this.links.take(body, browser, live?.member?.id ?? null);
+      const result = await this.links.take(body, browser, live);
       return result.state === 'portal'
         ? this.responses.ofPortal(result, reply)
         : this.responses.ofMember(result, reply, 'link');

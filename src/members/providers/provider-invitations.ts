@@ -56,7 +56,7 @@ export class ProviderInvitations {
       const { accountId, role } = invited;
       await joinAccount(trx, accountId, memberId, role, contextOf(memberId, browser), now);
       await applyOperatorClaim(trx, kind, memberId, identity, browser, now);
-      return this.signIn.finish(memberId, 'oidc', browser, trx);
+      return this.signIn.finish(memberId, 'oidc', browser, { trx });
     });
   }
 

@@ -32,7 +32,7 @@ export class ProviderSignIn {
       const memberId = await this.identities.use(identity, trx);
       if (memberId === null) return null;
       await applyOperatorClaim(trx, kind, memberId, identity, browser, this.clock.now());
-      return this.signIn.finish(memberId, 'oidc', browser, trx);
+      return this.signIn.finish(memberId, 'oidc', browser, { trx });
     });
     if (signedIn !== null) return signedIn;
     this.signIn.noteRefused(null, 'oidc', browser);

@@ -10,7 +10,7 @@ import { dataOf, findLink, linkEnded, takeLink, type LinkRow } from '../links.js
 import { emailKeyOf, type Locale } from '../member-fields.js';
 import { memberByEmail, type MemberRow } from '../member-rows.js';
 import { addMember } from '../new-members.js';
-import type { PortalGrant, Sessions } from '../sessions.js';
+import type { LiveSession, PortalGrant, Session, Sessions } from '../sessions.js';
 import type { OfferedWays } from '../ways.js';
 import { setPassword, type NewPasswords } from './new-passwords.js';
 import type { Browser, SignedInMember, SignIn } from './sign-in.js';
@@ -80,17 +80,17 @@ export class LinkTaking {
 
   /**
    * Takes a link.
-   * @param signedInAs the member of the browser's session, where it has one.
+   * @param live the browser's session, where it has one.
    * @throws Problem `link_ended`, `validation_failed`, `missing_credentials`, `sign_in_busy`; `forbidden` for a
    * password where those are turned off
    */
-  async take(given: TakenWith, browser: Browser, signedInAs: string | null): Promise<LinkResult> {
+  async take(given: TakenWith, browser: Browser, live: LiveSession | undefined): Promise<LinkResult> {
     const link = await findLink(this.database.db, given.token, this.clock.now());
     switch (link.kind) {
       case 'first_owner':
         return this.takeFirstOwner(link, given, browser);
       case 'invitation':
-        return this.takeInvitation(link, given, browser, signedInAs);
+        return this.takeInvitation(link, given, browser, live);
       case 'password_reset':
         return this.takeReset(link, given, browser);
       case 'start':
@@ -112,13 +112,13 @@ export class LinkTaking {
 
   /**
    * Whoever holds an invitation may be who wrote it: to a member who is there already it opens nothing but the account,
-   * and only for the member, signed in as they always are.
+   * and only for the member, signed in as they always are. It is no sign-in, so it confirms nothing.
    */
   private async takeInvitation(
     link: LinkRow,
     given: TakenWith,
     browser: Browser,
-    signedInAs: string | null,
+    live: LiveSession | undefined,
   ): Promise<LinkResult> {
     const { account_id: accountId, role } = link;
     const email = emailOf(link);
@@ -126,11 +126,12 @@ export class LinkTaking {
     const member = await this.memberOfLink(link);
     if (member !== undefined) {
       if (member.status !== 'active') throw linkEnded();
-      if (member.id !== signedInAs) throw signInFirst(member.email);
-      return this.signedIn(link, browser, async (trx) => {
+      if (member.id !== live?.member?.id) throw signInFirst(member.email);
+      const join = async (trx: Transaction<Tables>): Promise<string> => {
         await joinAccount(trx, accountId, member.id, role, contextOf(member.id, browser), this.clock.now());
         return member.id;
-      });
+      };
+      return this.signedIn(link, browser, join, live.session);
     }
     const { passwords, issuers } = this.offered();
     if (!passwords && issuers.length > 0) {
@@ -205,11 +206,12 @@ export class LinkTaking {
     link: LinkRow,
     browser: Browser,
     change: (trx: Transaction<Tables>) => Promise<string>,
+    continuing?: Session,
   ): Promise<LinkResult> {
     const done = await this.database.db.transaction().execute(async (trx) => {
       await takeLink(trx, link.hash, this.clock.now());
       const memberId = await change(trx);
-      return this.signIn.finish(memberId, 'link', browser, trx);
+      return this.signIn.finish(memberId, 'link', browser, { trx, continuing });
     });
     return { state: 'signed_in', ...done };
   }

@@ -29,7 +29,10 @@ export class NewPasswords {
   }
 }
 
-/** Gives a member a new password, which ends all their sessions but one. */
+/**
+ * Gives a member a new password, which ends all their sessions but one, and whatever was under way with the old one:
+ * sign-ins that wait for a second factor, and links to choose another, which somebody else may have.
+ */
 export async function setPassword(
   trx: Transaction<Tables>,
   kind: DatabaseHandle['kind'],
@@ -43,6 +46,9 @@ export async function setPassword(
   const changed = { password: phc, password_changed_at: nowMs, version: row.version + 1, updated_at: nowMs };
   await trx.updateTable('member').set(changed).where('id', '=', memberId).execute();
   await endSessionsOf(trx, memberId, exceptSession);
+  await trx.deleteFrom('sign_in_step').where('member_id', '=', memberId).execute();
+  const resets = trx.updateTable('link').set({ revoked_at: nowMs }).where('kind', '=', 'password_reset');
+  await resets.where('member_id', '=', memberId).where('used_at', 'is', null).where('revoked_at', 'is', null).execute();
   const target = { accountId: null, targetType: 'member', targetId: memberId } as const;
   await recordChange(trx, context, { ...target, action: 'member.password_changed', before: null, after: null }, nowMs);
 }

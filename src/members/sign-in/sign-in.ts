@@ -13,7 +13,7 @@ import { METRICS } from '../../platform/metrics.js';
 import { Problem } from '../../problems/errors.js';
 import { emailKeyOf } from '../member-fields.js';
 import { memberByEmail, type MemberRow } from '../member-rows.js';
-import type { BegunSession, SeenFrom, Sessions, SignInMethod } from '../sessions.js';
+import type { BegunSession, SeenFrom, Session, Sessions, SignInMethod } from '../sessions.js';
 import type { SignInAttempts } from './attempts.js';
 import type { KnownBrowsers } from './known-browsers.js';
 import type { Passwords } from './passwords.js';
@@ -38,6 +38,16 @@ export interface SignedInMember extends BegunSession {
 export type PasswordResult =
   | ({ readonly state: 'signed_in' } & SignedInMember)
   | { readonly state: 'second_factor'; readonly memberId: string };
+
+/** What somebody has shown by the end of a sign-in. */
+interface Shown {
+  /** The transaction in which they have, where it is one. */
+  readonly trx?: Transaction<Tables>;
+  /** The session of their browser, where they have shown nothing but that. */
+  readonly continuing?: Session | undefined;
+  /** The member as they were when their password was compared. */
+  readonly compared?: Pick<MemberRow, 'password_changed_at'>;
+}
 
 /** Refused sign-ins of one member are written down at most so often: somebody else may be making them. */
 const REFUSAL_INTERVAL_MS = 60_000;
@@ -68,7 +78,7 @@ export class SignIn {
       throw wrongCredentials();
     }
     if (row.totp_confirmed_at !== null) return { state: 'second_factor', memberId: row.id };
-    const signedIn = await this.finish(row.id, 'password', browser);
+    const signedIn = await this.finish(row.id, 'password', browser, { compared: row });
     return { state: 'signed_in', ...signedIn };
   }
 
@@ -80,25 +90,26 @@ export class SignIn {
 
   /**
    * Begins the session of a member who has shown all that is asked of them.
-   * @param trx the transaction of what they have shown, where it is one.
+   * @throws Problem `invalid_credentials` where they are disabled, or have chosen another password since.
    */
   async finish(
     memberId: string,
     method: SignInMethod,
     browser: Browser,
-    trx?: Transaction<Tables>,
+    { trx, continuing, compared }: Shown = {},
   ): Promise<SignedInMember> {
     const finishIn = async (transaction: Transaction<Tables>): Promise<BegunSession> => {
       const now = this.clock.now();
-      const update = transaction.updateTable('member').set({ last_signed_in_at: now });
-      const { numUpdatedRows } = await update
-        .where('id', '=', memberId)
-        .where('status', '=', 'active')
-        .executeTakeFirst();
-      // Disabled since the password was compared.
+      let update = transaction.updateTable('member').set({ last_signed_in_at: now });
+      update = update.where('id', '=', memberId).where('status', '=', 'active');
+      if (compared !== undefined) {
+        update = update.where('password_changed_at', 'is not distinct from', compared.password_changed_at);
+      }
+      const { numUpdatedRows } = await update.executeTakeFirst();
+      // Disabled since the password was compared, or given another one, which has ended all sessions but not this.
       if (numUpdatedRows === 0n) throw wrongCredentials();
       const { session: replaced } = browser;
-      const begun = await this.sessions.begin({ memberId }, method, browser, replaced, transaction);
+      const begun = await this.sessions.begin({ memberId, continuing }, method, browser, replaced, transaction);
       const change = { action: 'sign_in.succeeded', before: null, after: { method, session: begun.session.id } };
       await recordChange(transaction, contextOf(memberId, browser), { ...targetOf(memberId), ...change }, now);
       return begun;

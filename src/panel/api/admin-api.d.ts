@@ -9200,7 +9200,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `missing_credentials`: Sign in first. `invalid_credentials`: The credentials are not valid. */
+            /** @description `missing_credentials`: Sign in first. `invalid_credentials`: The credentials are not valid. `session_ended`: The session has ended. */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
