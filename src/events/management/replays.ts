@@ -65,7 +65,8 @@ export class Replays {
 
   /**
    * Attempts all that are asked for again; with `all`, events that the endpoint was too young for are delivered, too.
-   * What is under way or waits already is left as it is.
+   * What is under way or waits already is left as it is. The audit log has it before the first is changed, with how many
+   * there were: an end of the program on the way leaves what was done so far, and who asked for it.
    * @returns how many.
    */
   async replayAll(endpointId: string, query: ReplayQuery, context: ChangeContext): Promise<number> {
@@ -73,8 +74,15 @@ export class Replays {
     const now = this.clock.now();
     // Of now: what fails from here on is another matter.
     const asked = { ...query, untilMs: Math.min(query.untilMs ?? now, now) };
-    const endpoint = await db.transaction().execute((trx) => enabledEndpoint(trx, endpointId));
-    await this.checkCount(endpoint, asked);
+    const endpoint = await db.transaction().execute(async (trx) => {
+      const found = await enabledEndpoint(trx, endpointId);
+      const { version, accountId } = found;
+      const after = { matching: await countMatching(trx, endpointId, asked), ...auditedQuery(query) };
+      const target = { accountId, targetType: 'webhook_endpoint', targetId: endpointId } as const;
+      const change = { action: 'webhook_endpoint.replayed', targetVersion: version, before: null, after } as const;
+      await recordChange(trx, context, { ...target, ...change }, now);
+      return found;
+    });
     let total = 0;
     for (let after: string | undefined = ''; after !== undefined;) {
       const from: string = after;
@@ -83,30 +91,9 @@ export class Replays {
       after = page.after;
     }
     if (query.status === 'all') total += await this.addMissing(endpoint, asked, now);
-    await db.transaction().execute(async (trx) => {
-      const { version, accountId } = endpoint;
-      const target = { accountId, targetType: 'webhook_endpoint', targetId: endpointId } as const;
-      const after = { replayed: total, ...auditedQuery(query) };
-      const change = { action: 'webhook_endpoint.replayed', targetVersion: version, before: null, after };
-      await recordChange(trx, context, { ...target, ...change }, now);
-      await wakeLanes(trx, [endpointId], now);
-    });
+    await db.transaction().execute((trx) => wakeLanes(trx, [endpointId], now));
     this.signal.tell([endpointId]);
     return total;
-  }
-
-  private async checkCount({ id }: WebhookEndpoint, query: ReplayQuery): Promise<void> {
-    const some = matching(this.database.db.selectFrom('webhook_delivery'), id, query)
-      .select('id')
-      .limit(MOST_REPLAYED + 1);
-    const { count } = await this.database.db
-      .selectFrom(some.as('some'))
-      .select(sql<number>`count(*)`.as('count'))
-      .executeTakeFirstOrThrow();
-    if (Number(count) <= MOST_REPLAYED) return;
-    const detail = `covers more than ${MOST_REPLAYED.toLocaleString('en')} deliveries; replay shorter spans one by one`;
-    const errors = [{ pointer: '#/since', detail }];
-    throw new Problem('validation_failed', { detail: 'That is too much at once.', errors });
   }
 
   /** Makes the deliveries of events that are older than the endpoint, or that it did not want then. */
@@ -147,6 +134,21 @@ export class Replays {
     }
     return total;
   }
+}
+
+/** How many are asked for. Rejects with `validation_failed` where they are too many for one request. */
+async function countMatching(trx: Transaction<Tables>, endpointId: string, query: ReplayQuery): Promise<number> {
+  const some = matching(trx.selectFrom('webhook_delivery'), endpointId, query)
+    .select('id')
+    .limit(MOST_REPLAYED + 1);
+  const { count } = await trx
+    .selectFrom(some.as('some'))
+    .select(sql<number>`count(*)`.as('count'))
+    .executeTakeFirstOrThrow();
+  if (Number(count) <= MOST_REPLAYED) return Number(count);
+  const detail = `covers more than ${MOST_REPLAYED.toLocaleString('en')} deliveries; replay shorter spans one by one`;
+  const errors = [{ pointer: '#/since', detail }];
+  throw new Problem('validation_failed', { detail: 'That is too much at once.', errors });
 }
 
 /** The next deliveries behind an id; `after` is undefined behind the last. */
