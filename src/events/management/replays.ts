@@ -65,8 +65,8 @@ export class Replays {
 
   /**
    * Attempts all that are asked for again; with `all`, events that the endpoint was too young for are delivered, too.
-   * What is under way or waits already is left as it is. The audit log has it before the first is changed, with how many
-   * there were: an end of the program on the way leaves what was done so far, and who asked for it.
+   * What is under way or waits already is left as it is. The audit log has it before the first is changed, with how
+   * many there were: an end of the program on the way leaves what was done so far, and who asked for it.
    * @returns how many.
    */
   async replayAll(endpointId: string, query: ReplayQuery, context: ChangeContext): Promise<number> {
