@@ -7,7 +7,8 @@ import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { startBrowser, type Browser } from '../support/browser.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithChromium } from '../support/describe-with.js';
-import { GOOD_PASSWORD, memberWithPassword } from '../support/signed-in.js';
+import { eventually } from '../support/processes.js';
+import { GOOD_PASSWORD, memberWithPassword, newMember } from '../support/signed-in.js';
 
 const MANY = 120;
 
@@ -109,6 +110,27 @@ describeWithChromium('an operator', () => {
     await page.getByText('Somebody else changed this meanwhile').waitFor();
     expect(await running.admin.call('GET', `/accounts/${id}`)).toMatchObject({ name: 'Theirs' });
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  });
+
+  it('is told when somebody else has changed a member meanwhile, and sees what they are now', async () => {
+    const { id } = await running.admin.createAccount({ plan: 'starter', name: 'Members of two' });
+    const member = await memberWithPassword(database, running, { roles: { [id]: 'viewer' } });
+    await newMember(database, { roles: { [id]: 'owner' }, email: 'zoe@example.com' });
+    const theirs = (role: string) => running.admin.call('PATCH', `/accounts/${id}/members/${member.id}`, { role });
+    await page.goto(`${site}/${id}/members`);
+    const role = page.getByRole('combobox', { name: 'Role of Ana' }).first();
+    await role.click();
+    await theirs('owner');
+    await page.getByRole('option', { name: 'Admin', exact: true }).click();
+    await page.getByText('Somebody else changed this meanwhile').waitFor();
+    await eventually('the role to be read again', async () => (await role.inputValue()) === 'Owner');
+    await page.getByRole('button', { name: 'Remove Ana' }).first().click();
+    await theirs('admin');
+    const dialog = page.getByRole('dialog', { name: /^Remove .*Ana/ });
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await dialog.getByText('Somebody else changed this meanwhile').waitFor();
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await dialog.waitFor({ state: 'hidden' });
   });
 
   it('adjusts the month of an account with a reason, which then stands in the list', async () => {

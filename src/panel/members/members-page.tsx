@@ -74,18 +74,20 @@ function Person({ member }: { readonly member: Member }) {
   const may = useMay();
   const words = useRoleWords();
   const [isRemoving, setRemoving] = useState(false);
-  const path = { id, member_id: member.id };
+  // Of the list that is shown: whoever changed them since has the last word, until it was read again.
+  const onlyThis = {
+    params: { path: { id, member_id: member.id } },
+    headers: { 'If-Match': `"${member.version}"` },
+  };
   const change = useMutation({
     mutationFn: (role: Role) =>
-      ask(api.PATCH('/admin/v1/accounts/{id}/members/{member_id}', { params: { path }, body: { role } })),
+      ask(api.PATCH('/admin/v1/accounts/{id}/members/{member_id}', { ...onlyThis, body: { role } })),
     onSettled: () => readAgain(id),
   });
   const remove = useMutation({
-    mutationFn: () => ask(api.DELETE('/admin/v1/accounts/{id}/members/{member_id}', { params: { path } })),
-    onSuccess: () => {
-      setRemoving(false);
-      return readAgain(id);
-    },
+    mutationFn: () => ask(api.DELETE('/admin/v1/accounts/{id}/members/{member_id}', onlyThis)),
+    onSuccess: () => setRemoving(false),
+    onSettled: () => readAgain(id),
   });
   const name = member.name || member.email;
   const alone = isolated(name);

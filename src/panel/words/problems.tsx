@@ -54,6 +54,11 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
         return { title: t`The account is suspended`, advice: t`Everything can be read, and nothing changed.` };
       case 'last_owner':
         return { title: t`The account would be without an owner`, advice: t`Make somebody else an owner first.` };
+      case 'last_way_to_sign_in':
+        return {
+          title: t`You could not sign in any more`,
+          advice: t`Add a password, a passkey or a linked sign-in first, then take this one away.`,
+        };
       case 'already_a_member':
         return { title: t`They are a member already`, advice: t`Change their role in the list.` };
       case 'identity_unknown':
