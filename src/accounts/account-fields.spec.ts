@@ -35,6 +35,11 @@ describe('the fields of an account', () => {
     }
   });
 
+  it('refuse half a character, which would be read back as another', () => {
+    expect(path(account({ name: 'Isar \ud800' }))).toEqual(['name']);
+    expect(account({ name: 'Isar \u{1f6f6}' }).data?.name).toBe('Isar \u{1f6f6}');
+  });
+
   it('refuse a name that turns text around to look like another, and take names of every script', () => {
     for (const code of [0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069]) {
       expect(path(account({ name: `Isar${String.fromCodePoint(code)}gnitfaR` }))).toEqual(['name']);

@@ -10,9 +10,13 @@ const PLAIN_TEXT = /^[^\u0000-\u001f\u007f-\u009f]*$/;
  */
 const PLAIN_NAME = /^[^\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]*$/;
 
+/** Half of a character (a lone surrogate of UTF-16) is kept by no database: what is read would not be what was sent. */
+const isWhole = (text: string): boolean => text.isWellFormed();
+const NOT_WHOLE = 'must not contain half a character (a lone surrogate)';
+
 /** Text of one line; no name or id of ours has a control character. */
 export function plainText(maxLength: number): z.ZodString {
-  return z.string().max(maxLength).regex(PLAIN_TEXT, 'must not contain control characters');
+  return z.string().max(maxLength).regex(PLAIN_TEXT, 'must not contain control characters').refine(isWhole, NOT_WHOLE);
 }
 
 /** A name for people: trimmed, no control characters, nothing that turns text around. */
@@ -22,6 +26,7 @@ export const nameField = z
   .min(1, 'must not be empty')
   .max(200, 'must be at most 200 characters')
   .regex(PLAIN_NAME, 'must not contain control characters, nor marks that turn text around')
+  .refine(isWhole, NOT_WHOLE)
   .meta({ description: 'A name for people, 1 to 200 characters.', example: 'Salzach Rafting' });
 
 /** The zone's usual spelling, or undefined where there is no such zone. Offsets such as `+01:00` are no zones. */

@@ -127,7 +127,17 @@ describeWithChromium('the ways in of a member', () => {
     running.stores.clock.advance(11 * MINUTE_MS);
     await passkeys.getByRole('button', { name: 'Remove Laptop of the office' }).click();
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    const member = database.db.updateTable('member').where('email', '=', email);
+    const { password } = await database.db
+      .selectFrom('member')
+      .selectAll()
+      .where('email', '=', email)
+      .executeTakeFirstOrThrow();
+    await member.set({ password: null }).execute();
     await page.getByRole('dialog', { name: 'Is it you?' }).getByRole('button', { name: 'Use a passkey' }).click();
+    await page.getByRole('dialog').getByText('You could not sign in any more').waitFor();
+    await member.set({ password }).execute();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await passkeys.getByText('You have none yet.').waitFor();
 
     await signOut();
