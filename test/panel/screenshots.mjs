@@ -62,13 +62,19 @@ const KEYS = [
   { name: 'Newsletter', scopes: ['customers:read'] },
   { name: 'Test rig of the agency', scopes: ['*'], environment: 'test' },
 ];
+const MEMBERS = [
+  { name: 'Ana Gruber', email: 'ana.gruber@example.com', role: 'owner' },
+  { name: 'Benedikt Moser', email: 'benedikt@example.com', role: 'admin' },
+  { name: 'Chiara Rossi', email: 'chiara.rossi@example.com', role: 'viewer' },
+];
+const INVITED = { email: 'bookkeeping@example.com', role: 'viewer' };
 const WIDTHS = { desk: { width: 1_280, height: 860 }, phone: { width: 390, height: 844 } };
 
-/** Keys, and calls with them, so that there is something to see. */
+/** Members, keys, and calls with them, so that there is something to see. */
 async function fill(demo) {
   const token = readFileSync(join(demo.dataDir, 'admin-token'), 'utf8').trim();
-  const post = async (path, body) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const post = async (path, body, of = { authorization: `Bearer ${token}` }) => {
+    const headers = { ...of, 'content-type': 'application/json' };
     const response = await fetch(`${demo.panelUrl}/admin/v1${path}`, {
       method: 'POST',
       headers,
@@ -79,6 +85,12 @@ async function fill(demo) {
   const { data } = await fetch(`${demo.panelUrl}/admin/v1/accounts`, {
     headers: { authorization: `Bearer ${token}` },
   }).then((response) => response.json());
+  for (const { name, ...invited } of MEMBERS) {
+    const { link } = await post(`/accounts/${data[0].id}/invitations`, invited);
+    const taken = { token: new URL(link).hash.slice(1), name, password: 'seven small otters row upstream' };
+    await post('/links/take', taken, { origin: demo.panelUrl });
+  }
+  await post(`/accounts/${data[0].id}/invitations`, INVITED);
   for (const [index, key] of KEYS.entries()) {
     const { id, secret } = await post(`/accounts/${data[0].id}/api-keys`, key);
     for (let call = 0; call < 30 - index * 8; call++) {
