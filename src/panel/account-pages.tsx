@@ -13,6 +13,9 @@ const KeyPage = lazyPage(() => import('./api-keys/key-page.js'), 'KeyPage');
 const UsagePage = lazyPage(() => import('./usage/usage-page.js'), 'UsagePage');
 const LogsPage = lazyPage(() => import('./logs/logs-page.js'), 'LogsPage');
 const RequestPage = lazyPage(() => import('./logs/request-page.js'), 'RequestPage');
+const WebhooksPage = lazyPage(() => import('./webhooks/webhooks-page.js'), 'WebhooksPage');
+const EndpointPage = lazyPage(() => import('./webhooks/endpoint-page.js'), 'EndpointPage');
+const DeliveryPage = lazyPage(() => import('./webhooks/delivery-page.js'), 'DeliveryPage');
 const ExplainPage = lazyPage(() => import('./explain/explain-page.js'), 'ExplainPage');
 const AuditLogPage = lazyPage(() => import('./audit-log/audit-log-page.js'), 'AuditLogPage');
 const AccountPage = lazyPage(() => import('./account/account-page.js'), 'AccountPage');
@@ -26,6 +29,10 @@ const PAGES: readonly (readonly [path: string, needs: OperationId, page: typeof 
   ['usage', 'getUsage', UsagePage],
   ['logs', 'listRequests', LogsPage],
   ['logs/:request', 'getRequest', RequestPage],
+  ['webhooks/new', 'listWebhookEndpoints', WebhooksPage],
+  ['webhooks', 'listWebhookEndpoints', WebhooksPage],
+  ['webhooks/:endpoint', 'getWebhookEndpoint', EndpointPage],
+  ['webhooks/:endpoint/deliveries/:delivery', 'getWebhookDelivery', DeliveryPage],
   ['explain', 'explain', ExplainPage],
   ['members', 'listAccountMembers', MembersPage],
   ['audit-log', 'listAuditLog', AuditLogPage],

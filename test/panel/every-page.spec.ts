@@ -12,6 +12,8 @@ const PAGES = [
   'api-keys/new',
   'usage',
   'logs',
+  'webhooks',
+  'webhooks/new',
   'explain',
   'audit-log',
   'members',

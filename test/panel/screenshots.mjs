@@ -25,6 +25,8 @@ const PAGES = [
   'api-keys/new',
   'usage',
   'logs',
+  'webhooks',
+  'webhooks/new',
   'explain',
   'audit-log',
   'members',
@@ -46,6 +48,8 @@ const DOCS_PICTURES = {
   'usage-phone': 'usage-dark-phone',
   logs: 'logs-light-desk',
   'logs-phone': 'logs-light-phone',
+  webhook: 'webhook',
+  'webhooks-new': 'webhooks-new-light-desk',
   explain: 'explain-light-desk',
   members: 'members-light-desk',
   'audit-log': 'audit-log-light-desk',
@@ -68,6 +72,11 @@ const MEMBERS = [
   { name: 'Chiara Rossi', email: 'chiara.rossi@example.com', role: 'viewer' },
 ];
 const INVITED = { email: 'bookkeeping@example.com', role: 'viewer' };
+/** Nobody is there: what is sent fails, and the page says why. */
+const ENDPOINTS = [
+  { url: 'https://shop.example.com/webhooks', description: 'The shop', event_types: ['api_key.*'] },
+  { url: 'https://crm.example.com/hooks/customers', description: 'Customers into the CRM', ordered: true },
+];
 const WIDTHS = { desk: { width: 1_280, height: 860 }, phone: { width: 390, height: 844 } };
 
 /** Members, keys, and calls with them, so that there is something to see. */
@@ -99,6 +108,9 @@ async function fill(demo) {
     }
     if (key.name === 'Newsletter') await post(`/api-keys/${id}/pause`);
   }
+  const endpoints = [];
+  for (const endpoint of ENDPOINTS) endpoints.push(await post(`/accounts/${data[0].id}/webhook-endpoints`, endpoint));
+  await post(`/webhook-endpoints/${endpoints[0].id}/test`, { type: 'api_key.created' });
 }
 
 /** As WebP, by the browser itself: a fifth of the bytes. */
@@ -161,6 +173,15 @@ try {
   await page.getByRole('button', { name: 'New secret' }).click();
   await page.waitForTimeout(1_500);
   await shoot('new-secret');
+  await page.goto(`${home}/webhooks`);
+  await page.getByRole('link', { name: ENDPOINTS[0].url }).click();
+  await page.getByRole('button', { name: 'Send a test' }).waitFor();
+  await page.waitForTimeout(1_500);
+  await shoot('webhook');
+  await page.getByRole('link', { name: 'api_key.created' }).first().click();
+  await page.getByRole('button', { name: 'Send again' }).waitFor();
+  await page.waitForTimeout(1_500);
+  await shoot('webhook-delivery');
   await writeDocsPictures();
   console.log(`Pictures: ${FOLDER}`);
 } finally {

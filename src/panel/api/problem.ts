@@ -6,6 +6,8 @@ export interface RefusedField {
   readonly field: string;
   /** The API's own words, in English. */
   readonly detail: string;
+  /** Why, where the API has a word of its own for it. */
+  readonly code?: string;
   /** Of a field that somebody else changed meanwhile. */
   readonly changedBy?: string;
   readonly changedAt?: string;
@@ -48,9 +50,10 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 
 function fieldsOf(errors: unknown): RefusedField[] {
   if (!Array.isArray(errors)) return [];
-  return errors.filter(isRecord).map(({ pointer, parameter, detail, changed_by: by, changed_at: at }) => ({
+  return errors.filter(isRecord).map(({ pointer, parameter, detail, code, changed_by: by, changed_at: at }) => ({
     field: String(pointer ?? parameter ?? '').replace(/^#?\//, ''),
     detail: String(detail ?? ''),
+    ...(typeof code === 'string' ? { code } : {}),
     ...(typeof by === 'string' ? { changedBy: by } : {}),
     ...(typeof at === 'string' ? { changedAt: at } : {}),
   }));

@@ -38,6 +38,16 @@ export function useActionWords(): (action: string) => string {
     'session.ended': t`Session ended`,
     'portal_session.created': t`Link from another site made`,
     'portal_session.all_ended': t`Sessions from another site ended`,
+    'webhook_endpoint.created': t`Webhook endpoint created`,
+    'webhook_endpoint.updated': t`Webhook endpoint changed`,
+    'webhook_endpoint.enabled': t`Webhook endpoint enabled`,
+    'webhook_endpoint.paused': t`Webhook endpoint paused`,
+    'webhook_endpoint.disabled': t`Webhook endpoint disabled`,
+    'webhook_endpoint.deleted': t`Webhook endpoint deleted`,
+    'webhook_endpoint.secret_rotated': t`New secret for a webhook endpoint`,
+    'webhook_endpoint.tested': t`Webhook tested`,
+    'webhook_endpoint.replayed': t`Webhooks replayed`,
+    'webhook_delivery.retried': t`Webhook sent again`,
     'sign_in.succeeded': t`Signed in`,
     'sign_in.refused': t`Sign-in refused`,
   };
@@ -59,6 +69,10 @@ export function useFieldWords(): (field: string) => string {
     billing_day: t`First day of the month`,
     role: t`Role`,
     hint: t`Secret`,
+    url: t`URL`,
+    description: t`Description`,
+    event_types: t`Which events`,
+    ordered: t`In order`,
   };
   return (field) => words[field] ?? field;
 }

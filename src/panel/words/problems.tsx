@@ -50,6 +50,19 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
         };
       case 'conflict':
         return { title: t`This cannot be done now`, advice: t`Load the page again and look at what it is now.` };
+      case 'too_many_endpoints':
+        return { title: t`The account has as many endpoints as it may`, advice: t`Delete one first.` };
+      case 'webhook_secret_in_use':
+        return { title: t`An endpoint has this secret already`, advice: t`Let a new one be made.` };
+      case 'webhook_endpoint_disabled':
+        return { title: t`The endpoint does not take events now`, advice: t`Let it go on first, then try again.` };
+      case 'secrets_unavailable':
+        return {
+          title: t`The server cannot keep secrets right now`,
+          advice: t`Nothing has changed. Whoever runs this server has to look at the key for its secrets.`,
+        };
+      case 'gateway_overloaded':
+        return { title: t`The server is busy`, advice: t`Nothing has changed. Try again in a moment.` };
       case 'account_suspended':
         return { title: t`The account is suspended`, advice: t`Everything can be read, and nothing changed.` };
       case 'last_owner':

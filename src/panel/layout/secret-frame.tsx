@@ -1,0 +1,91 @@
+/**
+ * A step that shows a secret, once. It is in this component's props and on the screen, and nowhere else: in no cache,
+ * no storage, no address, no entry of the history.
+ */
+import { Alert, Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import type { ReactNode } from 'react';
+import { Icon } from './icons.js';
+import { StoredFooter } from './stored-footer.js';
+
+interface SecretFrameProps {
+  /** What somebody has to do who leaves without it. */
+  readonly lost: string;
+  /** Somebody wants to leave and has not said that the secret is stored. */
+  readonly isLeaving: boolean;
+  readonly onStay: () => void;
+  readonly onDone: () => void;
+  /** Whose it is, and its lines. */
+  readonly children: ReactNode;
+}
+
+export function SecretFrame({ lost, isLeaving, onStay, onDone, children }: SecretFrameProps) {
+  const { t } = useLingui();
+  return (
+    <Stack gap="lg">
+      {isLeaving ? (
+        <Alert color="red" variant="light" role="alert" title={t`Leave without the secret?`}>
+          <Stack gap="sm">
+            <Text size="sm">{lost}</Text>
+            <Group>
+              <Button size="xs" variant="default" onClick={onStay}>
+                <Trans>Stay</Trans>
+              </Button>
+              <Button size="xs" color="red" onClick={onDone}>
+                <Trans>Leave</Trans>
+              </Button>
+            </Group>
+          </Stack>
+        </Alert>
+      ) : (
+        <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={t`Copy it now`}>
+          <Trans>This is the only time that the secret is shown. Nobody can read it again, not even we.</Trans>
+        </Alert>
+      )}
+      {children}
+      <Text size="sm" c="dimmed">
+        <Trans>
+          Keep it in a password manager or the settings of your server. Not in a mail, a chat or a web page.
+        </Trans>
+      </Text>
+      <StoredFooter label={t`I have stored it in a safe place`} onDone={onDone} />
+    </Stack>
+  );
+}
+
+interface SecretLineProps {
+  readonly label: string;
+  readonly text: string;
+  readonly autoFocus?: boolean;
+}
+
+/** A text to be copied, with its button. */
+export function SecretLine({ label, text, autoFocus = false }: SecretLineProps) {
+  const { t } = useLingui();
+  return (
+    <div>
+      <Group justify="space-between" pb={6} wrap="nowrap">
+        <Text size="sm" fw={600}>
+          {label}
+        </Text>
+        <CopyButton value={text}>
+          {({ copied, copy }) => (
+            <Button
+              size="xs"
+              variant={copied ? 'light' : 'default'}
+              leftSection={<Icon name={copied ? 'check' : 'copy'} size={15} />}
+              onClick={copy}
+              data-autofocus={autoFocus || undefined}
+              aria-label={t`Copy: ${label}`}
+            >
+              {copied ? t`Copied` : t`Copy`}
+            </Button>
+          )}
+        </CopyButton>
+      </Group>
+      <Code block className="secret" translate="no">
+        {text}
+      </Code>
+    </div>
+  );
+}

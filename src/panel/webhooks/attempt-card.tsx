@@ -1,0 +1,45 @@
+/** One attempt: when, what the receiver said and how long it took. */
+import { Code, Group, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useAccount } from '../session/accounts.js';
+import { ResponseStatus } from '../words/response-status.js';
+import { useFormats } from '../words/times.js';
+import { useErrorWords } from './webhook-words.js';
+import type { Attempt } from './webhooks.js';
+
+export function AttemptCard({ of: attempt }: { readonly of: Attempt }) {
+  const { i18n } = useLingui();
+  const { time_zone: timeZone } = useAccount();
+  const { time } = useFormats(timeZone);
+  const errorWords = useErrorWords();
+  const duration = new Intl.NumberFormat(i18n.locales ?? i18n.locale, { style: 'unit', unit: 'millisecond' });
+  return (
+    <Stack gap={6}>
+      <Group gap="sm">
+        {attempt.status_code !== null && <ResponseStatus status={attempt.status_code} />}
+        <Text size="sm">
+          {time(attempt.at)} · {duration.format(attempt.duration_ms)}
+        </Text>
+      </Group>
+      {attempt.error !== null && (
+        <Text size="sm" className="name">
+          {errorWords(attempt.error)}{' '}
+          <Text span inherit c="dimmed" ff="monospace">
+            {attempt.error}
+          </Text>
+        </Text>
+      )}
+      {attempt.response_body !== null && attempt.response_body !== '' && (
+        <>
+          <Text size="sm" c="dimmed">
+            <Trans>The beginning of its response:</Trans>
+          </Text>
+          {/* A stranger's bytes: as text, and nothing else. */}
+          <Code block className="secret" tabIndex={0} translate="no">
+            {attempt.response_body}
+          </Code>
+        </>
+      )}
+    </Stack>
+  );
+}

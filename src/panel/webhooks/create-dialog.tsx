@@ -1,0 +1,108 @@
+/** Makes an endpoint: the form, then its secret, once. What is typed stays when the dialog is opened again. */
+import { Button, Group, Stack } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useCallback, useState } from 'react';
+import { useLeaveGuard } from '../api-keys/leave-guard.js';
+import { useSentOnce } from '../api-keys/sent-once.js';
+import { Dialog } from '../layout/dialog.js';
+import { useAccount } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
+import { EndpointFields } from './endpoint-fields.js';
+import { EndpointSecret } from './endpoint-secret.js';
+import { EMPTY, isWhole, newEndpoint, type EndpointValues } from './endpoint-values.js';
+import { createEndpoint, readListAgain } from './webhooks.js';
+
+interface CreateDialogProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+/** The secret that was made, and for where. Nothing but this dialog holds it. */
+interface Made {
+  readonly url: string;
+  readonly secret: string;
+}
+
+export function CreateDialog({ opened, onClose }: CreateDialogProps) {
+  const { t } = useLingui();
+  const [made, setMade] = useState<Made | null>(null);
+  const [values, setValues] = useState<EndpointValues>(EMPTY);
+  const [isLeaving, setLeaving] = useState(false);
+  const ask = useCallback(() => setLeaving(true), []);
+  const forget = useCallback(() => {
+    setMade(null);
+    setLeaving(false);
+  }, []);
+  useLeaveGuard(made !== null, ask, forget);
+  return (
+    <Dialog
+      opened={opened || made !== null}
+      onClose={made === null ? onClose : ask}
+      closeOnClickOutside={false}
+      title={made === null ? t`Add an endpoint` : t`The endpoint is there`}
+      size={640}
+    >
+      {made === null ? (
+        <CreateForm
+          values={values}
+          onChange={(change) => setValues({ ...values, ...change })}
+          onCancel={onClose}
+          onMade={(endpoint) => {
+            setMade(endpoint);
+            setValues(EMPTY);
+            // So that going back later does not lead to an empty form.
+            onClose();
+          }}
+        />
+      ) : (
+        <EndpointSecret {...made} isLeaving={isLeaving} onStay={() => setLeaving(false)} onDone={forget} />
+      )}
+    </Dialog>
+  );
+}
+
+interface CreateFormProps {
+  readonly values: EndpointValues;
+  readonly onChange: (change: Partial<EndpointValues>) => void;
+  readonly onMade: (made: Made) => void;
+  readonly onCancel: () => void;
+}
+
+function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
+  const { id: accountId } = useAccount();
+  const { error, isPending, send, changed } = useSentOnce();
+  const create = () =>
+    send(async (requestId) => {
+      const { url, secret } = await createEndpoint(accountId, newEndpoint(values), requestId);
+      onMade({ url, secret });
+      void readListAgain(accountId);
+    });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void create();
+      }}
+    >
+      <Stack gap="lg">
+        <EndpointFields
+          values={values}
+          error={error}
+          onChange={(change) => {
+            changed();
+            onChange(change);
+          }}
+        />
+        {error !== null && <Failure error={error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onCancel}>
+            <Trans>Cancel</Trans>
+          </Button>
+          <Button type="submit" loading={isPending} disabled={!isWhole(values)}>
+            <Trans>Add endpoint</Trans>
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,129 @@
+/** What was delivered to an endpoint, and what was not: the newest first, with the way to send it again. */
+import { Anchor, Button, Group, Select, Skeleton, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { Section } from '../layout/section.js';
+import { ShowMore } from '../layout/show-more.js';
+import { useAccount, useMay } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
+import { ResponseStatus } from '../words/response-status.js';
+import { useFormats } from '../words/times.js';
+import { ReplayDialog } from './replay-dialog.js';
+import { DeliveryState, useDeliveryWords, useErrorWords } from './webhook-words.js';
+import { useDeliveries, type Delivery, type DeliveryStatus, type Endpoint } from './webhooks.js';
+
+export function Deliveries({ of: endpoint }: { readonly of: Endpoint }) {
+  const { t } = useLingui();
+  const may = useMay();
+  const account = useAccount();
+  const words = useDeliveryWords();
+  const [status, setStatus] = useState<DeliveryStatus | null>(null);
+  const [isReplaying, setReplaying] = useState(false);
+  return (
+    <Section
+      title={t`Deliveries`}
+      about={<Trans>Every event with all its attempts. Any of them can be sent again.</Trans>}
+      actions={
+        <>
+          <Select
+            w={180}
+            aria-label={t`State`}
+            allowDeselect={false}
+            data={[
+              { value: '', label: t`In every state` },
+              ...(['failed', 'pending', 'succeeded'] as const).map((value) => ({ value, label: words[value] })),
+            ]}
+            value={status ?? ''}
+            onChange={(value) => setStatus(value === '' ? null : (value as DeliveryStatus))}
+          />
+          {may('replayWebhookDeliveries') && account.status === 'active' && endpoint.status === 'enabled' && (
+            <Button variant="default" onClick={() => setReplaying(true)}>
+              <Trans>Send many again</Trans>
+            </Button>
+          )}
+        </>
+      }
+    >
+      <List of={endpoint} status={status} />
+      <ReplayDialog shown={endpoint} opened={isReplaying} onClose={() => setReplaying(false)} />
+    </Section>
+  );
+}
+
+function List({ of: endpoint, status }: { readonly of: Endpoint; readonly status: DeliveryStatus | null }) {
+  const deliveries = useDeliveries(endpoint.id, status);
+  if (deliveries.data === undefined)
+    return deliveries.error === null ? (
+      <Skeleton h={120} radius="lg" />
+    ) : (
+      <Failure error={deliveries.error} again={() => void deliveries.refetch()} />
+    );
+  const rows = deliveries.data.pages.flatMap(({ data }) => data);
+  return (
+    <Stack gap="md">
+      {deliveries.error !== null && <Failure error={deliveries.error} again={() => void deliveries.refetch()} />}
+      {rows.length === 0 ? (
+        <Text c="dimmed">
+          {status === null ? <Trans>Nothing was sent yet.</Trans> : <Trans>There is none in this state.</Trans>}
+        </Text>
+      ) : (
+        <Stack gap={0} component="ul" className="plain-list">
+          {rows.map((delivery) => (
+            <Row key={delivery.id} of={delivery} />
+          ))}
+        </Stack>
+      )}
+      <ShowMore list={deliveries} />
+    </Stack>
+  );
+}
+
+function Row({ of: delivery }: { readonly of: Delivery }) {
+  const { t } = useLingui();
+  const { id, time_zone: timeZone } = useAccount();
+  const { time, relative } = useFormats(timeZone);
+  const errorWords = useErrorWords();
+  const last = delivery.last_attempt;
+  const next = delivery.next_attempt_at === null ? '' : relative(delivery.next_attempt_at);
+  return (
+    <li className="line">
+      <Group justify="space-between" gap="sm" wrap="nowrap" align="flex-start">
+        <div>
+          <Anchor
+            component={Link}
+            href={`/${id}/webhooks/${delivery.endpoint_id}/deliveries/${delivery.id}`}
+            size="sm"
+            fw={600}
+            ff="monospace"
+            className="name"
+          >
+            {delivery.type ?? delivery.event_id}
+          </Anchor>
+          <Text size="sm" c="dimmed">
+            {delivery.kind === 'test' && t`Test`}
+            {delivery.kind === 'test' && ' · '}
+            {time(delivery.created_at)}
+            {delivery.is_held && (
+              <>
+                {' · '}
+                <Trans>behind another one of its resource</Trans>
+              </>
+            )}
+            {next !== '' && (
+              <>
+                {' · '}
+                <Trans>next attempt {next}</Trans>
+              </>
+            )}
+            {last !== null && last.error !== null && ` · ${errorWords(last.error)}`}
+          </Text>
+        </div>
+        <Group gap="xs" wrap="nowrap">
+          {last !== null && last.status_code !== null && <ResponseStatus status={last.status_code} />}
+          <DeliveryState of={delivery} />
+        </Group>
+      </Group>
+    </li>
+  );
+}

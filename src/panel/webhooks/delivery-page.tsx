@@ -1,0 +1,125 @@
+/** One delivery: how it stands, every attempt, and what is sent. */
+import { Alert, Anchor, Button, Code, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation } from '@tanstack/react-query';
+import { Link, Redirect, useParams } from 'wouter';
+import { Icon } from '../layout/icons.js';
+import { Page } from '../layout/page.js';
+import { Section } from '../layout/section.js';
+import { useAccount, useMay } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
+import { useFormats } from '../words/times.js';
+import { AttemptCard } from './attempt-card.js';
+import { DeliveryState, useReasonWords } from './webhook-words.js';
+import { readAgain, retryDelivery, useDelivery, type DeliveryDetail } from './webhooks.js';
+
+export function DeliveryPage() {
+  const account = useAccount();
+  const { endpoint = '', delivery: id = '' } = useParams<{ endpoint: string; delivery: string }>();
+  const delivery = useDelivery(id);
+  if (delivery.data === undefined)
+    return delivery.error === null ? (
+      <Skeleton h={240} radius="lg" />
+    ) : (
+      <Stack>
+        <Back endpoint={endpoint} />
+        <Failure error={delivery.error} again={() => void delivery.refetch()} />
+      </Stack>
+    );
+  const { account_id: accountId, endpoint_id: endpointId } = delivery.data;
+  // An id of another account belongs to its own pages.
+  if (accountId !== account.id)
+    return <Redirect to={`/${accountId}/webhooks/${endpointId}/deliveries/${id}`} replace />;
+  return <Shown of={delivery.data} />;
+}
+
+function Back({ endpoint }: { readonly endpoint: string }) {
+  const { id } = useAccount();
+  return (
+    <Anchor component={Link} href={`/${id}/webhooks/${endpoint}`} size="sm" className="back">
+      <Icon name="left" size={16} />
+      <Trans>To the endpoint</Trans>
+    </Anchor>
+  );
+}
+
+function Shown({ of: delivery }: { readonly of: DeliveryDetail }) {
+  const { t } = useLingui();
+  const { time_zone: timeZone } = useAccount();
+  const { time } = useFormats(timeZone);
+  const reasonWords = useReasonWords();
+  const next = delivery.next_attempt_at === null ? '' : time(delivery.next_attempt_at);
+  return (
+    <Page
+      title={delivery.type ?? t`An event that is kept no more`}
+      above={<Back endpoint={delivery.endpoint_id} />}
+      about={
+        <Group gap="sm" component="span">
+          <DeliveryState of={delivery} />
+          <Code className="name">{delivery.event_id}</Code>
+          {time(delivery.created_at)}
+        </Group>
+      }
+    >
+      {delivery.reason !== null && (
+        <Alert color="red" variant="light">
+          {reasonWords(delivery.reason)}
+        </Alert>
+      )}
+      <Section
+        title={t`Attempts`}
+        about={next === '' ? undefined : <Trans>The next one: {next}</Trans>}
+        actions={<Retry of={delivery} />}
+      >
+        {delivery.attempt_log.length === 0 ? (
+          <Text c="dimmed">
+            <Trans>None yet.</Trans>
+          </Text>
+        ) : (
+          <Stack gap="lg" component="ol" className="plain-list">
+            {delivery.attempt_log.toReversed().map((attempt) => (
+              <li key={attempt.id}>
+                <AttemptCard of={attempt} />
+              </li>
+            ))}
+          </Stack>
+        )}
+      </Section>
+      <Section title={t`What is sent`}>
+        {delivery.payload === null ? (
+          <Text c="dimmed">
+            <Trans>It is kept no more.</Trans>
+          </Text>
+        ) : (
+          <Code block className="secret" tabIndex={0} translate="no">
+            {delivery.payload}
+          </Code>
+        )}
+      </Section>
+    </Page>
+  );
+}
+
+function Retry({ of: delivery }: { readonly of: DeliveryDetail }) {
+  const may = useMay();
+  const account = useAccount();
+  const retry = useMutation({
+    mutationFn: () => retryDelivery(delivery.id),
+    onSettled: () => readAgain({ id: delivery.endpoint_id, account_id: delivery.account_id }),
+  });
+  const isOver = delivery.reason === 'endpoint_deleted' || delivery.payload === null;
+  if (!may('retryWebhookDelivery') || account.status === 'suspended' || isOver) return null;
+  return (
+    <Stack gap="sm" align="flex-end">
+      <Button
+        variant="default"
+        leftSection={<Icon name="rotate" size={16} />}
+        loading={retry.isPending}
+        onClick={() => retry.mutate()}
+      >
+        <Trans>Send again</Trans>
+      </Button>
+      {retry.error !== null && <Failure error={retry.error} />}
+    </Stack>
+  );
+}

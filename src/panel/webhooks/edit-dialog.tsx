@@ -1,0 +1,87 @@
+/** Changes an endpoint: where it is and what it is told of. */
+import { Button, Group, Stack } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { hasCode } from '../api/problem.js';
+import { Dialog } from '../layout/dialog.js';
+import { Failure } from '../words/failure.js';
+import { EndpointFields } from './endpoint-fields.js';
+import { changeOf, isWhole, onTopOf, valuesOf, type EndpointValues } from './endpoint-values.js';
+import { readAgain, updateEndpoint, type Endpoint } from './webhooks.js';
+
+interface EditDialogProps {
+  readonly shown: Endpoint;
+  /** The version that is shown: a change of another one is not overwritten. */
+  readonly etag: string | null;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+export function EditDialog({ shown, etag, opened, onClose }: EditDialogProps) {
+  const { t } = useLingui();
+  return (
+    <Dialog opened={opened} onClose={onClose} closeOnClickOutside={false} title={t`Change this endpoint`} size={640}>
+      <EditForm shown={shown} etag={etag} onClose={onClose} />
+    </Dialog>
+  );
+}
+
+function EditForm({ shown, etag, onClose }: Omit<EditDialogProps, 'opened'>) {
+  // Of when the form was opened: what others change meanwhile is said, not mixed in.
+  const [opening, setOpening] = useState({ endpoint: shown, etag });
+  const before = valuesOf(opening.endpoint);
+  const [values, setValues] = useState(before);
+  const change = changeOf(before, values);
+  const save = useMutation({
+    mutationFn: () => updateEndpoint(shown.id, change, opening.etag),
+    onSuccess: async () => {
+      await readAgain(shown);
+      onClose();
+    },
+    onError: (error) => void (hasCode(error, 'precondition_failed') && readAgain(shown)),
+  });
+  const isOvertaken = hasCode(save.error, 'precondition_failed');
+  const isReadAgain = etag !== opening.etag;
+  const goOnFrom = (next: EndpointValues): void => {
+    setOpening({ endpoint: shown, etag });
+    setValues(next);
+    save.reset();
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      <Stack gap="lg">
+        <EndpointFields values={values} error={save.error} onChange={(each) => setValues({ ...values, ...each })} />
+        {save.error !== null && <Failure error={save.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            <Trans>Cancel</Trans>
+          </Button>
+          {isOvertaken ? (
+            <>
+              <Button variant="default" loading={!isReadAgain} onClick={() => goOnFrom(valuesOf(shown))}>
+                <Trans>Take over what it is now</Trans>
+              </Button>
+              <Button loading={!isReadAgain} onClick={() => goOnFrom(onTopOf(valuesOf(shown), before, values))}>
+                <Trans>Keep mine</Trans>
+              </Button>
+            </>
+          ) : (
+            <Button
+              type="submit"
+              loading={save.isPending}
+              disabled={Object.keys(change).length === 0 || !isWhole(values)}
+            >
+              <Trans>Save</Trans>
+            </Button>
+          )}
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,235 @@
+/** One endpoint: how it is, what can be done with it, and what was delivered. */
+import { Alert, Anchor, Button, Card, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
+import { useCallback, useState, type ReactNode } from 'react';
+import { Link, Redirect, useLocation, useParams } from 'wouter';
+import { Icon } from '../layout/icons.js';
+import { Page } from '../layout/page.js';
+import { SureDialog } from '../layout/sure-dialog.js';
+import { useAccount, useMay } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
+import { Ago, useFormats } from '../words/times.js';
+import { Deliveries } from './deliveries.js';
+import { EditDialog } from './edit-dialog.js';
+import { EnableDialog } from './enable-dialog.js';
+import { RotateDialog } from './rotate-dialog.js';
+import { TestDialog } from './test-dialog.js';
+import { EndpointState } from './webhook-words.js';
+import {
+  deleteEndpoint,
+  readAgain,
+  readListAgain,
+  updateEndpoint,
+  useEndpoint,
+  type EndpointDetail,
+} from './webhooks.js';
+
+/** So many deliveries or more: they are counted no further. */
+const MOST_COUNTED = 1_000;
+
+export function EndpointPage() {
+  const account = useAccount();
+  const { endpoint: id = '' } = useParams<{ endpoint: string }>();
+  const endpoint = useEndpoint(id);
+  if (endpoint.data === undefined)
+    return endpoint.error === null ? (
+      <Skeleton h={240} radius="lg" />
+    ) : (
+      <Stack>
+        <Back />
+        <Failure error={endpoint.error} again={() => void endpoint.refetch()} />
+      </Stack>
+    );
+  const { data, etag } = endpoint.data;
+  // An id of another account belongs to its own pages.
+  if (data.account_id !== account.id) return <Redirect to={`/${data.account_id}/webhooks/${id}`} replace />;
+  return <Shown shown={data} etag={etag} />;
+}
+
+function Back() {
+  const { id } = useAccount();
+  return (
+    <Anchor component={Link} href={`/${id}/webhooks`} size="sm" className="back">
+      <Icon name="left" size={16} />
+      <Trans>All endpoints</Trans>
+    </Anchor>
+  );
+}
+
+type Dialog = 'test' | 'edit' | 'rotate' | 'pause' | 'enable' | 'delete';
+
+function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag: string | null }) {
+  const { t } = useLingui();
+  const may = useMay();
+  const [, go] = useLocation();
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const close = useCallback(() => setDialog(null), []);
+  const remove = async (): Promise<void> => {
+    await deleteEndpoint(shown.id);
+    await readListAgain(shown.account_id);
+    go(`/${shown.account_id}/webhooks`, { replace: true });
+  };
+  const pause = async (): Promise<void> => {
+    await updateEndpoint(shown.id, { status: 'paused' }, null);
+    await readAgain(shown);
+  };
+  return (
+    <Page
+      title={shown.url}
+      above={<Back />}
+      about={<EndpointState of={shown} />}
+      actions={<Actions shown={shown} onOpen={setDialog} />}
+    >
+      <State of={shown} />
+      <Facts of={shown} />
+      {may('listWebhookDeliveries') && <Deliveries of={shown} />}
+      <TestDialog shown={shown} opened={dialog === 'test'} onClose={close} />
+      <EditDialog shown={shown} etag={etag} opened={dialog === 'edit'} onClose={close} />
+      <RotateDialog shown={shown} etag={etag} opened={dialog === 'rotate'} onClose={close} />
+      <EnableDialog shown={shown} opened={dialog === 'enable'} onClose={close} />
+      <SureDialog
+        opened={dialog === 'pause'}
+        title={t`Pause this endpoint?`}
+        does={t`Pause`}
+        onClose={close}
+        act={pause}
+      >
+        <Trans>Its events wait, for 30 days at most, until you let it go on. Nothing is lost.</Trans>
+      </SureDialog>
+      <SureDialog
+        opened={dialog === 'delete'}
+        title={t`Delete this endpoint?`}
+        does={t`Delete endpoint`}
+        onClose={close}
+        act={remove}
+      >
+        <Trans>It gets nothing any more, and what waits for it is given up. This cannot be undone.</Trans>
+      </SureDialog>
+    </Page>
+  );
+}
+
+function Actions({ shown, onOpen }: { readonly shown: EndpointDetail; readonly onOpen: (dialog: Dialog) => void }) {
+  const may = useMay();
+  const account = useAccount();
+  const isOperators = useIsOperators(shown);
+  if (account.status === 'suspended') return null;
+  return (
+    <>
+      {may('testWebhookEndpoint') && (
+        <Button leftSection={<Icon name="play" size={16} />} onClick={() => onOpen('test')}>
+          <Trans>Send a test</Trans>
+        </Button>
+      )}
+      {may('updateWebhookEndpoint') && (
+        <Button variant="default" leftSection={<Icon name="pencil" size={16} />} onClick={() => onOpen('edit')}>
+          <Trans>Change</Trans>
+        </Button>
+      )}
+      {may('rotateWebhookSecret') && (
+        <Button variant="default" leftSection={<Icon name="rotate" size={16} />} onClick={() => onOpen('rotate')}>
+          <Trans>New secret</Trans>
+        </Button>
+      )}
+      {may('updateWebhookEndpoint') && !isOperators && (
+        <Button
+          variant="default"
+          leftSection={<Icon name={shown.status === 'enabled' ? 'pause' : 'play'} size={16} />}
+          onClick={() => onOpen(shown.status === 'enabled' ? 'pause' : 'enable')}
+        >
+          {shown.status === 'enabled' ? <Trans>Pause</Trans> : <Trans>Let it go on</Trans>}
+        </Button>
+      )}
+      {may('deleteWebhookEndpoint') && (
+        <Button
+          variant="light"
+          color="red"
+          leftSection={<Icon name="trash" size={16} />}
+          onClick={() => onOpen('delete')}
+        >
+          <Trans>Delete</Trans>
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** Whether operators have disabled it: then only they enable it. */
+function useIsOperators({ disabled_reason: reason }: EndpointDetail): boolean {
+  const may = useMay();
+  // Which only operators may.
+  return reason === 'operator' && !may('createAccount');
+}
+
+/** What its state means, where it is not simply in use. */
+function State({ of: endpoint }: { readonly of: EndpointDetail }) {
+  const { time_zone: timeZone } = useAccount();
+  const { status, disabled_reason: reason, failing_since: failingSince, failures, waiting } = endpoint;
+  const count = useFormats().number(waiting) + (waiting >= MOST_COUNTED ? '+' : '');
+  if (status === 'enabled' && failingSince === null) return null;
+  return (
+    <Alert color={status === 'paused' ? 'orange' : 'red'} variant="light">
+      {status === 'paused' && <Trans>Paused: its events wait until you let it go on, for 30 days at most.</Trans>}
+      {reason === 'failing' && (
+        <Trans>Disabled, because nothing arrived for five days. Its events wait for 30 days at most.</Trans>
+      )}
+      {reason === 'gone' && (
+        <Trans>Disabled, because it said that it is gone for good (410). Its events wait for 30 days at most.</Trans>
+      )}
+      {reason === 'operator' && <Trans>Disabled by whoever runs this API. Its events wait for 30 days at most.</Trans>}
+      {status === 'enabled' && failingSince !== null && (
+        <Trans>
+          It fails since <Ago at={failingSince} timeZone={timeZone} />:{' '}
+          <Plural value={failures} one="# attempt" other="# attempts" />. If nothing arrives for five days it is
+          disabled.
+        </Trans>
+      )}{' '}
+      {waiting > 0 && <Trans>Waiting now: {count}.</Trans>}
+    </Alert>
+  );
+}
+
+function Facts({ of: endpoint }: { readonly of: EndpointDetail }) {
+  const { t } = useLingui();
+  const { time_zone: timeZone } = useAccount();
+  const { time } = useFormats(timeZone);
+  return (
+    <Card>
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" verticalSpacing="xs">
+        <Facet label={t`Which events`}>
+          {endpoint.event_types.length === 0 ? (
+            <Trans>All, also those that are to come</Trans>
+          ) : (
+            <Text ff="monospace" size="sm" className="name">
+              {endpoint.event_types.join(', ')}
+            </Text>
+          )}
+        </Facet>
+        <Facet label={t`Description`}>
+          <span className="name">{endpoint.description || '–'}</span>
+        </Facet>
+        <Facet label={t`Last arrived`}>
+          {endpoint.last_success_at === null ? t`Never` : <Ago at={endpoint.last_success_at} timeZone={timeZone} />}
+        </Facet>
+        <Facet label={t`Made`}>{time(endpoint.created_at)}</Facet>
+        <Facet label={t`In order`}>{endpoint.ordered ? t`Yes` : t`No`}</Facet>
+        <Facet label={t`Public key`}>
+          <Text ff="monospace" size="sm" className="name" translate="no">
+            {endpoint.public_keys[0]?.key ?? '–'}
+          </Text>
+        </Facet>
+      </SimpleGrid>
+    </Card>
+  );
+}
+
+function Facet({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <Stack gap={4} py={4}>
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text component="div">{children}</Text>
+    </Stack>
+  );
+}

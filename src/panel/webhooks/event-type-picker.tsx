@@ -1,0 +1,110 @@
+/** Which events an endpoint is told of: all, whole families, or single types. */
+import { Checkbox, Input, Radio, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { Failure } from '../words/failure.js';
+import type { EndpointValues } from './endpoint-values.js';
+import { useEventTypes } from './webhooks.js';
+
+interface EventTypePickerProps {
+  readonly values: Pick<EndpointValues, 'isAll' | 'eventTypes'>;
+  readonly error: string | undefined;
+  readonly onChange: (change: Partial<EndpointValues>) => void;
+}
+
+/** `customer.created` is of `customer.*`. */
+const familyOf = (type: string): string => `${type.slice(0, type.lastIndexOf('.'))}.*`;
+
+export function EventTypePicker({ values, error, onChange }: EventTypePickerProps) {
+  const { t } = useLingui();
+  return (
+    <Stack gap="xs">
+      <Radio.Group
+        label={t`Which events`}
+        value={values.isAll ? 'all' : 'some'}
+        onChange={(value) => onChange({ isAll: value === 'all' })}
+      >
+        <Stack gap={8} pt={6}>
+          <Radio value="all" label={t`All, also those that are to come`} />
+          <Radio value="some" label={t`Only those that I choose`} />
+        </Stack>
+      </Radio.Group>
+      {!values.isAll && <Types chosen={values.eventTypes} onChange={(eventTypes) => onChange({ eventTypes })} />}
+      {error !== undefined && <Input.Error>{error}</Input.Error>}
+    </Stack>
+  );
+}
+
+interface TypesProps {
+  readonly chosen: readonly string[];
+  readonly onChange: (chosen: readonly string[]) => void;
+}
+
+function Types({ chosen, onChange }: TypesProps) {
+  const { t } = useLingui();
+  const { data, error, refetch } = useEventTypes();
+  if (error !== null && data === undefined) return <Failure error={error} again={() => void refetch()} />;
+  const types = data?.data ?? [];
+  const families = Map.groupBy(types, ({ type }) => familyOf(type));
+  // What the endpoint wants and nobody offers any more can be taken away.
+  const others = chosen.filter((each) => !families.has(each) && !types.some(({ type }) => type === each));
+  const toggle = (pattern: string, isChosen: boolean): void =>
+    onChange(
+      isChosen
+        ? [...chosen.filter((each) => each === pattern || familyOf(each) !== pattern), pattern]
+        : chosen.filter((each) => each !== pattern),
+    );
+  return (
+    <Stack gap="sm" pl="xl" role="group" aria-label={t`Types of events`}>
+      {types.length === 0 && data !== undefined && (
+        <Text size="sm" c="dimmed">
+          <Trans>There are none yet.</Trans>
+        </Text>
+      )}
+      {[...families].map(([family, ofFamily]) => (
+        <Stack key={family} gap={6}>
+          <Pattern pattern={family} about={t`All of this kind`} chosen={chosen} onToggle={toggle} />
+          <Stack gap={6} pl="xl">
+            {ofFamily.map(({ type, description }) => (
+              <Pattern
+                key={type}
+                pattern={type}
+                about={description}
+                chosen={chosen}
+                isCovered={chosen.includes(family)}
+                onToggle={toggle}
+              />
+            ))}
+          </Stack>
+        </Stack>
+      ))}
+      {others.map((pattern) => (
+        <Pattern key={pattern} pattern={pattern} about={null} chosen={chosen} onToggle={toggle} />
+      ))}
+    </Stack>
+  );
+}
+
+interface PatternProps {
+  readonly pattern: string;
+  readonly about: string | null;
+  readonly chosen: readonly string[];
+  /** Whether its whole family is chosen. */
+  readonly isCovered?: boolean;
+  readonly onToggle: (pattern: string, isChosen: boolean) => void;
+}
+
+function Pattern({ pattern, about, chosen, isCovered = false, onToggle }: PatternProps) {
+  return (
+    <Checkbox
+      label={
+        <Text span inherit ff="monospace" className="name" translate="no">
+          {pattern}
+        </Text>
+      }
+      description={about ?? undefined}
+      checked={isCovered || chosen.includes(pattern)}
+      disabled={isCovered}
+      onChange={(event) => onToggle(pattern, event.currentTarget.checked)}
+    />
+  );
+}

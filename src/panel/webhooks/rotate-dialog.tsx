@@ -1,0 +1,118 @@
+/** Gives an endpoint a new secret: how long the old one signs beside it, then the new one, once. */
+import { Button, Group, Radio, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useCallback, useState } from 'react';
+import { hasCode } from '../api/problem.js';
+import { useLeaveGuard } from '../api-keys/leave-guard.js';
+import { useSentOnce } from '../api-keys/sent-once.js';
+import { Dialog } from '../layout/dialog.js';
+import { Failure } from '../words/failure.js';
+import { EndpointSecret } from './endpoint-secret.js';
+import { readAgain, rotateSecret, type Endpoint } from './webhooks.js';
+
+const DAY_SECONDS = '86400';
+
+interface RotateDialogProps {
+  readonly shown: Endpoint;
+  readonly etag: string | null;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+export function RotateDialog({ shown, etag, opened, onClose }: RotateDialogProps) {
+  const { t } = useLingui();
+  const [secret, setSecret] = useState<string | null>(null);
+  const [isLeaving, setLeaving] = useState(false);
+  const ask = useCallback(() => setLeaving(true), []);
+  const forget = useCallback(() => {
+    setSecret(null);
+    setLeaving(false);
+    onClose();
+  }, [onClose]);
+  useLeaveGuard(secret !== null, ask, forget);
+  return (
+    <Dialog
+      opened={opened || secret !== null}
+      onClose={secret === null ? onClose : ask}
+      closeOnClickOutside={secret === null}
+      title={secret === null ? t`New secret` : t`The new secret`}
+      size={640}
+    >
+      {secret === null ? (
+        <RotateForm shown={shown} etag={etag} onMade={setSecret} onCancel={onClose} />
+      ) : (
+        <EndpointSecret
+          url={shown.url}
+          secret={secret}
+          isLeaving={isLeaving}
+          onStay={() => setLeaving(false)}
+          onDone={forget}
+        />
+      )}
+    </Dialog>
+  );
+}
+
+interface RotateFormProps {
+  readonly shown: Endpoint;
+  readonly etag: string | null;
+  readonly onMade: (secret: string) => void;
+  readonly onCancel: () => void;
+}
+
+function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
+  const { t } = useLingui();
+  const [overlap, setOverlap] = useState(DAY_SECONDS);
+  const { error, isPending, send, changed } = useSentOnce();
+  const rotate = () =>
+    send(async (requestId) => {
+      const { secret } = await rotateSecret(shown.id, Number(overlap), etag, requestId).catch((caught: unknown) => {
+        // The next press goes by what the endpoint is then.
+        if (hasCode(caught, 'precondition_failed')) void readAgain(shown);
+        throw caught;
+      });
+      onMade(secret);
+      void readAgain(shown);
+    });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void rotate();
+      }}
+    >
+      <Stack gap="lg">
+        <Text>
+          <Trans>
+            For a while every event is signed with both secrets, so that the receiver can change over without missing
+            one.
+          </Trans>
+        </Text>
+        <Radio.Group
+          label={t`The old secret signs, too`}
+          value={overlap}
+          onChange={(value) => {
+            changed();
+            setOverlap(value);
+          }}
+        >
+          <Stack gap={10} pt={8}>
+            <Radio value="604800" label={t`A week more`} />
+            <Radio value={DAY_SECONDS} label={t`A day more`} data-autofocus />
+            <Radio value="3600" label={t`An hour more`} />
+            <Radio value="0" label={t`Not any more`} description={t`When somebody has it who must not.`} />
+          </Stack>
+        </Radio.Group>
+        {error !== null && <Failure error={error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onCancel}>
+            <Trans>Cancel</Trans>
+          </Button>
+          <Button type="submit" loading={isPending} color={overlap === '0' ? 'red' : 'river'}>
+            <Trans>Make a new secret</Trans>
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,73 @@
+/** Sends an endpoint an example of an event and says at once what came of it. */
+import { Button, Group, Select, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Dialog } from '../layout/dialog.js';
+import { Failure } from '../words/failure.js';
+import { AttemptCard } from './attempt-card.js';
+import { readAgain, sendTest, useEventTypes, type Endpoint } from './webhooks.js';
+
+interface TestDialogProps {
+  readonly shown: Endpoint;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+export function TestDialog({ shown, opened, onClose }: TestDialogProps) {
+  const { t } = useLingui();
+  return (
+    <Dialog opened={opened} onClose={onClose} title={t`Send a test`} size={640}>
+      <TestForm shown={shown} onClose={onClose} />
+    </Dialog>
+  );
+}
+
+function TestForm({ shown, onClose }: Omit<TestDialogProps, 'opened'>) {
+  const { t } = useLingui();
+  const types = useEventTypes();
+  const [type, setType] = useState('');
+  const test = useMutation({
+    mutationFn: () => sendTest(shown.id, type === '' ? null : type),
+    onSettled: () => readAgain(shown),
+  });
+  const attempt = test.data?.attempt_log.at(-1);
+  const named = (types.data?.data ?? []).filter(({ example }) => example !== null);
+  return (
+    <Stack gap="lg">
+      <Select
+        label={t`Example of`}
+        allowDeselect={false}
+        searchable
+        data={[
+          { value: '', label: 'webhook.test' },
+          ...named.map(({ type: value }) => ({ value, label: value })).filter(({ value }) => value !== 'webhook.test'),
+        ]}
+        value={type}
+        onChange={(value) => setType(value ?? '')}
+      />
+      <Text size="sm" c="dimmed">
+        <Trans>It is signed like every event, and says that it is a test. It is tried once.</Trans>
+      </Text>
+      {test.error !== null && <Failure error={test.error} />}
+      <div role="status">
+        {test.data !== undefined && (
+          <Stack gap="sm">
+            <Text fw={600}>
+              {test.data.status === 'succeeded' ? <Trans>It arrived.</Trans> : <Trans>It did not arrive.</Trans>}
+            </Text>
+            {attempt !== undefined && <AttemptCard of={attempt} />}
+          </Stack>
+        )}
+      </div>
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose}>
+          <Trans>Close</Trans>
+        </Button>
+        <Button loading={test.isPending} onClick={() => test.mutate()} data-autofocus>
+          <Trans>Send</Trans>
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,102 @@
+/** What states, reasons and errors of webhooks mean, in words. */
+import { Badge } from '@mantine/core';
+import { useLingui } from '@lingui/react/macro';
+import type { Delivery, DeliveryStatus, Endpoint, EndpointStatus } from './webhooks.js';
+
+const COLORS: Readonly<Record<EndpointStatus | DeliveryStatus, string>> = {
+  enabled: 'river',
+  paused: 'orange',
+  disabled: 'red',
+  pending: 'orange',
+  succeeded: 'river',
+  failed: 'red',
+};
+
+/** The state of an endpoint; one that is in use and fails says so. */
+export function EndpointState({ of: { status, failing_since: failingSince } }: { readonly of: Endpoint }) {
+  const { t } = useLingui();
+  const words = { enabled: t`In use`, paused: t`Paused`, disabled: t`Disabled` };
+  const isFailing = status === 'enabled' && failingSince !== null;
+  return (
+    <Badge variant="light" color={isFailing ? 'red' : COLORS[status]} style={{ flexShrink: 0 }}>
+      {isFailing ? t`Failing` : words[status]}
+    </Badge>
+  );
+}
+
+export function useDeliveryWords(): Readonly<Record<DeliveryStatus, string>> {
+  const { t } = useLingui();
+  return { pending: t`Waiting`, succeeded: t`Arrived`, failed: t`Failed` };
+}
+
+export function DeliveryState({ of: { status } }: { readonly of: Delivery }) {
+  return (
+    <Badge variant="light" color={COLORS[status]} style={{ flexShrink: 0 }}>
+      {useDeliveryWords()[status]}
+    </Badge>
+  );
+}
+
+/** Why nothing more is tried. */
+export function useReasonWords(): (reason: NonNullable<Delivery['reason']>) => string {
+  const { t } = useLingui();
+  const words: Readonly<Record<NonNullable<Delivery['reason']>, string>> = {
+    exhausted: t`Every attempt of its schedule failed.`,
+    gone: t`The receiver said that it is gone for good (410).`,
+    aborted: t`The receiver asked for no more attempts.`,
+    expired: t`It waited for longer than 30 days.`,
+    skipped: t`It was left out when the endpoint was enabled.`,
+    endpoint_deleted: t`The endpoint was deleted.`,
+  };
+  return (reason) => words[reason];
+}
+
+/** Why a URL is refused, by the API's reason. */
+export function useDestinationWords(): (reason: string) => string {
+  const { t } = useLingui();
+  const inside = t`It leads to a private network or to this server itself. Use an address on the public internet.`;
+  const special = t`It leads to an address that nobody on the public internet has.`;
+  const spelled = t`Write the host as a plain domain name, such as shop.example.com.`;
+  const words: Readonly<Record<string, string>> = {
+    not_a_url: t`Write a whole URL, such as https://shop.example.com/webhooks.`,
+    too_long: t`Write at most 2,048 characters.`,
+    scheme: t`Begin with https://.`,
+    userinfo: t`Leave out the user name and password.`,
+    fragment: t`Leave out the part behind #; it is never sent.`,
+    port: t`This port is not allowed.`,
+    host_spelling: spelled,
+    trailing_dot: spelled,
+    name_malformed: spelled,
+    name_not_public: inside,
+    denied: t`Whoever runs this API does not allow this address.`,
+    unspecified: inside,
+    loopback: inside,
+    private: inside,
+    shared: inside,
+    link_local: inside,
+    cloud_metadata: inside,
+  };
+  return (reason) => words[reason] ?? special;
+}
+
+/** Why no response came. */
+export function useErrorWords(): (error: string) => string {
+  const { t } = useLingui();
+  const destination = useDestinationWords();
+  const words: Readonly<Record<string, string>> = {
+    name_not_found: t`Nobody knows this host name.`,
+    name_unresolved: t`The host name could not be looked up.`,
+    connect_failed: t`Nobody listens at this address.`,
+    connect_timeout: t`The connection took too long.`,
+    tls_failed: t`The certificate or the encryption is not right.`,
+    connection_closed: t`The receiver closed the connection without a response.`,
+    response_timeout: t`The receiver took too long to respond.`,
+    malformed_response: t`The receiver sent what is no HTTP response.`,
+    head_too_large: t`The fields of the response are too large.`,
+  };
+  return (error) => {
+    const [, code = error, detail = ''] = /^(\w+)(?: \((.*)\))?$/.exec(error) ?? [];
+    if (code === 'address_refused') return destination(detail);
+    return words[code] ?? error;
+  };
+}

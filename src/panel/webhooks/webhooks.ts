@@ -1,0 +1,141 @@
+/** Reading and changing webhook endpoints and their deliveries: what the pages ask of the API. */
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import type { components } from '../api/admin-api.js';
+import { api, ask, askVersioned } from '../api/client.js';
+import { queries } from '../api/queries.js';
+
+export type Endpoint = components['schemas']['WebhookEndpoint'];
+export type EndpointDetail = components['schemas']['WebhookEndpointDetail'];
+export type EndpointStatus = Endpoint['status'];
+export type NewEndpoint = components['schemas']['CreateWebhookEndpoint'];
+export type EndpointChange = components['schemas']['UpdateWebhookEndpoint'];
+export type Delivery = components['schemas']['WebhookDelivery'];
+export type DeliveryDetail = components['schemas']['WebhookDeliveryDetail'];
+export type DeliveryStatus = Delivery['status'];
+export type Attempt = DeliveryDetail['attempt_log'][number];
+export type Replay = components['schemas']['ReplayWebhookDeliveries'];
+
+const PAGE_SIZE = 50;
+/** Attempts go on while somebody looks: what waits is looked at again soon, the rest now and then. */
+const SOON_MS = 2_000;
+const NOW_AND_THEN_MS = 15_000;
+
+const listOf = (accountId: string) => ['account', accountId, 'webhook-endpoints'] as const;
+const endpointOf = (id: string) => ['webhook-endpoint', id] as const;
+
+/** The endpoints of an account, a page after the other. */
+export const useEndpoints = (accountId: string) =>
+  useInfiniteQuery({
+    queryKey: listOf(accountId),
+    queryFn: ({ pageParam, signal }) =>
+      ask(
+        api.GET('/admin/v1/accounts/{id}/webhook-endpoints', {
+          params: {
+            path: { id: accountId },
+            query: { limit: PAGE_SIZE, ...(pageParam === null ? {} : { cursor: pageParam }) },
+          },
+          signal,
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next_cursor: next }) => next,
+  });
+
+/** One endpoint, with its version. */
+export const useEndpoint = (id: string) =>
+  useQuery({
+    queryKey: endpointOf(id),
+    queryFn: () => askVersioned(api.GET('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } } })),
+    refetchInterval: NOW_AND_THEN_MS,
+  });
+
+/** The types of events that an endpoint can be told of. */
+export const useEventTypes = () =>
+  useQuery({ queryKey: ['event-types'], queryFn: () => ask(api.GET('/admin/v1/event-types')), staleTime: 300_000 });
+
+/** The deliveries of an endpoint, the newest first. */
+export const useDeliveries = (id: string, status: DeliveryStatus | null) =>
+  useInfiniteQuery({
+    queryKey: [...endpointOf(id), 'deliveries', status],
+    queryFn: ({ pageParam, signal }) =>
+      ask(
+        api.GET('/admin/v1/webhook-endpoints/{id}/deliveries', {
+          params: {
+            path: { id },
+            query: {
+              limit: PAGE_SIZE,
+              ...(status === null ? {} : { status }),
+              ...(pageParam === null ? {} : { cursor: pageParam }),
+            },
+          },
+          signal,
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next_cursor: next }) => next,
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) =>
+      state.data?.pages[0]?.data.some(({ status: is }) => is === 'pending') === true ? SOON_MS : NOW_AND_THEN_MS,
+  });
+
+/** One delivery with every attempt. */
+export const useDelivery = (id: string) =>
+  useQuery({
+    queryKey: ['webhook-delivery', id],
+    queryFn: () => ask(api.GET('/admin/v1/webhook-deliveries/{id}', { params: { path: { id } } })),
+    refetchInterval: ({ state }) => (state.data?.status === 'pending' ? SOON_MS : false),
+  });
+
+/** Has lists and pages read an endpoint and its deliveries anew: after every change. */
+export async function readAgain({ id, account_id: accountId }: Pick<Endpoint, 'id' | 'account_id'>): Promise<void> {
+  await Promise.all([
+    queries.invalidateQueries({ queryKey: listOf(accountId) }),
+    queries.invalidateQueries({ queryKey: endpointOf(id) }),
+    queries.invalidateQueries({ queryKey: ['webhook-delivery'] }),
+  ]);
+}
+
+/** Has the list read anew, of which one is new or gone. */
+export const readListAgain = (accountId: string) => queries.invalidateQueries({ queryKey: listOf(accountId) });
+
+/** Sent again after a lost response, what makes a secret is not done twice with the same id. */
+const once = (id: string): Record<string, string> => ({ 'Idempotency-Key': id });
+const onlyIf = (etag: string | null): Record<string, string> => (etag === null ? {} : { 'If-Match': etag });
+
+export const createEndpoint = (accountId: string, body: NewEndpoint, requestId: string) =>
+  ask(
+    api.POST('/admin/v1/accounts/{id}/webhook-endpoints', {
+      params: { path: { id: accountId } },
+      headers: once(requestId),
+      body,
+    }),
+  );
+
+export const updateEndpoint = (id: string, body: EndpointChange, etag: string | null) =>
+  ask(api.PATCH('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } }, headers: onlyIf(etag), body }));
+
+export const rotateSecret = (id: string, overlapSeconds: number, etag: string | null, requestId: string) =>
+  ask(
+    api.POST('/admin/v1/webhook-endpoints/{id}/rotate-secret', {
+      params: { path: { id } },
+      headers: { ...onlyIf(etag), ...once(requestId) },
+      body: { overlap_seconds: overlapSeconds },
+    }),
+  );
+
+export const deleteEndpoint = (id: string) =>
+  ask(api.DELETE('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } } }));
+
+export const sendTest = (id: string, type: string | null) =>
+  ask(
+    api.POST('/admin/v1/webhook-endpoints/{id}/test', {
+      params: { path: { id } },
+      body: type === null ? {} : { type },
+    }),
+  );
+
+export const replay = (id: string, body: Replay) =>
+  ask(api.POST('/admin/v1/webhook-endpoints/{id}/replay', { params: { path: { id } }, body }));
+
+export const retryDelivery = (id: string) =>
+  ask(api.POST('/admin/v1/webhook-deliveries/{id}/retry', { params: { path: { id } } }));

@@ -1,0 +1,218 @@
+/** An integrator at the page of webhooks, in a real browser, on the built program, with a receiver of their own. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { newSecretsKey } from '../../src/platform/secrets/secret-box.js';
+import type { Account } from '../support/admin.js';
+import { axeFindings, startBrowser, type Browser } from '../support/browser.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
+import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { PUBLIC_URL } from '../support/webhook-endpoints.js';
+import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
+
+const BAD_BODY = '<script>document.title = "taken"</script><b>no database</b>';
+const SECRET = /whsec_[A-Za-z0-9+/]{32,}=*/;
+const PHONE = { width: 390, height: 844 };
+const DESK = { width: 1_280, height: 860 };
+
+describeWithChromium('the page of webhooks', () => {
+  let trailgate: RunningTrailgate;
+  let receiver: Receiver;
+  let browser: Browser;
+  let account: Account;
+  let page: Page;
+  let endpointUrl: string;
+  const secrets: string[] = [];
+
+  beforeAll(async () => {
+    [trailgate, receiver, browser] = await Promise.all([
+      startTrailgate({
+        config: { webhooks: { allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] } },
+        env: { TRAILGATE_SECRETS_KEY: newSecretsKey() },
+      }),
+      startReceiver(),
+      startBrowser(),
+    ]);
+    account = await trailgate.admin.createAccount({ name: 'Isar Rafting', plan: 'pro' });
+    await signInThere(browser.context, await newPerson(trailgate, account.id, 'owner'), panelUrlOf(trailgate));
+    page = await browser.newPage();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await trailgate?.stop();
+    receiver?.stop();
+  });
+
+  const at = (path: string) => `${panelUrlOf(trailgate)}/${account.id}/${path}`;
+  const dialog = () => page.getByRole('dialog');
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+  const pressInDialog = (name: string) => dialog().getByRole('button', { name, exact: true }).click();
+  const delivery = (type: string) => page.getByRole('listitem').filter({ hasText: type });
+  const closeDialog = async (): Promise<void> => {
+    await dialog().getByRole('button', { name: 'Close', exact: true }).last().click();
+    await dialog().waitFor({ state: 'hidden' });
+  };
+  const storeSecret = async (): Promise<void> => {
+    await page.getByText('Copy it now').waitFor();
+    secrets.push(SECRET.exec((await dialog().textContent()) ?? '')?.[0] ?? '');
+    await page.getByLabel('I have stored it in a safe place').check();
+    await pressInDialog('Done');
+    await dialog().waitFor({ state: 'hidden' });
+  };
+
+  it('says why it does not take an address inside, and adds a good one with the events that were chosen', async () => {
+    await page.goto(at('api-keys'));
+    const developers = page.getByRole('group', { name: 'Settings' }).getByRole('group', { name: 'Developers' });
+    await developers.getByRole('link', { name: 'Webhooks' }).click();
+    await page.getByText('No endpoint yet').waitFor();
+    await page.getByRole('link', { name: 'Add an endpoint' }).first().click();
+    const url = page.getByLabel('URL');
+    await url.fill('http://169.254.169.254/latest/meta-data');
+    await pressInDialog('Add endpoint');
+    await page.getByText('It leads to a private network or to this server itself.').waitFor();
+    await url.fill(`${receiver.url}/hooks`);
+    await page.getByLabel('Description').fill('The shop');
+    await page.getByLabel('Only those that I choose').check();
+    expect(await dialog().getByRole('button', { name: 'Add endpoint' }).isDisabled()).toBe(true);
+    await page.getByLabel('api_key.*').check();
+    expect(await page.getByLabel('api_key.created').isDisabled()).toBe(true);
+    await pressInDialog('Add endpoint');
+    await storeSecret();
+    await page.getByText('1 kind of event').waitFor();
+    await page.getByRole('link', { name: `${receiver.url}/hooks` }).click();
+    await page.getByRole('button', { name: 'Send a test' }).waitFor();
+    endpointUrl = page.url();
+  });
+
+  it('sends a test, shows it fail with the response as text, and once the receiver is mended sends it again', async () => {
+    receiver.respond((response) => void response.writeHead(500, { 'content-type': 'text/html' }).end(BAD_BODY));
+    await press('Send a test');
+    await pressInDialog('Send');
+    await dialog().getByText('It did not arrive.').waitFor();
+    await dialog().getByText(BAD_BODY, { exact: true }).waitFor();
+    await closeDialog();
+    await page.getByRole('link', { name: 'webhook.test' }).click();
+    await page.getByText(BAD_BODY, { exact: true }).waitFor();
+    await page.getByText('Failed', { exact: true }).waitFor();
+    expect(await page.locator('main b, main script').count()).toBe(0);
+    expect(await page.title()).toBe('webhook.test · Trailgate');
+
+    receiver.respond((response) => void response.writeHead(204).end());
+    await press('Send again');
+    await page.getByText('Arrived', { exact: true }).waitFor();
+    const [first, second] = receiver.received;
+    expect(receiver.received).toHaveLength(2);
+    expect(second?.id).toBe(first?.id);
+    expect(second?.body).toBe(first?.body);
+    expect(await page.getByRole('listitem').filter({ hasText: '500' }).count()).toBe(1);
+    expect(await page.getByRole('listitem').filter({ hasText: '204' }).count()).toBe(1);
+  });
+
+  it('keeps the events of a paused endpoint, and lets them go when it goes on', async () => {
+    await page.goto(endpointUrl);
+    await press('Pause');
+    await pressInDialog('Pause');
+    await page.getByText('Paused: its events wait').waitFor();
+    const before = receiver.received.length;
+    await trailgate.admin.createKey(account.id, { name: 'Shop', scopes: ['customers:read'] });
+    await page.reload();
+    await delivery('api_key.created').getByText('Waiting').waitFor();
+    expect(receiver.received).toHaveLength(before);
+    await press('Let it go on');
+    await pressInDialog('Let it go on');
+    await eventually('the event arrives', () => receiver.received.length === before + 1);
+    await delivery('api_key.created').getByText('Arrived').waitFor();
+  });
+
+  it('sends all that failed again', async () => {
+    const id = endpointUrl.split('/').at(-1) ?? '';
+    await trailgate.admin.call('PATCH', `/webhook-endpoints/${id}`, { retry_schedule: [] });
+    receiver.respond((response) => void response.writeHead(500).end());
+    await trailgate.admin.createKey(account.id, { name: 'Widget', scopes: ['customers:read'] });
+    await eventually('it has failed', async () => {
+      await page.reload();
+      await page.getByRole('link', { name: 'api_key.created' }).first().waitFor();
+      return (await delivery('api_key.created').getByText('Failed').count()) === 1;
+    });
+    receiver.respond((response) => void response.writeHead(204).end());
+    await press('Send many again');
+    await pressInDialog('Send again');
+    await dialog().getByText('1 is sent again.').waitFor();
+    await closeDialog();
+    await delivery('api_key.created').first().getByText('Arrived').waitFor();
+  });
+
+  it('gives a new secret, beside which the old one signs', async () => {
+    await press('New secret');
+    await pressInDialog('Make a new secret');
+    await storeSecret();
+    expect(new Set(secrets).size).toBe(2);
+    expect(await page.content()).not.toContain('whsec_');
+    await press('Send a test');
+    await pressInDialog('Send');
+    await dialog().getByText('It arrived.').waitFor();
+    await closeDialog();
+    const signatures = String(receiver.received.at(-1)?.headers['webhook-signature']).split(' ');
+    expect(signatures.filter((each) => each.startsWith('v1,'))).toHaveLength(2);
+  });
+
+  it('does not overwrite what somebody else has changed meanwhile', async () => {
+    const id = endpointUrl.split('/').at(-1) ?? '';
+    await press('Change');
+    await page.getByLabel('Description').fill('The shop in Munich');
+    await trailgate.admin.call('PATCH', `/webhook-endpoints/${id}`, {
+      url: `${receiver.url}/new`,
+      description: 'Shop',
+    });
+    await pressInDialog('Save');
+    await page.getByText('Somebody else changed this meanwhile').waitFor();
+    await pressInDialog('Keep mine');
+    await pressInDialog('Save');
+    await dialog().waitFor({ state: 'hidden' });
+    await page.getByRole('heading', { name: `${receiver.url}/new` }).waitFor();
+    await page.getByText('The shop in Munich').waitFor();
+  });
+
+  it('can be read by everybody, in both languages, and throws nothing', async () => {
+    const deliveryUrl = new URL(
+      (await page.getByRole('link', { name: 'webhook.test' }).first().getAttribute('href')) ?? '',
+      endpointUrl,
+    ).href;
+    const looks = [
+      ['light', 'en', DESK],
+      ['dark', 'es', PHONE],
+    ] as const;
+    for (const [scheme, locale, viewport] of looks) {
+      await page.evaluate(
+        `Object.assign(localStorage, { 'trailgate-color-scheme': '${scheme}', 'trailgate-locale': '${locale}' })`,
+      );
+      await page.setViewportSize(viewport);
+      for (const url of [at('webhooks'), endpointUrl, deliveryUrl]) {
+        await page.goto(url);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.waitForLoadState('networkidle');
+        expect({ url, found: await axeFindings(page) }).toEqual({ url, found: [] });
+        const [content, room] = await page.evaluate<[number, number]>(
+          '[document.documentElement.scrollWidth, innerWidth]',
+        );
+        expect({ url, scrollsSideways: content > room }).toEqual({ url, scrollsSideways: false });
+      }
+    }
+    await page.getByText('Lo que se envía').waitFor();
+    expect(browser.faults).toEqual([]);
+  });
+
+  it('shows a viewer the endpoints, and nothing that would change them or was sent to them', async () => {
+    await trailgate.admin.call('POST', `/accounts/${account.id}/webhook-endpoints`, { url: PUBLIC_URL });
+    const context = await browser.newContext();
+    await signInThere(context, await newPerson(trailgate, account.id, 'viewer'), panelUrlOf(trailgate));
+    const theirs = await context.newPage();
+    await theirs.goto(at('webhooks'));
+    await theirs.getByRole('link', { name: PUBLIC_URL }).click();
+    await theirs.getByText('Public key').waitFor();
+    expect(await theirs.getByRole('main').getByRole('button').count()).toBe(0);
+    expect(await theirs.getByText('Deliveries').count()).toBe(0);
+    await context.close();
+  });
+});
