@@ -1,5 +1,4 @@
 /** Puts the worker of webhooks together. */
-import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Tables } from '../database/schema.js';
 import { LaneScan } from '../events/deliveries/lane-scan.js';
@@ -11,6 +10,7 @@ import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
 import { Crew } from './crew.js';
 import { Judge } from './judge.js';
+import { isDeadOwner, ownerName, placeOfProcess } from './lane-owner.js';
 import { Listener } from './listener.js';
 import { WebhookWorker } from './worker.js';
 
@@ -41,9 +41,12 @@ export interface RunningWebhooks {
 /** Begins to deliver. */
 export async function startWebhooks(parts: WebhooksParts): Promise<RunningWebhooks> {
   const { db, kind, clock, log, signal, databaseUrl, isAlone } = parts;
-  const lanes = new Lanes(db, kind, clock, `${process.pid}-${randomUUID()}`);
+  const place = placeOfProcess();
+  const lanes = new Lanes(db, kind, clock, ownerName(place));
   // What a process that was killed had in hand is taken up at once where nobody else can have it.
   if (isAlone) await lanes.endOthers();
+  // Where it fails, the leases end by themselves.
+  else await lanes.endDead((owner) => isDeadOwner(owner, place)).catch(() => undefined);
   const judge = new Judge(parts);
   const crew = new Crew({ ...parts, onFailed: (failed, gone) => judge.look(failed, gone) });
   const hears = { isUp: true };

@@ -81,6 +81,16 @@ describeOnDatabases('lanes', (kind) => {
     expect((await one.claim(2)).toSorted()).toEqual(ids.toSorted());
   });
 
+  it('of an owner that is known to be dead are free at once, and no others', async () => {
+    const ids = await endpoints(3);
+    await addEvent();
+    const [dead, alive] = [await lanes('dead').claim(2), await lanes('alive').claim(1)];
+    const next = lanes('next');
+    await next.endDead((owner) => owner === 'dead');
+    expect((await next.claim(3)).toSorted()).toEqual(dead.toSorted());
+    expect([...dead, ...alive].toSorted()).toEqual(ids.toSorted());
+  });
+
   it('take nothing from others by a clock that runs ahead, and wait for no lease that such a one gave', async () => {
     const [id] = await endpoints(1);
     await addEvent();

@@ -89,6 +89,25 @@ export class Lanes {
     `.execute(db);
   }
 
+  /**
+   * Takes the leases of those who had them before and are dead: what a process that was killed had in hand waits for no
+   * lease.
+   * @param isDead asked of each owner; true only where it is certain.
+   */
+  async endDead(isDead: (owner: string) => boolean): Promise<void> {
+    const { db } = this;
+    const rows = await db
+      .selectFrom('webhook_lane')
+      .select('owner')
+      .distinct()
+      .where('owner', 'is not', null)
+      .execute();
+    const dead = rows.flatMap(({ owner }) => (owner !== null && isDead(owner) ? [owner] : []));
+    if (dead.length === 0) return;
+    const which = inOrder(db, sql`owner in (${sql.join(dead)})`);
+    await sql`update webhook_lane set owner = null, owned_until = 0 where endpoint_id in ${which}`.execute(db);
+  }
+
   private async take(which: RawBuilder<unknown>, most: number): Promise<string[]> {
     const lock = this.kind === 'postgres' ? sql`for update skip locked` : sql``;
     // A lease that ends later than any that is given now was given by a clock that ran ahead.

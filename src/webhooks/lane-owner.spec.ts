@@ -1,0 +1,29 @@
+/** Nobody is taken for dead who may be alive. */
+import { spawnSync } from 'node:child_process';
+import { expect, it } from '@jest/globals';
+import { isDeadOwner, ownerName, placeOfProcess } from './lane-owner.js';
+
+const HERE = 'boot/pid:[1]';
+const ended = () => false;
+
+it('an owner at this place is dead when its process is no more', () => {
+  expect(isDeadOwner(ownerName(HERE, 7), HERE, ended)).toBe(true);
+  expect(isDeadOwner(ownerName(HERE, 7), HERE, (pid) => pid === 7)).toBe(false);
+  const { pid } = spawnSync('true');
+  expect(isDeadOwner(ownerName(HERE, pid), HERE)).toBe(true);
+  expect(isDeadOwner(ownerName(HERE), HERE)).toBe(false);
+});
+
+it('an owner of another machine, another boot or an unknown place counts as alive', () => {
+  for (const place of ['boot/pid:[2]', 'other/pid:[1]', null]) {
+    expect(isDeadOwner(ownerName(place, 7), HERE, ended)).toBe(false);
+    expect(isDeadOwner(ownerName(HERE, 7), place, ended)).toBe(false);
+  }
+  expect(isDeadOwner(ownerName(null, 7), null, ended)).toBe(false);
+  expect(isDeadOwner('7-0a1b', HERE, ended)).toBe(false);
+});
+
+it('every start has a name of its own', () => {
+  const place = placeOfProcess();
+  expect(ownerName(place)).not.toBe(ownerName(place));
+});

@@ -1,0 +1,280 @@
+/**
+ * Events are handed in while what delivers them is killed again and again: each that was taken in is delivered at least
+ * once. How many come more than once is counted, and said on stderr.
+ *
+ * The suite tries 1,500; `TRAILGATE_TEST_EVENTS=100000 npm test -- test/e2e/webhook-crashes` tries so many on
+ * each database.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { times } from '../support/counter-stores.js';
+import { describeUnless, describeWithOwnPostgres } from '../support/describe-with.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { eventually, sleep } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate, type TrailgateOptions } from '../support/program.js';
+import { canMountDisk, mountSmallDisk, type SmallDisk } from '../support/small-disk.js';
+import type { MadeEndpoint } from '../support/webhook-endpoints.js';
+import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
+
+const EVENTS = Number(process.env['TRAILGATE_TEST_EVENTS'] ?? 1_500);
+const EVENTS_A_REQUEST = 100;
+const ACCOUNTS = 20;
+const WORKERS = 3;
+/** In the suite the events are spread over a dozen kills. */
+const PAUSE_MS = EVENTS > 10_000 ? 0 : 400;
+const DEADLINE_MS = 90_000 + EVENTS * 6;
+const ALL = { missing: [], taken: EVENTS, arrived: EVENTS };
+const MOST_KILLS_AWAITED = 7;
+const TOKEN = 'token-of-a-service-that-tells-0123456789';
+const OPTIONS: TrailgateOptions = {
+  config: {
+    services: { backend: { eventsToken: TOKEN } },
+    events: { 'customer.created': {} },
+    webhooks: { allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] },
+  },
+  env: { LOG_LEVEL: 'info', TRAILGATE_SECRETS_KEY: `${'a'.repeat(43)}=` },
+};
+
+interface Taken {
+  readonly event_id: string;
+  readonly duplicate: boolean;
+}
+
+interface Event {
+  readonly id: string;
+  readonly type: string;
+  readonly account_id: string;
+  readonly data: object;
+}
+
+const eventOf = (accountId: string, id: string): Event => ({
+  id,
+  type: 'customer.created',
+  account_id: accountId,
+  data: { id },
+});
+
+async function handIn(adminUrl: string, events: readonly Event[]): Promise<{ status: number; data: Taken[] }> {
+  const response = await fetch(`${adminUrl}/internal/v1/events`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ events }),
+  });
+  const { data = [] } = (await response.json()) as { data?: Taken[] };
+  return { status: response.status, data };
+}
+
+/** Accounts with an endpoint each, a receiver that counts, and a service that hands in until it hears 202. */
+class World {
+  readonly taken = new Set<string>();
+  readonly arrived = new Map<string, number>();
+  kills = 0;
+  private isOver = false;
+  private readonly startMs = performance.now();
+
+  private constructor(
+    private readonly receiver: Receiver,
+    private readonly accountIds: readonly string[],
+  ) {
+    receiver.respond((response, { id }) => {
+      this.arrived.set(id, (this.arrived.get(id) ?? 0) + 1);
+      receiver.received.length = 0;
+      response.writeHead(204).end();
+    });
+  }
+
+  static async create({ admin }: RunningTrailgate): Promise<World> {
+    const receiver = await startReceiver();
+    const accounts = await Promise.all(times(ACCOUNTS, (each) => admin.createAccount({ name: `Account ${each}` })));
+    for (const { id } of accounts) {
+      const fields = { url: `${receiver.url}/hook`, event_types: ['customer.created'] };
+      await admin.call<MadeEndpoint>('POST', `/accounts/${id}/webhook-endpoints`, fields);
+    }
+    return new World(
+      receiver,
+      accounts.map(({ id }) => id),
+    );
+  }
+
+  /** Hands all events in, and the same again where it was not told that they were taken in. */
+  async handAllIn(adminUrl: () => string, onRequest: (events: number) => Promise<void> = async () => {}) {
+    for (let from = 0; from < EVENTS; from += EVENTS_A_REQUEST) {
+      await onRequest(from);
+      const events = times(Math.min(EVENTS_A_REQUEST, EVENTS - from), (each) =>
+        eventOf(this.accountIds[each % ACCOUNTS]!, `evt-${from + each}`),
+      );
+      for (;;) {
+        const { status, data } = await handIn(adminUrl(), events).catch(() => ({ status: 0, data: [] }));
+        for (const { event_id: id } of data) this.taken.add(id);
+        if (status === 202) break;
+        // Anything else would be refused for ever.
+        if (status !== 0 && status !== 503) throw new Error(`events were refused with ${status}`);
+        await sleep(100);
+      }
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  /** Kills until the end, with such a pause before each; `kill` says whether it did. */
+  async killOften(pauseMs: () => number, kill: () => Promise<boolean>): Promise<void> {
+    while (!this.isOver) {
+      await sleep(pauseMs());
+      if (this.isOver) return;
+      if (await kill()) this.kills++;
+    }
+  }
+
+  /** No more kills. */
+  end(): void {
+    this.isOver = true;
+  }
+
+  /** Waits until every event that was taken in has arrived, and says what it came to. */
+  async all(what: string) {
+    const missing = () => [...this.taken].filter((id) => !this.arrived.has(id));
+    await eventually(`every event arrives`, () => missing().length === 0, DEADLINE_MS).catch(() => undefined);
+    const duplicates = [...this.arrived.values()].reduce((sum, count) => sum + count - 1, 0);
+    const seconds = Math.round((performance.now() - this.startMs) / 1_000);
+    process.stderr.write(
+      `${what}: ${this.taken.size} events, ${this.kills} kills, ${missing().length} lost, ${duplicates} duplicates, ${seconds} s\n`,
+    );
+    return { missing: missing(), taken: this.taken.size, arrived: this.arrived.size };
+  }
+
+  stop(): void {
+    this.receiver.stop();
+  }
+}
+
+describeWithOwnPostgres('on PostgreSQL', () => {
+  let postgres: PostgresServer;
+  let intake: RunningTrailgate;
+  let world: World;
+  let workers: RunningTrailgate[];
+  let options: TrailgateOptions;
+  let isOver = false;
+
+  /** What ends is started anew, as a supervisor does it: also where it found no database. */
+  async function startWorker(): Promise<RunningTrailgate> {
+    const worker = await startTrailgate({ ...options, roles: ['worker'] });
+    void worker.exited.then(({ signal }) => (isOver || signal === 'SIGKILL' ? undefined : replace(worker)));
+    return worker;
+  }
+
+  async function replace(worker: RunningTrailgate): Promise<void> {
+    workers[workers.indexOf(worker)] = await startWorker();
+  }
+
+  beforeAll(async () => {
+    postgres = await startPostgres();
+    options = { ...OPTIONS, env: { ...OPTIONS.env, DATABASE_URL: await postgres.createDatabase('webhooks') } };
+    intake = await startTrailgate({ ...options, roles: ['admin'] });
+    world = await World.create(intake);
+    workers = await Promise.all(times(WORKERS, startWorker));
+  });
+  afterAll(async () => {
+    isOver = true;
+    await Promise.all([intake, ...workers].map((each) => each.stop()));
+    world.stop();
+    await postgres.stop();
+  });
+
+  it(
+    'every event arrives though a worker is killed each second and the database is restarted twice',
+    async () => {
+      const killing = world.killOften(
+        () => 500 + Math.random() * 1_000,
+        async () => {
+          // Not one that is only starting: that would cost nothing.
+          const busy = workers.filter(({ stdout }) => stdout.some((line) => line.includes('"webhook_attempt"')));
+          const victim = busy[Math.floor(Math.random() * busy.length)];
+          if (victim === undefined) return false;
+          await victim.kill9();
+          await replace(victim);
+          return true;
+        },
+      );
+      const restarts = [1, 2].map((third) => Math.round((EVENTS * third) / 3 / EVENTS_A_REQUEST) * EVENTS_A_REQUEST);
+      const restarting: Promise<void>[] = [];
+      await world.handAllIn(
+        () => intake.adminUrl,
+        async (events) => {
+          if (restarts.includes(events)) restarting.push(postgres.restart());
+          // However slowly workers start here: those that are killed have delivered something.
+          const due = Math.min(events / EVENTS_A_REQUEST / 2, MOST_KILLS_AWAITED);
+          await eventually('workers are killed', () => world.kills >= Math.floor(due), DEADLINE_MS);
+        },
+      );
+      await Promise.all(restarting);
+      world.end();
+      await killing;
+      expect(await world.all('PostgreSQL, workers killed')).toEqual(ALL);
+    },
+    DEADLINE_MS * 2,
+  );
+});
+
+describe('on SQLite', () => {
+  let program: RunningTrailgate;
+  let world: World;
+  beforeAll(async () => {
+    program = await startTrailgate(OPTIONS);
+    world = await World.create(program);
+  });
+  afterAll(async () => {
+    await program.stop();
+    world.stop();
+  });
+
+  it(
+    'every event arrives though the one process is killed again and again',
+    async () => {
+      const killing = world.killOften(
+        () => 1_000 + Math.random() * 2_000,
+        async () => {
+          await program.kill9();
+          program = await startTrailgate({ ...OPTIONS, dataDir: program.dataDir });
+          return true;
+        },
+      );
+      await world.handAllIn(() => program.adminUrl);
+      world.end();
+      await killing;
+      expect(await world.all('SQLite, the process killed')).toEqual(ALL);
+    },
+    DEADLINE_MS * 2,
+  );
+});
+
+describeUnless(canMountDisk() ? null : 'needs root, to mount a small disk')('on a disk that is full', () => {
+  let disk: SmallDisk;
+  let program: RunningTrailgate;
+  let accountId: string;
+  beforeAll(async () => {
+    disk = mountSmallDisk(32);
+    program = await startTrailgate({ ...OPTIONS, dataDir: `${disk.folder}/data` });
+    accountId = (await program.admin.createAccount({ name: 'Kayaks' })).id;
+  });
+  afterAll(async () => {
+    await program.stop();
+    disk.unmount();
+  });
+
+  it('a service is told that nothing was taken in, and nothing of it is: the same again is new', async () => {
+    const request = (number: number) =>
+      times(100, (each) => ({ ...eventOf(accountId, `full-${number}-${each}`), data: { text: 'x'.repeat(1_000) } }));
+    disk.fill();
+    let number = 0;
+    // What the database has of the disk already takes a few.
+    while ((await handIn(program.adminUrl, request(number))).status === 202) number++;
+    expect((await handIn(program.adminUrl, request(number))).status).toBe(503);
+    disk.clear();
+    await eventually('it is taken in', async () => {
+      const { status, data } = await handIn(program.adminUrl, request(number));
+      if (status !== 202) return false;
+      expect(data.map(({ duplicate }) => duplicate)).toEqual(times(100, () => false));
+      return true;
+    });
+    const before = number === 0 ? [] : (await handIn(program.adminUrl, request(number - 1))).data;
+    expect(before.filter(({ duplicate }) => !duplicate)).toEqual([]);
+  });
+});
