@@ -229,7 +229,7 @@ describe('the public OpenAPI document', () => {
   it('tells integrators how to sign in, what errors and limits are, how to page and what may change', async () => {
     const { info } = await documentOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': OPENAPI });
     const headings = Array.from(info.description.matchAll(/^## (.*)$/gm), (match) => match[1]);
-    expect(headings).toEqual(['Authentication', 'Errors', 'Limits', 'Pagination', 'Versioning']);
+    expect(headings).toEqual(['Authentication', 'Errors', 'Limits', 'Pagination', 'Webhooks', 'Versioning']);
   });
 });
 
