@@ -1,6 +1,6 @@
 /**
- * The name under which a process owns lanes. It says where the process is, so that one that starts at the same place can
- * tell whether an owner is dead, and need not wait for its leases to end.
+ * The name under which a process owns lanes. It says where the process is, so that one that starts at the same
+ * place can tell whether an owner is dead, and need not wait for its leases to end.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
@@ -10,7 +10,7 @@ const OWNER = /^(\d+)@(\S+) /;
 /** Whether a process of that number runs at this place. */
 export type IsRunning = (pid: number) => boolean;
 
-/** Where numbers of processes mean the same: this boot of this machine, or of a container on it. Null where nobody says. */
+/** Where numbers of processes mean the same: this boot of this machine, or of a container on it. Null: nobody says. */
 export function placeOfProcess(): string | null {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
