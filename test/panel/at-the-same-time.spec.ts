@@ -168,10 +168,10 @@ describeWithChromium('while others use the panel', () => {
     const page = await open(context, 'api-keys');
     await page.getByRole('link', { name: 'Shop' }).first().waitFor();
     const pages = await page.getByRole('navigation').getByRole('link').allTextContents();
-    expect(pages).toEqual(['API keys', 'Usage', 'Explain', 'Members', 'Account']);
+    expect(pages).toEqual(['API keys', 'Usage', 'Webhooks', 'Explain', 'Members', 'Account']);
     expect(await page.getByRole('link', { name: 'Create an API key' }).count()).toBe(0);
     const buttons: Record<string, string[]> = {};
-    for (const path of ['api-keys/new', `api-keys/${key.id}`, 'members', 'account', 'usage']) {
+    for (const path of ['api-keys/new', `api-keys/${key.id}`, 'webhooks/new', 'members', 'account', 'usage']) {
       await page.goto(at(path));
       await page.getByRole('heading', { level: 1 }).waitFor();
       await page.waitForLoadState('networkidle');
@@ -179,7 +179,8 @@ describeWithChromium('while others use the panel', () => {
       buttons[path.replace(key.id, 'key')] = names.filter((name) => name !== '');
       expect(await page.getByRole('dialog').count()).toBe(0);
     }
-    expect(buttons).toEqual({ 'api-keys/new': [], 'api-keys/key': [], members: [], account: [], usage: [] });
+    const none = { 'api-keys/new': [], 'api-keys/key': [], 'webhooks/new': [], members: [], account: [], usage: [] };
+    expect(buttons).toEqual(none);
     for (const path of ['logs', 'audit-log']) {
       await page.goto(at(path));
       await page.getByText('There is no such page').waitFor();
@@ -193,6 +194,7 @@ describeWithChromium('while others use the panel', () => {
         ['POST', `/api-keys/${key.id}/pause`],
         ['DELETE', `/api-keys/${key.id}`],
         ['POST', `/accounts/${account.id}/invitations`, { email: 'x@example.com', role: 'owner' }],
+        ['POST', `/accounts/${account.id}/webhook-endpoints`, { url: 'https://hooks.example.org/' }],
         ['GET', `/accounts/${account.id}/requests`],
         ['GET', `/audit-log?account_id=${account.id}`],
         ['PATCH', `/accounts/${account.id}`, { plan: 'unlimited' }],
@@ -203,7 +205,7 @@ describeWithChromium('while others use the panel', () => {
         return [method + ' ' + path, response.status, (await response.json()).code];
       }));
     })()`);
-    expect(answered).toHaveLength(9);
+    expect(answered).toHaveLength(10);
     for (const [call, status, code] of answered) expect([call, status, code]).toEqual([call, 403, 'forbidden']);
     expect(await trailgate.admin.getKey(key.id)).toMatchObject({ name: 'Shop', status: 'active' });
   });
