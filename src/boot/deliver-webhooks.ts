@@ -25,6 +25,7 @@ export async function deliverWebhooks(domain: Domain, log: Log, shutdown: Shutdo
     databaseUrl,
     isAlone: databaseUrl === undefined && redisUrl === undefined,
   });
+  domain.gauges.push(webhooks.gauges);
   const patienceMs = () => timeoutMs() + STOP_MARGIN_MS;
   shutdown.add(
     'stop webhooks',

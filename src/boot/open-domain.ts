@@ -62,8 +62,8 @@ export interface Domain extends Stores {
   readonly workSignal: WorkSignal;
   readonly usage: UsageReader;
   readonly webhooks: Webhooks;
-  /** What a scrape reads of all these. */
-  readonly gauges: readonly ReadsGauges[];
+  /** What a scrape reads of all these; a role that begins later adds its own. */
+  readonly gauges: ReadsGauges[];
   /** Null where nothing is sealed or opened here, and without a key that all machines have. */
   readonly secretBox: SecretBox | null;
   /** Only where requests are forwarded. */

@@ -1,5 +1,5 @@
 /** Metrics of webhooks. No label holds an account, an endpoint or a URL: strangers choose how many there are. */
-import { counter, histogram } from './metric.js';
+import { counter, gauge, histogram } from './metric.js';
 
 /** What an attempt came to: by the response where there was one, else by what was missing. */
 const ATTEMPT_OUTCOMES = [
@@ -78,6 +78,20 @@ export const WEBHOOK_METRICS = {
   webhookLanesFound: counter(
     'trailgate_webhook_lanes_found_total',
     'Webhook endpoints that were due and that nobody had been told of, found by the scan.',
+    [],
+  ),
+  webhookLanes: gauge('trailgate_webhook_lanes', 'Webhook endpoints that this worker has in hand, by how they are.', [
+    ['state', ['working', 'breaker_open', 'unreadable']],
+  ]),
+  webhookActiveAttempts: gauge('trailgate_webhook_active_attempts', 'Attempts of webhooks that are under way.', []),
+  webhookOldestDue: gauge(
+    'trailgate_webhook_oldest_due_seconds',
+    'How long the delivery has been due that has been for longest, of receivers that are not failing.',
+    [],
+  ),
+  webhookListenerUp: gauge(
+    'trailgate_webhook_listener_up',
+    'Whether this worker hears at once what others have to deliver.',
     [],
   ),
   webhookRefusedDestinations: counter(

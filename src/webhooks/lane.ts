@@ -120,6 +120,11 @@ export class Lane {
     return this.waiting.length;
   }
 
+  /** Since when the first of them is due; undefined where nothing waits here. By the clock of the table. */
+  get dueSinceMs(): number | undefined {
+    return this.waiting[0]?.dueAt;
+  }
+
   get isUnreadable(): boolean {
     return this.keysUnreadable;
   }

@@ -8,10 +8,12 @@ import type { WebhookSender } from '../events/sending/attempt.js';
 import type { SigningKeys } from '../events/signing/webhook-signature.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
+import type { ReadsGauges } from '../platform/metrics-text.js';
 import { Crew } from './crew.js';
 import { Judge } from './judge.js';
 import { isDeadOwner, ownerName, placeOfProcess } from './lane-owner.js';
 import { Listener } from './listener.js';
+import { WebhookGauges } from './webhook-gauges.js';
 import { WebhookWorker } from './worker.js';
 
 /** What webhooks are delivered with. */
@@ -32,6 +34,8 @@ export interface WebhooksParts {
 
 /** Webhooks that are delivered. */
 export interface RunningWebhooks {
+  /** What a scrape reads. */
+  readonly gauges: ReadsGauges;
   /** Begins no more attempts. */
   rest(): void;
   /** Waits for those under way, at most so long, and leaves the rest to others. */
@@ -49,7 +53,7 @@ export async function startWebhooks(parts: WebhooksParts): Promise<RunningWebhoo
   else await lanes.endDead((owner) => isDeadOwner(owner, place)).catch(() => undefined);
   const judge = new Judge(parts);
   const crew = new Crew({ ...parts, onFailed: (failed, gone) => judge.look(failed, gone) });
-  const hears = { isUp: true };
+  const hears = { isUp: databaseUrl === undefined };
   const worker = new WebhookWorker({
     db,
     lanes,
@@ -76,6 +80,7 @@ export async function startWebhooks(parts: WebhooksParts): Promise<RunningWebhoo
   void listener?.start();
   worker.start();
   return {
+    gauges: new WebhookGauges(worker, clock, listener === undefined ? undefined : () => hears.isUp),
     rest: () => worker.rest(),
     stop: async (patienceMs) => {
       unfollow();

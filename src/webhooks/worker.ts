@@ -64,6 +64,7 @@ export class WebhookWorker {
   private allRefreshedMs = performance.now();
   /** Endpoints that were told of: they may have been changed. */
   private readonly toRefresh = new Set<string>();
+  private unownedDueMs: number | undefined;
   private isStopping = false;
   /** A lane was told that nothing may begin: all get a turn when that is over. */
   private isHeldUp = false;
@@ -146,6 +147,15 @@ export class WebhookWorker {
     if (underWay === 0) await this.parts.lanes.release().catch(() => undefined);
   }
 
+  get activeAttempts(): number {
+    return this.places.underWay;
+  }
+
+  /** Since when the endpoint is due that has been for longest and is nobody's; as of the last scan. */
+  get unownedDueAtMs(): number | undefined {
+    return this.unownedDueMs;
+  }
+
   /** Lanes of this process, for those who show them. */
   get lanes(): Iterable<Lane> {
     return this.held.all();
@@ -219,6 +229,7 @@ export class WebhookWorker {
     if (this.isStopping) return;
     const found = await this.parts.scan.scan();
     METRICS.webhookLanesFound.series().inc(found.length);
+    this.unownedDueMs = await this.parts.lanes.oldestUnowned();
     if (found.length > 0) this.tell(found);
   }
 

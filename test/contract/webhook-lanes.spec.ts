@@ -168,6 +168,18 @@ describeOnDatabases('lanes', (kind) => {
     expect(await lanes('one').claimThese([])).toEqual([]);
   });
 
+  it('that are due and nobody’s are known by the one that has been for longest', async () => {
+    const [first, second, later] = await endpoints(3);
+    expect(await lanes('any').oldestUnowned()).toBeUndefined();
+    const due = [clock.now() - 5_000, clock.now() - 2_000, clock.now() + 1_000];
+    for (const [at, id] of [first, second, later].entries()) {
+      await database.db.updateTable('webhook_lane').set({ due_at: due[at]! }).where('endpoint_id', '=', id!).execute();
+    }
+    expect(await lanes('any').oldestUnowned()).toBe(due[0]);
+    await lanes('one').claim(1);
+    expect(await lanes('any').oldestUnowned()).toBe(due[1]);
+  });
+
   it('that were hidden are found by the scan, and those alone that have something to do', async () => {
     const [hidden, later, paused, idle] = await endpoints(4);
     await addEvent();

@@ -54,6 +54,8 @@ describeOnDatabases('an event', (kind) => {
       ...(before === undefined ? {} : { dataDir: before.dataDir, adminToken: before.adminToken }),
     });
 
+  const metrics = async () => (await fetch(`${trailgate.adminUrl}/metrics`)).text();
+
   async function happens(name: string): Promise<number> {
     const { endpointIds } = await addEvents(database.db, [serviceEvent(name, { accountId })], Date.now());
     const atMs = performance.now();
@@ -84,6 +86,16 @@ describeOnDatabases('an event', (kind) => {
     const isAttempt = (line: Record<string, unknown>) =>
       line['event'] === 'webhook_attempt' && line['endpoint_id'] === endpoint.id && line['status'] === 204;
     await eventually('the log says so', () => trailgate.logs().some(isAttempt));
+    await happens('again');
+    await eventually('the metrics say that somebody has the endpoint in hand', async () =>
+      (await metrics()).includes('trailgate_webhook_lanes{state="working"} 1'),
+    );
+    const text = await metrics();
+    expect(text).toMatch(/^trailgate_webhook_active_attempts \d/m);
+    expect(text).toMatch(/^trailgate_webhook_oldest_due_seconds \d/m);
+    // On SQLite there is nobody whom it would have to hear.
+    const hears = /^trailgate_webhook_listener_up (\d)$/m.exec(text)?.[1];
+    expect(hears).toBe(kind === 'postgres' ? '1' : undefined);
   });
 
   // On SQLite it happens in the program itself, and nobody else could tell it.

@@ -108,6 +108,15 @@ export class Lanes {
     await sql`update webhook_lane set owner = null, owned_until = 0 where endpoint_id in ${which}`.execute(db);
   }
 
+  /** Since when the lane is due that has been for longest and is nobody's. Undefined where there is none. */
+  async oldestUnowned(): Promise<number | undefined> {
+    const { rows } = await sql<{ due_at: number }>`
+      select due_at from webhook_lane where due_at <= ${this.clock.now()} and owned_until <= ${this.now()}
+      order by due_at limit 1
+    `.execute(this.db);
+    return rows[0]?.due_at;
+  }
+
   private async take(which: RawBuilder<unknown>, most: number): Promise<string[]> {
     const lock = this.kind === 'postgres' ? sql`for update skip locked` : sql``;
     // A lease that ends later than any that is given now was given by a clock that ran ahead.
