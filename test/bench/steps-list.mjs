@@ -77,6 +77,9 @@ export async function stepsOf(gateway, request, key) {
   // The first one creates the counters.
   const decision = await limiter.decide(key.known.subject, 1);
   const passes = (step, of = exchange) => mustBe(true, step.ask(of, WAITING));
+  // Each stands on what those before it have found, also where it is measured alone.
+  passes(steps.route);
+  passes(steps.key);
   return [
     { id: 'request-read', what: 'the request is read from its bytes', run: () => mustBe(true, read().keepsAlive) },
     {
