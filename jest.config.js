@@ -2,6 +2,8 @@
 export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/test/**/*.spec.ts', '<rootDir>/src/**/*.spec.ts'],
+  testRunner: '<rootDir>/test/support/in-time-runner.mjs',
+  testSequencer: '<rootDir>/test/support/sequencer.mjs',
   setupFiles: ['<rootDir>/test/setup.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {

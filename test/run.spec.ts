@@ -4,15 +4,24 @@ import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnOwned, temporaryFolder } from './support/processes.js';
 import { inWords, progressLine } from './support/progress.js';
-import { filesInTime, filesToTryAgain, summarise, type JestRun } from './support/run-summary.js';
+import { filesInTime, filesToTryAgain, orderOf, summarise, type JestRun } from './support/run-summary.js';
 
 /** Runs `test/run.mjs` on a machine where no server is on the PATH and none may be installed. */
-async function runBare(args: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const { TEST_REDIS_URL: _redis, REDIS_URL: _given, CI: _ci, ...env } = process.env;
+async function runBare(
+  args: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const {
+    TEST_REDIS_URL: _redis,
+    REDIS_URL: _given,
+    CI: _ci,
+    TRAILGATE_TEST_DEADLINE_MS: _deadline,
+    ...env
+  } = process.env;
   // PostgreSQL is found beside the PATH, and is started as another user: that asks for `id`.
   const path = temporaryFolder('bare-path');
   symlinkSync('/usr/bin/id', join(path, 'id'));
-  const bare = { ...env, PATH: path, TRAILGATE_TEST_INSTALL: '0' };
+  const bare = { ...env, PATH: path, TRAILGATE_TEST_INSTALL: '0', ...more };
   const run = spawnOwned(process.execPath, ['test/run.mjs', ...args], { env: bare });
   run.child.ref();
   const output = { stdout: '', stderr: '' };
@@ -23,6 +32,24 @@ async function runBare(args: readonly string[]): Promise<{ code: number | null; 
   await closed;
   return { code, ...output };
 }
+
+it('begins no file once its time is over, and names each that it left out', async () => {
+  const deadline = { TRAILGATE_TEST_DEADLINE_MS: String(Date.now()) };
+  const { code, stdout, stderr } = await runBare(['src/limits/breaker.spec.ts'], deadline);
+  expect(stderr).toContain('Skipped 1: no time left.\nNo time left for src/limits/breaker.spec.ts.\n');
+  expect(stdout).toBe('0 passed, 1 failed, 1 skipped\n');
+  expect(code).toBe(1);
+});
+
+it('runs what stands beside the source first, and each day another tenth of the rest last', () => {
+  expect(orderOf('src/limits/breaker.spec.ts', 3)).toBe(0);
+  const files = Array.from({ length: 300 }, (_, index) => `test/e2e/file-${index}.spec.ts`);
+  const lastOn = (day?: number) => files.filter((file) => orderOf(file, day) === 2);
+  expect(lastOn()).toEqual([]);
+  const days = Array.from({ length: 10 }, (_, day) => lastOn(day));
+  expect(days.flat().toSorted()).toEqual(files.toSorted());
+  for (const last of days) expect(last.length).toBeLessThan(files.length / 5);
+});
 
 it('names what is missing and how to get it, and counts what was skipped for it', async () => {
   const { code, stdout, stderr } = await runBare(['test/contract/usage-sweep.spec.ts', 'src/limits/breaker.spec.ts']);

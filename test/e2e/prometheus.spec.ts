@@ -104,7 +104,9 @@ describeWithPrometheus('with Prometheus', () => {
           return isThere(samples);
         },
         READ_TIMEOUT_MS,
-      );
+      ).catch((error: unknown) => {
+        throw new Error(`Prometheus says ${JSON.stringify(samples)}`, { cause: error });
+      });
       return samples;
     }
 

@@ -56,6 +56,16 @@ export function filesInTime(
   return { run: turned.slice(0, most), leftOut: turned.slice(most) };
 }
 
+/** Of so many parts of the files one goes last, another each day. */
+const PARTS = 10;
+
+/** Where a test file stands: 0 for what stands beside the source, 2 for what goes last on that day, 1 for the others. */
+export function orderOf(file: string, day: number | undefined): 0 | 1 | 2 {
+  if (file.startsWith('src/')) return 0;
+  const part = [...file].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0) % PARTS;
+  return day !== undefined && part === day % PARTS ? 2 : 1;
+}
+
 /**
  * Sums the passes up: of a file that was tried again its second try counts, and is said. A file that could not run counts as a failure, and so
  * does a run without tests.
