@@ -22,6 +22,7 @@ export function sendMail({ config, database }: Domain, log: Log, shutdown: Shutd
       const token = await renewLinkToken(database.db, linkId, systemClock.now());
       return token === undefined ? undefined : `${adminUrlOf(settings())}/link#${token}`;
     },
+    profileUrl: () => `${adminUrlOf(settings())}/profile`,
     log: log.logger,
   });
   sender.start();

@@ -6,6 +6,7 @@ import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration } from 'kysely/migration';
 import { accountSearch } from './account-search-migration.js';
 import { mails } from './migrations/mail-migration.js';
+import { notices } from './migrations/notices-migration.js';
 import { members } from './migrations/members-migration.js';
 import { requestLogs } from './migrations/request-logs-migration.js';
 import { secretUses } from './migrations/secret-uses-migration.js';
@@ -275,6 +276,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0013_mail': mails,
   '0014_webhooks': webhooks,
   '0015_account_search': accountSearch,
+  '0016_notices': notices,
 };
 
 /**

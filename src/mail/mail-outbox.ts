@@ -1,6 +1,6 @@
 /**
- * Mails that wait to be sent: each stands in the database with the link that it brings, in the transaction that makes
- * the link. No token stands there: whoever sends gives the link a new one, which only the mail has.
+ * Mails that wait to be sent: each stands in the database with the link that it brings, or with the change that it
+ * tells of, in one transaction. No token stands there: whoever sends gives the link a new one, which only the mail has.
  */
 import type { Kysely, Selectable } from 'kysely';
 import type { Clock } from '../platform/clock.js';
@@ -15,25 +15,31 @@ import type { MailContent } from './messages.js';
 const PAUSES_MS = [15_000, 60_000, 180_000, 345_000, 60_000] as const;
 export const MOST_TRIES = PAUSES_MS.length;
 
-/** A mail with the link that it brings. */
-export interface LinkMail {
-  /** `inv_…` */
-  readonly linkId: string;
+/** A mail that tells its reader something, and brings no link for one use. */
+export interface Notice {
   readonly to: MailAddress;
   readonly locale: MailLocale;
   readonly content: MailContent;
+}
+
+/** A mail with the link that it brings. */
+export interface LinkMail extends Notice {
+  /** `inv_…` */
+  readonly linkId: string;
 }
 
 /** How it stands with a mail. */
 export type MailState = MailTable['state'];
 
 /** A mail that this process is to send now. */
-export interface ClaimedMail extends LinkMail {
+export interface ClaimedMail extends Notice {
   readonly id: string;
+  /** Null for a notice. */
+  readonly linkId: string | null;
   /** This one included. */
   readonly tries: number;
-  /** When its link ends. */
-  readonly endsMs: number;
+  /** When its link ends; null where it has none. */
+  readonly endsMs: number | null;
 }
 
 type MailRow = Selectable<MailTable>;
@@ -43,8 +49,27 @@ type MailRow = Selectable<MailTable>;
  * link.
  */
 export async function addLinkMail(db: Kysely<Tables>, mail: LinkMail, nowMs: number): Promise<void> {
-  const { linkId, to, locale, content } = mail;
-  const changing = {
+  const changing = waiting(mail, nowMs);
+  await db
+    .insertInto('mail')
+    .values({ id: newId('eml', nowMs), link_id: mail.linkId, created_at: nowMs, ...changing })
+    .onConflict((conflict) => conflict.column('link_id').doUpdateSet(changing))
+    .execute();
+}
+
+/** Adds a notice. Give it the transaction that makes the change it tells of. */
+export async function addNotice(db: Kysely<Tables>, notice: Notice, nowMs: number): Promise<void> {
+  const row = { id: newId('eml', nowMs), link_id: null, created_at: nowMs, ...waiting(notice, nowMs) };
+  await db.insertInto('mail').values(row).execute();
+}
+
+/** Forgets the notices to an address, sent or not. */
+export async function forgetNoticesTo(db: Kysely<Tables>, address: string): Promise<void> {
+  await db.deleteFrom('mail').where('to_address', '=', address).where('link_id', 'is', null).execute();
+}
+
+function waiting({ to, locale, content }: Notice, nowMs: number) {
+  return {
     to_name: to.name,
     to_address: to.address,
     locale,
@@ -55,11 +80,6 @@ export async function addLinkMail(db: Kysely<Tables>, mail: LinkMail, nowMs: num
     error: null,
     sent_at: null,
   };
-  await db
-    .insertInto('mail')
-    .values({ id: newId('eml', nowMs), link_id: linkId, created_at: nowMs, ...changing })
-    .onConflict((conflict) => conflict.column('link_id').doUpdateSet(changing))
-    .execute();
 }
 
 /** How it stands with the mails of links; a link without one is not in it. */
@@ -69,7 +89,7 @@ export async function mailStatesOf(
 ): Promise<ReadonlyMap<string, MailState>> {
   if (linkIds.length === 0) return new Map();
   const rows = await db.selectFrom('mail').select(['link_id', 'state']).where('link_id', 'in', linkIds).execute();
-  return new Map(rows.map((row) => [row.link_id, row.state]));
+  return new Map(rows.map((row) => [row.link_id ?? '', row.state]));
 }
 
 /** MailOutbox hands out what is due, each mail to one process at a time. */
@@ -87,7 +107,7 @@ export class MailOutbox {
     const now = this.clock.now();
     const due = await this.db
       .selectFrom('mail')
-      .innerJoin('link', 'link.id', 'mail.link_id')
+      .leftJoin('link', 'link.id', 'mail.link_id')
       .selectAll('mail')
       .select('link.expires_at')
       .where('mail.state', '=', 'waiting')
@@ -118,7 +138,7 @@ export class MailOutbox {
 
   /** The server has taken it. Whoever is written to stands in the link alone from then on. */
   async sent(id: string): Promise<void> {
-    await this.update(id, { state: 'sent', sent_at: this.clock.now(), error: null });
+    await this.end(id, { state: 'sent', sent_at: this.clock.now(), error: null });
   }
 
   /** It is tried again later. */
@@ -128,7 +148,7 @@ export class MailOutbox {
 
   /** It is not tried again, unless somebody asks for it. */
   async giveUp(id: string, error: string): Promise<void> {
-    await this.update(id, { state: 'failed', error });
+    await this.end(id, { state: 'failed', error });
   }
 
   /** Its link has ended: nobody needs it. */
@@ -136,12 +156,18 @@ export class MailOutbox {
     await this.db.deleteFrom('mail').where('id', '=', id).execute();
   }
 
+  /** What became of a notice is shown nowhere but in the log: it does not stay. */
+  private async end(id: string, change: Partial<Pick<MailRow, 'state' | 'sent_at' | 'error'>>): Promise<void> {
+    const notice = this.db.deleteFrom('mail').where('id', '=', id).where('link_id', 'is', null);
+    if ((await notice.executeTakeFirst()).numDeletedRows === 0n) await this.update(id, change);
+  }
+
   private async update(id: string, change: Partial<Pick<MailRow, 'state' | 'sent_at' | 'error'>>): Promise<void> {
     await this.db.updateTable('mail').set(change).where('id', '=', id).where('state', '=', 'waiting').execute();
   }
 }
 
-function claimedMail(row: MailRow, endsMs: number): ClaimedMail {
+function claimedMail(row: MailRow, endsMs: number | null): ClaimedMail {
   return {
     id: row.id,
     linkId: row.link_id,

@@ -19,6 +19,8 @@ export interface MailSenderParts {
   readonly mailer: () => Mailer | null;
   /** Gives a link a new token and puts it into an address; undefined where the link has ended. */
   readonly renewLink: (linkId: string) => Promise<string | undefined>;
+  /** Where readers of a notice look after their sign-in. */
+  readonly profileUrl: () => string;
   readonly log: Logger;
 }
 
@@ -71,8 +73,8 @@ export class MailSender {
   }
 
   private async send(mail: ClaimedMail, mailer: Mailer): Promise<void> {
-    const { outbox, renewLink } = this.parts;
-    const link = await renewLink(mail.linkId);
+    const { outbox, renewLink, profileUrl } = this.parts;
+    const link = mail.linkId === null ? profileUrl() : await renewLink(mail.linkId);
     if (link === undefined) return await outbox.forget(mail.id);
     try {
       await mailer.send(messageOf({ ...mail, link }));
@@ -87,11 +89,14 @@ export class MailSender {
     const { outbox, log } = this.parts;
     const { code, isFinal } = error instanceof MailError ? error : { code: 'EUNKNOWN', isFinal: false };
     // Neither address nor words of the server: they may name people.
-    const fields = { link_id: linkId, code, tries };
+    const fields = { mail_id: id, link_id: linkId, code, tries };
     if (isFinal || tries >= MOST_TRIES) {
       await outbox.giveUp(id, code);
       METRICS.mails.series('failed').inc();
-      log.error({ event: 'mail_failed', ...fields }, 'A mail was given up: hand its link over, or send it again');
+      log.error(
+        { event: 'mail_failed', ...fields },
+        'A mail was given up: its link, where it has one, can be handed over or sent again',
+      );
       return;
     }
     await outbox.delayed(id, code);

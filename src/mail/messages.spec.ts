@@ -1,8 +1,16 @@
 /** Mails as people read them. */
 import { expect, it } from '@jest/globals';
-import { messageOf } from './messages.js';
+import { messageOf, type MailContent } from './messages.js';
 import { MESSAGE_TEXTS } from './message-texts.js';
 
+const CHANGES = [
+  'totp_added',
+  'totp_removed',
+  'recovery_codes_replaced',
+  'passkey_added',
+  'passkey_removed',
+  'password_changed',
+] as const;
 const to = { name: 'Ana', address: 'ana@example.com' };
 const link = 'https://admin.example.com/link#token';
 const endsMs = Date.parse('2026-11-29T18:30:00Z');
@@ -24,15 +32,37 @@ it('a password reset says that it may be ignored', () => {
   expect(text).toContain(`\n${link}\n`);
 });
 
+const changed = {
+  kind: 'sign_in_changed',
+  change: 'passkey_removed',
+  by: 'member',
+  name: 'Yubi',
+  atMs: endsMs,
+} as const;
+
+it('a notice says what was changed, when and by whom, and where its reader can look', () => {
+  const at = 'https://admin.example.com/profile';
+  const read = (content: MailContent, locale: 'en' | 'es') =>
+    messageOf({ to, locale, content, link: at, endsMs: null });
+  const { subject, text } = read({ ...changed, change: 'totp_removed', by: 'operator' }, 'en');
+  expect(subject).toBe('Your authenticator app was removed');
+  expect(text).toContain('for the sign-in of ana@example.com, on November 29, 2026 at 6:30');
+  expect(text).toContain('UTC, by an operator.');
+  expect(text).toContain(`\n${at}\n`);
+  const own = read({ ...changed, name: 'Yubi\r\nhttps://evil.example' }, 'es');
+  expect(own.text).toContain('Se ha quitado la llave de acceso «Yubi https evil.example», para el acceso de');
+  expect(own.text).not.toContain('operador');
+});
+
 it('every text is there in every language, and none twice', () => {
   const locales = Object.keys(MESSAGE_TEXTS) as (keyof typeof MESSAGE_TEXTS)[];
   expect(locales).toEqual(['en', 'es']);
   const texts = locales.flatMap((locale) =>
-    [invitation, { kind: 'password_reset' } as const].map((content) =>
-      messageOf({ to, locale, content, link, endsMs }),
+    [invitation, { kind: 'password_reset' } as const, ...CHANGES.map((change) => ({ ...changed, change }))].map(
+      (content) => messageOf({ to, locale, content, link, endsMs }),
     ),
   );
-  expect(new Set(texts.flatMap(({ subject, text }) => [subject, text])).size).toBe(8);
+  expect(new Set(texts.flatMap(({ subject, text }) => [subject, text])).size).toBe(4 * (2 + CHANGES.length));
 });
 
 it.each([

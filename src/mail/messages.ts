@@ -1,43 +1,57 @@
 /** Puts mails together: the text of the reader's language, with the names of others tamed. */
 import type { MailAddress } from '../config/model/mail-values.js';
 import type { Message } from './mailer.js';
-import { MESSAGE_TEXTS, type InvitationData, type MailLocale } from './message-texts.js';
+import { MESSAGE_TEXTS, type InvitationData, type MailLocale, type MailText } from './message-texts.js';
+import { NOTICE_TEXTS, type SignInChange } from './notice-texts.js';
 
 /** The longest name of somebody else that a mail repeats. */
 const LONGEST_NAME = 100;
 
 /** What a mail is about. */
-export type MailContent = ({ readonly kind: 'invitation' } & InvitationData) | { readonly kind: 'password_reset' };
+export type MailContent =
+  | ({ readonly kind: 'invitation' } & InvitationData)
+  | { readonly kind: 'password_reset' }
+  | ({ readonly kind: 'sign_in_changed' } & SignInChange);
 
 /** Everything that a mail is made of. */
 export interface MailParts {
   readonly to: MailAddress;
   readonly locale: MailLocale;
   readonly content: MailContent;
-  /** Whole, with its token. */
+  /** Whole, with its token; of a notice where its reader can look. */
   readonly link: string;
-  readonly endsMs: number;
+  /** When the link ends; null where it does not. */
+  readonly endsMs: number | null;
 }
 
 /** The mail as it goes out. */
-export function messageOf({ to, locale, content, link, endsMs }: MailParts): Message {
+export function messageOf(mail: MailParts): Message {
+  const { subject, paragraphs } = textOf(mail);
+  return { to: mail.to, subject, text: `${paragraphs.join('\n\n')}\n`, locale: mail.locale };
+}
+
+function textOf({ to, locale, content, link, endsMs }: MailParts): MailText {
   const texts = MESSAGE_TEXTS[locale];
-  const ends = endOf(endsMs, locale);
-  const { subject, paragraphs } =
-    content.kind === 'password_reset'
-      ? texts.password_reset(link, ends)
-      : texts.invitation(
-          { ...content, accountName: tamed(content.accountName), invitedBy: tamed(content.invitedBy) },
-          link,
-          ends,
-        );
-  return { to, subject, text: `${paragraphs.join('\n\n')}\n`, locale };
+  const ends = endsMs === null ? '' : instantOf(endsMs, locale);
+  switch (content.kind) {
+    case 'password_reset':
+      return texts.password_reset(link, ends);
+    case 'invitation': {
+      const names = { accountName: tamed(content.accountName), invitedBy: tamed(content.invitedBy) };
+      return texts.invitation({ ...content, ...names }, link, ends);
+    }
+    case 'sign_in_changed': {
+      const { change, by, name, atMs } = content;
+      const at = instantOf(atMs, locale);
+      return NOTICE_TEXTS[locale]({ change, by, name: tamed(name ?? ''), email: to.address, at, link });
+    }
+  }
 }
 
 /** An instant as readers of that language write it; nobody's own zone is known. */
-function endOf(endsMs: number, locale: MailLocale): string {
+function instantOf(ms: number, locale: MailLocale): string {
   const format = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
-  return `${format.format(endsMs)} UTC`;
+  return `${format.format(ms)} UTC`;
 }
 
 /**

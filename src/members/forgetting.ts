@@ -6,6 +6,7 @@ import type { Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import type { Tables } from '../database/schema.js';
+import { forgetNoticesTo } from '../mail/mail-outbox.js';
 import type { Clock } from '../platform/clock.js';
 import { checkOthersOwn } from './account-members.js';
 import { memberNotFound, type MemberRow } from './member-rows.js';
@@ -62,6 +63,7 @@ export class Forgetting {
       .where(({ or, eb }) => or([eb('member_id', '=', id), eb('email_key', '=', row.email_key)]))
       .returning('id')
       .execute();
+    await forgetNoticesTo(trx, row.email);
     const now = this.clock.now();
     await trx.updateTable('member').set(forgotten(row, now)).where('id', '=', id).execute();
     const target = { accountId: null, targetType: 'member', targetId: id, targetVersion: row.version + 1 } as const;

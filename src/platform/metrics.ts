@@ -126,7 +126,7 @@ export const METRICS = {
   ),
   mails: counter(
     'trailgate_mails_total',
-    'Mails with links, by outcome: sent, delayed until the next try, failed for good.',
+    'Mails with links and notices, by outcome: sent, delayed until the next try, failed for good.',
     [['outcome', ['sent', 'delayed', 'failed']]],
   ),
   workerRestarts: counter(

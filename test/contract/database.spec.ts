@@ -114,6 +114,37 @@ describeOnDatabases('the database', (kind) => {
     expect(rows.map(({ search }) => search)).toEqual(['salzach rafting', 'reservations du lac']);
   });
 
+  it('keeps mails of before with their links, and takes some without one', async () => {
+    await emptyUntil(handle, '0015_account_search');
+    await sql`
+      insert into link (hash, id, kind, created_by, created_at, expires_at)
+      values ('h', 'inv_1', 'invitation', 'operator', 1, 2)
+    `.execute(handle.db);
+    const mail = (id: string, link: string | null) => sql`
+      insert into mail values (${id}, ${link}, 'Ana', 'ana@example.com', 'en', '{}', 'sent', 3, 4, 'EENVELOPE 550', 5, 6)
+    `;
+    await mail('eml_1', 'inv_1').execute(handle.db);
+    await expect(mail('eml_2', null).execute(handle.db)).rejects.toThrow(/null/i);
+    await handle.close();
+    handle = await openDatabase(place.options);
+    const all = handle.db.selectFrom('mail').selectAll().orderBy('id');
+    const state = {
+      to_name: 'Ana',
+      to_address: 'ana@example.com',
+      locale: 'en',
+      content: '{}',
+      state: 'sent',
+      tries: 3,
+    };
+    const kept = { ...state, next_at: 4, error: 'EENVELOPE 550', created_at: 5, sent_at: 6 };
+    expect(await all.execute()).toEqual([{ id: 'eml_1', link_id: 'inv_1', ...kept }]);
+    await expect(mail('eml_3', 'inv_1').execute(handle.db)).rejects.toThrow(/unique/i);
+    await mail('eml_2', null).execute(handle.db);
+    await mail('eml_3', null).execute(handle.db);
+    await handle.db.deleteFrom('link').execute();
+    expect((await all.execute()).map(({ id }) => id)).toEqual(['eml_2', 'eml_3']);
+  });
+
   it('keeps events of before as long as it would have, and as its own', async () => {
     await emptyUntil(handle, '0013_mail');
     await sql`insert into event values ('evt_1', 'acc_1', 'quota.threshold_reached', '{}', 'once', 1795000000123)`.execute(

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { newId } from '../../src/database/ids.js';
-import { addLinkMail, MailOutbox, mailStatesOf, type LinkMail } from '../../src/mail/mail-outbox.js';
+import { addLinkMail, addNotice, MailOutbox, mailStatesOf, type LinkMail } from '../../src/mail/mail-outbox.js';
 import { renewLinkToken } from '../../src/members/links/link-renewal.js';
 import { hashToken } from '../../src/members/session-token.js';
 import { testDatabase } from '../support/database.js';
@@ -132,6 +132,25 @@ describeOnDatabases('the outbox', (kind) => {
       expect(await renewLinkToken(database.db, link, clock.now())).toBeUndefined();
     },
   );
+
+  it('hands a notice out that brings no link, and keeps nothing of it once it is sent or given up', async () => {
+    const { linkId: _none, ...mail } = mailOf('');
+    for (const name of ['sent', 'refused'])
+      await addNotice(database.db, { ...mail, to: { ...mail.to, name } }, clock.now());
+    await waitingMail();
+    const claimed = await outbox.claim(10);
+    expect(claimed.map(({ to, linkId, endsMs }) => [to.name, linkId === null, endsMs === null])).toEqual(
+      expect.arrayContaining([
+        ['sent', true, true],
+        ['refused', true, true],
+        ['Ana', false, false],
+      ]),
+    );
+    for (const { id, to } of claimed)
+      await (to.name === 'refused' ? outbox.giveUp(id, 'EENVELOPE 550') : outbox.sent(id));
+    const left = await database.db.selectFrom('mail').select(['to_name', 'state']).execute();
+    expect(left).toEqual([{ to_name: 'Ana', state: 'sent' }]);
+  });
 
   it('forgets a mail with its link', async () => {
     const link = await waitingMail();

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { Passkeys } from '../../src/members/sign-in/passkeys.js';
+import { SignInNotices } from '../../src/members/sign-in/sign-in-notices.js';
 import { SignInSteps } from '../../src/members/sign-in/steps.js';
 import { Authenticator, type Claims } from '../support/authenticator.js';
 import { testDatabase } from '../support/database.js';
@@ -34,6 +35,7 @@ describeOnDatabases('passkeys', (kind) => {
       party: () => ({ id: SITE.rpId, origin: SITE.origin, name: 'Rafting' }),
       log: { warn: (fields: unknown) => void warnings.push(fields) } as never,
       ways: new OwnWays(database, () => offered),
+      notices: new SignInNotices(clock, () => true),
     });
     await writeMember(database);
     await writeMember(database, { ...BEN, email_key: BEN.email });
@@ -186,6 +188,12 @@ describeOnDatabases('passkeys', (kind) => {
       'member.passkey_added',
       'member.passkey_renamed',
       'member.passkey_removed',
+    ]);
+    // By mail, too, where a thief of the session does not read along.
+    const mails = await database.db.selectFrom('mail').select(['to_address', 'content']).orderBy('id').execute();
+    expect(mails.map((mail) => ({ ...mail, content: JSON.parse(mail.content) as unknown }))).toMatchObject([
+      { to_address: 'Ana@example.com', content: { change: 'passkey_added', by: 'member', name: 'Laptop' } },
+      { to_address: 'Ana@example.com', content: { change: 'passkey_removed', by: 'member', name: 'Phone' } },
     ]);
   });
 

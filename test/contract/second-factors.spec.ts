@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { SecondFactors } from '../../src/members/sign-in/second-factors.js';
+import { SignInNotices } from '../../src/members/sign-in/sign-in-notices.js';
 import { SecretBox } from '../../src/platform/secrets/secret-box.js';
 import { codeAt, fromBase32 } from '../support/authenticator-app.js';
 import { testDatabase } from '../support/database.js';
@@ -16,12 +17,14 @@ describeOnDatabases('a second factor', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   let factors: SecondFactors;
+  let notices: SignInNotices;
   const key = randomBytes(32);
 
   beforeEach(async () => {
     database = await testDatabase(kind);
     clock = new TestClock();
-    factors = new SecondFactors(database, clock, new SecretBox(key), () => 'Rafting');
+    notices = new SignInNotices(clock, () => true);
+    factors = new SecondFactors(database, clock, new SecretBox(key), () => 'Rafting', notices);
     await writeMember(database);
     await writeMember(database, { id: 'mem_2', email: 'ben@example.com', email_key: 'ben@example.com', name: 'Ben' });
   });
@@ -56,7 +59,7 @@ describeOnDatabases('a second factor', (kind) => {
 
   it('takes a code once, also when two nodes are shown it at the same time', async () => {
     const { secret } = await withApp();
-    const other = new SecondFactors(database, clock, new SecretBox(key), () => 'Rafting');
+    const other = new SecondFactors(database, clock, new SecretBox(key), () => 'Rafting', notices);
     const shown = { code: codeNow(secret) };
     const taken = await Promise.all(
       Array.from({ length: 10 }, (_, at) => (at % 2 ? factors : other).take('mem_1', shown)),
@@ -119,9 +122,34 @@ describeOnDatabases('a second factor', (kind) => {
     await withApp();
   });
 
+  it('tells its member by mail when it was set up, replaced or removed, and by whom; not where no mail is sent', async () => {
+    const told = async () => {
+      const mails = await database.db.selectFrom('mail').selectAll().orderBy('id').execute();
+      return mails.map(({ link_id, to_address, content }) => {
+        const { change, by } = JSON.parse(content) as { change: string; by: string };
+        return [link_id, to_address, change, by];
+      });
+    };
+    await withApp();
+    await factors.replaceCodes('mem_1', BY_ANA);
+    await factors.remove('mem_1', OPERATOR);
+    await factors.remove('mem_1', OPERATOR);
+    const toAna = [null, 'Ana@example.com'];
+    const expected = [
+      [...toAna, 'totp_added', 'member'],
+      [...toAna, 'recovery_codes_replaced', 'member'],
+      [...toAna, 'totp_removed', 'operator'],
+    ];
+    expect(await told()).toEqual(expected);
+    notices = new SignInNotices(clock, () => false);
+    factors = new SecondFactors(database, clock, new SecretBox(key), () => 'Rafting', notices);
+    await withApp();
+    expect(await told()).toEqual(expected);
+  });
+
   it('is not offered without a key to seal it; recovery codes of one that is there still work', async () => {
     const { secret, codes } = await withApp();
-    const without = new SecondFactors(database, clock, null, () => 'Rafting');
+    const without = new SecondFactors(database, clock, null, () => 'Rafting', notices);
     expect([without.isOffered, factors.isOffered]).toEqual([false, true]);
     await expect(without.begin('mem_2')).rejects.toMatchObject({ code: 'conflict' });
     expect(await without.isNeeded('mem_1')).toBe(true);

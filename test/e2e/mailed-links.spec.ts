@@ -1,8 +1,10 @@
-/** Invitations and password resets by mail: from the request to the link that works, and what the caller is told. */
+/** Invitations, password resets and notices by mail: from the request to the link that works, and what the caller is told. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { codeAt, fromBase32 } from '../support/authenticator-app.js';
 import { describeWithSmtp } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
 import { eventually, freePort } from '../support/processes.js';
+import { PanelBrowser } from '../support/signed-in.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { decodedHeader, headerOf, startSmtp, textOf, type SmtpServer } from '../support/smtp.js';
 
@@ -62,5 +64,24 @@ describeWithSmtp('with a mail server', () => {
     const taken = await post('/links/take', { token, password: `${PASSWORD} again` });
     expect([taken.status, taken.json()['state']]).toEqual([200, 'signed_in']);
     expect(smtp.mails.filter(({ to }) => to.includes('nobody@example.com'))).toEqual([]);
+  });
+
+  it('a member hears by mail of another password and of a second factor that an operator removed', async () => {
+    const own = new PanelBrowser(trailgate.adminUrl);
+    await own.call('POST', '/sign-in/password', { email: 'ana@example.com', password: `${PASSWORD} again` });
+    const { secret } = await own.call<{ secret: string }>('POST', '/me/totp');
+    await own.call('POST', '/me/totp/confirm', { code: codeAt(fromBase32(secret), Date.now()) });
+    const { member } = await own.call<{ member: { id: string } }>('GET', '/me');
+    await trailgate.admin.call('DELETE', `/members/${member.id}/second-factor`);
+    const told = () => smtp.mails.filter(({ to }) => to.includes('ana@example.com')).slice(2);
+    await eventually('all are there', () => told().length === 3);
+    expect(new Set(told().map((mail) => decodedHeader(headerOf(mail, 'Subject') ?? '')))).toEqual(
+      new Set(['Your password was changed', 'An authenticator app was added', 'Your authenticator app was removed']),
+    );
+    const byOperator = told()
+      .map(textOf)
+      .filter((text) => text.includes('by an operator'));
+    expect(byOperator).toHaveLength(1);
+    expect(byOperator[0]).toMatch(/^http:\/\/localhost:\d+\/profile\r?$/m);
   });
 });

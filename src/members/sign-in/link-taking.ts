@@ -13,6 +13,7 @@ import { addMember } from '../new-members.js';
 import type { LiveSession, PortalGrant, Session, Sessions } from '../sessions.js';
 import type { OfferedWays } from '../ways.js';
 import { setPassword, type NewPasswords } from './new-passwords.js';
+import type { SignInNotices } from './sign-in-notices.js';
 import type { Browser, SignedInMember, SignIn } from './sign-in.js';
 
 /** What a link says of itself before it is taken. */
@@ -56,6 +57,7 @@ export class LinkTaking {
     private readonly newPasswords: NewPasswords,
     private readonly signIn: SignIn,
     private readonly offered: () => OfferedWays,
+    private readonly notices: SignInNotices,
   ) {}
 
   /** What a link is for; using it up is another matter. Rejects with `link_ended`. */
@@ -154,7 +156,8 @@ export class LinkTaking {
     const password = await this.newPassword(given.password, { ...member, hasSecondFactor });
     const change = async (trx: Transaction<Tables>): Promise<string> => {
       if (password === null) return member.id;
-      await setPassword(trx, this.database.kind, member.id, password, contextOf(member.id, browser), this.clock.now());
+      const context = contextOf(member.id, browser);
+      await setPassword(trx, this.database.kind, member.id, password, context, this.clock.now(), this.notices);
       return member.id;
     };
     if (!hasSecondFactor) return this.signedIn(link, browser, change);

@@ -8,6 +8,7 @@ import { lockMember } from '../member-rows.js';
 import { endSessionsOf } from '../sessions.js';
 import { passwordFault, type PasswordContext } from './password-rules.js';
 import type { Passwords } from './passwords.js';
+import type { SignInNotices } from './sign-in-notices.js';
 
 /** NewPasswords makes hashes of passwords that nothing is wrong with. */
 export class NewPasswords {
@@ -31,7 +32,8 @@ export class NewPasswords {
 
 /**
  * Gives a member a new password, which ends all their sessions but one, and whatever was under way with the old one:
- * sign-ins that wait for a second factor, and links to choose another, which somebody else may have.
+ * sign-ins that wait for a second factor, and links to choose another, which somebody else may have. A first password
+ * changes nothing that one would have to be told of.
  */
 export async function setPassword(
   trx: Transaction<Tables>,
@@ -40,15 +42,16 @@ export async function setPassword(
   phc: string,
   context: ChangeContext,
   nowMs: number,
-  exceptSession?: string,
+  notices: SignInNotices,
 ): Promise<void> {
   const row = await lockMember(trx, kind, memberId);
   const changed = { password: phc, password_changed_at: nowMs, version: row.version + 1, updated_at: nowMs };
   await trx.updateTable('member').set(changed).where('id', '=', memberId).execute();
-  await endSessionsOf(trx, memberId, exceptSession);
+  await endSessionsOf(trx, memberId);
   await trx.deleteFrom('sign_in_step').where('member_id', '=', memberId).execute();
   const resets = trx.updateTable('link').set({ revoked_at: nowMs }).where('kind', '=', 'password_reset');
   await resets.where('member_id', '=', memberId).where('used_at', 'is', null).where('revoked_at', 'is', null).execute();
   const target = { accountId: null, targetType: 'member', targetId: memberId } as const;
   await recordChange(trx, context, { ...target, action: 'member.password_changed', before: null, after: null }, nowMs);
+  if (row.password !== null) await notices.add(trx, memberId, 'password_changed', context);
 }

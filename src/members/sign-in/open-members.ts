@@ -26,6 +26,7 @@ import { Passwords } from './passwords.js';
 import { SecondFactorSignIn } from './second-factor-sign-in.js';
 import { SecondFactors } from './second-factors.js';
 import { SignIn } from './sign-in.js';
+import { SignInNotices } from './sign-in-notices.js';
 import { SignInSteps } from './steps.js';
 
 /** What members stand on. */
@@ -90,7 +91,9 @@ export function openMembers(parts: MembersParts): Members {
   const knownBrowsers = new KnownBrowsers(parts.browserKey);
   const signIn = new SignIn(database, clock, log, sessions, passwords, attempts, knownBrowsers);
   const steps = new SignInSteps(database.db, clock);
-  const secondFactors = new SecondFactors(database, clock, parts.secretBox, () => `Trailgate (${parts.host()})`);
+  const notices = new SignInNotices(clock, parts.hasMail);
+  const issuer = () => `Trailgate (${parts.host()})`;
+  const secondFactors = new SecondFactors(database, clock, parts.secretBox, issuer, notices);
   return {
     database,
     access: new AccountAccess(database.db),
@@ -105,17 +108,17 @@ export function openMembers(parts: MembersParts): Members {
     steps,
     openPasskeys: (origin) => {
       const party = () => ({ id: new URL(origin()).hostname, origin: origin(), name: 'Trailgate' });
-      return new Passkeys({ database, clock, steps, log, ways, party });
+      return new Passkeys({ database, clock, steps, log, ways, party, notices });
     },
     secondFactors,
     secondFactorSignIn: new SecondFactorSignIn(steps, secondFactors, attempts, knownBrowsers, signIn, clock),
-    links: new LinkTaking(database, clock, sessions, newPasswords, signIn, parts.offeredWays),
+    links: new LinkTaking(database, clock, sessions, newPasswords, signIn, parts.offeredWays, notices),
     firstOwner: new FirstOwner(database, clock, store),
     accountMembers: new AccountMembers(database, clock),
     invitations: new Invitations(database, clock, parts.hasMail),
     admin: new MemberAdmin(database, clock, parts.hasMail),
     forgetting: new Forgetting(database, clock),
     portal: new PortalLinks(database, clock, parts.returnOrigins),
-    passwordChange: new PasswordChange(database, clock, store, newPasswords, sessions),
+    passwordChange: new PasswordChange(database, clock, store, newPasswords, sessions, notices),
   };
 }

@@ -15,6 +15,7 @@ import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
 import { Problem } from '../../problems/errors.js';
 import type { OwnWays } from '../ways.js';
+import type { SignInNotices } from './sign-in-notices.js';
 import type { BegunStep, SignInSteps } from './steps.js';
 import {
   authenticationOptions,
@@ -54,6 +55,7 @@ export interface PasskeyParts {
   readonly party: () => RelyingParty;
   readonly log: Pick<Logger, 'warn'>;
   readonly ways: OwnWays;
+  readonly notices: SignInNotices;
 }
 
 /** Passkeys makes, checks, names and removes them. */
@@ -114,6 +116,7 @@ export class Passkeys {
         { action: 'member.passkey_added', before: null, after: { id: row.id, name } },
         context,
       );
+      await this.parts.notices.add(trx, memberId, 'passkey_added', context, name);
       await context.made?.(trx, passkeyOf(row));
     });
     return passkeyOf(row);
@@ -197,6 +200,7 @@ export class Passkeys {
         { action: 'member.passkey_removed', before: { id, name }, after: null },
         context,
       );
+      await this.parts.notices.add(trx, memberId, 'passkey_removed', context, name);
     });
   }
 

@@ -5,6 +5,7 @@ import type { Clock } from '../../platform/clock.js';
 import type { MemberStore } from '../members.js';
 import type { BegunSession, Sessions, SignInMethod } from '../sessions.js';
 import { setPassword, type NewPasswords } from './new-passwords.js';
+import type { SignInNotices } from './sign-in-notices.js';
 import type { Browser } from './sign-in.js';
 
 /** PasswordChange changes passwords. */
@@ -15,6 +16,7 @@ export class PasswordChange {
     private readonly members: MemberStore,
     private readonly newPasswords: NewPasswords,
     private readonly sessions: Sessions,
+    private readonly notices: SignInNotices,
   ) {}
 
   /** Rejects with `validation_failed` for a password that is no good. */
@@ -28,7 +30,7 @@ export class PasswordChange {
     const { email, name, hasTotp } = await this.members.get(memberId);
     const phc = await this.newPasswords.hash(password, { email, name, hasSecondFactor: hasTotp });
     return this.database.db.transaction().execute(async (trx) => {
-      await setPassword(trx, this.database.kind, memberId, phc, context, this.clock.now());
+      await setPassword(trx, this.database.kind, memberId, phc, context, this.clock.now(), this.notices);
       return this.sessions.begin({ memberId }, method, browser, undefined, trx);
     });
   }

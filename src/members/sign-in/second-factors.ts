@@ -5,10 +5,12 @@ import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
 import type { DatabaseHandle } from '../../database/connect.js';
 import type { MemberTable } from '../../database/tables/member-tables.js';
 import type { Tables } from '../../database/schema.js';
+import type { SignInChangeKind } from '../../mail/notice-texts.js';
 import type { Clock } from '../../platform/clock.js';
 import type { SecretBox } from '../../platform/secrets/secret-box.js';
 import { Problem } from '../../problems/errors.js';
 import { recoveryCodesLeft, removeRecoveryCodes, replaceRecoveryCodes, takeRecoveryCode } from './recovery-codes.js';
+import type { SignInNotices } from './sign-in-notices.js';
 import { base32, matchingStep, otpauthUri, TOTP_SECRET_BYTES } from './totp.js';
 
 /** What an authenticator app is set up with, shown once. */
@@ -33,6 +35,7 @@ export class SecondFactors {
     private readonly box: SecretBox | null,
     /** Under which name an app shows the codes. */
     private readonly issuer: () => string,
+    private readonly notices: SignInNotices,
   ) {}
 
   /** Whether apps can be set up here. */
@@ -82,7 +85,7 @@ export class SecondFactors {
         .set(({ eb }) => ({ totp_confirmed_at: now, totp_last_step: step, ...touched(eb('version', '+', 1), now) }))
         .where('id', '=', memberId)
         .execute();
-      await this.record(trx, memberId, 'member.totp_added', context);
+      await this.record(trx, memberId, 'totp_added', context);
       return await replaceRecoveryCodes(trx, memberId);
     });
   }
@@ -104,7 +107,7 @@ export class SecondFactors {
         .where('id', '=', memberId)
         .execute();
       await removeRecoveryCodes(trx, memberId);
-      if (row.totp_confirmed_at !== null) await this.record(trx, memberId, 'member.totp_removed', context);
+      if (row.totp_confirmed_at !== null) await this.record(trx, memberId, 'totp_removed', context);
     });
   }
 
@@ -117,7 +120,7 @@ export class SecondFactors {
       const row = await this.rowOf(trx, memberId, true);
       if (row.totp_confirmed_at === null)
         throw new Problem('conflict', { detail: 'Set up an authenticator app first.' });
-      await this.record(trx, memberId, 'member.recovery_codes_replaced', context);
+      await this.record(trx, memberId, 'recovery_codes_replaced', context);
       return await replaceRecoveryCodes(trx, memberId);
     });
   }
@@ -163,9 +166,16 @@ export class SecondFactors {
     return row;
   }
 
-  private async record(trx: Transaction<Tables>, memberId: string, action: string, context: ChangeContext) {
+  private async record(
+    trx: Transaction<Tables>,
+    memberId: string,
+    change: SignInChangeKind,
+    context: ChangeContext,
+  ): Promise<void> {
     const target = { accountId: null, targetType: 'member', targetId: memberId } as const;
-    await recordChange(trx, context, { ...target, action, before: null, after: null }, this.clock.now());
+    const entry = { ...target, action: `member.${change}`, before: null, after: null };
+    await recordChange(trx, context, entry, this.clock.now());
+    await this.notices.add(trx, memberId, change, context);
   }
 }
 

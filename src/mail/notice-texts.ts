@@ -1,0 +1,97 @@
+/** The texts of notices: how somebody signs in was changed, and they hear of it where no thief reads along. */
+import type { MailLocale, MailText } from './message-texts.js';
+
+/** What was changed of how a member signs in. */
+export type SignInChangeKind =
+  | 'totp_added'
+  | 'totp_removed'
+  | 'recovery_codes_replaced'
+  | 'passkey_added'
+  | 'passkey_removed'
+  | 'password_changed';
+
+/** A change, as it waits to be told. */
+export interface SignInChange {
+  readonly change: SignInChangeKind;
+  readonly by: 'member' | 'operator';
+  /** Of the passkey. */
+  readonly name?: string;
+  readonly atMs: number;
+}
+
+/** A change in words of a language, with the names of others tamed. */
+interface ToldChange {
+  readonly change: SignInChangeKind;
+  readonly by: 'member' | 'operator';
+  readonly name: string;
+  readonly email: string;
+  readonly at: string;
+  /** Where they look after their sign-in. */
+  readonly link: string;
+}
+
+type Told = Readonly<Record<SignInChangeKind, (name: string) => readonly [subject: string, sentence: string]>>;
+
+const ENGLISH: Told = {
+  totp_added: () => ['An authenticator app was added', 'An authenticator app was added'],
+  totp_removed: () => [
+    'Your authenticator app was removed',
+    'The authenticator app and the recovery codes were removed',
+  ],
+  recovery_codes_replaced: () => [
+    'Your recovery codes were replaced',
+    'New recovery codes were made, and the old ones have ended',
+  ],
+  passkey_added: (name) => ['A passkey was added', `The passkey “${name}” was added`],
+  passkey_removed: (name) => ['A passkey was removed', `The passkey “${name}” was removed`],
+  password_changed: () => ['Your password was changed', 'The password was changed, and all other sessions have ended'],
+};
+
+const SPANISH: Told = {
+  totp_added: () => ['Se ha añadido una aplicación de autenticación', 'Se ha añadido una aplicación de autenticación'],
+  totp_removed: () => [
+    'Se ha quitado su aplicación de autenticación',
+    'Se han quitado la aplicación de autenticación y los códigos de recuperación',
+  ],
+  recovery_codes_replaced: () => [
+    'Se han sustituido sus códigos de recuperación',
+    'Se han creado códigos de recuperación nuevos y los anteriores ya no sirven',
+  ],
+  passkey_added: (name) => ['Se ha añadido una llave de acceso', `Se ha añadido la llave de acceso «${name}»`],
+  passkey_removed: (name) => ['Se ha quitado una llave de acceso', `Se ha quitado la llave de acceso «${name}»`],
+  password_changed: () => [
+    'Se ha cambiado su contraseña',
+    'Se ha cambiado la contraseña y se han cerrado todas las demás sesiones',
+  ],
+};
+
+export const NOTICE_TEXTS: Readonly<Record<MailLocale, (told: ToldChange) => MailText>> = {
+  en: ({ change, by, name, email, at, link }) => {
+    const [subject, sentence] = ENGLISH[change](name);
+    return {
+      subject,
+      paragraphs: [
+        'Hello,',
+        `${sentence}, for the sign-in of ${email}, on ${at}${by === 'operator' ? ', by an operator' : ''}.`,
+        'If you did this or asked for it, there is nothing to do.',
+        'If not, somebody else may be signed in as you. Choose a new password, and end all other sessions:',
+        link,
+        'If you cannot sign in any more, tell whoever runs this installation.',
+      ],
+    };
+  },
+  es: ({ change, by, name, email, at, link }) => {
+    const [subject, sentence] = SPANISH[change](name);
+    return {
+      subject,
+      paragraphs: [
+        'Hola:',
+        `${sentence}, para el acceso de ${email}, el ${at}${by === 'operator' ? ', por un operador' : ''}.`,
+        'Si lo ha hecho usted o lo ha pedido, no tiene que hacer nada.',
+        'Si no, puede que otra persona haya entrado en su nombre. Elija otra contraseña y cierre las demás sesiones:',
+        link,
+        'Si ya no puede entrar, avise a quien administra esta instalación.',
+      ],
+    };
+  },
+};
