@@ -81,18 +81,23 @@ export class Crew {
     delivery: DueDelivery,
   ): Promise<AttemptMade | AttemptPutOff | null> {
     const { sender, timeoutMs, clock } = this.parts;
-    const payload = await this.payloads.payload(delivery.eventId);
-    if (payload === undefined) {
+    const body = await this.bodyOf(delivery);
+    if (body === undefined) {
       this.parts.signal.tell(await expireDelivery(this.parts.db, delivery, clock.now()));
       return null;
     }
-    const body = payloadOf({ ...payload, occurredAtMs: payload.occurredAt, data: payload.dataText });
     if (delivery.attempts === 0 && delivery.cycle === 0) {
       METRICS.webhookFirstAttemptDelay.series().observe(Math.max(0, clock.now() - delivery.createdAt) / 1_000);
     }
     const { url } = endpoint;
     const { eventId } = delivery;
     return await sender.attempt({ url, eventId, body, keys, timeoutMs: endpoint.timeoutMs ?? timeoutMs() });
+  }
+
+  /** Apart, so that an attempt holds its body, and not what it was made of beside it. Undefined: the event is gone. */
+  private async bodyOf({ eventId }: DueDelivery): Promise<Buffer | undefined> {
+    const payload = await this.payloads.payload(eventId);
+    return payload && payloadOf({ ...payload, occurredAtMs: payload.occurredAt, data: payload.dataText });
   }
 
   outcomeOf(endpoint: LaneEndpoint, delivery: DueDelivery, made: AttemptMade): AttemptRecord {

@@ -9,7 +9,7 @@ import type { LaneEndpoint } from '../events/deliveries/lane-endpoints.js';
 import type { AttemptMade, AttemptPutOff } from '../events/sending/attempt.js';
 import type { SigningKeys } from '../events/signing/webhook-signature.js';
 import { LanePace } from './lane-pace.js';
-import type { Places } from './places.js';
+import type { Place } from './places.js';
 
 /** Deliveries that are read at a time, and those that are in memory at most. */
 const FEWEST_READ = 8;
@@ -34,7 +34,9 @@ export interface DuePage {
 
 /** What lanes ask of the rest of the worker. */
 export interface LaneCrew {
-  readonly places: Places;
+  /** Undefined: wait for your turn, `no_place`. */
+  takePlace(lane: Lane): Place | undefined;
+  givePlace(place: Place): void;
   /** Whether an attempt may begin at all: the leases are renewed, the database takes results. */
   mayBegin(): boolean;
   /** What is due now, and whether there is more than that. */
@@ -120,6 +122,11 @@ export class Lane {
     return this.waiting.length;
   }
 
+  /** Bytes that the event of the first of them says: its attempt takes so much memory. */
+  get nextDataBytes(): number {
+    return this.waiting[0]?.dataBytes ?? 0;
+  }
+
   /** Since when the first of them is due; undefined where nothing waits here. By the clock of the table. */
   get dueSinceMs(): number | undefined {
     return this.waiting[0]?.dueAt;
@@ -140,13 +147,13 @@ export class Lane {
     if (next === undefined || keys === undefined) return 'nothing';
     const waitMs = this.pace.waitMs(this.underWay.size);
     if (waitMs > 0) return waitMs === Infinity ? 'nothing' : this.turnIn(waitMs);
-    const place = this.crew.places.take(this.pace.isSlow);
+    const place = this.crew.takePlace(this);
     if (place === undefined) return 'no_place';
     this.waiting.shift();
     this.pace.begun();
     this.underWay.add(next.id);
     void this.deliver(endpoint, keys, next).finally(() => {
-      this.crew.places.give(place);
+      this.crew.givePlace(place);
       this.underWay.delete(next.id);
       this.lastWorkMs = performance.now();
       this.crew.wantsTurn(this);

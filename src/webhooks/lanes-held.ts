@@ -1,10 +1,11 @@
 /**
  * The lanes that this process owns, and their turns: each that has something to do begins one attempt, then the next
- * lane, and again, as long as there are places. So one with a thousand deliveries stands before nobody.
+ * lane, and again, as long as there are places. So one with a thousand deliveries stands before nobody. Who had no place
+ * waits before all who come later, also where theirs would be smaller: else a large body might wait for ever.
  */
 import type { LaneEndpoint } from '../events/deliveries/lane-endpoints.js';
 import { Lane, type LaneCrew } from './lane.js';
-import type { Places } from './places.js';
+import type { Place, Places } from './places.js';
 
 /** LanesHeld keeps them by their endpoint. */
 export class LanesHeld {
@@ -14,6 +15,8 @@ export class LanesHeld {
   /** Those that had no place, by whether they are slow: the next that is free is theirs. */
   private readonly starved = { fast: new Set<Lane>(), slow: new Set<Lane>() };
   private isTurning = false;
+  /** Whether it is the turn of those that had no place. */
+  private isForStarved = false;
 
   constructor(private readonly places: Places) {}
 
@@ -65,6 +68,18 @@ export class LanesHeld {
     this.turnSoon();
   }
 
+  /** A place for the next attempt of a lane; undefined where there is none, or others of its kind wait for one. */
+  takePlace({ pace: { isSlow }, nextDataBytes }: Lane): Place | undefined {
+    const others = isSlow ? this.starved.slow : this.starved.fast;
+    if (others.size > 0 && !this.isForStarved) return undefined;
+    return this.places.take(isSlow, nextDataBytes);
+  }
+
+  /** It is free again; its lane has a turn then, and with it those that wait. */
+  givePlace(place: Place): void {
+    this.places.give(place);
+  }
+
   private turnSoon(): void {
     if (this.isTurning) return;
     this.isTurning = true;
@@ -77,14 +92,16 @@ export class LanesHeld {
   /** What is put back at the end of a set is visited again: round after round, until nobody begins anything. */
   private turn(): void {
     const { fast, slow } = this.starved;
+    this.isForStarved = true;
     for (const lane of fast) {
-      if (!this.places.hasRoom(false)) break;
+      if (!this.places.hasRoom(false, lane.nextDataBytes)) break;
       this.step(lane, fast);
     }
     for (const lane of slow) {
-      if (!this.places.hasRoom(true)) break;
+      if (!this.places.hasRoom(true, lane.nextDataBytes)) break;
       this.step(lane, slow);
     }
+    this.isForStarved = false;
     for (const lane of this.ready) this.step(lane, this.ready);
   }
 

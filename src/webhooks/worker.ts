@@ -90,7 +90,8 @@ export class WebhookWorker {
     ];
     const { crew } = parts;
     this.laneCrew = {
-      places: this.places,
+      takePlace: (lane) => this.held.takePlace(lane),
+      givePlace: (place) => this.held.givePlace(place),
       mayBegin: () => this.mayBegin(),
       readDue: (endpoint, most, except) => crew.readDue(endpoint, most, except),
       openKeys: (endpointId) => crew.openKeys(endpointId),

@@ -227,6 +227,23 @@ describeOnDatabases('the worker', (kind) => {
     }
   });
 
+  it('has bodies of 24 MiB under way and no more, whoever they are for, and sends the rest behind them', async () => {
+    const bodyBytes = 256 * 1_024;
+    const fitting = Math.floor((24 * 1_024 * 1_024) / bodyBytes);
+    for (let count = 0; count < fitting + 10; count++) await endpoint({ timeout_ms: 30_000 });
+    const held: (() => void)[] = [];
+    receiver.respond((response) => held.push(() => response.writeHead(204).end()));
+    await start();
+    await happen([serviceEvent('large', { dataText: JSON.stringify({ name: 'x'.repeat(bodyBytes - 11) }) })]);
+    // What an attempt says around its event takes the place of one more.
+    await arrived(fitting - 1);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(receiver.received).toHaveLength(fitting - 1);
+    receiver.respond((response) => response.writeHead(204).end());
+    for (const release of held) release();
+    await eventually('all arrive', async () => (await states()).every((state) => state === 'succeeded'));
+  });
+
   it('ends with what it has begun, begins nothing more, and leaves its lanes to others at once', async () => {
     await endpoint({ concurrency: 1 });
     receiver.respond((response) => setTimeout(() => response.writeHead(204).end(), 300));

@@ -14,6 +14,8 @@ export interface DueDelivery {
   readonly cycle: number;
   readonly createdAt: number;
   readonly dueAt: number;
+  /** Of what its event says: so much memory an attempt takes. 0 where the event is kept no more. */
+  readonly dataBytes: number;
   /** An older one of its resource is open: hold it where the endpoint wants order (`holdBlocked`). */
   readonly isBlocked: boolean;
 }
@@ -48,7 +50,8 @@ export async function readDue(db: Kysely<Tables>, query: DueQuery): Promise<DueD
         and o.resource = d.resource and o.state in ('pending', 'held') and o.id < d.id) then 1 else 0 end`
     : sql`0`;
   const { rows } = await sql<Row>`
-    select d.id, d.event_id, d.resource, d.attempts, d.cycle, d.created_at, d.due_at, ${isBlocked} as is_blocked
+    select d.id, d.event_id, d.resource, d.attempts, d.cycle, d.created_at, d.due_at, ${isBlocked} as is_blocked,
+      (select octet_length(e.data) from event as e where e.id = d.event_id) as data_bytes
     from webhook_delivery as d where d.state = 'pending' and d.endpoint_id = ${endpointId} and d.due_at <= ${nowMs}
     ${others} order by d.due_at, d.id limit ${most}
   `.execute(db);
@@ -61,6 +64,7 @@ export async function readDue(db: Kysely<Tables>, query: DueQuery): Promise<DueD
     cycle: row.cycle,
     createdAt: row.created_at,
     dueAt: row.due_at,
+    dataBytes: row.data_bytes ?? 0,
     isBlocked: row.is_blocked === 1,
   }));
 }
@@ -74,6 +78,7 @@ interface Row {
   readonly created_at: number;
   readonly due_at: number;
   readonly is_blocked: number;
+  readonly data_bytes: number | null;
 }
 
 /**

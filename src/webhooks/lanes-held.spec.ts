@@ -1,0 +1,137 @@
+/** The bodies of attempts under way fit in their bound, whoever they are for, and nobody waits for ever. */
+import { beforeEach, expect, it } from '@jest/globals';
+import type { AttemptRecord } from '../events/deliveries/delivery-results.js';
+import type { DueDelivery } from '../events/deliveries/due-deliveries.js';
+import type { LaneEndpoint } from '../events/deliveries/lane-endpoints.js';
+import type { AttemptMade } from '../events/sending/attempt.js';
+import type { LaneCrew } from './lane.js';
+import { LanesHeld } from './lanes-held.js';
+import { Places } from './places.js';
+
+/** Room for three bodies of 1,000 bytes, and for one of a slow receiver. */
+const BOUNDS = { most: 100, mostSlow: 25, mostBytes: 4_000, mostSlowBytes: 1_500 };
+
+let held: LanesHeld;
+let begun: string[];
+let ends: Map<string, (durationMs?: number) => void>;
+let due: Map<string, DueDelivery[]>;
+
+beforeEach(() => {
+  const places = new Places(BOUNDS);
+  held = new LanesHeld(places);
+  begun = [];
+  ends = new Map();
+  due = new Map();
+});
+
+const crew: LaneCrew = {
+  takePlace: (lane) => held.takePlace(lane),
+  givePlace: (place) => held.givePlace(place),
+  mayBegin: () => true,
+  readDue: async ({ id }) => ({ due: due.get(id)?.splice(0) ?? [], hasMore: false }),
+  openKeys: async () => ({ secrets: [], privateKeys: [] }),
+  attempt: (_endpoint, _keys, { id }) => {
+    begun.push(id);
+    return new Promise<AttemptMade>((resolve) => ends.set(id, (durationMs = 1) => resolve(made(durationMs))));
+  },
+  outcomeOf: () => ({ outcome: { state: 'succeeded' }, delivery: { resource: null } }) as AttemptRecord,
+  msUntil: () => 0,
+  record: async () => undefined,
+  wantsTurn: (lane) => held.wantsTurn(lane),
+  failed: (_lane, error) => {
+    throw error;
+  },
+};
+
+const made = (durationMs: number): AttemptMade => ({
+  outcome: 'succeeded',
+  atMs: 0,
+  durationMs,
+  statusCode: 204,
+  error: null,
+  address: null,
+  responseBody: null,
+});
+
+/** Deliveries of an endpoint, each named after it and its number. */
+async function happen(id: string, ...dataBytes: number[]): Promise<void> {
+  const rows = dataBytes.map((bytes, at) => ({ id: `${id}${at}`, endpointId: id, dataBytes: bytes }) as DueDelivery);
+  due.set(id, rows);
+  if (held.get(id) === undefined) {
+    held.add(
+      { id, isEnabled: true, version: 1, url: '', concurrency: null, ratePerSecond: null } as LaneEndpoint,
+      crew,
+    );
+  } else held.get(id)?.told();
+  await quiet();
+}
+
+async function end(id: string, durationMs?: number): Promise<void> {
+  ends.get(id)?.(durationMs);
+  await quiet();
+}
+
+/** Turns and promises have come to rest. */
+async function quiet(): Promise<void> {
+  for (let count = 0; count < 5; count++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+it('attempts begin only while their bodies fit, and the next one when there is room again', async () => {
+  for (const id of ['a', 'b', 'c', 'd']) await happen(id, 1_000);
+  expect(begun).toEqual(['a0', 'b0', 'c0']);
+  await end('b0');
+  expect(begun).toEqual(['a0', 'b0', 'c0', 'd0']);
+});
+
+it('a large body that waits is not passed by small ones for ever: who came first begins first', async () => {
+  await happen('a', 1_000);
+  await happen('b', 1_000);
+  await happen('large', 3_000);
+  // Would fit, and would go on to fit.
+  await happen('c', 10, 10, 10);
+  expect(begun).toEqual(['a0', 'b0']);
+  await end('a0');
+  expect(begun).toEqual(['a0', 'b0']);
+  await end('b0');
+  expect(begun).toEqual(['a0', 'b0', 'large0', 'c0']);
+});
+
+it('a body larger than all the room there is goes out alone, and the others after it', async () => {
+  await happen('a', 1_000);
+  await happen('large', 1_000_000);
+  await happen('b', 1_000);
+  expect(begun).toEqual(['a0']);
+  await end('a0');
+  expect(begun).toEqual(['a0', 'large0']);
+  await end('large0');
+  expect(begun).toEqual(['a0', 'large0', 'b0']);
+});
+
+it('an endpoint with many does not keep the room: each that waits has its turn', async () => {
+  await happen('many', 3_000, 3_000, 3_000);
+  await happen('a', 3_000);
+  await happen('b', 3_000);
+  for (const id of ['many0', 'a0', 'b0', 'many1']) await end(id);
+  expect(begun).toEqual(['many0', 'a0', 'b0', 'many1', 'many2']);
+});
+
+it('large bodies of slow receivers have room of their own: they keep nobody else waiting, nor the others them', async () => {
+  await happen('slow', 10);
+  await happen('late', 10);
+  await end('slow0', 15_000);
+  await end('late0', 15_000);
+  for (const id of ['slow', 'late']) await happen(id, 1_000);
+  for (const id of ['a', 'b', 'c', 'd']) await happen(id, 1_000);
+  expect(begun.slice(2)).toEqual(['slow0', 'a0', 'b0', 'c0']);
+  await end('slow0', 15_000);
+  expect(begun.slice(6)).toEqual(['late0']);
+});
+
+it('who is let go of while it waits for room keeps nobody waiting', async () => {
+  await happen('a', 1_000);
+  await happen('large', 4_000);
+  await happen('b', 1_000);
+  held.drop('large');
+  await end('a0');
+  expect(begun).toEqual(['a0', 'b0']);
+});
