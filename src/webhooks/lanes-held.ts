@@ -1,7 +1,7 @@
 /**
  * The lanes that this process owns, and their turns: each that has something to do begins one attempt, then the next
- * lane, and again, as long as there are places. So one with a thousand deliveries stands before nobody. Who had no place
- * waits before all who come later, also where theirs would be smaller: else a large body might wait for ever.
+ * lane, and again, as long as there are places. So one with a thousand deliveries stands before nobody. Who had no
+ * place waits before all who come later, also where theirs would be smaller: else a large body might wait for ever.
  */
 import type { LaneEndpoint } from '../events/deliveries/lane-endpoints.js';
 import { Lane, type LaneCrew } from './lane.js';

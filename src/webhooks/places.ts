@@ -1,6 +1,6 @@
 /**
- * The attempts that a process has under way at the same time, over all endpoints, and the memory that their bodies take.
- * Those of slow receivers share a quarter: however many hang, the others have the rest.
+ * The attempts that a process has under way at the same time, over all endpoints, and the memory that their bodies
+ * take. Those of slow receivers share a quarter: however many hang, the others have the rest.
  */
 
 /** Attempts under way at the same time. */
