@@ -115,7 +115,7 @@ it('an endpoint with many does not keep the room: each that waits has its turn',
   expect(begun).toEqual(['many0', 'a0', 'b0', 'many1', 'many2']);
 });
 
-it('large bodies of slow receivers have room of their own: they keep nobody else waiting, nor the others them', async () => {
+it('large bodies of slow receivers have room of their own: they keep nobody waiting, and nobody them', async () => {
   await happen('slow', 10);
   await happen('late', 10);
   await end('slow0', 15_000);
