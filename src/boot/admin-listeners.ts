@@ -3,7 +3,7 @@ import { createAdminApplication, createHealthApplication } from '../admin/admin.
 import type { AdminDependencies } from '../admin/request/admin-dependencies.js';
 import { adminUrlOf } from '../config/model/admin-url.js';
 import type { RunningConfig } from '../config/running-config.js';
-import { listen } from '../platform/listen.js';
+import { announce, listen, listenQuietly } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
 import type { Shutdown } from './shutdown.js';
 
@@ -38,7 +38,10 @@ export async function openAdminListeners(
   }
   const application = await createAdminApplication(deps);
   shutdown.add('close admin', () => application.close());
-  const bound = await listen(application, 'admin', { host, port }, log, tls === undefined ? 'http' : 'https');
+  const scheme = tls === undefined ? 'http' : 'https';
+  const bound = await listenQuietly(application, 'admin', { host, port }, scheme, false);
   boundPort = bound.port;
+  // Where browsers go may have another name than where the listener is: passkeys are of a name, not of 127.0.0.1.
+  announce('admin', bound.url, log, parts.api === null ? {} : { panel: deps.url() });
   return bound.url;
 }

@@ -11,6 +11,7 @@ import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
 import type { Role } from './permissions.js';
 import { checkMayGive, checkOwnerStays, type Giver } from './role-rules.js';
+import { withdrawInvitationsOf } from './withdrawn-invitations.js';
 
 /** A member as an account sees them. */
 export interface AccountMember {
@@ -70,11 +71,15 @@ export class AccountMembers {
       const change = { action: 'member.role_changed', before: { role: before.role }, after: { role } };
       const target = { ...targetOf(accountId, memberId), targetVersion: after.version };
       await recordChange(trx, context, { ...target, ...change }, now);
+      await withdrawInvitationsOf(trx, memberId, context, now, accountId);
     });
     return this.get(accountId, memberId);
   }
 
-  /** Takes a member out of an account; they stay a member elsewhere. Rejects as `change` does. */
+  /**
+   * Takes a member out of an account, and back the invitations that they made; they stay a member elsewhere. Rejects as
+   * `change` does.
+   */
   async remove(
     accountId: string,
     memberId: string,
@@ -128,7 +133,9 @@ export class AccountMembers {
     if (role === 'owner') await this.checkOthersOwn(trx, accountId, memberId);
     await ofAccount(trx.deleteFrom('account_member'), accountId, memberId).execute();
     const change = { action, before: { role }, after: null };
-    await recordChange(trx, context, { ...targetOf(accountId, memberId), ...change }, this.clock.now());
+    const now = this.clock.now();
+    await recordChange(trx, context, { ...targetOf(accountId, memberId), ...change }, now);
+    await withdrawInvitationsOf(trx, memberId, context, now, accountId);
   }
 
   /** With the account, so that two owners cannot make each other none at the same moment. */

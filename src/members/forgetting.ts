@@ -10,6 +10,7 @@ import { forgetNoticesTo } from '../mail/mail-outbox.js';
 import type { Clock } from '../platform/clock.js';
 import { checkOthersOwn } from './account-members.js';
 import { memberNotFound, type MemberRow } from './member-rows.js';
+import { withdrawInvitationsOf } from './withdrawn-invitations.js';
 
 /** Entries that are emptied in one statement. */
 const ENTRIES_AT_ONCE = 500;
@@ -70,6 +71,7 @@ export class Forgetting {
     const change = { action: 'member.forgotten', before: { status: row.status }, after: null };
     const by = context.actor === id ? { ...context, actorLabel: undefined } : context;
     await recordChange(trx, by, { ...target, ...change }, now);
+    await withdrawInvitationsOf(trx, id, by, now);
     return [id, ...links.map((link) => link.id)];
   }
 

@@ -13,6 +13,7 @@ import type { CreateMember, UpdateMember } from './member-fields.js';
 import { auditedMember, lockMember, memberByEmail, memberOf, type Member, type MemberRow } from './member-rows.js';
 import { addMember } from './new-members.js';
 import { endSessionsOf } from './sessions.js';
+import { withdrawInvitationsOf } from './withdrawn-invitations.js';
 
 /** A link by which a member chooses a password. */
 export interface PasswordLink {
@@ -164,6 +165,7 @@ export async function updateMemberRow(
   if (status === 'disabled' || operator !== before.is_operator) await endSessionsOf(trx, id);
   const target = { ...targetOf(id), targetVersion: after.version, action: 'member.updated' };
   await recordChange(trx, context, { ...target, ...difference }, nowMs);
+  await withdrawInvitationsOf(trx, id, context, nowMs);
   return after;
 }
 

@@ -5,10 +5,15 @@ import type { Role } from './permissions.js';
 /** What somebody who changes members is there themselves. */
 export type Giver = Role | 'operator';
 
+/** Whether the giver may give and take these roles. */
+export function mayGive(giver: Giver, ...roles: readonly Role[]): boolean {
+  if (giver === 'operator' || giver === 'owner') return true;
+  return giver === 'admin' && !roles.includes('owner');
+}
+
 /** Throws `forbidden` where the giver may not give or take one of these roles. */
 export function checkMayGive(giver: Giver, ...roles: readonly Role[]): void {
-  if (giver === 'operator' || giver === 'owner') return;
-  if (giver === 'admin' && !roles.includes('owner')) return;
+  if (mayGive(giver, ...roles)) return;
   throw new Problem('forbidden', {
     detail: 'Only owners make somebody an owner, or take that away.',
     requiredRoles: ['owner'],

@@ -202,10 +202,17 @@ export class Sessions {
     });
   }
 
-  /** Ends the session of a cookie, if it is there. */
-  async end(token: string): Promise<void> {
+  /** Ends the session of a cookie, if it is there: its own browser has signed out. */
+  async signOut(token: string, context: ChangeContext): Promise<void> {
     if (!isToken(token)) return;
-    await endByHash(this.database.db, hashToken(token));
+    await this.database.db.transaction().execute(async (trx) => {
+      const ended = trx.deleteFrom('member_session').where('hash', '=', hashToken(token));
+      const row = await ended.returning(['id', 'member_id', 'account_id']).executeTakeFirst();
+      if (row === undefined) return;
+      const target = { accountId: row.account_id, targetType: 'session', targetId: row.id } as const;
+      const change = { action: 'session.signed_out', before: { member: row.member_id }, after: null };
+      await recordChange(trx, context, { ...target, ...change }, this.clock.now());
+    });
   }
 
   private async noteSeen(row: Row): Promise<void> {

@@ -48,11 +48,16 @@ export async function listenQuietly(
   return { url: `${scheme}://${shown}:${address.port}`, port: address.port };
 }
 
-/** Says where a role listens. */
-export function announce(role: ListeningRole, url: string, log: Log): void {
+/** Says where a role listens, and what else there is to know of that. */
+export function announce(
+  role: ListeningRole,
+  url: string,
+  log: Log,
+  more: Readonly<Record<string, string>> = {},
+): void {
   // Whatever the level: whoever started the program waits for this line.
   const time = new Date(systemClock.now()).toISOString();
-  log.write(`${JSON.stringify({ level: 'info', time, event: 'listening', role, url })}\n`);
+  log.write(`${JSON.stringify({ level: 'info', time, event: 'listening', role, url, ...more })}\n`);
 }
 
 /**

@@ -133,6 +133,38 @@ describeOnDatabases('members of an account', (kind) => {
     expect((await takeWith(made.link)).status).toBe(200);
   });
 
+  it('who is removed, disabled or may invite no more leaves no open invitation behind; what they may still give stays', async () => {
+    const states = async () => {
+      const { data } = await running.admin.call<{ data: { email: string; status: string }[] }>(
+        'GET',
+        of('/invitations?limit=100'),
+      );
+      return Object.fromEntries(data.map(({ email, status }) => [email, status]));
+    };
+    const second = await newMember(database, { roles: { [accountId]: 'owner' } });
+    const made = {
+      gus: await invite('admin', 'gus@example.com'),
+      hal: await invite('owner', 'hal@example.com', 'owner'),
+      ida: await invite('owner', 'ida@example.com', 'admin'),
+    };
+    sessions = { ...sessions, owner: await signIn(running, second) };
+    await invite('owner', 'jim@example.com');
+    // An admin may invite admins, and owners no more.
+    expect(await outcome(ask('owner', 'PATCH', of(`/members/${ids.owner}`), { role: 'admin' }))).toBe(200);
+    expect(await outcome(ask('owner', 'DELETE', of(`/members/${ids.admin}`)))).toBe(204);
+    const [open, revoked] = ['open', 'revoked'];
+    const after = { 'gus@example.com': revoked, 'hal@example.com': revoked, 'ida@example.com': open };
+    expect(await states()).toEqual({ ...after, 'jim@example.com': open });
+    for (const { link } of [made.gus, made.hal]) expect((await takeWith(link)).status).toBe(410);
+    await running.admin.call('PATCH', `/members/${ids.owner}`, { status: 'disabled' });
+    expect(await states()).toEqual({ ...after, 'ida@example.com': revoked, 'jim@example.com': open });
+    const { data } = await running.admin.auditLog(`?account_id=${accountId}&limit=100`);
+    const revocations = data.filter(({ action }) => action === 'invitation.revoked');
+    expect(revocations.map(({ target }) => (target as { id: string }).id)).toEqual(
+      [made.ida, made.gus, made.hal].map(({ id }) => id),
+    );
+  });
+
   it('an invitation lasts as many days as it says, at most 30', async () => {
     expect(
       await outcome(

@@ -33,6 +33,12 @@ describe('the program', () => {
     const authorization = `Bearer ${trailgate.adminToken}`;
     expectProblem(await send(health + PLANS, { headers: { authorization } }), 'route_not_found', 404);
     expect((await send(trailgate.adminUrl + PLANS, { headers: { authorization } })).status).toBe(200);
+    // Where the listener is, and where browsers find the panel: a passkey is of a name, and never of 127.0.0.1.
+    const said = trailgate.logs().find(({ event, role }) => event === 'listening' && role === 'admin');
+    expect(said).toMatchObject({
+      url: trailgate.adminUrl,
+      panel: `http://localhost:${new URL(trailgate.adminUrl).port}`,
+    });
   });
 
   it('without the admin role opens no admin listener beside the one for health', async () => {

@@ -141,6 +141,25 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     await withPassword(again);
     expect(await withFactor(again, { recovery_code: first })).toEqual([401, 'invalid_credentials']);
     expect(await withFactor(again, { recovery_code: codes[1] })).toEqual([200, 'signed_in']);
+    const entries = database.db.selectFrom('audit_entry').select(['action', 'after']).where('target_id', '=', id);
+    const told = (await entries.where('action', 'like', 'sign_in.%').orderBy('id').execute()).map(
+      ({ action, after }) => {
+        const { second_factor: factor } = JSON.parse(after ?? '{}') as { second_factor?: string };
+        return [action, factor];
+      },
+    );
+    expect(told).toEqual([
+      ['sign_in.succeeded', undefined],
+      ['sign_in.succeeded', 'recovery_code'],
+      ['sign_in.refused', 'recovery_code'],
+      ['sign_in.succeeded', 'recovery_code'],
+    ]);
+    const other = browser();
+    await withPassword(other);
+    running.stores.clock.advance(MINUTE_MS);
+    await withFactor(other, { code: codeAt(secret, now()) });
+    const last = await entries.orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow();
+    expect(JSON.parse(last.after ?? '{}')).toMatchObject({ method: 'password', second_factor: 'totp' });
   });
 
   it.each([{}, { code: '123456', recovery_code: 'x' }, { code: 123_456 }, { code: '' }, { code: '1'.repeat(21) }])(

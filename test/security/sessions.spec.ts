@@ -88,8 +88,8 @@ describeOnDatabases('a session', (kind) => {
     expect(await codeOf(own)).toEqual([401, 'session_ended']);
   });
 
-  it('ends with signing out, at the next request on every node', async () => {
-    const { browser: own } = await signedIn();
+  it('ends with signing out, at the next request on every node, which stands in the audit log', async () => {
+    const { browser: own, id } = await signedIn();
     const cookie = own.cookies.get('tg_session') ?? '';
     const other = openMembers({
       database,
@@ -109,6 +109,9 @@ describeOnDatabases('a session', (kind) => {
     expect([answer.status, answer.text]).toEqual([204, '']);
     expect(await other.sessions.find(cookie)).toBeUndefined();
     expect(own.cookies.has('tg_session')).toBe(false);
+    const entries = database.db.selectFrom('audit_entry').select(['actor', 'before']);
+    const signedOut = entries.where('action', '=', 'session.signed_out').where('actor', '=', id);
+    expect(await signedOut.execute()).toEqual([{ actor: id, before: JSON.stringify({ member: id }) }]);
   });
 
   it('ends with the member: who is disabled is out at the next request, and does not come back', async () => {

@@ -1,10 +1,12 @@
 /** Signing out: the session ends first. With the database away it is not said to be over, and the cookie stays. */
 import { Controller, HttpCode, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import type { ChangeContext } from '../../accounts/audit-log.js';
 import { Sessions } from '../../members/sessions.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
 import { Documented } from '../openapi/documented.js';
+import { ChangedBy } from '../request/change-context.js';
 
 @Controller('admin/v1/sign-out')
 export class SignOutController {
@@ -16,8 +18,12 @@ export class SignOutController {
   @Post()
   @HttpCode(204)
   @Documented({ id: 'signOut', summary: 'End the session of this browser', response: null, status: 204 })
-  async signOut(@Caller() caller: Principal, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
-    if ('cookie' in caller) await this.sessions.end(caller.cookie);
+  async signOut(
+    @Caller() caller: Principal,
+    @ChangedBy() context: ChangeContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<void> {
+    if ('cookie' in caller) await this.sessions.signOut(caller.cookie, context);
     reply.header('Set-Cookie', this.site.noCookie('session'));
   }
 }

@@ -32,12 +32,13 @@ export class SecondFactorSignIn {
   async finish(stepToken: string | undefined, shown: ShownFactor, browser: Browser): Promise<SignedInMember> {
     const { memberId, data } = await this.steps.attempt(stepToken, 'second_factor');
     if (memberId === null) throw new Error('a second factor is somebody’s');
+    const secondFactor = 'recoveryCode' in shown ? 'recovery_code' : 'totp';
     if (!(await this.isRight(memberId, shown, browser))) {
-      this.signIn.noteRefused(memberId, data.method, browser);
+      this.signIn.noteRefused(memberId, data.method, browser, secondFactor);
       throw wrongCode();
     }
     await this.steps.take(stepToken, 'second_factor');
-    return await this.signIn.finish(memberId, data.method, browser);
+    return await this.signIn.finish(memberId, data.method, browser, { secondFactor });
   }
 
   /**

@@ -47,7 +47,12 @@ interface Shown {
   readonly continuing?: Session | undefined;
   /** The member as they were when their password was compared. */
   readonly compared?: Pick<MemberRow, 'password_changed_at'>;
+  /** What they have shown beside their password or link. */
+  readonly secondFactor?: SecondFactorKind;
 }
+
+/** Which second factor somebody shows. A recovery code is to stand out: it is for the day on which the app is lost. */
+export type SecondFactorKind = 'totp' | 'recovery_code';
 
 /** Refused sign-ins of one member are written down at most so often: somebody else may be making them. */
 const REFUSAL_INTERVAL_MS = 60_000;
@@ -96,7 +101,7 @@ export class SignIn {
     memberId: string,
     method: SignInMethod,
     browser: Browser,
-    { trx, continuing, compared }: Shown = {},
+    { trx, continuing, compared, secondFactor }: Shown = {},
   ): Promise<SignedInMember> {
     const finishIn = async (transaction: Transaction<Tables>): Promise<BegunSession> => {
       const now = this.clock.now();
@@ -110,7 +115,9 @@ export class SignIn {
       if (numUpdatedRows === 0n) throw wrongCredentials();
       const { session: replaced } = browser;
       const begun = await this.sessions.begin({ memberId, continuing }, method, browser, replaced, transaction);
-      const change = { action: 'sign_in.succeeded', before: null, after: { method, session: begun.session.id } };
+      const shown = { method, ...(secondFactor === undefined ? {} : { second_factor: secondFactor }) };
+      const after = { ...shown, session: begun.session.id };
+      const change = { action: 'sign_in.succeeded', before: null, after };
       await recordChange(transaction, contextOf(memberId, browser), { ...targetOf(memberId), ...change }, now);
       return begun;
     };
@@ -123,17 +130,18 @@ export class SignIn {
    * Says that somebody could not sign in: in the log, in the metric and, of a member, in the audit log. Nobody waits
    * for that: it would take longer where there is a member.
    */
-  noteRefused(memberId: string | null, method: SignInMethod, browser: Browser): void {
+  noteRefused(memberId: string | null, method: SignInMethod, browser: Browser, secondFactor?: SecondFactorKind): void {
+    const shown = { method, ...(secondFactor === undefined ? {} : { second_factor: secondFactor }) };
     METRICS.adminSignIns.series(method, 'refused').inc();
     this.log.info(
-      { event: 'sign_in_refused', method, member_id: memberId, ip: browser.ip, request_id: browser.requestId },
+      { event: 'sign_in_refused', ...shown, member_id: memberId, ip: browser.ip, request_id: browser.requestId },
       'Somebody could not sign in',
     );
     if (memberId === null) return;
     const now = this.clock.now();
     if (now - (this.refusals.get(memberId) ?? -Infinity) < REFUSAL_INTERVAL_MS) return;
     this.refusals.set(memberId, now);
-    const refused = { ...targetOf(memberId), action: 'sign_in.refused', before: null, after: { method } };
+    const refused = { ...targetOf(memberId), action: 'sign_in.refused', before: null, after: shown };
     const context = { ...contextOf(memberId, browser), actor: 'nobody' };
     const record = this.database.db.transaction().execute((trx) => recordChange(trx, context, refused, now));
     record.catch((error: unknown) => {

@@ -36,6 +36,7 @@ export function useActionWords(): (action: string) => string {
     'invitation.resent': t`Invitation sent again`,
     'invitation.revoked': t`Invitation taken back`,
     'session.ended': t`Session ended`,
+    'session.signed_out': t`Signed out`,
     'portal_session.created': t`Link from another site made`,
     'portal_session.all_ended': t`Sessions from another site ended`,
     'webhook_endpoint.created': t`Webhook endpoint created`,
