@@ -38,5 +38,5 @@ EXPOSE 8080 8081
 # Live is not ready: a gateway whose Redis is away still serves, and must not be restarted for it.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=15s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.TRAILGATE_ADMIN_PORT || 8081}/livez`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "--enable-source-maps", "dist/main.js"]
+ENTRYPOINT ["node", "dist/main.js"]
 CMD ["start", "--config", "deploy/gateway.yaml"]

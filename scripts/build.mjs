@@ -6,7 +6,7 @@
  * second finds its work done. Whichever moment a build is killed in, `dist/` is the old one, the new one or missing, never
  * a part; the next build clears what is left.
  *
- * `dist/panel/` is the admin panel. It has a hash of its own, since it takes longer than the rest: where its sources are the same, it is taken
+ * `dist/bundled/` is what runs: see `bundle.mjs`. `dist/panel/` is the admin panel. It has a hash of its own, since it takes longer than the rest: where its sources are the same, it is taken
  * over from the `dist/` that was there.
  */
 import { createHash } from 'node:crypto';
@@ -23,6 +23,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundle } from './bundle.mjs';
 import { buildPanel } from './panel/build.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -32,7 +33,7 @@ const WORKSHOP = join(ROOT, '.build');
 /** In `dist/` and in `dist/panel/`: the hash of what it was built from. */
 const STAMP = 'sources.sha256';
 /** What a build depends on beside `src/`; the lock file stands for the compiler. */
-const SETTINGS = ['package.json', 'package-lock.json', '.swcrc', 'scripts/build.mjs'];
+const SETTINGS = ['package.json', 'package-lock.json', '.swcrc', 'scripts/build.mjs', 'scripts/bundle.mjs'];
 const PANEL = join(ROOT, 'src', 'panel');
 /** What the panel depends on beside its folder: the table of permissions, and how it is built. */
 const PANEL_SETTINGS = [
@@ -140,6 +141,7 @@ async function build(hash) {
   const folder = makeFolder();
   try {
     await compile(folder);
+    await bundle(ROOT, join(folder, 'dist'), DIST);
     await addPanel(folder);
     writeFileSync(join(folder, 'dist', STAMP), hash);
     if (existsSync(DIST)) renameSync(DIST, join(folder, 'previous'));

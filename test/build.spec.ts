@@ -64,7 +64,7 @@ describe('npm start', () => {
 });
 
 describe('npm run dev', () => {
-  it('builds and runs anew on a change, and what another program loads later is there', async () => {
+  it('builds and runs anew on a change, and another program goes on loading what it was built with', async () => {
     await build();
     const other = project.start(process.execPath, 'dist/main.js', 'other');
     await said(other, 'running other');
@@ -81,12 +81,24 @@ describe('npm run dev', () => {
     await eventually('it runs again', () => runs() === 2);
     expect(readFileSync(built(), 'utf8')).toContain('second');
     other.child.kill('SIGUSR2');
-    await said(other, 'later: second');
+    await said(other, 'later: first');
     await Promise.all([dev.end('SIGTERM'), other.end('SIGKILL')]);
   });
 });
 
 describe('a build', () => {
+  it('makes one file of what a program always loads, with a source map', async () => {
+    const [direct, lazy] = ['export const DIRECT = "direct";\n', later('first')];
+    const main = `import { DIRECT } from './direct.js';\nconsole.log(DIRECT);\n${MAIN}throw new Error('in main.ts');\n`;
+    project.write({ 'src/main.ts': main, 'src/direct.ts': direct, 'src/later.ts': lazy });
+    await build();
+    const bundled = globSync('dist/bundled/*.js', at()).toSorted();
+    expect(bundled).toEqual([expect.stringMatching(/later-[\w-]+\.js$/), 'dist/bundled/main.js']);
+    const ended = await project.run(process.execPath, '--enable-source-maps', 'dist/main.js');
+    expect(ended).toEqual({ code: 1, output: expect.stringMatching(/src\/main\.ts:\d+/) });
+    expect(ended.output).toContain('direct\nrunning');
+  });
+
   it.each([
     ['a changed source', { 'src/later.ts': later('second') }],
     ['a setting of the compiler', { '.swcrc': readFileSync('.swcrc', 'utf8').replace('es2023', 'es2022') }],

@@ -102,7 +102,7 @@ async function demoKey(running: Running, accountId: string, config: Config): Pro
 
 function spawnCustomers({ environment, file }: Config, accountId: string): ChildProcess {
   const main = fileURLToPath(new URL('../customers/main.js', import.meta.url));
-  return spawn(process.execPath, ['--enable-source-maps', main], {
+  return spawn(process.execPath, [main], {
     // The channel tells the backend when this process is gone, whatever ended it.
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: childEnvironment({

@@ -33,7 +33,7 @@ export async function startHolder(name, backendUrl) {
     name,
     command: process.execPath,
     // As the image starts it.
-    args: ['--enable-source-maps', path.join(ROOT, 'dist/main.js'), 'start', '--config', config],
+    args: [path.join(ROOT, 'dist/main.js'), 'start', '--config', config],
     core: GATEWAY_CORE,
     cwd: folder,
     env: {

@@ -68,7 +68,7 @@ function spawnProgram(
 ): OwnedProcess {
   if (!existsSync(MAIN)) throw new Error('dist/main.js does not exist: run "npm run build" first');
   const environment = { PATH: process.env['PATH'] ?? '', ...env };
-  const command = [process.execPath, '--enable-source-maps', MAIN, ...args];
+  const command = [process.execPath, MAIN, ...args];
   // It becomes the program: the same process.
   if (descriptors !== undefined) command.unshift('prlimit', `--nofile=${descriptors}:${descriptors}`);
   const [file = '', ...rest] = command;

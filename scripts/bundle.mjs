@@ -1,0 +1,81 @@
+/**
+ * Bundles the programs of `dist/`: `dist/bundled/` holds them with their packages in a few files, and what stood in the place of a program
+ * leads there. Node finds, reads and links each file of a program by itself; as 1,700 files that was more than half of a start's processor
+ * time. The files one by one stay beside it, for what loads a part of the program.
+ *
+ * What a program loads by `import()` is a file of its own, with a hash in its name: a program that runs from an earlier build loads
+ * what belongs to it. Source maps are read only with `--enable-source-maps`, and leave the sources out.
+ */
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { rolldown } from 'rolldown';
+
+/** What Node is given to run, in `dist/`: the command, the demo's backend, the check of a configuration, SQLite's thread. */
+const PROGRAMS = ['main.js', 'customers/main.js', 'reload/check-process.js', 'database/sqlite-worker.js'];
+/** Packages that read files beside their own. */
+const NOT_BUNDLED = ['@seriousme/openapi-schema-validator'];
+const FOLDER = 'bundled';
+/** How long what an earlier build left may still be loaded by a program that runs from it. */
+const KEPT_MS = 24 * 3_600_000;
+
+/** `reload/check-process.js` is bundled as `reload-check-process.js`: all files in one folder. */
+const nameOf = (program) => program.replace(/\.js$/, '').replaceAll('/', '-');
+
+/** Reads a module of ours with its source map; `import.meta.url` stays the place of the module, and not that of the bundle. */
+const ownModules = (dist) => ({
+  name: 'own-modules',
+  load(id) {
+    if (!id.startsWith(dist + sep)) return null;
+    const place = JSON.stringify(`../${relative(dist, id)}`);
+    const code = readFileSync(id, 'utf8').replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`);
+    return { code, map: readFileSync(`${id}.map`, 'utf8') };
+  },
+});
+
+/**
+ * Bundles what stands in `dist`, for a program that will stand there. `previous` is the `dist` that was there: what its programs may
+ * still load is taken over. Throws what the bundler says where it fails.
+ */
+export async function bundle(root, dist, previous) {
+  const programs = PROGRAMS.filter((program) => existsSync(join(dist, program)));
+  const build = await rolldown({
+    cwd: root,
+    input: Object.fromEntries(programs.map((program) => [nameOf(program), join(dist, program)])),
+    platform: 'node',
+    external: NOT_BUNDLED,
+    plugins: [ownModules(dist)],
+    preserveEntrySignatures: false,
+    // It warns of packages that Nest looks for and goes on without.
+    logLevel: 'silent',
+    transform: { define: { __dirname: 'import.meta.dirname', __filename: 'import.meta.filename' } },
+  });
+  const target = join(dist, FOLDER);
+  const { output } = await build.write({
+    dir: target,
+    format: 'esm',
+    sourcemap: true,
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+  });
+  await build.close();
+  for (const { fileName } of output.filter(({ fileName: name }) => name.endsWith('.map'))) {
+    const { sourcesContent: _content, ...map } = JSON.parse(readFileSync(join(target, fileName), 'utf8'));
+    writeFileSync(join(target, fileName), JSON.stringify(map));
+  }
+  for (const program of programs) {
+    const firstLine = /^#!.*\n/.exec(readFileSync(join(dist, program), 'utf8'))?.[0] ?? '';
+    const bundled = relative(dirname(join(dist, program)), join(target, `${nameOf(program)}.js`));
+    writeFileSync(join(dist, program), `${firstLine}import ${JSON.stringify(bundled.replace(/^(?!\.)/, './'))};\n`);
+  }
+  keepEarlier(join(previous, FOLDER), target);
+}
+
+/** Takes over files of the last builds that are not among the new ones. */
+function keepEarlier(previous, target) {
+  if (!existsSync(previous)) return;
+  for (const name of readdirSync(previous)) {
+    const file = join(previous, name);
+    if (existsSync(join(target, name)) || Date.now() - statSync(file).mtimeMs > KEPT_MS) continue;
+    cpSync(file, join(target, name), { preserveTimestamps: true });
+  }
+}
