@@ -7,6 +7,9 @@ import { writeResults } from '../../src/events/deliveries/delivery-results.js';
 import { readDue } from '../../src/events/deliveries/due-deliveries.js';
 import { LaneScan } from '../../src/events/deliveries/lane-scan.js';
 import { Lanes } from '../../src/events/deliveries/lanes.js';
+import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
+import { DeliveryReader } from '../../src/events/management/delivery-reader.js';
+import { Replays } from '../../src/events/management/replays.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
@@ -17,6 +20,7 @@ const ROWS = Number(process.env['TRAILGATE_TEST_ROWS'] ?? 200_000);
 const ROWS_AT_ONCE = 50_000;
 const ENDPOINTS = 1_000;
 const FILL_TIMEOUT_MS = 900_000;
+const OPERATOR = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_1' };
 
 describeOnDatabases(`${ROWS.toLocaleString('en')} pending deliveries`, (kind) => {
   let database: DatabaseHandle;
@@ -89,5 +93,22 @@ describeOnDatabases(`${ROWS.toLocaleString('en')} pending deliveries`, (kind) =>
     const plans = await plansOf(run);
     expect(plans).toContain(index);
     expect(plans).not.toMatch(/Seq Scan on webhook_delivery|SCAN (?:d|webhook_delivery)(?! USING)/);
+  });
+
+  it.each([
+    [
+      'a page of what has failed',
+      (db: Kysely<Tables>) => new DeliveryReader(db).list('whe_0007', { limit: 20, status: 'failed' }),
+    ],
+    [
+      'a replay of what has failed',
+      (db: Kysely<Tables>) =>
+        new Replays({ ...database, db }, clock, new WorkSignal()).replayAll('whe_0007', { status: 'failed' }, OPERATOR),
+    ],
+  ])('%s reads that, and not what has succeeded, in the order of its index', async (_what, run) => {
+    const plans = await plansOf(run);
+    expect(plans).toContain('webhook_delivery_failed');
+    expect(plans).not.toMatch(/webhook_delivery_endpoint_id|Sort|TEMP B-TREE/);
+    expect(plans).not.toMatch(/Seq Scan on webhook_delivery|SCAN (?:delivery|webhook_delivery)(?! USING)/);
   });
 });

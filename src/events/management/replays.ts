@@ -7,7 +7,6 @@ import { newId } from '../../database/ids.js';
 import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
 import type { DatabaseHandle } from '../../database/connect.js';
 import type { Tables } from '../../database/schema.js';
-import type { WebhookDeliveryTable } from '../../database/tables/webhook-tables.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
 import { DELIVERY_RETENTION_MS, insertDeliveries } from '../deliveries/fan-out.js';
@@ -196,8 +195,10 @@ function replay(trx: Transaction<Tables>, now: number) {
 /** Ended deliveries of an endpoint; tests are sent anew instead. */
 function matching(deliveries: Deliveries, endpointId: string, query: ReplayQuery): Deliveries {
   const { status, sinceMs, untilMs, types } = query;
-  const states: WebhookDeliveryTable['state'][] = status === 'all' ? ['failed', 'succeeded'] : [status];
-  let found = deliveries.where('endpoint_id', '=', endpointId).where('kind', '=', 'event').where('state', 'in', states);
+  let found = deliveries.where('endpoint_id', '=', endpointId).where('kind', '=', 'event');
+  // As a constant: what has failed has an index of its own, which a parameter would not find.
+  if (status === 'all') found = found.where('state', 'in', ['failed', 'succeeded']);
+  else found = found.where('state', '=', sql.lit(status));
   if (sinceMs !== undefined) found = found.where('created_at', '>=', sinceMs);
   if (untilMs !== undefined) found = found.where('created_at', '<=', untilMs);
   if (types !== undefined) {
