@@ -59,7 +59,7 @@ export async function startGatewayRole(
   }
   await refuseTakenPort('gateway', domain.config.current.file.gateway);
   // Before the first of them is there: signals may come while they start.
-  const pool = new WorkerPool(workers, log.logger);
+  const pool = new WorkerPool(workers, log.logger, (message) => domain.workSignal.hear(message));
   holder.current = pool;
   onSignal('SIGHUP', () => pool.signal('SIGHUP'));
   const timeoutMs = (): number => {

@@ -36,6 +36,7 @@ import { webhookSender } from './webhook-sender.js';
 import type { Shutdown } from './shutdown.js';
 import { SHORTAGES } from '../platform/resources/shortages.js';
 import { StartError } from '../platform/start-error.js';
+import { tellPoolOfWork } from '../workers/worker-process.js';
 
 /** What the drain left has had its time. */
 const CLOSE_BACKENDS_TIMEOUT_MS = 1_000;
@@ -89,7 +90,7 @@ export async function openDomain(
   const databaseHealth = new DatabaseHealth(database, systemClock, log.logger);
   const requestLogs = new RequestLogRecorder(file.api.basePath, file.usage.requestLogRetention > 0);
   const follower = new RequestLogFlush(requestLogs, new RequestLogWriter(database.db, database.kind), log.logger);
-  const workSignal = new WorkSignal(database.kind === 'postgres' ? notifyBy(database.db) : undefined);
+  const workSignal = new WorkSignal(database.kind === 'postgres' ? notifyBy(database.db) : tellPoolOfWork);
   const told = { witness: databaseHealth, follower, signal: workSignal };
   const quotas = await openQuotas({ ...parts, ...told }, environment.redisUrl, forwards);
   quotas.start(file.usage.flushInterval);

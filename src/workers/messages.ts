@@ -36,5 +36,11 @@ export interface Reading {
   readonly value: Readings[keyof Readings];
 }
 
-export type FromWorker = Ready | Reading;
+/** Webhook endpoints have something to do: a message of the worker's `WorkSignal` for that of the pool. */
+export interface Work {
+  readonly type: 'work';
+  readonly message: string;
+}
+
+export type FromWorker = Ready | Reading | Work;
 export type ToWorker = Ask;

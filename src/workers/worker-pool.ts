@@ -66,6 +66,8 @@ export class WorkerPool {
   constructor(
     private readonly count: number,
     private readonly log: Logger,
+    /** Told what workers say of webhooks that are to be delivered. */
+    private readonly onWork: (message: string) => void,
   ) {}
 
   /**
@@ -243,6 +245,7 @@ export class WorkerPool {
 
   private hear(message: FromWorker): void {
     if (message.type === 'answer') this.tell(message.id, message.value);
+    if (message.type === 'work') this.onWork(message.message);
   }
 }
 

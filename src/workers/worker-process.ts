@@ -23,6 +23,14 @@ export function reportToPool(gatewayUrl: string, sources: ReadingSources, onOrph
   tell({ type: 'ready', gatewayUrl, state: sources.state() });
 }
 
+/**
+ * Tells the process that has started this one what there is to deliver; in a process that is no worker nobody is told.
+ * What is lost with the channel is found by those who deliver.
+ */
+export function tellPoolOfWork(message: string): void {
+  if (cluster.isWorker) tell({ type: 'work', message });
+}
+
 async function read({ id, what }: ToWorker, sources: ReadingSources): Promise<void> {
   tell({ type: 'answer', id, value: await sources[what]() });
 }

@@ -7,12 +7,16 @@ import { startBackend, type Backend } from '../support/backend.js';
 import { childrenOf, WORKER } from '../support/child-processes.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';
+import { quietMsSince } from '../support/machine-time.js';
 import { eventually, sleep } from '../support/processes.js';
 import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { Caller } from '../support/rate-limit.js';
 import { sharedRedisUrl } from '../support/redis.js';
+import { startReceiver } from '../support/webhook-receiver.js';
 
 const WORKERS = 3;
+const NOTICE = 'quota.threshold_reached';
+const EVENTS = 4;
 
 describeWithRedis('a gateway of three workers', () => {
   let backend: Backend;
@@ -36,6 +40,7 @@ describeWithRedis('a gateway of three workers', () => {
       config: {
         plans: { mixed: { account: { month: 100 }, onRedisLoss: 'closed' }, unlimited: {} },
         usage: { flushInterval: '1s' },
+        webhooks: { allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] },
       },
       env: { REDIS_URL: await sharedRedisUrl() },
       args: ['--workers', String(WORKERS)],
@@ -91,6 +96,29 @@ describeWithRedis('a gateway of three workers', () => {
     });
     expect(await requestsCounted()).toBeGreaterThan(before);
     expect(trailgate.logs().some(({ event, pid }) => event === 'worker_ended' && pid === victim)).toBe(true);
+  });
+
+  it('a webhook of what one of them counted is at its receiver within a quarter of a second', async () => {
+    const receiver = await startReceiver();
+    try {
+      const tookMs: number[] = [];
+      for (let count = 1; count <= EVENTS; count++) {
+        const { account, key } = await trailgate.admin.newKey('mixed');
+        const url = `${receiver.url}/hook`;
+        await trailgate.admin.call('POST', `/accounts/${account.id}/webhook-endpoints`, { url, event_types: [NOTICE] });
+        const caller = new Caller(trailgate.gatewayUrl, key.secret, 10);
+        await caller.burst(80);
+        caller.close();
+        await eventually('it arrives', () => receiver.received.length === count);
+        const { body, atMs } = receiver.received.at(-1)!;
+        const { timestamp } = JSON.parse(body) as { timestamp: string };
+        const saidMs = Date.parse(timestamp) - performance.timeOrigin;
+        tookMs.push(Math.min(quietMsSince(saidMs), atMs - saidMs));
+      }
+      expect(Math.max(...tookMs)).toBeLessThan(250);
+    } finally {
+      receiver.stop();
+    }
   });
 
   it('shows the targets as all of them see them, and one process that does not answer', async () => {
