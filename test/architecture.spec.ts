@@ -177,7 +177,7 @@ describe('the source', () => {
     expect(
       linesWith(
         /\bDate\.now\(|\bnew Date\(\)/,
-        /^src\/(platform\/(clock|log)\.ts$|panel\/words\/clock\.ts$|reference\/webhook-samples\.ts$|customers\/)/,
+        /^src\/(platform\/(clock|log)\.ts$|panel\/words\/clock\.ts$|reference\/webhooks\/webhook-samples\.ts$|customers\/)/,
       ),
     ).toEqual([]);
   });

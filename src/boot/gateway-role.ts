@@ -20,6 +20,8 @@ import type { Domain } from './open-domain.js';
 import type { Forwarder } from '../proxy/calls/forwarder.js';
 import { ProxyStatus } from '../proxy/calls/proxy-status.js';
 import { PlanSeries } from '../limits/plan-series.js';
+import { PublicKeysModule } from '../reference/webhooks/public-keys.controller.js';
+import { PublicKeys } from '../reference/webhooks/public-keys.js';
 import { ReferenceModule, referenceDocuments } from '../reference/reference.module.js';
 import type { Processes } from './roles.js';
 import type { Shutdown } from './shutdown.js';
@@ -81,7 +83,7 @@ export async function startGatewayRole(
 }
 
 async function startGateway(
-  { config, keys, requestLogs, usage, forwarder }: Domain,
+  { config, keys, requestLogs, usage, forwarder, webhooks }: Domain,
   { publicUrl, ...admission }: Admission,
   description: ApiDescription | undefined,
   isWorker: boolean,
@@ -119,7 +121,10 @@ async function startGateway(
       deps.connections.use(changed.file.gateway, changed.file.services);
     };
   });
-  const gateway = await createGatewayApplication(deps, log, [ReferenceModule.of(documents, routes.basePath)]);
+  const gateway = await createGatewayApplication(deps, log, [
+    ReferenceModule.of(documents, routes.basePath),
+    PublicKeysModule.of(new PublicKeys(webhooks.secrets, systemClock)),
+  ]);
   const live = new LiveStreams(() => forwarder.calls(), keys.authenticator);
   live.follow(keys.bus);
   shutdown.add('cut what is left', () => cutWhatIsLeft(forwarder, deps.connections));

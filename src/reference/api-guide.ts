@@ -3,7 +3,7 @@
  * there are, what may change. Markdown.
  */
 import type { Config, LifeCycleDates } from '../config/model/schema.js';
-import { webhookGuide } from './webhook-guide.js';
+import { webhookGuide } from './webhooks/webhook-guide.js';
 
 /** The introduction of the public description. `publicUrl` has no trailing slash. */
 export function apiGuide(config: Config, publicUrl: string): string {
@@ -55,7 +55,7 @@ While \`has_more\` is true, ask again with
 \`cursor=next_cursor\`, or follow \`Link: <…>; rel="next"\`. Cursors are opaque: \
 keep them no longer than the loop that uses them.
 
-${webhookGuide()}
+${webhookGuide(publicUrl)}
 ${versioningPolicy(config)}`;
 }
 

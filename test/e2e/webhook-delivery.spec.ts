@@ -1,10 +1,12 @@
 /** An event is at its receiver in well under a quarter of a second, signed with the secret that its endpoint was given. */
 import { createHmac, createPublicKey, verify } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
 import { notifyBy, WorkSignal } from '../../src/events/deliveries/work-signal.js';
 import { addEvents } from '../../src/events/outbox.js';
 import { newSecretsKey } from '../../src/platform/secrets/secret-box.js';
+import { SAMPLE_ORIGIN, WEBHOOK_SAMPLES } from '../../src/reference/webhooks/webhook-samples.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
@@ -13,6 +15,12 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import type { MadeEndpoint } from '../support/webhook-endpoints.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { serviceEvent } from '../support/webhooks.js';
+
+/** The code that an integrator copies. */
+interface PublicKeySample {
+  publicKeysOf(endpointId: string): Promise<string[]>;
+  verifyWebhook(publicKey: string, headers: IncomingHttpHeaders, body: Buffer): boolean;
+}
 
 const EVENTS = 10;
 const MOST_MS = 250;
@@ -112,6 +120,55 @@ describeOnDatabases('an event', (kind) => {
       }
       expect(Math.max(...tookMs)).toBeLessThan(MOST_MS);
     });
+
+  it('is verified, while a secret is rotated too, with the public keys that the gateway shows without an API key', async () => {
+    const { code = '' } = WEBHOOK_SAMPLES.find(({ title }) => title === 'JavaScript, with the public key') ?? {};
+    const program = code.replaceAll(SAMPLE_ORIGIN, trailgate.gatewayUrl);
+    const { publicKeysOf, verifyWebhook } = (await import(
+      `data:text/javascript,${encodeURIComponent(program)}`
+    )) as PublicKeySample;
+    const verifiedBy = (keys: readonly string[]) => {
+      const { headers, body } = receiver.received.at(-1)!;
+      return keys.map((key) => verifyWebhook(key, headers, Buffer.from(body)));
+    };
+    const arrives = async (name: string) => {
+      const before = receiver.received.length;
+      await happens(name);
+      await eventually(name, () => receiver.received.length > before);
+    };
+    const rotate = (overlap: object) =>
+      trailgate.admin.call<MadeEndpoint>('POST', `/webhook-endpoints/${endpoint.id}/rotate-secret`, overlap);
+
+    const first = await publicKeysOf(endpoint.id);
+    expect(first).toEqual(endpoint.public_keys.map(({ key }) => key));
+    await arrives('before');
+    expect(verifiedBy(first)).toEqual([true]);
+    const { public_keys: rotated } = await rotate({});
+    // Whoever still keeps the key of before verifies what comes now, and so does who asks again.
+    await arrives('during');
+    expect(verifiedBy(first)).toEqual([true]);
+    await eventually('both are shown', async () => (await publicKeysOf(endpoint.id)).length === 2);
+    expect(verifiedBy(await publicKeysOf(endpoint.id))).toEqual([true, true]);
+    const response = await fetch(`${trailgate.gatewayUrl}/.well-known/webhooks/public-keys?endpoint=${endpoint.id}`);
+    expect(response.headers.get('cache-control')).toBe('public, max-age=300');
+    expect(await response.json()).toEqual({ keys: rotated });
+    await rotate({ overlap_seconds: 0 });
+    await eventually('only the last is shown', async () => (await publicKeysOf(endpoint.id)).length === 1);
+    await arrives('after');
+    expect(verifiedBy(await publicKeysOf(endpoint.id))).toEqual([true]);
+    expect(verifiedBy(first)).toEqual([false]);
+  });
+
+  it.each([
+    '',
+    '?endpoint=whe_0000000000000000000000000',
+    '?endpoint=acc_1',
+    '?endpoint=a&endpoint=b',
+    '?endpoint[]=a',
+  ])('of an endpoint that is not there has no public keys (%s)', async (query) => {
+    const response = await fetch(`${trailgate.gatewayUrl}/.well-known/webhooks/public-keys${query}`);
+    expect([response.status, await response.json()]).toEqual([200, { keys: [] }]);
+  });
 
   it('is delivered also when the program has ended meanwhile', async () => {
     const before = receiver.received.length;

@@ -12,7 +12,7 @@ import {
   privateKeyOf,
 } from '../../src/events/signing/webhook-secret.js';
 import { signatureFields } from '../../src/events/signing/webhook-signature.js';
-import { webhookGuide } from '../../src/reference/webhook-guide.js';
+import { webhookGuide } from '../../src/reference/webhooks/webhook-guide.js';
 import { describeUnless } from '../support/describe-with.js';
 
 const PAGE = readFileSync('docs/webhooks.md', 'utf8');
@@ -65,6 +65,11 @@ func main() {
   },
   'Shell, with openssl': {
     file: 'verify.sh',
+    program: (code) => `${code}\nverify_webhook "$@" || exit 3`,
+    command: ['sh'],
+  },
+  'Shell, with curl, openssl and the public key': {
+    file: 'public.sh',
     program: (code) => `${code}\nverify_webhook "$@" || exit 3`,
     command: ['sh'],
   },

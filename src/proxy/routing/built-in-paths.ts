@@ -6,12 +6,16 @@ import { ERRORS } from '../../problems/errors.js';
 /** Where the pages of the reference live; `type` of a problem leads below it. */
 export const REFERENCE_ROOT = '/docs';
 
+/** Where the public keys of webhooks are; no base path begins with a dot. */
+export const PUBLIC_KEYS_PATH = '/.well-known/webhooks/public-keys';
+
 const PAGES: ReadonlySet<string> = new Set(['', '/errors', '/versioning', '/assets/pages.css']);
 const ERROR_PAGE = `${REFERENCE_ROOT}/errors/`;
 const SCRIPT = `${REFERENCE_ROOT}/assets/`;
 
-/** Whether the reference has a page at a path. Scripts of its pages are taken for granted, by whatever name. */
+/** Whether the reference has something at a path. Scripts of its pages are taken for granted, by whatever name. */
 export function isReferencePage(path: string): boolean {
+  if (path === PUBLIC_KEYS_PATH) return true;
   if (!path.startsWith(REFERENCE_ROOT)) return false;
   if (path.startsWith(ERROR_PAGE)) return Object.hasOwn(ERRORS, path.slice(ERROR_PAGE.length));
   return path.startsWith(SCRIPT) || PAGES.has(path.slice(REFERENCE_ROOT.length));

@@ -1,4 +1,8 @@
 /** Code that verifies a webhook, in the languages of those who receive them. A test runs all of it. */
+import { PUBLIC_KEYS_PATH } from '../../proxy/routing/built-in-paths.js';
+
+/** The origin of the API in the code; on /docs the one that is asked. */
+export const SAMPLE_ORIGIN = 'https://api.example.com';
 
 /** WebhookSample is one way to verify a webhook, as it is copied. */
 export interface WebhookSample {
@@ -27,7 +31,16 @@ export function verifyWebhook(secret, headers, body) {
 
 const JAVASCRIPT_PUBLIC_KEY = String.raw`import { createPublicKey, verify } from 'node:crypto';
 
-// publicKey: a "whpk_…" of the endpoint. Whoever knows it can verify webhooks, and cannot make any.
+// Of your endpoint, "whe_…". Keep them for five minutes. While keys are rotated there are several.
+export async function publicKeysOf(endpointId) {
+  const url = '${SAMPLE_ORIGIN}${PUBLIC_KEYS_PATH}?endpoint=' + endpointId;
+  const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+  if (!response.ok) throw new Error('No public keys: ' + response.status);
+  return (await response.json()).keys.map(({ key }) => key);
+}
+
+// publicKey: a "whpk_…" of the endpoint; it is enough that one of several verifies the webhook.
+// Whoever knows it can verify webhooks, and cannot make any.
 export function verifyWebhook(publicKey, headers, body) {
   const id = headers['webhook-id'] ?? '';
   const timestamp = headers['webhook-timestamp'] ?? '';
@@ -129,6 +142,32 @@ verify_webhook() {
   return 1
 }`;
 
+const SHELL_PUBLIC_KEY = String.raw`# public_keys_of ENDPOINT_ID: one a line; while keys are rotated there are several.
+public_keys_of() {
+  curl -fsS --max-time 5 "${SAMPLE_ORIGIN}${PUBLIC_KEYS_PATH}?endpoint=$1" |
+    grep -o 'whpk_[A-Za-z0-9+/=]*'
+}
+
+# verify_webhook PUBLIC_KEY ID TIMESTAMP SIGNATURES BODY_FILE
+# It needs openssl 3. The twelve bytes before the key make DER of it (RFC 8410).
+verify_webhook() {
+  case "$3" in '' | *[!0-9]*) return 1 ;; esac
+  age=$(($(date +%s) - $3))
+  [ "$age" -le 300 ] && [ "$age" -ge -300 ] || return 1
+  folder=$(mktemp -d) || return 1
+  { printf '0*0\005\006\003+ep\003!\000'; printf %s "$1" | sed 's/^whpk_//' | base64 -d; } >"$folder/key"
+  { printf '%s.%s.' "$2" "$3"; cat "$5"; } >"$folder/content"
+  verdict=1
+  for signature in $4; do
+    case "$signature" in v1a,*) ;; *) continue ;; esac
+    printf %s "$signature" | sed 's/^v1a,//' | base64 -d >"$folder/signature" 2>/dev/null || continue
+    openssl pkeyutl -verify -pubin -keyform DER -inkey "$folder/key" -rawin -in "$folder/content" \
+      -sigfile "$folder/signature" >/dev/null 2>&1 && verdict=0
+  done
+  rm -r "$folder"
+  return "$verdict"
+}`;
+
 /** WEBHOOK_SAMPLES are all of them, in the order in which they are shown. */
 export const WEBHOOK_SAMPLES: readonly WebhookSample[] = [
   { title: 'JavaScript', language: 'js', code: JAVASCRIPT },
@@ -137,4 +176,5 @@ export const WEBHOOK_SAMPLES: readonly WebhookSample[] = [
   { title: 'PHP', language: 'php', code: PHP },
   { title: 'Go', language: 'go', code: GO },
   { title: 'Shell, with openssl', language: 'sh', code: SHELL },
+  { title: 'Shell, with curl, openssl and the public key', language: 'sh', code: SHELL_PUBLIC_KEY },
 ];

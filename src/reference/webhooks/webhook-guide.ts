@@ -1,10 +1,12 @@
 /** What whoever receives webhooks reads: how to verify them, with code that a test runs on deliveries of our own. */
-import { WEBHOOK_SAMPLES } from './webhook-samples.js';
+import { PUBLIC_KEYS_PATH } from '../../proxy/routing/built-in-paths.js';
+import { SAMPLE_ORIGIN, WEBHOOK_SAMPLES } from './webhook-samples.js';
 
 /** The part on webhooks of the guide, which is also `docs/webhooks.md` below its title. Markdown. */
-export function webhookGuide(): string {
+export function webhookGuide(publicUrl = SAMPLE_ORIGIN): string {
   const samples = WEBHOOK_SAMPLES.map(
-    ({ title, language, code }) => `### ${title}\n\n\`\`\`${language}\n${code}\n\`\`\`\n`,
+    ({ title, language, code }) =>
+      `### ${title}\n\n\`\`\`${language}\n${code.replaceAll(SAMPLE_ORIGIN, publicUrl)}\n\`\`\`\n`,
   );
   return `## Webhooks
 A webhook is a \`POST\` of JSON to your endpoint: \`{"id", "type", "timestamp", "account_id", "data"}\`. It is \
@@ -25,6 +27,13 @@ Verify before you read anything of it:
 3. Make HMAC-SHA256 over \`webhook-id.webhook-timestamp.body\`. Its key is what the base64 behind \`whsec_\` decodes to.
 4. Accept when one of the \`v1\` signatures is the same, compared in constant time. While a secret is rotated \
 there are two, one of the old secret and one of the new: either is enough.
+
+Whoever verifies and is not to be able to forge takes the public key instead: \`v1a\` is ed25519 over the same \
+content. \`GET ${publicUrl}${PUBLIC_KEYS_PATH}?endpoint=whe_…\`, without an API key, has \
+\`{"keys": [{"key": "whpk_…", "created_at", "expires_at"}]}\`: those that sign now, the current one first. While a \
+secret is rotated the one of before is there too, with its end; of an endpoint that is not there none. Keep them for \
+the five minutes that \`Cache-Control\` says, and longer where none can be had: an old key signs for a day beside the \
+new one, unless it was ended at once. No library of these takes \`v1a\`; the code below does.
 
 The libraries \`standardwebhooks\`, \`svix\` and \`openai\` do all of this. \`replicate\` 1.4.0 \
 (\`validateWebhook\`) **does not look at the timestamp**: with it, check the time yourself, or anybody who has \

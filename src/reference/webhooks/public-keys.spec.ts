@@ -1,0 +1,72 @@
+/** Public keys are found for anybody, and nobody's asking is felt by the database, or needs it where it is away. */
+import { describe, expect, it } from '@jest/globals';
+import type { WebhookPublicKey } from '../../events/signing/secret-store.js';
+import { PublicKeys } from './public-keys.js';
+
+const id = (number: number) => `whe_${String(number).padStart(25, '0')}`;
+
+function world() {
+  const rows = new Map<string, WebhookPublicKey[]>();
+  const questions: (readonly string[])[] = [];
+  const state = { nowMs: 1_000_000, isAway: false };
+  const secrets = {
+    publicKeys: async (ids: readonly string[]) => {
+      questions.push(ids);
+      await new Promise((resolve) => setImmediate(resolve));
+      if (state.isAway) throw new Error('away');
+      return new Map(ids.map((one) => [one, rows.get(one) ?? []]));
+    },
+  };
+  return { rows, questions, state, keys: new PublicKeys(secrets, { now: () => state.nowMs }) };
+}
+
+const key = (name: string, expiresAt: number | null = null) => ({ key: name, createdAt: 0, expiresAt });
+
+describe('the public keys of an endpoint', () => {
+  it('cost the database one question at a time, whoever asks for how many', async () => {
+    const { rows, questions, keys } = world();
+    rows.set(id(1), [key('whpk_1')]);
+    const asked = Array.from({ length: 1_200 }, (_, number) => keys.of(id(number % 600)));
+    const found = await Promise.all(asked);
+    expect(found[1]).toEqual([key('whpk_1')]);
+    expect(questions.map(({ length }) => length)).toEqual([1, 500, 100]);
+  });
+
+  it('are asked for again after five seconds, and never where the id is none', async () => {
+    const { rows, questions, state, keys } = world();
+    rows.set(id(1), [key('whpk_1')]);
+    for (const waitMs of [0, 4_999, 1]) {
+      state.nowMs += waitMs;
+      await keys.of(id(1));
+    }
+    expect(questions).toEqual([[id(1)], [id(1)]]);
+    for (const none of ['', 'whe_1', 'acc_00000000000000000000000000', `${id(1)}0`]) {
+      expect(await keys.of(none)).toEqual([]);
+    }
+    expect(questions).toHaveLength(2);
+  });
+
+  it('are those that were found, for an hour, while the database is away, without those that have ended', async () => {
+    const { rows, state, keys } = world();
+    rows.set(id(1), [key('whpk_2'), key('whpk_1', state.nowMs + 60_000)]);
+    await keys.of(id(1));
+    state.isAway = true;
+    state.nowMs += 59_999;
+    expect(await keys.of(id(1))).toHaveLength(2);
+    state.nowMs += 1;
+    expect(await keys.of(id(1))).toEqual([key('whpk_2')]);
+    await expect(keys.of(id(2))).rejects.toMatchObject({ code: 'database_unavailable' });
+    state.nowMs += 3_600_000;
+    await expect(keys.of(id(1))).rejects.toMatchObject({ code: 'database_unavailable' });
+    state.isAway = false;
+    expect(await keys.of(id(1))).toEqual([key('whpk_2'), key('whpk_1', expect.any(Number) as unknown as number)]);
+  });
+
+  it('are refused to whoever comes when 2,000 endpoints are asked for already', async () => {
+    const { keys } = world();
+    const asked = Array.from({ length: 2_500 }, (_, number) => keys.of(id(number)).then(() => 'found', String));
+    const found = await Promise.all(asked);
+    expect(found.filter((outcome) => outcome === 'found')).toHaveLength(2_001);
+    await expect(keys.of(id(1))).resolves.toEqual([]);
+  });
+});

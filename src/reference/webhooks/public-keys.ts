@@ -1,0 +1,110 @@
+/**
+ * The public keys of webhook endpoints, for whoever asks without a key: one question at a time goes to the database,
+ * for all who have come in the meantime, and what was found is kept for when it cannot be asked.
+ */
+import { LRUCache } from 'lru-cache';
+import type { WebhookPublicKey, WebhookSecrets } from '../../events/signing/secret-store.js';
+import type { Clock } from '../../platform/clock.js';
+import { Problem } from '../../problems/errors.js';
+import { retryFields } from '../../problems/retry-after.js';
+
+/** Far below both databases' limits on parameters. */
+const ENDPOINTS_PER_QUESTION = 500;
+/** Beyond it whoever asks is told to come back. */
+const MOST_WAITING = 2_000;
+const MOST_KEPT = 10_000;
+/** A new key is shown so late at most. */
+const FRESH_MS = 5_000;
+/** What is kept is shown so long while the database is away. */
+const KEPT_MS = 3_600_000;
+const ENDPOINT_ID = /^whe_[0-9a-z]{25}$/;
+
+interface Kept {
+  readonly keys: readonly WebhookPublicKey[];
+  readonly readMs: number;
+}
+
+type Keys = readonly WebhookPublicKey[];
+type Settled = PromiseWithResolvers<Keys>;
+
+/** PublicKeys finds the keys that the webhooks of an endpoint are signed with. */
+export class PublicKeys {
+  /** Only of endpoints that are there: whoever guesses ids pushes nobody out. */
+  private readonly kept = new LRUCache<string, Kept>({ max: MOST_KEPT });
+  private waiting = new Map<string, Settled>();
+  private isAsking = false;
+
+  constructor(
+    private readonly secrets: Pick<WebhookSecrets, 'publicKeys'>,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Finds the keys that sign now, the current one first; none of an endpoint that is not there.
+   * Rejects with `database_unavailable`, or `gateway_overloaded` where too many ask.
+   */
+  async of(endpointId: string): Promise<Keys> {
+    if (!ENDPOINT_ID.test(endpointId)) return [];
+    const kept = this.kept.get(endpointId);
+    const nowMs = this.clock.now();
+    if (kept !== undefined && nowMs - kept.readMs < FRESH_MS) return live(kept.keys, nowMs);
+    try {
+      return await this.ask(endpointId);
+    } catch (error) {
+      if (kept === undefined || nowMs - kept.readMs >= KEPT_MS) throw error;
+      return live(kept.keys, nowMs);
+    }
+  }
+
+  private ask(endpointId: string): Promise<Keys> {
+    const asked = this.waiting.get(endpointId);
+    if (asked !== undefined) return asked.promise;
+    if (this.waiting.size >= MOST_WAITING) throw overloaded();
+    const settled = Promise.withResolvers<Keys>();
+    this.waiting.set(endpointId, settled);
+    void this.work();
+    return settled.promise;
+  }
+
+  private async work(): Promise<void> {
+    if (this.isAsking) return;
+    this.isAsking = true;
+    while (this.waiting.size > 0) await this.tell([...this.waiting].slice(0, ENDPOINTS_PER_QUESTION));
+    this.isAsking = false;
+  }
+
+  /** Never rejects: each of those who wait is told. */
+  private async tell(asked: readonly (readonly [string, Settled])[]): Promise<void> {
+    for (const [id] of asked) this.waiting.delete(id);
+    const nowMs = this.clock.now();
+    try {
+      const found = await this.secrets.publicKeys(
+        asked.map(([id]) => id),
+        nowMs,
+      );
+      for (const [id, { resolve }] of asked) {
+        const keys = found.get(id) ?? [];
+        if (keys.length > 0) this.kept.set(id, { keys, readMs: nowMs });
+        else this.kept.delete(id);
+        resolve(keys);
+      }
+    } catch (error) {
+      const problem = unavailable(error);
+      for (const [, { reject }] of asked) reject(problem);
+    }
+  }
+}
+
+function live(keys: Keys, nowMs: number): Keys {
+  return keys.filter(({ expiresAt }) => expiresAt === null || expiresAt > nowMs);
+}
+
+function unavailable(cause: unknown): Problem {
+  const detail = 'The database cannot be reached right now. Verify with the keys that you have, or try again.';
+  return new Problem('database_unavailable', { detail, cause, headers: retryFields(0) });
+}
+
+function overloaded(): Problem {
+  const detail = 'Too many ask for public keys. Verify with the keys that you have, or try again.';
+  return new Problem('gateway_overloaded', { detail, headers: retryFields(0) });
+}
