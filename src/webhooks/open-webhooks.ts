@@ -47,10 +47,11 @@ export async function startWebhooks(parts: WebhooksParts): Promise<RunningWebhoo
   const { db, kind, clock, log, signal, databaseUrl, isAlone } = parts;
   const place = placeOfProcess();
   const lanes = new Lanes(db, kind, clock, ownerName(place));
+  const endDead = () => lanes.endDead((owner) => isDeadOwner(owner, place));
   // What a process that was killed had in hand is taken up at once where nobody else can have it.
   if (isAlone) await lanes.endOthers();
   // Where it fails, the leases end by themselves.
-  else await lanes.endDead((owner) => isDeadOwner(owner, place)).catch(() => undefined);
+  else await endDead().catch(() => undefined);
   const judge = new Judge(parts);
   const crew = new Crew({ ...parts, onFailed: (failed, gone) => judge.look(failed, gone) });
   const hears = { isUp: databaseUrl === undefined };
@@ -61,6 +62,7 @@ export async function startWebhooks(parts: WebhooksParts): Promise<RunningWebhoo
     crew,
     log,
     isTold: () => hears.isUp,
+    endDead,
   });
   const unfollow = signal.follow((told) => worker.tell(told));
   const listener =

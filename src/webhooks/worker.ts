@@ -47,6 +47,8 @@ export interface WorkerParts {
   readonly log: Logger;
   /** Whether it is told what other processes write. */
   readonly isTold: () => boolean;
+  /** Takes the leases from processes that are dead for certain. */
+  readonly endDead: () => Promise<void>;
 }
 
 /** WebhookWorker works until it is stopped. */
@@ -228,6 +230,7 @@ export class WebhookWorker {
 
   private async scan(): Promise<void> {
     if (this.isStopping) return;
+    await this.parts.endDead();
     const found = await this.parts.scan.scan();
     METRICS.webhookLanesFound.series().inc(found.length);
     this.unownedDueMs = await this.parts.lanes.oldestUnowned();

@@ -11,7 +11,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
 import { eventually } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { startTrailgate, type Role, type RunningTrailgate } from '../support/program.js';
 import type { MadeEndpoint } from '../support/webhook-endpoints.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { serviceEvent } from '../support/webhooks.js';
@@ -24,6 +24,8 @@ interface PublicKeySample {
 
 const EVENTS = 10;
 const MOST_MS = 250;
+/** A look for dead processes each ten seconds, give or take two, and one for what they have left. Their leases last for thirty. */
+const MOST_TAKEOVER_MS = 15_000;
 /** What stands before the 32 bytes of a public key in DER (RFC 8410). */
 const PUBLIC_DER = Buffer.from('302a300506032b6570032100', 'hex');
 
@@ -55,8 +57,9 @@ describeOnDatabases('an event', (kind) => {
   });
 
   const secretsKey = newSecretsKey();
-  const start = (before?: RunningTrailgate) =>
+  const start = (before?: RunningTrailgate, roles: readonly Role[] = ['gateway', 'admin', 'worker']) =>
     startTrailgate({
+      roles,
       config: { webhooks: { allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] } },
       env: { TRAILGATE_SECRETS_KEY: secretsKey, ...(fresh === undefined ? {} : { DATABASE_URL: fresh.url }) },
       ...(before === undefined ? {} : { dataDir: before.dataDir, adminToken: before.adminToken }),
@@ -177,4 +180,29 @@ describeOnDatabases('an event', (kind) => {
     trailgate = await start(trailgate);
     await eventually('it arrives', () => receiver.received.length > before);
   });
+
+  // On SQLite no other process delivers.
+  if (kind === 'postgres')
+    it('is delivered by another process soon after the one that had it in hand was killed, and none is lost', async () => {
+      const before = receiver.received.length;
+      receiver.respond(() => {});
+      for (let count = 0; count < EVENTS; count++) await happens(`killed-${count}`);
+      await eventually('one is under way', () => receiver.received.length > before);
+      // It runs when the other dies: what starts afterwards would see it at once.
+      const other = await start(undefined, ['admin', 'worker']);
+      try {
+        await trailgate.kill9();
+        const atMs = performance.now();
+        receiver.respond((response) => response.writeHead(204).end());
+        const ids = () => new Set(receiver.received.slice(before).map(({ id }) => id));
+        await eventually('all arrive', () => ids().size === EVENTS, 60_000);
+        expect(quietMsSince(atMs)).toBeLessThan(MOST_TAKEOVER_MS);
+        const [{ id = '' } = {}] = receiver.received.slice(before);
+        await eventually('what was under way arrives again', () =>
+          receiver.received.slice(before + 1).some((again) => again.id === id),
+        );
+      } finally {
+        await other.stop();
+      }
+    }, 90_000);
 });
