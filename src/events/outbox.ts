@@ -2,17 +2,28 @@
  * The outbox: events stand in the database, in the transaction of what they tell about, before anybody is told; and
  * with each the deliveries that it means. Any number of processes may add the same event; it is there once.
  */
-import type { Kysely, Selectable } from 'kysely';
+import { CompiledQuery, type Kysely, type Selectable } from 'kysely';
 import type { Clock } from '../platform/clock.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
+import { kindOf } from '../database/database-kind.js';
 import { newId } from '../database/ids.js';
 import type { Tables } from '../database/schema.js';
 import type { EventTable } from '../database/tables/webhook-tables.js';
 import { Problem } from '../problems/errors.js';
 import { fanOut } from './deliveries/fan-out.js';
+import { InsertText } from './insert-text.js';
 import type { Event, ForeignEvent, NewEvent } from './model/event-types.js';
 
 const ROWS_PER_STATEMENT = 500;
+
+const COLUMNS = [
+  ...(['id', 'account_id', 'type', 'data', 'dedupe_key', 'source', 'resource'] as const),
+  ...(['occurred_at', 'fingerprint', 'created_at', 'keep_until'] as const),
+];
+const INSERTS = {
+  sqlite: new InsertText('event', COLUMNS, 'on conflict (dedupe_key) do nothing returning id', () => '?'),
+  postgres: new InsertText('event', COLUMNS, 'on conflict (dedupe_key) do nothing returning id', (at) => `$${at}`),
+};
 
 /** Longer than a period in which an event must not be told twice. */
 const EVENT_RETENTION_MS = 90 * 24 * 3_600_000;
@@ -80,15 +91,17 @@ async function insertRows(trx: Kysely<Tables>, rows: readonly EventTable[]): Pro
   // In one order for all processes: two that add the same wait for each other, no deadlock.
   const sorted = rows.toSorted((one, other) => (one.dedupe_key < other.dedupe_key ? -1 : 1));
   for (let at = 0; at < sorted.length; at += ROWS_PER_STATEMENT) {
-    const inserted = await trx
-      .insertInto('event')
-      .values(sorted.slice(at, at + ROWS_PER_STATEMENT))
-      .onConflict((conflict) => conflict.column('dedupe_key').doNothing())
-      .returning('id')
-      .execute();
-    for (const { id } of inserted) ids.add(id);
+    for (const id of await insertTogether(trx, sorted.slice(at, at + ROWS_PER_STATEMENT))) ids.add(id);
   }
   return ids;
+}
+
+/** Ids of those that are new. */
+async function insertTogether(trx: Kysely<Tables>, rows: readonly EventTable[]): Promise<readonly string[]> {
+  const statement = INSERTS[kindOf(trx)].statement(rows.length);
+  const values = rows.flatMap((row) => COLUMNS.map((name) => row[name]));
+  const { rows: inserted } = await trx.executeQuery<{ id: string }>(CompiledQuery.raw(statement, values));
+  return inserted.map(({ id }) => id);
 }
 
 /** EventOutbox reads the events of accounts. */

@@ -145,16 +145,17 @@ describeOnDatabases('the outbox with endpoints', (kind) => {
   });
 
   it('reads one statement more than without webhooks where nobody has an endpoint', async () => {
-    const statements: string[] = [];
+    let statements = 0;
     const watched = database.db.withPlugin({
-      transformQuery: ({ node }) => {
-        statements.push(node.kind);
-        return node;
+      transformQuery: ({ node }) => node,
+      transformResult: async ({ result }) => {
+        statements += 1;
+        return result;
       },
-      transformResult: async ({ result }) => result,
     });
     await watched.transaction().execute((trx) => add([serviceEvent('ana'), quotaEvent('two')], trx));
-    expect(statements).toEqual(['InsertQueryNode', 'SelectQueryNode']);
+    // The insert, and the look for endpoints.
+    expect(statements).toBe(2);
   });
 });
 
