@@ -11,6 +11,7 @@ import { openDatabase, type DatabaseHandle } from '../database/connect.js';
 import { DatabaseHealth } from '../database/database-health.js';
 import { lockDataDir } from '../database/data-lock.js';
 import { notifyBy, WorkSignal } from '../events/deliveries/work-signal.js';
+import { EmittedEvents } from '../events/intake/emitted-events.js';
 import { openWebhooks, type Webhooks } from '../events/management/open-webhooks.js';
 import { EventOutbox } from '../events/outbox.js';
 import { AccountStore } from '../accounts/accounts.js';
@@ -21,6 +22,7 @@ import { keepPlansInUse, plansMissing } from '../accounts/plans-in-use.js';
 import { QuotaAdjustmentStore } from '../accounts/quota-adjustments.js';
 import type { Log } from '../platform/log.js';
 import type { ReadsGauges } from '../platform/metrics-text.js';
+import type { EventSink } from '../proxy/calls/emitting-call.js';
 import { Forwarder } from '../proxy/calls/forwarder.js';
 import { openProcessQuotas, openRedisQuotas, type Quotas } from '../limits/open-quotas.js';
 import { UsageReader } from '../limits/usage.js';
@@ -107,7 +109,10 @@ export async function openDomain(
   const refusals = showRefusals(quotas.recorder.refusals, () => running.current.file.metrics.topAccounts);
   const usage = new UsageReader(file.plans, quotas.limiter, new UsageRows(database.db), systemClock);
   await beforeBackends({ database, accounts });
-  const forwarder = forwards ? openForwarder(config, log, shutdown) : undefined;
+  const emitted = new EmittedEvents(database.db, systemClock, workSignal, log.logger, () => running.current.eventTypes);
+  // Behind the last response, and before the database is closed.
+  shutdown.add('write emitted events', () => emitted.stop());
+  const forwarder = forwards ? openForwarder(config, emitted, log, shutdown) : undefined;
   running.onChange(async ({ config: next }) => {
     const { file: changed } = next;
     await keepPlansInUse(database.db, running.current.file.plans, next);
@@ -139,7 +144,7 @@ export async function openDomain(
     events: new EventOutbox(database.db, systemClock),
     workSignal,
     usage,
-    gauges: [databaseHealth, follower, quotas, keys, refusals],
+    gauges: [databaseHealth, follower, quotas, keys, refusals, emitted],
     secretBox,
     webhooks: openWebhooks({
       database,
@@ -159,9 +164,14 @@ function secretBoxOf({ environment: { dataDir, secretsKey } }: Config, { kind }:
 }
 
 /** Resolves and checks the targets from now on. */
-function openForwarder({ file: { services }, path }: Config, log: Log, shutdown: Shutdown): Forwarder {
+function openForwarder(
+  { file: { services }, path }: Config,
+  events: EventSink,
+  log: Log,
+  shutdown: Shutdown,
+): Forwarder {
   SHORTAGES.log = log.logger;
-  const forwarder = new Forwarder(services, { log: log.logger, folder: dirname(path) });
+  const forwarder = new Forwarder(services, { log: log.logger, folder: dirname(path), events });
   shutdown.add('close backends', () => forwarder.close(CLOSE_BACKENDS_TIMEOUT_MS));
   return forwarder;
 }

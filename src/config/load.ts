@@ -4,6 +4,7 @@ import { readEventTypes } from './event-types.js';
 import { systemClock } from '../platform/clock.js';
 import { adminWarnings, secretsWarnings } from './checks/admin-checks.js';
 import { crossProblems } from './checks/cross-checks.js';
+import { emitsProblems } from './checks/emits-checks.js';
 import { checkFiles } from './checks/file-checks.js';
 import type { Variables } from './model/environment.js';
 import { readOpenApi } from './openapi/openapi-document.js';
@@ -125,6 +126,7 @@ async function checkWhole(
       ...crossProblems(source, value, environment),
       ...tls.problems,
       ...events.problems,
+      ...emitsProblems(source, value),
     ],
     warnings: [...merged.warnings, ...tls.warnings],
   };

@@ -39,12 +39,24 @@ const DELAY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60,
 const CLAIM_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5];
 const ATTEMPT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 30];
 
+const SERVICE_OUTCOMES: ReadonlySet<string> = new Set(['duplicate', 'refused']);
+
 /** Rows of `METRICS`. */
 export const WEBHOOK_METRICS = {
-  events: counter('trailgate_events_total', 'Events that backends have handed in, by what became of them.', [
-    ['source', ['service']],
-    ['outcome', ['accepted', 'duplicate', 'refused']],
-  ]),
+  events: counter(
+    'trailgate_events_total',
+    'Events that backends have handed in or operations emit, by what became of them.',
+    [
+      ['source', ['service', 'emits']],
+      ['outcome', ['accepted', 'duplicate', 'refused', 'unusable', 'late', 'dropped']],
+    ],
+    ([source, outcome]) => outcome === 'accepted' || (source === 'service') === SERVICE_OUTCOMES.has(outcome ?? ''),
+  ),
+  eventsUnwritten: gauge(
+    'trailgate_events_unwritten',
+    'Events of operations whose responses have gone out, and which wait in memory for the database.',
+    [],
+  ),
   webhookAttempts: counter('trailgate_webhook_attempts_total', 'Attempts of webhooks, by what they came to.', [
     ['outcome', ATTEMPT_OUTCOMES],
   ]),

@@ -1,6 +1,6 @@
 /** What `gateway.yaml` says of an operation, and of the life cycle of one or of the whole version. */
 import { z } from 'zod';
-import { DATE_MESSAGE, INSTANT_MESSAGE, match, SCOPE_MESSAGE } from './values.js';
+import { DATE_MESSAGE, INSTANT_MESSAGE, match, pointer, SCOPE_MESSAGE } from './values.js';
 
 export const SCOPE_PATTERN = /^[a-z][a-z0-9_-]*:(?:[a-z][a-z0-9_-]*|\*)$|^\*$/;
 /** Goes behind the name of the setting. */
@@ -40,11 +40,25 @@ const operationFields = z.strictObject({
   scopes: z.array(scope).optional().describe('All of these are needed. `[]` says on purpose: any valid key.'),
   cost: z.int().min(0).max(1_000_000).optional().describe('How many requests one call counts as; 1 unless said.'),
   websocket: z.boolean().optional().describe('Whether a GET may become a WebSocket; the handshake counts as one call.'),
+  emits: z
+    .string()
+    .optional()
+    .describe('The event, one of `events`, that a response of 2xx with a JSON object is, which is its data.'),
+  emitsResource: pointer.optional().describe('Where in that object stands what the event is about, such as `/id`.'),
   ...lifeCycle,
 });
 
 /** Checks one entry of `operations`. */
-export const operationSchema = operationFields.refine(
-  ({ match: matched, websocket }) => websocket !== true || matched.startsWith('GET '),
-  { path: ['websocket'], error: 'can be true of a GET only: a WebSocket begins with one' },
-);
+export const operationSchema = operationFields
+  .refine(({ match: matched, websocket }) => websocket !== true || matched.startsWith('GET '), {
+    path: ['websocket'],
+    error: 'can be true of a GET only: a WebSocket begins with one',
+  })
+  .refine(({ match: matched, emits }) => emits === undefined || /^(POST|PUT|PATCH|DELETE) /.test(matched), {
+    path: ['emits'],
+    error: 'can be said of POST, PUT, PATCH and DELETE only: nothing happens where something is read',
+  })
+  .refine(({ emits, emitsResource }) => emitsResource === undefined || emits !== undefined, {
+    path: ['emitsResource'],
+    error: 'has no meaning without `emits`',
+  });

@@ -153,6 +153,16 @@ export interface Operation {
   readonly isWebSocket?: boolean;
   /** Its own dates, where it has some; those of the version hold beside them. */
   readonly lifeCycle?: LifeCycleDates;
+  /** The event that a response of success is. */
+  readonly emits?: Emits;
+}
+
+/** What an operation emits. */
+export interface Emits {
+  /** One of `events`. */
+  readonly type: string;
+  /** Where the id of what it is about stands in the response, by its parts: JSON Pointer (RFC 6901), unescaped. */
+  readonly resource: readonly string[] | undefined;
 }
 
 /** What a scope is called by those who choose it. */

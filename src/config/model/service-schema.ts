@@ -1,9 +1,7 @@
 /** What `gateway.yaml` says of a service, its backend. */
 import { z } from 'zod';
 import { PATH_MESSAGE, uniqueTargets } from './address-values.js';
-import { duration, POINTER_MESSAGE, size } from './values.js';
-
-const pointer = z.string().regex(/^(\/([^~/]|~[01])*)+$/, POINTER_MESSAGE);
+import { duration, pointer, size } from './values.js';
 
 /** Checks `errors` of a service. */
 export const errorMap = z

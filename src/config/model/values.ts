@@ -73,3 +73,6 @@ export const MATCH_MESSAGE = 'must be METHOD /path, for example GET /customers/{
 export const match = z
   .string(MATCH_MESSAGE)
   .regex(/^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \/\S*$/, MATCH_MESSAGE);
+
+/** A place in a JSON value (RFC 6901). */
+export const pointer = z.string().regex(/^(\/([^~/]|~[01])*)+$/, POINTER_MESSAGE);

@@ -7,7 +7,7 @@ import { templateFault, templateShape } from './path-template.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { didYouMean } from '../model/problem.js';
 import type { DescribedOperation } from '../model/loaded-config.js';
-import type { OperationEntry } from '../model/schema.js';
+import type { Emits, OperationEntry } from '../model/schema.js';
 import { operationSchema } from '../model/operation-schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 
@@ -119,7 +119,7 @@ function readEntry(value: unknown): Partial<OperationEntry> {
 
 function entryFields(
   entry: Partial<OperationEntry>,
-): Pick<OperationDraft, 'id' | 'scopes' | 'cost' | 'isWebSocket' | 'lifeCycle'> {
+): Pick<OperationDraft, 'id' | 'scopes' | 'cost' | 'isWebSocket' | 'lifeCycle' | 'emits'> {
   const { deprecation = null, sunset = null, successor, brownouts = [] } = entry;
   const isEnding = deprecation !== null || sunset !== null || brownouts.length > 0;
   return {
@@ -127,8 +127,14 @@ function entryFields(
     ...(entry.id === undefined ? {} : { id: entry.id }),
     ...(entry.scopes === undefined ? {} : { scopes: entry.scopes }),
     ...(entry.cost === undefined ? {} : { cost: entry.cost }),
+    ...(entry.emits === undefined ? {} : { emits: emitsOf(entry.emits, entry.emitsResource) }),
     ...(entry.websocket === undefined ? {} : { isWebSocket: entry.websocket }),
   };
+}
+
+function emitsOf(type: string, pointer: string | undefined): Emits {
+  const parts = pointer?.slice(1).split('/');
+  return { type, resource: parts?.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')) };
 }
 
 function scopeProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
@@ -216,6 +222,7 @@ function numberOperations(drafts: readonly OperationDraft[]): DescribedOperation
       cost: draft.cost ?? 1,
       isWebSocket: draft.isWebSocket ?? false,
       ...(draft.lifeCycle === undefined ? {} : { lifeCycle: draft.lifeCycle }),
+      ...(draft.emits === undefined ? {} : { emits: draft.emits }),
       ...(draft.openapi === undefined ? {} : { openapi: draft.openapi }),
     };
   });

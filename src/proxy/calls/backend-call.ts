@@ -208,7 +208,8 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     if (this.retries > 0) this.upstream.metrics.retry(outcome === 'answered' ? 'answered' : 'failed');
   }
 
-  private leaveTarget(outcome: UpstreamOutcome): void {
+  /** Gives its place at the target back, once. */
+  protected leaveTarget(outcome: UpstreamOutcome): void {
     // Already, when it failed and could not be sent once more.
     if (this.endpoint === undefined) return;
     const durationMs = performance.now() - this.startedMs;

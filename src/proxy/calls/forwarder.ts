@@ -16,6 +16,7 @@ import type { LiveCall } from '../targets/pending-call.js';
 import { targetStates, type TargetStatus } from '../targets/target-status.js';
 import { HttpCall } from './http-call.js';
 import { WebSocketCall } from './websocket-call.js';
+import { EmittingCall, type EventSink } from './emitting-call.js';
 import { Upstream, type UpstreamOptions } from '../targets/upstream.js';
 
 /** What may be sent as a path: visible Latin-1 without spaces, beginning with a slash. */
@@ -28,6 +29,11 @@ const REPLACED_TIMEOUT_MS = 3_600_000;
 /** Contents of TLS files by the service that needs them. */
 export type PreparedServices = ReadonlyMap<string, BackendTlsFiles>;
 
+/** ForwarderOptions are those of its services, and who takes the events of operations that emit. */
+export interface ForwarderOptions extends UpstreamOptions {
+  readonly events?: EventSink;
+}
+
 export class Forwarder {
   private upstreams: ReadonlyMap<string, Upstream>;
   private readonly deadlines = new Deadlines();
@@ -37,7 +43,7 @@ export class Forwarder {
 
   constructor(
     services: GatewayFile['services'],
-    private readonly options: UpstreamOptions = {},
+    private readonly options: ForwarderOptions = {},
   ) {
     this.upstreams = new Map(
       Object.entries(services).map(([name, config]) => [name, new Upstream(name, config, this.deadlines, options)]),
@@ -94,7 +100,9 @@ export class Forwarder {
     const { message } = request;
     refuseUnsafe(message.method ?? '', request.path);
     refuseTooLarge(message, upstream.config.maxBodyBytes);
-    new HttpCall(upstream, request, this.deadlines).start();
+    const { emits } = request.operation;
+    if (emits === undefined) new HttpCall(upstream, request, this.deadlines).start();
+    else new EmittingCall(upstream, request, this.deadlines, emits, this.options.events).start();
   }
 
   /**

@@ -19,8 +19,8 @@ export class HeldResponse {
   ) {}
 
   /** Whether it has become too large to be held. */
-  get isTooLarge(): boolean {
-    return this.bytes > LARGEST_HELD_BYTES;
+  isLargerThan(bytes: number): boolean {
+    return this.bytes > bytes;
   }
 
   add(piece: Buffer): void {
@@ -31,6 +31,11 @@ export class HeldResponse {
   /** What has been held back of the body, for a response that is not held any more. */
   takePieces(): readonly Buffer[] {
     return this.pieces.splice(0);
+  }
+
+  /** Makes what is held its own: a body that came whole stands where the next response will be read. */
+  keep(): void {
+    this.pieces.splice(0, this.pieces.length, Buffer.from(this.body));
   }
 
   /** The body that is there. */

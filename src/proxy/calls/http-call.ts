@@ -39,7 +39,7 @@ export class HttpCall extends BackendCall implements Call {
   private sending: Sending | undefined;
   private interimResponses = 0;
   /** While the state is `Held`. */
-  private held: HeldResponse | undefined;
+  protected held: HeldResponse | undefined;
   /** From `Failing` on. */
   private errorResponse: ErrorResponse | undefined;
 
@@ -61,6 +61,16 @@ export class HttpCall extends BackendCall implements Call {
 
   protected get mostRetries(): number {
     return this.upstream.config.retries.most;
+  }
+
+  /** A larger body is not held back. */
+  protected get mostHeldBytes(): number {
+    return LARGEST_HELD_BYTES;
+  }
+
+  /** Whether a body that comes in pieces is held back as well. */
+  protected get isAwaited(): boolean {
+    return false;
   }
 
   protected get isIntact(): boolean {
@@ -143,11 +153,13 @@ export class HttpCall extends BackendCall implements Call {
       return;
     }
     const isStream = framing === Framing.Chunked || framing === Framing.Close;
-    const head = responseHead(this.request, lines, this.endpoint, isStream);
-    this.held = new HeldResponse(head, isStream, framing === Framing.Length);
+    const { mostHeldBytes, isAwaited } = this;
+    const head = responseHead(this.request, lines, this.endpoint, isStream && !isAwaited);
+    this.held = new HeldResponse(head, isStream, isAwaited || framing === Framing.Length);
     // One whose length nobody tells may be here as a whole; see `onPartial`.
     const mayTrail = isStream && takesTrailers(this.request.message);
-    if (mayTrail || framing === Framing.Close || contentLength > LARGEST_HELD_BYTES) this.stream();
+    const isOpen = mayTrail || framing === Framing.Close;
+    if ((isOpen && !isAwaited) || contentLength > mostHeldBytes) this.stream();
   }
 
   onWhole(body: Buffer): void {
@@ -169,7 +181,7 @@ export class HttpCall extends BackendCall implements Call {
       return;
     }
     held.add(piece);
-    if (held.isTooLarge) this.stream();
+    if (held.isLargerThan(this.mostHeldBytes)) this.stream();
   }
 
   /** One whose end may be far is not held any longer. */
@@ -214,7 +226,7 @@ export class HttpCall extends BackendCall implements Call {
   }
 
   /** Passes on what has been held back, and from now on everything as it comes. */
-  private stream(): void {
+  protected stream(): void {
     const { held } = this;
     if (held === undefined) return;
     if (this.barred !== undefined) {

@@ -1,0 +1,252 @@
+/** An operation that emits makes an event of each success, in the database before the client has the response; nothing else is one. */
+import { request as httpRequest } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { ApiKeyWithSecret } from '../support/admin.js';
+import { startBackend, type Backend } from '../support/backend.js';
+import { describeWithPostgres } from '../support/describe-with.js';
+import { EMITTING, heldBack, JSON_FIELDS, MOST_MS, msUntilReceived, whole, type Say } from '../support/emitting.js';
+import { send, type Answer } from '../support/http.js';
+import { quietMsSince } from '../support/machine-time.js';
+import { seriesOf } from '../support/metrics-text.js';
+import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
+import { eventually, sleep } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
+import { openDatabase } from '../../src/database/connect.js';
+import { newSecretsKey } from '../../src/platform/secrets/secret-box.js';
+
+/** The deadline of a response, and time for all else. */
+const MOST_MS_WITHOUT_DATABASE = 1_500;
+
+interface EventBody {
+  readonly type: string;
+  readonly resource: string | null;
+  readonly source: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+const inPieces: Say = (response) => {
+  response.writeHead(201, JSON_FIELDS);
+  response.write('{"id":"cus_pieces",');
+  setTimeout(() => response.end('"name":"Ana"}'), 50);
+};
+
+const largeInPieces: Say = (response) => {
+  response.writeHead(201, JSON_FIELDS);
+  response.write(LARGE.slice(0, 40_000));
+  setTimeout(() => response.end(LARGE.slice(40_000)), 50);
+};
+
+const GZIPPED = gzipSync('{"id":"cus_gzip"}');
+const LARGE = JSON.stringify({ id: 'cus_large', notes: 'x'.repeat(64 * 1_024) });
+
+describeWithPostgres('an operation that emits', () => {
+  let database: FreshDatabase;
+  let proxy: TcpProxy;
+  let backend: Backend;
+  let trailgate: RunningTrailgate;
+  let [own, foreign]: Receiver[] = [];
+  let accountId: string;
+  let otherId: string;
+  let key: ApiKeyWithSecret;
+  let says: Say = whole('{}');
+
+  beforeAll(async () => {
+    database = await freshDatabase();
+    const url = new URL(database.url);
+    proxy = await startTcpProxy(Number(url.port));
+    url.port = String(proxy.port);
+    url.hostname = '127.0.0.1';
+    backend = await startBackend((_request, response) => says(response));
+    [own, foreign] = await Promise.all([startReceiver(), startReceiver()]);
+    trailgate = await startTrailgate({
+      backend: backend.url,
+      env: { DATABASE_URL: url.href, TRAILGATE_SECRETS_KEY: newSecretsKey() },
+      config: EMITTING,
+    });
+    const made = await trailgate.admin.newKey('pro');
+    key = made.key;
+    accountId = made.account.id;
+    otherId = (await trailgate.admin.createAccount({ name: 'Kayaks', plan: 'pro' })).id;
+    for (const [id, receiver] of [
+      [accountId, own],
+      [otherId, foreign],
+    ] as const) {
+      const endpoint = { url: `${receiver!.url}/hook`, event_types: ['customer.*'] };
+      await trailgate.admin.call('POST', `/accounts/${id}/webhook-endpoints`, endpoint);
+    }
+  });
+  afterAll(async () => {
+    await trailgate.stop();
+    await Promise.all([backend.stop(), proxy.close()]);
+    own?.stop();
+    foreign?.stop();
+    await database.drop();
+  });
+
+  const call = (method = 'POST', path = '/customers', headers: Record<string, string> = {}): Promise<Answer> =>
+    send(`${trailgate.gatewayUrl}/api/v1${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${key.secret}`, ...headers },
+    });
+  const events = async (id = accountId): Promise<EventBody[]> => {
+    const { data } = await trailgate.admin.call<{ data: EventBody[] }>('GET', `/accounts/${id}/events?limit=100`);
+    return data.filter(({ type }) => type.startsWith('customer.'));
+  };
+  const counted = async (outcome: string): Promise<number> => {
+    const { text } = await send(`${trailgate.adminUrl}/metrics`);
+    return seriesOf(text).get(`trailgate_events_total{source="emits",outcome="${outcome}"}`) ?? 0;
+  };
+  const unwritten = async (): Promise<number | undefined> =>
+    seriesOf((await send(`${trailgate.adminUrl}/metrics`)).text).get('trailgate_events_unwritten');
+
+  it.each<[string, Say, string]>([
+    ['with a length', whole('{"id":"cus_whole","name":"Ana"}'), 'cus_whole'],
+    ['in pieces', inPieces, 'cus_pieces'],
+    ['compressed', whole(GZIPPED, 200, { ...JSON_FIELDS, 'content-encoding': 'gzip' }), 'cus_gzip'],
+  ])('has written the event of a response %s before the client has it', async (_how, say, id) => {
+    says = say;
+    const answer = await call();
+    expect(answer.status).toBeLessThan(300);
+    const [newest] = await events();
+    expect(newest).toMatchObject({ type: 'customer.created', source: 'emits', resource: id, data: { id } });
+  });
+
+  it('passes a response on as it was, with its length, that came in pieces', async () => {
+    says = inPieces;
+    const answer = await call();
+    expect(answer.json()).toEqual({ id: 'cus_pieces', name: 'Ana' });
+    expect(answer.headers['content-length']).toBe(String(Buffer.byteLength(answer.text)));
+  });
+
+  it('is told at the receiver of its account within a quarter of a second, and at no other, ten times of ten', async () => {
+    const tookMs: number[] = [];
+    for (let count = 0; count < 10; count++) {
+      says = whole(`{"id":"cus_quick_${count}"}`);
+      // The same id of a request each time: it is the client's, and no reason to leave an event out.
+      const request = () => call('POST', '/customers', { 'X-Request-Id': 'req-of-the-client' });
+      tookMs.push(await msUntilReceived(own!, accountId, `cus_quick_${count}`, request));
+    }
+    expect(Math.max(...tookMs)).toBeLessThan(MOST_MS);
+    expect(foreign!.received).toEqual([]);
+    expect(await events(otherId)).toEqual([]);
+  });
+
+  it.each([
+    ['the head', undefined],
+    ['the body', '{"id":"cus_left_'],
+  ])('is written where the client has left before %s of the response', async (what, begun) => {
+    const id = begun === undefined ? 'cus_left_head' : 'cus_left_body';
+    let end = (): void => undefined;
+    says = (response) => {
+      response.writeHead(201, JSON_FIELDS);
+      if (begun !== undefined) response.write(begun);
+      end = () => void response.end(begun === undefined ? `{"id":"${id}"}` : 'body"}');
+    };
+    const { say, go } = heldBack(`{"id":"${id}"}`);
+    if (begun === undefined) [says, end] = [say, go];
+    const [seen, logged] = [backend.requests.length, trailgate.logs().length];
+    const request = httpRequest(`${trailgate.gatewayUrl}/api/v1/customers`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key.secret}`, 'content-length': '2' },
+    });
+    request.on('error', () => undefined).end('{}');
+    await eventually('the backend has it', () => backend.requests.length > seen);
+    // Time for what was begun to arrive at the gateway.
+    await sleep(50);
+    request.destroy();
+    const isGone = () =>
+      trailgate
+        .logs()
+        .slice(logged)
+        .some(({ status }) => status === 499);
+    await eventually('the gateway knows', isGone);
+    end();
+    await eventually(`its event, of ${what}`, async () => (await events()).some(({ resource }) => resource === id));
+    says = whole('{"id":"cus_next"}');
+    expect((await call()).status).toBe(201);
+  });
+
+  it('makes no event of a response that breaks off, and one of a request that was sent again', async () => {
+    const before = (await events()).length;
+    says = (response) => {
+      response.writeHead(201, { ...JSON_FIELDS, 'content-length': 50 });
+      response.write('{"id":"cus_broken"', () => response.socket?.destroy());
+    };
+    expect((await call()).status).toBe(502);
+    expect(await events()).toHaveLength(before);
+    const seen = backend.requests.length;
+    let isSecond = false;
+    says = (response) => {
+      if (isSecond) whole('{"id":"cus_again"}', 200)(response);
+      else response.socket?.destroy();
+      isSecond = true;
+    };
+    expect((await call('DELETE', '/customers/1')).status).toBe(200);
+    expect(backend.requests.length - seen).toBe(2);
+    expect(await events()).toHaveLength(before + 1);
+  });
+
+  it.each<[string, Say, string, string, number]>([
+    ['a refusal', whole('{"id":"no"}', 422), 'POST', '/customers', 422],
+    ['a failure', whole('{"id":"no"}', 500), 'POST', '/customers', 500],
+    ['a 204', (response) => void response.writeHead(204).end(), 'DELETE', '/customers/1', 204],
+    ['text', whole('{}', 200, { 'content-type': 'text/plain' }), 'POST', '/customers', 200],
+    ['a list', whole('[{"id":"no"}]', 200), 'POST', '/customers', 200],
+    ['broken JSON', whole('{"id":', 200), 'POST', '/customers', 200],
+    ['more than 64 KiB', whole(LARGE), 'POST', '/customers', 201],
+    ['more than 64 KiB in pieces', largeInPieces, 'POST', '/customers', 201],
+    ['an operation that does not emit', whole('{"id":"no"}', 200), 'PUT', '/customers/1', 200],
+  ])('makes no event of %s, which goes out as always', async (what, say, method, path, status) => {
+    const [before, unusable] = [await events(), await counted('unusable')];
+    says = say;
+    const answer = await call(method, path);
+    expect(answer.status).toBe(status);
+    expect(answer.text === LARGE).toBe(status === 201);
+    expect(await events()).toEqual(before);
+    const isComplaint = status < 300 && what !== 'an operation that does not emit';
+    expect((await counted('unusable')) - unusable).toBe(isComplaint ? 1 : 0);
+  });
+
+  it('lets the response go when the database is silent, and writes the event when it is back', async () => {
+    const late = await counted('late');
+    // What the key was looked up for stands in memory.
+    await call();
+    says = whole('{"id":"cus_late"}');
+    proxy.holdAnswers();
+    const atMs = performance.now();
+    const answer = await call();
+    const tookMs = quietMsSince(atMs);
+    expect(await unwritten()).toBe(1);
+    expect([answer.status, answer.text]).toEqual([201, '{"id":"cus_late"}']);
+    expect(tookMs).toBeLessThan(MOST_MS_WITHOUT_DATABASE);
+    proxy.cut();
+    await sleep(500);
+    proxy.release();
+    await eventually('it is written', async () =>
+      (await events().catch(() => [])).some(({ resource }) => resource === 'cus_late'),
+    );
+    expect((await events()).filter(({ resource }) => resource === 'cus_late')).toHaveLength(1);
+    expect(await counted('late')).toBe(late + 1);
+    expect([await counted('dropped'), await unwritten()]).toEqual([0, 0]);
+  });
+
+  // The last: it ends the program.
+  it('is written before the program ends by SIGTERM, though it had to wait for the database', async () => {
+    says = whole('{"id":"cus_last"}');
+    proxy.holdAnswers();
+    expect((await call()).status).toBe(201);
+    const ended = trailgate.stop();
+    await eventually('the end has begun', () => trailgate.logs().some(({ event }) => event === 'shutdown_phase'));
+    proxy.cut();
+    proxy.release();
+    expect((await ended).code).toBe(0);
+    const written = await openDatabase({ dataDir: '', databaseUrl: database.url });
+    const rows = written.db.selectFrom('event').select('id').where('resource', '=', 'cus_last');
+    expect(await rows.execute()).toHaveLength(1);
+    await written.close();
+    expect(trailgate.logs().filter(({ event }) => event === 'event_dropped')).toEqual([]);
+  });
+});

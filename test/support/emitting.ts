@@ -1,0 +1,52 @@
+/** What specs of operations that emit have in common: their configuration, what the backend says, how soon an event is there. */
+import { expect } from '@jest/globals';
+import type { ServerResponse } from 'node:http';
+import { quietMsSince } from './machine-time.js';
+import { eventually } from './processes.js';
+import type { Receiver } from './webhook-receiver.js';
+
+/** From a request to its event at the receiver, on an idle machine. */
+export const MOST_MS = 250;
+export const JSON_FIELDS = { 'content-type': 'application/json' };
+
+/** What a backend says to a request. */
+export type Say = (response: ServerResponse) => void;
+
+/** A response with its length. */
+export const whole =
+  (body: string | Buffer, status = 201, fields: Record<string, string> = JSON_FIELDS): Say =>
+  (response) =>
+    void response.writeHead(status, { ...fields, 'content-length': Buffer.byteLength(body) }).end(body);
+
+/** Whoever calls what it returns lets the response go. */
+export function heldBack(body: string): { say: Say; go: () => void } {
+  let go = (): void => undefined;
+  const say: Say = (response) => void (go = () => whole(body)(response));
+  return { say, go: () => go() };
+}
+
+const OPERATIONS = [
+  { match: 'POST /customers', emits: 'customer.created', emitsResource: '/id' },
+  { match: 'DELETE /customers/{id}', emits: 'customer.deleted' },
+];
+/** Of the program. */
+export const EMITTING = {
+  webhooks: { allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] },
+  events: ['customer.created', 'customer.deleted'],
+  operations: OPERATIONS,
+};
+
+/** From a request to its event at the receiver, less what the machine was busy with otherwise. */
+export async function msUntilReceived(
+  receiver: Receiver,
+  accountId: string,
+  id: string,
+  request: () => Promise<unknown>,
+): Promise<number> {
+  const atMs = performance.now();
+  await request();
+  const found = () => receiver.received.find(({ body }) => body.includes(`${id}"`));
+  await eventually('it arrives', () => found() !== undefined);
+  expect(JSON.parse(found()!.body)).toMatchObject({ account_id: accountId, data: { id } });
+  return Math.min(quietMsSince(atMs), found()!.atMs - atMs);
+}
