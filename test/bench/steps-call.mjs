@@ -3,6 +3,8 @@ import path from 'node:path';
 
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
 
+const AT_ONCE = 64;
+
 const { parseResponseHead } = await dist('http1/backend/response-head.js');
 
 /**
@@ -12,41 +14,75 @@ const { parseResponseHead } = await dist('http1/backend/response-head.js');
  */
 export function callStep({ domain, config, endpoint }, message, answer, exchange) {
   const { forwarder } = domain;
-  const [operation] = config.operations;
+  const respond = respondWith(answer);
+  endpoint.pool.dispatch = respond;
+  let written = 0;
+  exchange.response = clientThat((status) => (written += status === 200 ? 1 : 0));
+  const request = requestOf(config, 'GET /customers', 'acc_benchmark', message, exchange);
+  return {
+    id: 'call',
+    what: 'the call: target, life, response',
+    run: () => {
+      const before = written;
+      endpoint.pool.dispatch = respond;
+      forwarder.forward(request);
+      if (written !== before + 1) throw new Error('the call of the benchmark was not answered');
+    },
+  };
+}
+
+/** The same of an operation that emits: its client has the response when the event stands in the database, on a thread of its own. */
+export function emittingStep({ domain, config, endpoint }, message, answer, exchange, accountId) {
+  const { forwarder } = domain;
+  const respond = respondWith(answer);
+  let left = 0;
+  let done;
+  exchange.response = clientThat(() => --left === 0 && done());
+  const request = requestOf(config, 'POST /customers', accountId, message, exchange);
+  return {
+    id: 'call-emits',
+    what: `the call of an operation that emits, ${AT_ONCE} at once: its event as well`,
+    atOnce: AT_ONCE,
+    share: 0.1,
+    run: () =>
+      new Promise((resolve) => {
+        left = AT_ONCE;
+        done = resolve;
+        endpoint.pool.dispatch = respond;
+        for (let call = 0; call < AT_ONCE; call++) forwarder.forward(request);
+      }),
+  };
+}
+
+/** A connection that has the response at once. */
+function respondWith(answer) {
   const head = parseResponseHead(answer, 0, answer.length, false);
   const body = answer.subarray(head.end);
   const sending = { abort: () => undefined, pause: () => undefined, resume: () => undefined };
-  endpoint.pool.dispatch = (call) => {
+  return (call) => {
     call.onConnection(sending);
     call.onSent();
     call.onHead(head);
     call.onWhole(body);
     call.onEnd('');
   };
-  let written = 0;
-  exchange.response = {
-    isGone: false,
-    hasBegun: false,
-    takesWhole: true,
-    writeWhole: (status) => void (written += status === 200 ? 1 : 0),
-  };
-  const request = {
+}
+
+function clientThat(takes) {
+  return { isGone: false, hasBegun: false, takesWhole: true, writeWhole: (status) => void takes(status) };
+}
+
+function requestOf({ operations, file }, match, accountId, message, exchange) {
+  const [method, template] = match.split(' ');
+  const operation = operations.find((one) => one.method === method && one.template === template);
+  return {
     operation,
-    accountId: 'acc_benchmark',
+    accountId,
     message,
     path: '/customers',
     fieldLines: '',
-    basePath: config.file.api.basePath,
+    basePath: file.api.basePath,
     ownCors: false,
     client: exchange,
-  };
-  return {
-    id: 'call',
-    what: 'the call: target, life, response',
-    run: () => {
-      const before = written;
-      forwarder.forward(request);
-      if (written !== before + 1) throw new Error('the call of the benchmark was not answered');
-    },
   };
 }

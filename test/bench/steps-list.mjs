@@ -1,7 +1,7 @@
 /** The steps of a plain request, each through the code that the gateway runs. */
 import path from 'node:path';
 import { BODY } from './backend.mjs';
-import { callStep } from './steps-call.mjs';
+import { callStep, emittingStep } from './steps-call.mjs';
 import { makeKey, redisQuotas } from './steps-parts.mjs';
 import { refusalSteps } from './steps-refusals.mjs';
 
@@ -39,9 +39,18 @@ const AT_ONCE = 64;
 /** Nobody is throttled, however often a step that is refused is done. */
 const FAILED_ATTEMPTS_PER_MINUTE = Infinity;
 
-const BACKEND_HEAD =
+const headFor = (body) =>
   'HTTP/1.1 200 OK\r\nServer: nginx\r\nDate: Fri, 20 Nov 2026 12:00:00 GMT\r\nContent-Type: application/json\r\n' +
-  `Content-Length: ${BODY.length}\r\nConnection: keep-alive\r\n`;
+  `Content-Length: ${body.length}\r\nConnection: keep-alive\r\n`;
+const BACKEND_HEAD = headFor(BODY);
+const withHead = (body) => Buffer.from(`${headFor(body)}\r\n${body}`);
+/** What creating a customer comes to. */
+const BODY_OF_ONE = JSON.stringify({
+  ...JSON.parse(BODY).data[0],
+  notes: 'Comes by train, needs a lift from the station at Zell am See. Has paid the deposit for both boats in cash.',
+  created_at: '2026-11-20T12:00:00.000Z',
+  updated_at: '2026-11-20T12:00:00.000Z',
+});
 const ERROR_FIELDS = ['Content-Type', 'application/json; charset=utf-8'];
 /** What Rails renders for a record with two wrong fields. */
 const ERROR_BODY = Buffer.from(
@@ -93,7 +102,8 @@ export async function stepsOf(gateway, request, key) {
     { id: 'scope', what: 'scope', run: () => passes(steps.scope) },
     ...(await decisionSteps(gateway, key.known.subject)),
     ...fieldSteps(exchange, key.known, decision, gateway),
-    callStep(gateway, message, Buffer.from(`${BACKEND_HEAD}\r\n${BODY}`), begin()),
+    callStep(gateway, message, withHead(BODY), begin()),
+    emittingStep(gateway, message, withHead(BODY_OF_ONE), begin(), key.known.record.accountId),
     ...endSteps(begin(request.finished), key.known, decision, config, log, recorder),
     errorStep(),
     ...(await refusalSteps(steps, arrived, message, key.known, decision)),

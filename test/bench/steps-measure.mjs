@@ -15,18 +15,20 @@ const median = (values) => values.toSorted((one, other) => one - other)[Math.flo
 
 /**
  * Measures a step.
- * @param step {run, atOnce?, inTurns?}: `run()` is one call. With `atOnce` it is so many, and returns a promise of the last;
+ * @param step {run, atOnce?, inTurns?, share?}: `run()` is one call. With `atOnce` it is so many, and returns a promise of the last;
  *   `inTurns`: the event loop turns now and then.
+ *   `share`: of the calls of other steps, for one that takes much longer
  * @param amount {rounds, calls, milliseconds}: a round has at least so many calls, and lasts so long
  * @returns {lowestNs, medianNs, bytes} for each call
  */
 export async function measureStep(step, { rounds, calls, milliseconds }) {
-  await runCalls(step, WARM_UP_CALLS);
+  const { share = 1 } = step;
+  await runCalls(step, WARM_UP_CALLS * share);
   const startedMs = performance.now();
-  await runCalls(step, WARM_UP_CALLS);
+  await runCalls(step, WARM_UP_CALLS * share);
   // The kernel tells CPU time to a few milliseconds: a quick step needs more calls.
-  const enough = Math.ceil((milliseconds * WARM_UP_CALLS) / (performance.now() - startedMs));
-  const callsPerRound = Math.max(calls, enough);
+  const enough = Math.ceil((milliseconds * WARM_UP_CALLS * share) / (performance.now() - startedMs));
+  const callsPerRound = Math.max(calls * share, enough);
   const times = [];
   const bytes = [];
   for (let round = 0; round < rounds; round++) {

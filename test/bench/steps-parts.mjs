@@ -39,7 +39,9 @@ const FILE = JSON.stringify({
   operations: [
     { match: 'GET /customers', service: 'customers', scopes: ['customers:read'] },
     { match: 'GET /customers/{id}', service: 'customers', scopes: ['customers:read'] },
+    { match: 'POST /customers', service: 'customers', scopes: [], emits: 'customer.created', emitsResource: '/id' },
   ],
+  events: ['customer.created'],
   plans: { bench: { key: LIMITS, account: LIMITS } },
 }); // JSON is YAML
 
