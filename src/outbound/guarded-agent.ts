@@ -12,7 +12,7 @@ import { OutboundFailed } from './outbound-failed.js';
 /** Without a request a connection is closed; receivers that keep theirs for a shorter time say so, or close it. */
 const IDLE_TIMEOUT_MS = 10_000;
 /** Idle connections to one destination, and to all. */
-const MOST_IDLE_EACH = 2;
+const MOST_IDLE_EACH = 8;
 const MOST_IDLE = 512;
 /** So long what was opened is used: where the name leads to is asked again then. */
 const LIFE_MS = 60_000;

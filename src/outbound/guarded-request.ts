@@ -128,6 +128,7 @@ function send(request: GuardedRequest, options: GuardedSendOptions, signal: Abor
 function responseTo(message: ClientRequest, signal: AbortSignal): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     let interim = 0;
+    let hasResponse = false;
     // While it is opened, whoever opens it hears of the end and says what was missing.
     const onAbort = (): void => void message.destroy(new OutboundFailed('response_timeout'));
     message.on('socket', () => {
@@ -138,7 +139,10 @@ function responseTo(message: ClientRequest, signal: AbortSignal): Promise<Incomi
       interim += 1;
       if (interim > MOST_INTERIM) message.destroy(new OutboundFailed('malformed_response', 'interim responses'));
     });
-    message.on('response', resolve);
+    message.on('response', (received) => {
+      hasResponse = true;
+      resolve(received);
+    });
     message.on('upgrade', (_response, socket) => {
       socket.destroy();
       reject(new OutboundFailed('malformed_response', 'upgrade'));
@@ -146,7 +150,8 @@ function responseTo(message: ClientRequest, signal: AbortSignal): Promise<Incomi
     message.on('error', (error) => reject(failureOf(error)));
     message.on('close', () => {
       signal.removeEventListener('abort', onAbort);
-      reject(new OutboundFailed('connection_closed'));
+      // Every request ends so; an error, with its stack, is made for those without a response.
+      if (!hasResponse) reject(new OutboundFailed('connection_closed'));
     });
   });
 }

@@ -10,6 +10,7 @@ import type { AttemptMade, AttemptPutOff } from '../events/sending/attempt.js';
 import type { SigningKeys } from '../events/signing/webhook-signature.js';
 import { LanePace } from './lane-pace.js';
 import type { Place } from './places.js';
+import type { OpenedKeys } from './resting-keys.js';
 
 /** Deliveries that are read at a time, and those that are in memory at most. */
 const FEWEST_READ = 8;
@@ -80,14 +81,17 @@ export class Lane {
     private readonly crew: LaneCrew,
   ) {}
 
-  /** Takes over what the endpoint is now; what waits goes where it says now. */
-  use(endpoint: LaneEndpoint | undefined): void {
+  /**
+   * Takes over what the endpoint is now; what waits goes where it says now.
+   * @param keys that are open for it already.
+   */
+  use(endpoint: LaneEndpoint | undefined, keys?: SigningKeys): void {
     const before = this.endpoint;
     this.endpoint = endpoint;
     if (endpoint === undefined) return;
     this.pace.use(endpoint);
     if (before !== undefined && before.url !== endpoint.url) this.pace.reset();
-    if (before?.version !== endpoint.version) this.keys = undefined;
+    if (before?.version !== endpoint.version) this.keys = keys;
     if (!endpoint.isEnabled) this.waiting = [];
     else if (before?.version !== endpoint.version) this.told();
   }
@@ -96,6 +100,12 @@ export class Lane {
   told(): void {
     this.mustRead = true;
     this.crew.wantsTurn(this);
+  }
+
+  /** What it signs with, where that is open. */
+  get openedKeys(): OpenedKeys | undefined {
+    const { endpoint, keys } = this;
+    return endpoint === undefined || keys === undefined ? undefined : { version: endpoint.version, keys };
   }
 
   /** Its keys may be others now. */

@@ -6,6 +6,7 @@
 import type { LaneEndpoint } from '../events/deliveries/lane-endpoints.js';
 import { Lane, type LaneCrew } from './lane.js';
 import type { Place, Places } from './places.js';
+import { RestingKeys } from './resting-keys.js';
 
 /** LanesHeld keeps them by their endpoint. */
 export class LanesHeld {
@@ -14,6 +15,7 @@ export class LanesHeld {
   private readonly ready = new Set<Lane>();
   /** Those that had no place, by whether they are slow: the next that is free is theirs. */
   private readonly starved = { fast: new Set<Lane>(), slow: new Set<Lane>() };
+  private readonly restingKeys = new RestingKeys();
   private isTurning = false;
   /** Whether it is the turn of those that had no place. */
   private isForStarved = false;
@@ -40,7 +42,20 @@ export class LanesHeld {
   add(endpoint: LaneEndpoint, crew: LaneCrew): void {
     const lane = new Lane(endpoint.id, crew);
     this.lanes.set(endpoint.id, lane);
-    lane.use(endpoint);
+    lane.use(endpoint, this.restingKeys.take(endpoint.id, endpoint.version));
+  }
+
+  /** Lets go of a lane that has nothing to do; its keys are kept for a while. */
+  rest(endpointId: string): void {
+    const opened = this.lanes.get(endpointId)?.openedKeys;
+    if (opened !== undefined) this.restingKeys.put(endpointId, opened);
+    this.drop(endpointId);
+  }
+
+  /** All keys are opened anew. */
+  forgetKeys(): void {
+    this.restingKeys.forgetAll();
+    for (const lane of this.lanes.values()) lane.forgetKeys();
   }
 
   /** Lets go of a lane: nothing more begins there. */

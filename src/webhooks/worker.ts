@@ -246,7 +246,7 @@ export class WebhookWorker {
     if (isForAll) this.allRefreshedMs = nowMs;
     if (nowMs - this.keysOpenedMs >= KEYS_LIFE_MS) {
       this.keysOpenedMs = nowMs;
-      for (const lane of this.held.all()) lane.forgetKeys();
+      this.held.forgetKeys();
     }
     for (let at = 0; at < ids.length; at += LANES_A_STATEMENT) {
       await this.refreshThese(ids.slice(at, at + LANES_A_STATEMENT));
@@ -267,7 +267,7 @@ export class WebhookWorker {
     const idle = [...this.held.all()].filter((lane) => lane.isIdle).map(({ endpointId }) => endpointId);
     for (let at = 0; at < idle.length; at += LANES_A_STATEMENT) {
       const part = idle.slice(at, at + LANES_A_STATEMENT);
-      for (const id of part) this.held.drop(id);
+      for (const id of part) this.held.rest(id);
       await this.parts.lanes.sleep(part);
       setTimeout(() => void this.lookAgain(part), SECOND_LOOK_MS).unref();
     }
