@@ -29,10 +29,11 @@ export function configuration({ gateway = {}, ...rest }) {
 /**
  * Starts it and waits until it listens.
  * @param {{ name: string, config: object, redisUrl: string, logLevel?: string, core?: number | string, nodeArgs?: string[],
- *   args?: string[], fill?: (dataDir: string) => Promise<void> }} options `fill` may write to the database before the start
+ *   args?: string[], fill?: (dataDir: string) => Promise<void>, env?: NodeJS.ProcessEnv }} options `fill` may write to the database
+ *   before the start; `env`: more variables
  */
 export async function startTrailgate({ name, config, redisUrl, fill, ...options }) {
-  const { logLevel = 'warn', core = GATEWAY_CORE, nodeArgs = [], args = [] } = options;
+  const { logLevel = 'warn', core = GATEWAY_CORE, nodeArgs = [], args = [], env = {} } = options;
   const folder = path.join(temporaryFolder(), name);
   const dataDir = path.join(folder, 'data');
   mkdirSync(folder);
@@ -55,12 +56,14 @@ export async function startTrailgate({ name, config, redisUrl, fill, ...options 
       TRAILGATE_DATA_DIR: dataDir,
       TRAILGATE_ADMIN_TOKEN: token,
       LOG_LEVEL: logLevel,
+      ...env,
     },
   });
   const { gateway: url, admin } = await untilReady(program, () => listeningUrls(program));
   return {
     program,
     url,
+    adminUrl: admin,
     post: adminClient(admin, token),
     lostRedis: () => linesOf(program.log, 'quota_store_lost') > 0,
     timesLost: () => linesOf(program.log, 'quota_store_lost'),
