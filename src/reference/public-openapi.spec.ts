@@ -14,6 +14,7 @@ import {
 } from '../../test/support/public-documents.js';
 import { readEnvironment } from '../config/model/environment.js';
 import { loadConfig } from '../config/load.js';
+import { OWN_EVENTS } from '../events/model/own-events.js';
 import { ERRORS } from '../problems/errors.js';
 import { buildPublicOpenApi } from './public-openapi.js';
 
@@ -40,6 +41,63 @@ describe('the public OpenAPI document', () => {
     expect(Object.keys(document.components['securitySchemes'] ?? {})).toEqual(['bearerAuth']);
   });
 
+  it('has a webhook for each type of event, with what its schema file says and refers to', async () => {
+    const schema = {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      $id: 'https://example.com/boat.json',
+      type: 'object',
+      required: ['id'],
+      properties: {
+        id: { $ref: '#/$defs/id' },
+        parent: { $ref: '#' },
+        guide: { $ref: 'https://example.com/boat.json#/$defs/id' },
+      },
+      $defs: { id: { type: 'string', maxLength: 30 } },
+    };
+    const document = await documentOf({
+      'gateway.yaml': `${TWO_SERVICES}\nevents:\n  boat.added: { schema: ./boat.json, description: A boat., example: ./kayak.json }\n  boat.sunk: {}\n`,
+      'boats.yaml': BOATS,
+      'guides.yaml': GUIDES,
+      'boat.json': JSON.stringify(schema),
+      'kayak.json': '{"id":"boat_1"}',
+    });
+    const { webhooks } = document as unknown as { webhooks: Record<string, { post: Record<string, unknown> }> };
+    expect(Object.keys(webhooks)).toEqual([...Object.keys(OWN_EVENTS), 'boat.added', 'boat.sunk'].toSorted());
+    expect(webhooks['boat.added']?.post).toMatchObject({
+      operationId: 'onBoatAdded',
+      description: 'A boat.',
+      security: [],
+      requestBody: {
+        content: {
+          'application/json': {
+            schema: { $ref: '#/components/schemas/BoatAddedEvent' },
+            example: { type: 'boat.added', data: { id: 'boat_1' } },
+          },
+        },
+      },
+    });
+    expect(document.components['schemas']).toMatchObject({
+      BoatAddedEvent: {
+        properties: {
+          type: { const: 'boat.added' },
+          data: {
+            required: ['id'],
+            properties: {
+              id: { $ref: '#/components/schemas/DefsId' },
+              guide: { $ref: '#/components/schemas/DefsId' },
+              parent: { $ref: '#/components/schemas/BoatAddedEvent/properties/data' },
+            },
+          },
+        },
+      },
+      BoatSunkEvent: { properties: { data: { type: 'object' } } },
+      DefsId: { type: 'string', maxLength: 30 },
+    });
+    expect(danglingReferences(document)).toEqual([]);
+    expect(JSON.stringify(document)).not.toMatch(/example\.com\/boat|\$defs/);
+    await expect(validator.validate(JSON.stringify(document, null, 1))).resolves.toEqual({ valid: true });
+  });
+
   it('gives each operation its effective scopes and cost', async () => {
     const { paths } = await documentOf({ 'gateway.yaml': TWO_SERVICES, 'boats.yaml': BOATS, 'guides.yaml': GUIDES });
     expect(paths['/boats/{id}']?.['get']).toMatchObject({
@@ -60,7 +118,8 @@ describe('the public OpenAPI document', () => {
       'boats.yaml': BOATS,
       'guides.yaml': GUIDES,
     });
-    expect(Object.keys(components['schemas'] ?? {}).toSorted()).toEqual([
+    const schemas = Object.keys(components['schemas'] ?? {}).filter((name) => !name.endsWith('Event'));
+    expect(schemas.toSorted()).toEqual([
       'ErrorCode',
       'FieldError',
       'GuidesItem',

@@ -21,6 +21,7 @@ import {
 } from './shared-components.js';
 import { REFUSALS } from './shared-refusals.js';
 import { USAGE_EXAMPLE } from './usage-schema.js';
+import { describedWebhooks, WEBHOOKS_TAG } from './described-webhooks.js';
 
 /** What the document says beyond the configuration. */
 export interface PublicOpenApiOptions {
@@ -49,6 +50,8 @@ export function buildPublicOpenApi(config: LoadedConfig, options: PublicOpenApiO
   }
   (paths['/usage'] ??= {})['get'] = USAGE_OPERATION;
   tags.set('Usage', { name: 'Usage', description: 'Your limits, and what you used of them.' });
+  tags.set(WEBHOOKS_TAG.name, WEBHOOKS_TAG);
+  const webhooks = describedWebhooks(config.eventTypes ?? [], components);
   return withSharedReferences({
     openapi: '3.1.1',
     info: info(config, publicUrl),
@@ -56,6 +59,7 @@ export function buildPublicOpenApi(config: LoadedConfig, options: PublicOpenApiO
     security: [{ bearerAuth: [] }],
     tags: [...tags.values()],
     paths,
+    webhooks,
     components: sortedComponents(components),
   });
 }

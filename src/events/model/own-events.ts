@@ -14,8 +14,11 @@ export const TEST_EVENT = 'webhook.test';
 /** Whose events tests are, whatever their type: nothing has happened. */
 export const TEST_SOURCE = 'test';
 
-const text = { type: 'string' };
-const instant = { type: 'string', format: 'date-time' };
+/** Far beyond what there is: whoever makes room for it by the description has enough. */
+const text = { type: 'string', maxLength: 2_048 };
+const instant = { type: 'string', format: 'date-time', maxLength: 40 };
+const instantOrNull = { ...instant, type: ['string', 'null'] };
+const count = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 const object = (properties: Readonly<Record<string, object>>): object => ({
   type: 'object',
   required: Object.keys(properties),
@@ -26,11 +29,11 @@ const keySchema = object({
   api_key: object({
     id: text,
     name: text,
-    scopes: { type: 'array', items: text },
+    scopes: { type: 'array', items: text, maxItems: 100 },
     environment: { enum: ['live', 'test'] },
     hint: text,
     status: { enum: ['active', 'paused', 'revoked'] },
-    expires_at: { type: ['string', 'null'], format: 'date-time' },
+    expires_at: instantOrNull,
   }),
   actor: text,
 });
@@ -76,7 +79,7 @@ const endpointSchema = object({
     description: text,
     status: { enum: ['enabled', 'paused', 'disabled'] },
     disabled_reason: { enum: ['failing', 'gone', 'operator', null] },
-    failing_since: { type: ['string', 'null'], format: 'date-time' },
+    failing_since: instantOrNull,
   }),
 });
 
@@ -94,11 +97,11 @@ export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
     description: 'A month is used up to 80 or 100 percent: once for each threshold, limit and period.',
     schema: object({
       account_id: text,
-      api_key_id: { type: ['string', 'null'] },
+      api_key_id: { ...text, type: ['string', 'null'] },
       policy: { enum: ['account-month', 'key-month'] },
       threshold_percent: { enum: [80, 100] },
-      limit: { type: 'integer' },
-      used: { type: 'integer' },
+      limit: count,
+      used: count,
       period_start: instant,
       period_end: instant,
       resets_at: instant,

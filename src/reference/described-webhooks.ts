@@ -1,0 +1,103 @@
+/** The webhooks of the public description: what whoever receives them is sent, by type of event. */
+import { isObject, mapObjects, type JsonObject } from '../config/openapi/openapi-traversal.js';
+import type { EventType } from '../config/model/schema.js';
+import { EventCatalogue, type PublishedEventType } from '../events/model/event-catalogue.js';
+import { adoptComponents, type Components } from './service-components.js';
+
+/** The tag that they stand under. */
+export const WEBHOOKS_TAG = { name: 'Webhooks', description: 'What is sent to the endpoints of your account.' };
+
+const FIELDS: Readonly<Record<string, string>> = {
+  'webhook-id': 'The event: the same in every attempt.',
+  'webhook-timestamp': 'Seconds since 1970, of this attempt.',
+  'webhook-signature': 'Signatures, parted by spaces: `v1,…` of a secret, `v1a,…` of a key pair.',
+};
+
+/** The `webhooks` of the document (OpenAPI 3.1), by type. Their schemas are added to `components`. */
+export function describedWebhooks(eventTypes: readonly EventType[], components: Components): JsonObject {
+  const types = new EventCatalogue(() => eventTypes).types();
+  components['parameters'] = {
+    ...components['parameters'],
+    ...Object.fromEntries(Object.entries(FIELDS).map(([name, about]) => [pascal(name), field(name, about)])),
+  };
+  return Object.fromEntries(types.map((type) => [type.type, { post: operation(type, components) }]));
+}
+
+function field(name: string, description: string): JsonObject {
+  return { name, in: 'header', required: true, description, schema: { type: 'string', maxLength: 1_000 } };
+}
+
+function operation(type: PublishedEventType, components: Components): JsonObject {
+  const name = addSchema(type, components);
+  const { description, example } = type;
+  const sent = { id: 'evt_1d2m3kx9v7c4e5f6g7h8j9k0m', type: type.type, timestamp: '2026-11-22T17:04:05.123Z' };
+  return {
+    operationId: `on${name.replace(/Event_*$/, '')}`,
+    tags: [WEBHOOKS_TAG.name],
+    summary: type.type,
+    description: description ?? `An event \`${type.type}\`.`,
+    // It bears no API key: who sent it is told by the signature.
+    security: [],
+    parameters: Object.keys(FIELDS).map((one) => ({ $ref: `#/components/parameters/${pascal(one)}` })),
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: { $ref: `#/components/schemas/${name}` },
+          ...(isObject(example)
+            ? { example: { ...sent, account_id: 'acc_1d2m3kx9v7c4e5f6g7h8j9k0m', data: example } }
+            : {}),
+        },
+      },
+    },
+    responses: {
+      '2XX': { description: 'It has arrived.' },
+      '410': { description: 'Nobody wants it any more: the endpoint is disabled.' },
+      default: { description: 'It is sent again, ten times within three days unless the endpoint says otherwise.' },
+    },
+  };
+}
+
+/** Adds what is sent of a type. @returns the name of its schema. */
+function addSchema({ type, description, schema }: PublishedEventType, components: Components): string {
+  let name = `${pascal(type)}Event`;
+  while (components['schemas']?.[name] !== undefined) name += '_';
+  const data = schema === null ? { type: 'object' } : ownData(schema as JsonObject, type, name, components);
+  components['schemas'] = {
+    ...components['schemas'],
+    [name]: {
+      type: 'object',
+      description: description ?? `An event \`${type}\`.`,
+      required: ['id', 'type', 'timestamp', 'account_id', 'data'],
+      properties: {
+        id: { type: 'string', maxLength: 40, description: 'The event, as in `webhook-id`.' },
+        type: { type: 'string', const: type },
+        timestamp: { type: 'string', format: 'date-time', maxLength: 40, description: 'When it happened.' },
+        account_id: { type: 'string', maxLength: 40, description: 'Your account.' },
+        data,
+      },
+    },
+  };
+  return name;
+}
+
+/**
+ * The schema of data as a part of the document. It stood alone: what it refers to within itself has to be looked for
+ * elsewhere from now on.
+ */
+function ownData(schema: JsonObject, type: string, name: string, components: Components): JsonObject {
+  const { $schema: _schema, $id: id, ...own } = schema;
+  const root = `#/components/schemas/${name}/properties/data`;
+  const local = mapObjects(own, (object) => {
+    const { $ref: reference } = object;
+    if (typeof reference !== 'string') return object;
+    const within = typeof id === 'string' && reference.startsWith(id) ? reference.slice(id.length) || '#' : reference;
+    return { ...object, $ref: within === '#' ? root : within };
+  }) as JsonObject;
+  const { $defs: _definitions, ...data } = adoptComponents(local, local, type.replaceAll(/[._]/g, '-'), components);
+  return data;
+}
+
+function pascal(text: string): string {
+  return text.replaceAll(/(?:^|[._-])([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
