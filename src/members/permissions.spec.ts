@@ -63,7 +63,7 @@ function wordsOf({ about, roles, tokens, portal, confirm }: Permission): string 
   return [about, ...own, ...more].join(' ');
 }
 
-it('the table of permissions says of each operation what is written down here, and of no other', () => {
+it('the table of permissions says of each operation what WRITTEN_TWICE says, and of no other', () => {
   const twice = Object.entries(WRITTEN_TWICE).flatMap(([who, ids]) =>
     ids.split(/\s+/).flatMap((id) => (id === '' ? [] : [[id, who] as const])),
   );

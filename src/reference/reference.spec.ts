@@ -161,7 +161,7 @@ describe('docs/errors.md', () => {
     .split('\n')
     .filter((line) => line.startsWith('| `'));
 
-  it('lists every code of the catalogue with its status, title, fault, meaning and advice, and no other', () => {
+  it('lists every code, in the order of the table, with status, title, fault, meaning and advice, and no other', () => {
     const written = rows.map((row) => row.slice(2, -2).split(' | '));
     const expected = Object.entries(ERRORS).map(([code, { status, title, fault }]) => {
       const { meaning, action } = ERROR_GUIDANCE[code as ErrorCode];
