@@ -91,7 +91,7 @@ function endpointExample(status: 'enabled' | 'disabled'): object {
   };
 }
 
-/** By type. */
+/** By type: each of `EventData` in `event-types.ts`, which the compiler does not ask for, and the test. */
 export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
   'quota.threshold_reached': {
     description: 'A month is used up to 80 or 100 percent: once for each threshold, limit and period.',
