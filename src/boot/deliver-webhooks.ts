@@ -22,6 +22,7 @@ export async function deliverWebhooks(domain: Domain, log: Log, shutdown: Shutdo
     sender: stores.sender,
     openKeys: (endpointId, nowMs) => stores.secrets.signingKeys(endpointId, nowMs),
     timeoutMs,
+    hasMail: () => config.current.file.admin.mail !== undefined,
     databaseUrl,
     isAlone: databaseUrl === undefined && redisUrl === undefined,
   });

@@ -2,6 +2,7 @@
 import { adminUrlOf } from '../config/model/admin-url.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { MailSender } from '../mail/mail-sender.js';
+import type { MailContent } from '../mail/messages.js';
 import { SmtpMailer } from '../mail/mailer.js';
 import { renewLinkToken } from '../members/links/link-renewal.js';
 import { systemClock } from '../platform/clock.js';
@@ -22,9 +23,14 @@ export function sendMail({ config, database }: Domain, log: Log, shutdown: Shutd
       const token = await renewLinkToken(database.db, linkId, systemClock.now());
       return token === undefined ? undefined : `${adminUrlOf(settings())}/link#${token}`;
     },
-    profileUrl: () => `${adminUrlOf(settings())}/profile`,
+    noticeUrl: (content) => `${adminUrlOf(settings())}/${noticePath(content)}`,
     log: log.logger,
   });
   sender.start();
   shutdown.add('stop mail', () => sender.stop());
+}
+
+/** The page of the panel that shows what a notice tells. */
+function noticePath(content: MailContent): string {
+  return content.kind === 'webhook_disabled' ? `${content.accountId}/webhooks/${content.endpointId}` : 'profile';
 }

@@ -3,7 +3,7 @@ import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 import { MailError, type Mailer } from './mailer.js';
 import { MOST_TRIES, type ClaimedMail, type MailOutbox } from './mail-outbox.js';
-import { messageOf } from './messages.js';
+import { messageOf, type MailContent } from './messages.js';
 
 /** Between the end of one round and the next. */
 const INTERVAL_MS = 2_000;
@@ -19,8 +19,8 @@ export interface MailSenderParts {
   readonly mailer: () => Mailer | null;
   /** Gives a link a new token and puts it into an address; undefined where the link has ended. */
   readonly renewLink: (linkId: string) => Promise<string | undefined>;
-  /** Where readers of a notice look after their sign-in. */
-  readonly profileUrl: () => string;
+  /** Where readers of a notice look after what it tells. */
+  readonly noticeUrl: (content: MailContent) => string;
   readonly log: Logger;
 }
 
@@ -73,8 +73,8 @@ export class MailSender {
   }
 
   private async send(mail: ClaimedMail, mailer: Mailer): Promise<void> {
-    const { outbox, renewLink, profileUrl } = this.parts;
-    const link = mail.linkId === null ? profileUrl() : await renewLink(mail.linkId);
+    const { outbox, renewLink, noticeUrl } = this.parts;
+    const link = mail.linkId === null ? noticeUrl(mail.content) : await renewLink(mail.linkId);
     if (link === undefined) return await outbox.forget(mail.id);
     try {
       await mailer.send(messageOf({ ...mail, link }));

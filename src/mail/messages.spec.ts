@@ -54,15 +54,38 @@ it('a notice says what was changed, when and by whom, and where its reader can l
   expect(own.text).not.toContain('operador');
 });
 
+const disabled = {
+  kind: 'webhook_disabled',
+  accountId: 'acc_1',
+  accountName: 'Isar Rafting',
+  endpointId: 'whe_1',
+  host: 'hooks.example.com',
+  reason: 'failing',
+} as const;
+
+it('a mail of a disabled webhook endpoint says which, why, that nothing is lost, and where to look', () => {
+  const at = 'https://admin.example.com/acc_1/webhooks/whe_1';
+  const { subject, text } = messageOf({ to, locale: 'en', content: disabled, link: at, endsMs: null });
+  expect(subject).toBe('A webhook endpoint was disabled');
+  expect(text).toContain('the webhook endpoint of Isar Rafting at hooks.example.com for five days');
+  expect(text).toContain('kept for 30 days');
+  expect(text).toContain(`\n${at}\n`);
+  const gone = messageOf({ to, locale: 'es', content: { ...disabled, reason: 'gone' }, link: at, endsMs: null });
+  expect(gone.text).toContain('hooks.example.com ha respondido con 410');
+});
+
 it('every text is there in every language, and none twice', () => {
   const locales = Object.keys(MESSAGE_TEXTS) as (keyof typeof MESSAGE_TEXTS)[];
   expect(locales).toEqual(['en', 'es']);
   const texts = locales.flatMap((locale) =>
-    [invitation, { kind: 'password_reset' } as const, ...CHANGES.map((change) => ({ ...changed, change }))].map(
-      (content) => messageOf({ to, locale, content, link, endsMs }),
-    ),
+    [
+      invitation,
+      disabled,
+      { kind: 'password_reset' } as const,
+      ...CHANGES.map((change) => ({ ...changed, change })),
+    ].map((content) => messageOf({ to, locale, content, link, endsMs })),
   );
-  expect(new Set(texts.flatMap(({ subject, text }) => [subject, text])).size).toBe(4 * (2 + CHANGES.length));
+  expect(new Set(texts.flatMap(({ subject, text }) => [subject, text])).size).toBe(4 * (3 + CHANGES.length));
 });
 
 it.each([

@@ -3,6 +3,7 @@ import type { MailAddress } from '../config/model/mail-values.js';
 import type { Message } from './mailer.js';
 import { MESSAGE_TEXTS, type InvitationData, type MailLocale, type MailText } from './message-texts.js';
 import { NOTICE_TEXTS, type SignInChange } from './notice-texts.js';
+import { WEBHOOK_TEXTS, type WebhookDisabled } from './webhook-texts.js';
 
 /** The longest name of somebody else that a mail repeats. */
 const LONGEST_NAME = 100;
@@ -11,7 +12,8 @@ const LONGEST_NAME = 100;
 export type MailContent =
   | ({ readonly kind: 'invitation' } & InvitationData)
   | { readonly kind: 'password_reset' }
-  | ({ readonly kind: 'sign_in_changed' } & SignInChange);
+  | ({ readonly kind: 'sign_in_changed' } & SignInChange)
+  | ({ readonly kind: 'webhook_disabled' } & WebhookDisabled);
 
 /** Everything that a mail is made of. */
 export interface MailParts {
@@ -44,6 +46,10 @@ function textOf({ to, locale, content, link, endsMs }: MailParts): MailText {
       const { change, by, name, atMs } = content;
       const at = instantOf(atMs, locale);
       return NOTICE_TEXTS[locale]({ change, by, name: tamed(name ?? ''), email: to.address, at, link });
+    }
+    case 'webhook_disabled': {
+      const names = { accountName: tamed(content.accountName), host: tamed(content.host) };
+      return WEBHOOK_TEXTS[locale]({ ...content, ...names, link });
     }
   }
 }

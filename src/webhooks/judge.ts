@@ -15,6 +15,8 @@ export interface JudgeParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly signal: WorkSignal;
+  /** Whether mail is sent. */
+  readonly hasMail: () => boolean;
 }
 
 /** Judge remembers whom to look at. Who is forgotten with the process is seen at the next failure. */
@@ -46,11 +48,11 @@ export class Judge {
   }
 
   private async judge(): Promise<void> {
-    const { db, clock } = this.parts;
+    const { db, clock, hasMail } = this.parts;
     const [failed, gone] = [[...this.failed], [...this.gone]];
-    this.tell(await disableGone(db, gone, clock.now()));
+    this.tell(await disableGone(db, gone, clock.now(), hasMail()));
     for (const id of gone) this.gone.delete(id);
-    this.tell(await judgeFailing(db, failed, clock.now()));
+    this.tell(await judgeFailing(db, failed, clock.now(), hasMail()));
     for (const id of failed) this.failed.delete(id);
   }
 

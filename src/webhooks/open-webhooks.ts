@@ -26,6 +26,8 @@ export interface WebhooksParts {
   readonly sender: WebhookSender;
   readonly openKeys: (endpointId: string, nowMs: number) => Promise<SigningKeys>;
   readonly timeoutMs: () => number;
+  /** Whether owners of an account can be told by mail. */
+  readonly hasMail: () => boolean;
   /** Of PostgreSQL. */
   readonly databaseUrl: string | undefined;
   /** Whether no other process can work on the same database. */

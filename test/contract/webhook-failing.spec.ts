@@ -6,6 +6,7 @@ import { addEvents } from '../../src/events/outbox.js';
 import type { RunningWebhooks } from '../../src/webhooks/open-webhooks.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
+import { writeMember } from '../support/members.js';
 import { eventually } from '../support/processes.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { startWorker } from '../support/webhook-worker.js';
@@ -32,7 +33,7 @@ describeOnDatabases('the worker', (kind) => {
 
   const endpoint = (options: EndpointOptions = {}) =>
     addEndpoint(database.db, Date.now(), { url: receiver.url, ...options });
-  const start = async () => void workers.push(await startWorker(database, signal));
+  const start = async (hasMail = false) => void workers.push(await startWorker(database, signal, undefined, hasMail));
 
   async function happens(...names: string[]): Promise<void> {
     const events = names.map((name) => serviceEvent(name));
@@ -80,6 +81,37 @@ describeOnDatabases('the worker', (kind) => {
     expect(await deliveriesIn(database.db)).not.toContainEqual(
       expect.objectContaining({ endpoint_id: id, state: 'failed' }),
     );
+  });
+
+  it('tells the owners of the account by mail, once, and nobody else', async () => {
+    await addAccount(database.db, 'acc_2', Date.now());
+    const people = [
+      ['owner', 'acc_1', 'owner', 'es'],
+      ['partner', 'acc_1', 'owner', null],
+      ['viewer', 'acc_1', 'viewer', null],
+      ['other', 'acc_2', 'owner', null],
+    ] as const;
+    for (const [name, accountId, role, locale] of people) {
+      const email = `${name}@example.com`;
+      await writeMember(database, { id: `mem_${name}`, name, email, email_key: email, locale });
+      const times = { version: 1, created_at: 1, updated_at: 1 };
+      const row = { account_id: accountId, member_id: `mem_${name}`, role, ...times };
+      await database.db.insertInto('account_member').values(row).execute();
+    }
+    const id = await endpoint({ event_types: '["customer.*"]' });
+    receiver.respond((response) => response.writeHead(410).end());
+    await Promise.all([start(true), start(true)]);
+    await happens('ana', 'ben', 'eve');
+    const mails = () => database.db.selectFrom('mail').selectAll().orderBy('to_address').execute();
+    await eventually('they are told', async () => (await mails()).length > 0, 20_000);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(await mails()).toMatchObject([
+      { to_address: 'owner@example.com', locale: 'es', state: 'waiting', link_id: null },
+      { to_address: 'partner@example.com', locale: 'en' },
+    ]);
+    const host = new URL(receiver.url).host;
+    const content = { kind: 'webhook_disabled', accountId: 'acc_1', accountName: 'acc_1', host, reason: 'gone' };
+    for (const mail of await mails()) expect(JSON.parse(mail.content)).toEqual({ ...content, endpointId: id });
   });
 
   it('warns of an endpoint that has failed for a day, once', async () => {

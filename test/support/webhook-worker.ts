@@ -20,6 +20,7 @@ export function startWorker(
   { db, kind }: DatabaseHandle,
   signal: WorkSignal,
   openKeys: () => Promise<SigningKeys> = testKeys,
+  hasMail = false,
 ): Promise<RunningWebhooks> {
   const connections = new GuardedConnections({ resolve: async () => ['127.0.0.1'], connectTimeoutMs: 1_000 });
   return startWebhooks({
@@ -31,6 +32,7 @@ export function startWorker(
     sender: new WebhookSender({ connections, rules: () => rules, clock: systemClock }),
     openKeys: () => openKeys(),
     timeoutMs: () => 1_000,
+    hasMail: () => hasMail,
     databaseUrl: undefined,
     isAlone: false,
   });

@@ -9,6 +9,7 @@ import type { WebhookEndpointTable } from '../../database/tables/webhook-tables.
 import { quietLane } from '../deliveries/lane-rows.js';
 import type { WebhookEndpointState } from '../model/event-types.js';
 import { addEvents } from '../outbox.js';
+import { mailDisabled } from './disabled-mail.js';
 
 /** Nothing has arrived for so long: the account is warned; the endpoint is disabled. */
 const WARN_AFTER_MS = 24 * 3_600_000;
@@ -37,8 +38,9 @@ export async function disableGone(
   db: Kysely<Tables>,
   endpointIds: readonly string[],
   nowMs: number,
+  hasMail: boolean,
 ): Promise<Verdicts> {
-  const all = await Promise.all(endpointIds.map((id) => disable(db, id, 'gone', nowMs)));
+  const all = await Promise.all(endpointIds.map((id) => disable(db, id, 'gone', nowMs, hasMail)));
   return merged(all);
 }
 
@@ -47,6 +49,7 @@ export async function judgeFailing(
   db: Kysely<Tables>,
   endpointIds: readonly string[],
   nowMs: number,
+  hasMail: boolean,
 ): Promise<Verdicts> {
   if (endpointIds.length === 0) return { verdicts: [], endpointIds: [] };
   const rows = await db
@@ -59,13 +62,19 @@ export async function judgeFailing(
   const all: Verdicts[] = [];
   for (const row of rows) {
     const isOver = (row.failing_since ?? nowMs) <= nowMs - DISABLE_AFTER_MS && row.failures >= FEWEST_FAILURES;
-    all.push(await (isOver ? disable(db, row.id, 'failing', nowMs) : warn(db, row, nowMs)));
+    all.push(await (isOver ? disable(db, row.id, 'failing', nowMs, hasMail) : warn(db, row, nowMs)));
   }
   return merged(all);
 }
 
-/** Exactly one caller gets the row that is changed, and with it writes the entry and the event. */
-async function disable(db: Kysely<Tables>, id: string, reason: 'gone' | 'failing', nowMs: number): Promise<Verdicts> {
+/** Exactly one caller gets the row that is changed, and with it writes the entry, the event and the mails. */
+async function disable(
+  db: Kysely<Tables>,
+  id: string,
+  reason: 'gone' | 'failing',
+  nowMs: number,
+  hasMail: boolean,
+): Promise<Verdicts> {
   return await db.transaction().execute(async (trx) => {
     let update = trx
       .updateTable('webhook_endpoint')
@@ -80,6 +89,7 @@ async function disable(db: Kysely<Tables>, id: string, reason: 'gone' | 'failing
     if (row === undefined) return { verdicts: [], endpointIds: [] };
     await quietLane(trx, id);
     await recordDisabled(trx, row, nowMs);
+    if (hasMail) await mailDisabled(trx, row, reason, nowMs);
     const verdict = { endpointId: id, accountId: row.account_id, what: 'disabled', reason } as const;
     return {
       verdicts: [verdict],
