@@ -1,5 +1,5 @@
 /**
- * `npm run screenshots`: pictures of every page of the panel, light, dark and as wide as a phone, into
+ * `npm run screenshots`: pictures of every page and dialog of the panel, light, dark and as wide as a phone, into
  * `test/panel/screenshots/`; and those of `docs/panel.md`, of which README has one, into `docs/panel/`.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -76,6 +76,23 @@ const INVITED = { email: 'bookkeeping@example.com', role: 'viewer' };
 const ENDPOINTS = [
   { url: 'https://shop.example.com/webhooks', description: 'The shop', event_types: ['api_key.*'] },
   { url: 'https://crm.example.com/hooks/customers', description: 'Customers into the CRM', ordered: true },
+];
+/** Which button of a page opens it; a page that a link leads to is `[page, link]`. */
+const DIALOGS = [
+  [['api-keys', 'Booking widget'], 'Change'],
+  [['api-keys', 'Booking widget'], 'New secret'],
+  [['api-keys', 'Booking widget'], 'Revoke'],
+  [['members'], 'Invite somebody'],
+  [['members'], /^Remove Benedikt/],
+  [['webhooks', ENDPOINTS[0].url], 'Change'],
+  [['webhooks', ENDPOINTS[0].url], 'New secret'],
+  [['webhooks', ENDPOINTS[0].url], 'Send a test'],
+  [['webhooks', ENDPOINTS[0].url], 'Send many again'],
+  [['webhooks', ENDPOINTS[0].url], 'Pause'],
+  [['webhooks', ENDPOINTS[0].url], 'Delete'],
+  [['/profile'], 'Set up'],
+  [['/platform/accounts'], 'Create an account'],
+  [['/platform/adjustments'], 'Adjust a month'],
 ];
 const WIDTHS = { desk: { width: 1_280, height: 860 }, phone: { width: 390, height: 844 } };
 
@@ -157,6 +174,22 @@ try {
         await page.getByRole('heading').first().waitFor();
         await page.waitForTimeout(1_500);
         await shoot(`${path.replace(/^\//, '').replaceAll('/', '-')}-${scheme}-${width}`);
+      }
+    }
+  }
+  for (const scheme of ['light', 'dark']) {
+    await page.evaluate(`localStorage.setItem('trailgate-color-scheme', '${scheme}')`);
+    for (const [width, viewport] of Object.entries(WIDTHS)) {
+      await page.setViewportSize(viewport);
+      for (const [[path, link], name] of DIALOGS) {
+        await page.goto(new URL(path, `${home}/`).href);
+        if (link !== undefined) await page.getByRole('link', { name: link }).first().click();
+        const exact = typeof name === 'string';
+        await page.getByRole('main').getByRole('button', { name, exact }).first().click();
+        await page.getByRole('dialog').waitFor();
+        await page.waitForTimeout(700);
+        const named = `${path}-${String(name)}`.replaceAll(/[^A-Za-z-]+/g, '-').toLowerCase();
+        await shoot(`dialog-${named}-${scheme}-${width}`);
       }
     }
   }
