@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { startBrowser, type Browser } from '../support/browser.js';
 import { startDemo, type RunningDemo } from '../support/demo.js';
 import { describeWithChromium } from '../support/describe-with.js';
+import { tabTo as tabToOn } from '../support/keyboard.js';
 
 const SECRET = /tg_(?:live|test)_[0-9A-Za-z]{36}/;
 
@@ -40,18 +41,7 @@ describeWithChromium('a key by hand', () => {
     await page.getByText('Copy it now').waitFor();
     return SECRET.exec((await page.textContent('[role=dialog]')) ?? '')?.[0] ?? '';
   };
-  /** Goes on with the keyboard until something with this name has the focus. */
-  const tabTo = async (name: string): Promise<void> => {
-    for (let step = 0; step < 60; step++) {
-      const focused = await page.evaluate<string>(
-        `document.activeElement === document.body ? '' : (document.activeElement?.labels?.[0]?.textContent ?? document.activeElement?.getAttribute('aria-label')
-          ?? document.activeElement?.textContent ?? '').trim()`,
-      );
-      if (focused.includes(name)) return;
-      await page.keyboard.press('Tab');
-    }
-    throw new Error(`the keyboard does not come to ${name}`);
-  };
+  const tabTo = (name: string): Promise<void> => tabToOn(page, name);
 
   const store = async (): Promise<void> => {
     await tabTo('I have stored it');

@@ -7,6 +7,7 @@ import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { startBrowser, type Browser } from '../support/browser.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithChromium } from '../support/describe-with.js';
+import { pressByKeyboard, tabTo } from '../support/keyboard.js';
 import { eventually } from '../support/processes.js';
 import { GOOD_PASSWORD, memberWithPassword, newMember } from '../support/signed-in.js';
 
@@ -158,6 +159,67 @@ describeWithChromium('an operator', () => {
     await page.getByText('More than one version is running.').waitFor();
     await page.getByText('version 0.0.9').waitFor();
     await page.getByText('Nothing is deprecated.').waitFor();
+  });
+
+  it('makes an account and adjusts a month with the keyboard alone', async () => {
+    await page.goto(`${site}/platform/accounts`);
+    await page.getByText('50 accounts so far').waitFor();
+    await pressByKeyboard(page, 'Create an account');
+    await page.getByRole('dialog').waitFor();
+    await tabTo(page, 'Name');
+    await page.keyboard.type('By keyboard');
+    await tabTo(page, 'Plan');
+    await page.keyboard.press('Enter');
+    await page.getByRole('option').first().waitFor();
+    for (const key of ['ArrowDown', 'Enter']) await page.keyboard.press(key);
+    await pressByKeyboard(page, 'Create account');
+    await page.getByRole('heading', { name: 'Members', exact: true }).waitFor();
+    await page.goto(`${site}/platform/adjustments`);
+    await page.getByText('Trade fair weekend').waitFor();
+    await pressByKeyboard(page, 'Adjust a month');
+    await tabTo(page, 'Account');
+    await page.keyboard.type('by keyb');
+    await page.getByRole('option', { name: 'By keyboard' }).waitFor();
+    for (const key of ['ArrowDown', 'Enter']) await page.keyboard.press(key);
+    await tabTo(page, 'Give more until the month ends');
+    await page.keyboard.press('ArrowDown');
+    await tabTo(page, 'How many requests are used');
+    await page.keyboard.type('7');
+    await tabTo(page, 'Why');
+    await page.keyboard.type('By keyboard alone');
+    await pressByKeyboard(page, 'Adjust');
+    await page.getByText('Set to 7 used · By keyboard alone').waitFor();
+  });
+
+  it('without a network is told so on each page, keeps what was read and typed, and reads on when there is one', async () => {
+    const lost = page.getByText('The server cannot be reached');
+    await page.goto(`${site}/platform/health`);
+    await page.getByText('version 0.0.9').waitFor();
+    await browser.context.setOffline(true);
+    await page.getByRole('link', { name: 'Accounts', exact: true }).click();
+    await page.getByRole('link', { name: 'Health' }).click();
+    await page.getByText('version 0.0.9').waitFor();
+    await page.getByRole('link', { name: 'Accounts', exact: true }).click();
+    const search = page.getByRole('searchbox', { name: 'Search accounts' });
+    await search.fill('ting 003');
+    await lost.first().waitFor();
+    await browser.context.setOffline(false);
+    await page.getByText('1 account', { exact: true }).waitFor();
+    expect(await search.inputValue()).toBe('ting 003');
+    expect(await lost.count()).toBe(0);
+    await page.getByRole('link', { name: 'Adjustments' }).click();
+    await page.getByRole('button', { name: 'Adjust a month' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Adjust a month' });
+    await dialog.getByRole('combobox', { name: 'Account' }).fill('by keyb');
+    await page.getByRole('option', { name: 'By keyboard' }).click();
+    await dialog.getByLabel('Set what is used to nothing').check();
+    await dialog.getByLabel('Why').fill('Typed before the network went');
+    await browser.context.setOffline(true);
+    await dialog.getByRole('button', { name: 'Adjust', exact: true }).click();
+    await dialog.getByText('The server cannot be reached').waitFor();
+    await browser.context.setOffline(false);
+    await dialog.getByRole('button', { name: 'Adjust', exact: true }).click();
+    await page.getByText('Typed before the network went').waitFor();
   });
 
   it('is nobody else: an owner sees none of these pages, neither in the navigation nor at their addresses', async () => {

@@ -6,8 +6,10 @@ import type { Account } from '../support/admin.js';
 import { axeFindings, startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
+import { pressByKeyboard, tabTo } from '../support/keyboard.js';
 import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { GOOD_PASSWORD, PanelBrowser } from '../support/signed-in.js';
 import { PUBLIC_URL } from '../support/webhook-endpoints.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 
@@ -23,6 +25,7 @@ describeWithChromium('the page of webhooks', () => {
   let account: Account;
   let page: Page;
   let endpointUrl: string;
+  let deliveryUrl: string;
   const secrets: string[] = [];
 
   beforeAll(async () => {
@@ -37,6 +40,7 @@ describeWithChromium('the page of webhooks', () => {
     account = await trailgate.admin.createAccount({ name: 'Isar Rafting', plan: 'pro' });
     await signInThere(browser.context, await newPerson(trailgate, account.id, 'owner'), panelUrlOf(trailgate));
     page = await browser.newPage();
+    page.setDefaultTimeout(12_000);
   });
   afterAll(async () => {
     await browser?.close();
@@ -95,8 +99,11 @@ describeWithChromium('the page of webhooks', () => {
     await page.getByRole('link', { name: 'webhook.test' }).click();
     await page.getByText(BAD_BODY, { exact: true }).waitFor();
     await page.getByText('Failed', { exact: true }).waitFor();
+    // It has no schedule that it could have come to the end of.
+    await page.getByText('A test is sent once.').waitFor();
     expect(await page.locator('main b, main script').count()).toBe(0);
     expect(await page.title()).toBe('webhook.test · Trailgate');
+    deliveryUrl = page.url();
 
     receiver.respond((response) => void response.writeHead(204).end());
     await press('Send again');
@@ -125,9 +132,19 @@ describeWithChromium('the page of webhooks', () => {
     await delivery('api_key.created').getByText('Arrived').waitFor();
   });
 
-  it('sends all that failed again', async () => {
-    const id = endpointUrl.split('/').at(-1) ?? '';
-    await trailgate.admin.call('PATCH', `/webhook-endpoints/${id}`, { retry_schedule: [] });
+  it('is sent to as it wants, and all that failed is sent again', async () => {
+    await press('Change');
+    await pressInDialog('How it is sent');
+    await page.getByLabel('After pauses of its own').check();
+    const pauses = page.getByRole('combobox', { name: 'Pauses', exact: true });
+    await pauses.pressSequentially('30s,soon,');
+    await page.getByText('Write at most 20 pauses').waitFor();
+    expect(await dialog().getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    await page.getByLabel('Not at all').check();
+    await page.getByLabel('Most in a second').fill('40');
+    await page.getByLabel('Seconds to respond').fill('2.5');
+    await pressInDialog('Save');
+    await page.getByText('one attempt · at most 40 in a second · 2.5 s to respond').waitFor();
     receiver.respond((response) => void response.writeHead(500).end());
     await trailgate.admin.createKey(account.id, { name: 'Widget', scopes: ['customers:read'] });
     await eventually('it has failed', async () => {
@@ -174,11 +191,79 @@ describeWithChromium('the page of webhooks', () => {
     await page.getByText('The shop in Munich').waitFor();
   });
 
+  it('is added and tested with the keyboard alone', async () => {
+    await page.goto(at('webhooks'));
+    await page.getByRole('link', { name: `${receiver.url}/new` }).waitFor();
+    await pressByKeyboard(page, 'Add an endpoint');
+    await dialog().waitFor();
+    await tabTo(page, 'URL');
+    await page.keyboard.type(`${receiver.url}/keyboard`);
+    await pressByKeyboard(page, 'Add endpoint');
+    await page.getByText('Copy it now').waitFor();
+    await tabTo(page, 'I have stored it');
+    await page.keyboard.press('Space');
+    await pressByKeyboard(page, 'Done');
+    await dialog().waitFor({ state: 'hidden' });
+    await pressByKeyboard(page, `${receiver.url}/keyboard`);
+    await page.getByRole('button', { name: 'Send a test' }).waitFor();
+    await pressByKeyboard(page, 'Send a test');
+    await dialog().waitFor();
+    await tabTo(page, 'Close');
+    await pressByKeyboard(page, 'Send');
+    await dialog().getByText('It arrived.').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog().waitFor({ state: 'hidden' });
+    await delivery('webhook.test').getByText('Arrived').waitFor();
+  });
+
+  it('reads only the newest deliveries again while something waits, and without a network keeps what it has read', async () => {
+    await press('Pause');
+    await pressInDialog('Pause');
+    await page.getByText('Paused: its events wait').waitFor();
+    for (let made = 0; made < 55; made++) await trailgate.admin.createKey(account.id, { name: `Key ${made}` });
+    await page.reload();
+    await press('Show more');
+    await page.getByText('webhook.test').waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => void asked.push(request.url()));
+    await eventually('it is read again twice', () => asked.filter((url) => /deliveries\?/.test(url)).length >= 2);
+    expect(asked.filter((url) => url.includes('cursor='))).toEqual([]);
+    await page.getByText('webhook.test').waitFor();
+    const lost = page.getByText('The server cannot be reached');
+    await browser.context.setOffline(true);
+    await lost.first().waitFor();
+    await page.getByText('webhook.test').waitFor();
+    await browser.context.setOffline(false);
+    await eventually('it is read again', async () => (await lost.count()) === 0);
+    expect(await page.getByRole('listitem').filter({ hasText: 'api_key.created' }).count()).toBe(55);
+  });
+
+  it('is disabled by an operator, and only they let it go on', async () => {
+    const path = `/webhook-endpoints/${page.url().split('/').at(-1)}`;
+    const operator = { email: 'operator@example.com', name: 'Olga', is_operator: true };
+    const made = await trailgate.admin.call<{ password_link: { link: string } }>('POST', '/members', operator);
+    const session = new PanelBrowser(trailgate.admin.url);
+    const taken = { token: new URL(made.password_link.link).hash.slice(1), password: GOOD_PASSWORD };
+    await session.call('POST', '/links/take', taken);
+    const context = await browser.newContext();
+    await signInThere(context, { ...operator, password: GOOD_PASSWORD, session }, panelUrlOf(trailgate));
+    const theirs = await context.newPage();
+    await theirs.goto(page.url());
+    await theirs.getByRole('button', { name: 'Disable', exact: true }).click();
+    await theirs.getByRole('dialog').getByRole('button', { name: 'Disable', exact: true }).click();
+    await theirs.getByText('Disabled by whoever runs this API').waitFor();
+    expect(await trailgate.admin.call('GET', path)).toMatchObject({ status: 'disabled', disabled_reason: 'operator' });
+    await page.reload();
+    await page.getByText('Disabled by whoever runs this API').waitFor();
+    expect(await page.getByRole('button', { name: /^(Let it go on|Pause|Disable)$/ }).count()).toBe(0);
+    await theirs.getByRole('button', { name: 'Let it go on' }).click();
+    await theirs.getByLabel('None', { exact: true }).check();
+    await theirs.getByRole('dialog').getByRole('button', { name: 'Let it go on' }).click();
+    await theirs.getByRole('button', { name: 'Pause' }).waitFor();
+    await context.close();
+  });
+
   it('can be read by everybody, in both languages, and throws nothing', async () => {
-    const deliveryUrl = new URL(
-      (await page.getByRole('link', { name: 'webhook.test' }).first().getAttribute('href')) ?? '',
-      endpointUrl,
-    ).href;
     const looks = [
       ['light', 'en', DESK],
       ['dark', 'es', PHONE],

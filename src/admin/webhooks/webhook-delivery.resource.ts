@@ -8,7 +8,7 @@ import { countField, idField, timeField as time } from '../openapi/fields.js';
 import { listSchema, pageQuerySchema } from '../request/list.js';
 
 const STATUSES = ['pending', 'succeeded', 'failed'] as const;
-const REASONS = ['exhausted', 'gone', 'aborted', 'expired', 'skipped', 'endpoint_deleted'] as const;
+const REASONS = ['exhausted', 'test_failed', 'gone', 'aborted', 'expired', 'skipped', 'endpoint_deleted'] as const;
 
 const statusCode = z.int().min(0).max(999).nullable().meta({ description: 'Null: no response came.' });
 const error = z.string().max(200).nullable().meta({ description: 'Why no response came.', example: 'connect_timeout' });
@@ -27,8 +27,8 @@ const webhookDeliverySchema = z
       .nullable()
       .meta({
         description:
-          'Why it failed for good. `exhausted`: no attempt was left. `gone`: the receiver said 410. `aborted`: ' +
-          'it wanted no more. `expired`: it waited too long. `skipped`: it was not chosen when the endpoint was ' +
+          'Why it failed for good. `exhausted`: no attempt was left. `test_failed`: a test is attempted once. ' +
+          '`gone`: the receiver said 410. `aborted`: it wanted no more. `expired`: it waited too long. `skipped`: it was not chosen when the endpoint was ' +
           'enabled.',
       }),
     is_held: z.boolean().meta({ description: 'Whether it waits behind another delivery of its resource.' }),
@@ -97,7 +97,7 @@ export function webhookDeliveryResource(
     type,
     kind: row.kind,
     status: row.state === 'held' ? 'pending' : row.state,
-    reason: row.reason,
+    reason: reasonOf(row),
     is_held: isHeld,
     resource: row.resource,
     attempts: row.attempts,
@@ -111,6 +111,11 @@ export function webhookDeliveryResource(
     created_at: formatWithOffset(row.created_at, timeZone),
     updated_at: formatWithOffset(row.updated_at, timeZone),
   };
+}
+
+/** A test has no schedule that it could exhaust, until somebody sends it again. */
+function reasonOf({ kind, cycle, reason }: Delivery['row']): WebhookDeliveryResource['reason'] {
+  return kind === 'test' && cycle === 0 && reason === 'exhausted' ? 'test_failed' : reason;
 }
 
 /** The same with every attempt, and what is sent. */

@@ -2786,8 +2786,8 @@ export interface components {
             kind: "event" | "test";
             /** @enum {string} */
             status: "pending" | "succeeded" | "failed";
-            /** @description Why it failed for good. `exhausted`: no attempt was left. `gone`: the receiver said 410. `aborted`: it wanted no more. `expired`: it waited too long. `skipped`: it was not chosen when the endpoint was enabled. */
-            reason: ("exhausted" | "gone" | "aborted" | "expired" | "skipped" | "endpoint_deleted") | null;
+            /** @description Why it failed for good. `exhausted`: no attempt was left. `test_failed`: a test is attempted once. `gone`: the receiver said 410. `aborted`: it wanted no more. `expired`: it waited too long. `skipped`: it was not chosen when the endpoint was enabled. */
+            reason: ("exhausted" | "test_failed" | "gone" | "aborted" | "expired" | "skipped" | "endpoint_deleted") | null;
             /** @description Whether it waits behind another delivery of its resource. */
             is_held: boolean;
             resource: string | null;
@@ -2834,8 +2834,8 @@ export interface components {
             kind: "event" | "test";
             /** @enum {string} */
             status: "pending" | "succeeded" | "failed";
-            /** @description Why it failed for good. `exhausted`: no attempt was left. `gone`: the receiver said 410. `aborted`: it wanted no more. `expired`: it waited too long. `skipped`: it was not chosen when the endpoint was enabled. */
-            reason: ("exhausted" | "gone" | "aborted" | "expired" | "skipped" | "endpoint_deleted") | null;
+            /** @description Why it failed for good. `exhausted`: no attempt was left. `test_failed`: a test is attempted once. `gone`: the receiver said 410. `aborted`: it wanted no more. `expired`: it waited too long. `skipped`: it was not chosen when the endpoint was enabled. */
+            reason: ("exhausted" | "test_failed" | "gone" | "aborted" | "expired" | "skipped" | "endpoint_deleted") | null;
             /** @description Whether it waits behind another delivery of its resource. */
             is_held: boolean;
             resource: string | null;

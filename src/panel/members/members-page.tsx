@@ -126,7 +126,9 @@ function Person({ member }: { readonly member: Member }) {
       <Dialog opened={isRemoving} title={t`Remove ${alone}?`} onClose={() => setRemoving(false)}>
         <Stack gap="lg">
           <Text>
-            <Trans>They no longer see this account. Keys that they made go on.</Trans>
+            <Trans>
+              They no longer see this account. Keys that they made go on; their open invitations are withdrawn.
+            </Trans>
           </Text>
           {remove.error !== null && <Failure error={remove.error} />}
           <Group justify="flex-end">

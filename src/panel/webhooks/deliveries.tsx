@@ -1,7 +1,7 @@
 /** What was delivered to an endpoint, and what was not: the newest first, with the way to send it again. */
 import { Anchor, Button, Group, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { Section } from '../layout/section.js';
 import { ShowMore } from '../layout/show-more.js';
@@ -11,7 +11,14 @@ import { ResponseStatus } from '../words/response-status.js';
 import { useFormats } from '../words/times.js';
 import { ReplayDialog } from './replay-dialog.js';
 import { DeliveryState, useDeliveryWords, useErrorWords } from './webhook-words.js';
-import { useDeliveries, type Delivery, type DeliveryStatus, type Endpoint } from './webhooks.js';
+import {
+  useDeliveries,
+  useNewestDeliveries,
+  withNewest,
+  type Delivery,
+  type DeliveryStatus,
+  type Endpoint,
+} from './webhooks.js';
 
 export function Deliveries({ of: endpoint }: { readonly of: Endpoint }) {
   const { t } = useLingui();
@@ -53,16 +60,25 @@ export function Deliveries({ of: endpoint }: { readonly of: Endpoint }) {
 
 function List({ of: endpoint, status }: { readonly of: Endpoint; readonly status: DeliveryStatus | null }) {
   const deliveries = useDeliveries(endpoint.id, status);
+  const isOfNow = deliveries.isSuccess && !deliveries.isPlaceholderData;
+  const newest = useNewestDeliveries(endpoint.id, status, isOfNow);
+  const before = deliveries.data?.pages.flatMap(({ data }) => data) ?? [];
+  const merged = isOfNow && newest.data !== undefined ? withNewest(newest.data, before) : before;
+  const { refetch } = deliveries;
+  useEffect(() => {
+    if (merged === null) void refetch();
+  }, [merged, refetch]);
   if (deliveries.data === undefined)
     return deliveries.error === null ? (
       <Skeleton h={120} radius="lg" />
     ) : (
       <Failure error={deliveries.error} again={() => void deliveries.refetch()} />
     );
-  const rows = deliveries.data.pages.flatMap(({ data }) => data);
+  const rows = merged ?? newest.data?.data ?? before;
+  const error = deliveries.error ?? newest.error;
   return (
     <Stack gap="md">
-      {deliveries.error !== null && <Failure error={deliveries.error} again={() => void deliveries.refetch()} />}
+      {error !== null && <Failure error={error} again={() => void Promise.all([refetch(), newest.refetch()])} />}
       {rows.length === 0 ? (
         <Text c="dimmed">
           {status === null ? <Trans>Nothing was sent yet.</Trans> : <Trans>There is none in this state.</Trans>}
@@ -119,7 +135,7 @@ function Row({ of: delivery }: { readonly of: Delivery }) {
             {last !== null && last.error !== null && ` · ${errorWords(last.error)}`}
           </Text>
         </div>
-        <Group gap="xs" wrap="nowrap">
+        <Group gap="xs" wrap="nowrap" style={{ flexShrink: 0 }}>
           {last !== null && last.status_code !== null && <ResponseStatus status={last.status_code} />}
           <DeliveryState of={delivery} />
         </Group>

@@ -4,6 +4,7 @@ import { useLingui } from '@lingui/react/macro';
 import { hasCode } from '../api/problem.js';
 import type { EndpointValues } from './endpoint-values.js';
 import { EventTypePicker } from './event-type-picker.js';
+import { SendingFields } from './sending-fields.js';
 import { useDestinationWords } from './webhook-words.js';
 
 interface EndpointFieldsProps {
@@ -19,12 +20,15 @@ function useFieldErrors(error: unknown): (field: string) => string | undefined {
   const words: Readonly<Record<string, string>> = {
     description: t`Write at most 500 characters.`,
     event_types: t`Choose only what is listed, a hundred at most.`,
+    rate_per_second: t`From 1 to 1,000.`,
+    concurrency: t`From 1 to 50.`,
+    timeout_ms: t`From 1 to 30.`,
   };
   const refused = hasCode(error, 'validation_failed') ? error.fields : [];
   return (field) => {
     const found = refused.find(({ field: name }) => name.split('/')[0] === field);
     if (found === undefined) return undefined;
-    return field === 'url' ? destination(found.code ?? 'not_a_url') : words[field];
+    return field === 'url' ? destination(found.code ?? 'not_a_url') : (words[field] ?? '');
   };
 }
 
@@ -64,6 +68,7 @@ export function EndpointFields({ values, error, onChange }: EndpointFieldsProps)
         checked={values.isOrdered}
         onChange={(event) => onChange({ isOrdered: event.currentTarget.checked })}
       />
+      <SendingFields values={values} errorOf={errorOf} onChange={onChange} />
     </Stack>
   );
 }

@@ -12,6 +12,7 @@ import { Ago, useFormats } from '../words/times.js';
 import { Deliveries } from './deliveries.js';
 import { EditDialog } from './edit-dialog.js';
 import { EnableDialog } from './enable-dialog.js';
+import { pauseText } from './pauses.js';
 import { RotateDialog } from './rotate-dialog.js';
 import { TestDialog } from './test-dialog.js';
 import { EndpointState } from './webhook-words.js';
@@ -56,7 +57,7 @@ function Back() {
   );
 }
 
-type Dialog = 'test' | 'edit' | 'rotate' | 'pause' | 'enable' | 'delete';
+type Dialog = 'test' | 'edit' | 'rotate' | 'pause' | 'enable' | 'disable' | 'delete';
 
 function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag: string | null }) {
   const { t } = useLingui();
@@ -69,8 +70,8 @@ function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag:
     await readListAgain(shown.account_id);
     go(`/${shown.account_id}/webhooks`, { replace: true });
   };
-  const pause = async (): Promise<void> => {
-    await updateEndpoint(shown.id, { status: 'paused' }, null);
+  const change = async (status: 'paused' | 'disabled'): Promise<void> => {
+    await updateEndpoint(shown.id, { status }, null);
     await readAgain(shown);
   };
   return (
@@ -92,9 +93,18 @@ function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag:
         title={t`Pause this endpoint?`}
         does={t`Pause`}
         onClose={close}
-        act={pause}
+        act={() => change('paused')}
       >
         <Trans>Its events wait, for 30 days at most, until you let it go on. Nothing is lost.</Trans>
+      </SureDialog>
+      <SureDialog
+        opened={dialog === 'disable'}
+        title={t`Disable this endpoint?`}
+        does={t`Disable`}
+        onClose={close}
+        act={() => change('disabled')}
+      >
+        <Trans>Its events wait, for 30 days at most, until an operator lets it go on. The account cannot.</Trans>
       </SureDialog>
       <SureDialog
         opened={dialog === 'delete'}
@@ -112,7 +122,9 @@ function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag:
 function Actions({ shown, onOpen }: { readonly shown: EndpointDetail; readonly onOpen: (dialog: Dialog) => void }) {
   const may = useMay();
   const account = useAccount();
-  const isOperators = useIsOperators(shown);
+  const mayDisable = useMayDisable();
+  // Then only they enable it.
+  const isOperators = shown.disabled_reason === 'operator' && !mayDisable;
   if (account.status === 'suspended') return null;
   return (
     <>
@@ -140,6 +152,11 @@ function Actions({ shown, onOpen }: { readonly shown: EndpointDetail; readonly o
           {shown.status === 'enabled' ? <Trans>Pause</Trans> : <Trans>Let it go on</Trans>}
         </Button>
       )}
+      {mayDisable && shown.status !== 'disabled' && (
+        <Button variant="default" leftSection={<Icon name="pause" size={16} />} onClick={() => onOpen('disable')}>
+          <Trans>Disable</Trans>
+        </Button>
+      )}
       {may('deleteWebhookEndpoint') && (
         <Button
           variant="light"
@@ -154,12 +171,8 @@ function Actions({ shown, onOpen }: { readonly shown: EndpointDetail; readonly o
   );
 }
 
-/** Whether operators have disabled it: then only they enable it. */
-function useIsOperators({ disabled_reason: reason }: EndpointDetail): boolean {
-  const may = useMay();
-  // Which only operators may.
-  return reason === 'operator' && !may('createAccount');
-}
+/** Whether the reader is an operator: what only operators may stands for it. */
+const useMayDisable = (): boolean => useMay()('createAccount');
 
 /** What its state means, where it is not simply in use. */
 function State({ of: endpoint }: { readonly of: EndpointDetail }) {
@@ -213,6 +226,9 @@ function Facts({ of: endpoint }: { readonly of: EndpointDetail }) {
         </Facet>
         <Facet label={t`Made`}>{time(endpoint.created_at)}</Facet>
         <Facet label={t`In order`}>{endpoint.ordered ? t`Yes` : t`No`}</Facet>
+        <Facet label={t`How it is sent`}>
+          <Sending of={endpoint} />
+        </Facet>
         <Facet label={t`Public key`}>
           <Text ff="monospace" size="sm" className="name" translate="no">
             {endpoint.public_keys[0]?.key ?? '–'}
@@ -221,6 +237,22 @@ function Facts({ of: endpoint }: { readonly of: EndpointDetail }) {
       </SimpleGrid>
     </Card>
   );
+}
+
+function Sending({ of: endpoint }: { readonly of: EndpointDetail }) {
+  const { t } = useLingui();
+  const { number } = useFormats();
+  const { retry_schedule: pauses, rate_per_second: rate, concurrency, timeout_ms: timeoutMs } = endpoint;
+  const schedule = (pauses ?? []).map(pauseText).join(', ');
+  const seconds = number((timeoutMs ?? 0) / 1_000);
+  const most = number(rate ?? 0);
+  const told = [
+    pauses !== null && (pauses.length === 0 ? t`one attempt` : t`again after ${schedule}`),
+    rate !== null && t`at most ${most} in a second`,
+    concurrency !== null && t`at most ${concurrency} at a time`,
+    timeoutMs !== null && t`${seconds} s to respond`,
+  ].filter((each) => each !== false);
+  return told.length === 0 ? t`As usual` : told.join(' · ');
 }
 
 function Facet({ label, children }: { readonly label: string; readonly children: ReactNode }) {

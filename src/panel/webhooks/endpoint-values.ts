@@ -1,4 +1,5 @@
 /** What is typed into the form of an endpoint, and what the API is sent of it. */
+import { pauseText, secondsOf } from './pauses.js';
 import type { Endpoint, EndpointChange, NewEndpoint } from './webhooks.js';
 
 export interface EndpointValues {
@@ -8,9 +9,27 @@ export interface EndpointValues {
   readonly isAll: boolean;
   readonly eventTypes: readonly string[];
   readonly isOrdered: boolean;
+  readonly retries: 'usual' | 'none' | 'own';
+  /** Between attempts, as they are written; of `own` retries. */
+  readonly pauses: readonly string[];
+  /** Empty: the usual. */
+  readonly ratePerSecond: number | '';
+  readonly concurrency: number | '';
+  readonly timeoutSeconds: number | '';
 }
 
-export const EMPTY: EndpointValues = { url: '', description: '', isAll: true, eventTypes: [], isOrdered: false };
+export const EMPTY: EndpointValues = {
+  url: '',
+  description: '',
+  isAll: true,
+  eventTypes: [],
+  isOrdered: false,
+  retries: 'usual',
+  pauses: [],
+  ratePerSecond: '',
+  concurrency: '',
+  timeoutSeconds: '',
+};
 
 /** What an endpoint has now. */
 export const valuesOf = (endpoint: Endpoint): EndpointValues => ({
@@ -19,19 +38,30 @@ export const valuesOf = (endpoint: Endpoint): EndpointValues => ({
   isAll: endpoint.event_types.length === 0,
   eventTypes: endpoint.event_types,
   isOrdered: endpoint.ordered,
+  retries: endpoint.retry_schedule === null ? 'usual' : endpoint.retry_schedule.length === 0 ? 'none' : 'own',
+  pauses: (endpoint.retry_schedule ?? []).map(pauseText),
+  ratePerSecond: endpoint.rate_per_second ?? '',
+  concurrency: endpoint.concurrency ?? '',
+  timeoutSeconds: endpoint.timeout_ms === null ? '' : endpoint.timeout_ms / 1_000,
 });
 
 /** Whether something is there to be sent: no choice at all would mean all types. */
-export const isWhole = ({ url, isAll, eventTypes }: EndpointValues): boolean =>
-  url.trim() !== '' && (isAll || eventTypes.length > 0);
+export const isWhole = ({ url, isAll, eventTypes, retries, pauses }: EndpointValues): boolean =>
+  url.trim() !== '' && (isAll || eventTypes.length > 0) && (retries !== 'own' || secondsOf(pauses) !== null);
+
+const orNull = (value: number | ''): number | null => (value === '' ? null : value);
 
 /** The body that makes an endpoint. */
-export const newEndpoint = ({ url, description, isAll, eventTypes, isOrdered }: EndpointValues) =>
+export const newEndpoint = (values: EndpointValues) =>
   ({
-    url: url.trim(),
-    description: description.trim(),
-    event_types: isAll ? [] : [...eventTypes],
-    ordered: isOrdered,
+    url: values.url.trim(),
+    description: values.description.trim(),
+    event_types: values.isAll ? [] : [...values.eventTypes],
+    ordered: values.isOrdered,
+    retry_schedule: values.retries === 'usual' ? null : values.retries === 'none' ? [] : secondsOf(values.pauses),
+    rate_per_second: orNull(values.ratePerSecond),
+    concurrency: orNull(values.concurrency),
+    timeout_ms: values.timeoutSeconds === '' ? null : Math.round(values.timeoutSeconds * 1_000),
   }) satisfies NewEndpoint;
 
 /** The body that changes an endpoint: only what is different from what it was. */

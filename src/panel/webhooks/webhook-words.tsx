@@ -42,6 +42,7 @@ export function useReasonWords(): (reason: NonNullable<Delivery['reason']>) => s
   const { t } = useLingui();
   const words: Readonly<Record<NonNullable<Delivery['reason']>, string>> = {
     exhausted: t`Every attempt of its schedule failed.`,
+    test_failed: t`The test did not arrive. A test is sent once.`,
     gone: t`The receiver said that it is gone for good (410).`,
     aborted: t`The receiver asked for no more attempts.`,
     expired: t`It waited for longer than 30 days.`,

@@ -53,30 +53,55 @@ export const useEndpoint = (id: string) =>
 export const useEventTypes = () =>
   useQuery({ queryKey: ['event-types'], queryFn: () => ask(api.GET('/admin/v1/event-types')), staleTime: 300_000 });
 
-/** The deliveries of an endpoint, the newest first. */
+const askDeliveries = (id: string, status: DeliveryStatus | null, cursor: string | null, signal: AbortSignal) =>
+  ask(
+    api.GET('/admin/v1/webhook-endpoints/{id}/deliveries', {
+      params: {
+        path: { id },
+        query: {
+          limit: PAGE_SIZE,
+          ...(status === null ? {} : { status }),
+          ...(cursor === null ? {} : { cursor }),
+        },
+      },
+      signal,
+    }),
+  );
+
+/** The deliveries of an endpoint, the newest first, as far as they were rolled out. */
 export const useDeliveries = (id: string, status: DeliveryStatus | null) =>
   useInfiniteQuery({
     queryKey: [...endpointOf(id), 'deliveries', status],
-    queryFn: ({ pageParam, signal }) =>
-      ask(
-        api.GET('/admin/v1/webhook-endpoints/{id}/deliveries', {
-          params: {
-            path: { id },
-            query: {
-              limit: PAGE_SIZE,
-              ...(status === null ? {} : { status }),
-              ...(pageParam === null ? {} : { cursor: pageParam }),
-            },
-          },
-          signal,
-        }),
-      ),
+    queryFn: ({ pageParam, signal }) => askDeliveries(id, status, pageParam, signal),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_cursor: next }) => next,
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) =>
-      state.data?.pages[0]?.data.some(({ status: is }) => is === 'pending') === true ? SOON_MS : NOW_AND_THEN_MS,
   });
+
+/** The newest of them, read again and again: what goes on goes on there, and the rest is not read with it each time. */
+export const useNewestDeliveries = (id: string, status: DeliveryStatus | null, isOn: boolean) =>
+  useQuery({
+    queryKey: [...endpointOf(id), 'newest-deliveries', status],
+    queryFn: ({ signal }) => askDeliveries(id, status, null, signal),
+    enabled: isOn,
+    refetchInterval: ({ state }) =>
+      state.data?.data.some(({ status: is }) => is === 'pending') === true ? SOON_MS : NOW_AND_THEN_MS,
+  });
+
+/**
+ * What was read last, and below it what was rolled out before; null where more is new than one page holds, so that some
+ * would be missing between them.
+ */
+export function withNewest(
+  newest: { readonly data: readonly Delivery[]; readonly has_more: boolean },
+  before: readonly Delivery[],
+): readonly Delivery[] | null {
+  const last = newest.data.at(-1)?.id;
+  if (!newest.has_more || last === undefined) return newest.data;
+  const [first] = before;
+  if (first !== undefined && first.id < last) return null;
+  return [...newest.data, ...before.filter(({ id }) => id < last)];
+}
 
 /** One delivery with every attempt. */
 export const useDelivery = (id: string) =>
