@@ -5,11 +5,10 @@ import { newSecretsKey } from '../../src/platform/secrets/secret-box.js';
 import type { Account } from '../support/admin.js';
 import { axeFindings, startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
-import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
+import { newOperator, newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
 import { pressByKeyboard, tabTo } from '../support/keyboard.js';
 import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
-import { GOOD_PASSWORD, PanelBrowser } from '../support/signed-in.js';
 import { PUBLIC_URL } from '../support/webhook-endpoints.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 
@@ -240,13 +239,8 @@ describeWithChromium('the page of webhooks', () => {
 
   it('is disabled by an operator, and only they let it go on', async () => {
     const path = `/webhook-endpoints/${page.url().split('/').at(-1)}`;
-    const operator = { email: 'operator@example.com', name: 'Olga', is_operator: true };
-    const made = await trailgate.admin.call<{ password_link: { link: string } }>('POST', '/members', operator);
-    const session = new PanelBrowser(trailgate.admin.url);
-    const taken = { token: new URL(made.password_link.link).hash.slice(1), password: GOOD_PASSWORD };
-    await session.call('POST', '/links/take', taken);
     const context = await browser.newContext();
-    await signInThere(context, { ...operator, password: GOOD_PASSWORD, session }, panelUrlOf(trailgate));
+    await signInThere(context, await newOperator(trailgate), panelUrlOf(trailgate));
     const theirs = await context.newPage();
     await theirs.goto(page.url());
     await theirs.getByRole('button', { name: 'Disable', exact: true }).click();

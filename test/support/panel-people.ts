@@ -32,6 +32,17 @@ export async function newPerson(
   return { name, email, password: GOOD_PASSWORD, session };
 }
 
+/** Somebody new who is an operator, and is signed in. */
+export async function newOperator({ admin }: RunningTrailgate, name = 'Olga'): Promise<Person> {
+  const email = `person-${++count}@example.com`;
+  const wanted = { email, name, is_operator: true };
+  const made = await admin.call<{ password_link: { link: string } }>('POST', '/members', wanted);
+  const session = new PanelBrowser(admin.url);
+  const token = new URL(made.password_link.link).hash.slice(1);
+  await session.call('POST', '/links/take', { token, password: GOOD_PASSWORD });
+  return { name, email, password: GOOD_PASSWORD, session };
+}
+
 /** Signs the person in in this browser, as if they had done it there. */
 export async function signInThere(context: BrowserContext, { session }: Person, panelUrl: string): Promise<void> {
   const cookies = [...session.cookies].map(([name, value]) => ({ name, value, url: panelUrl }));

@@ -28,8 +28,8 @@ const webhookDeliverySchema = z
       .meta({
         description:
           'Why it failed for good. `exhausted`: no attempt was left. `test_failed`: a test is attempted once. ' +
-          '`gone`: the receiver said 410. `aborted`: it wanted no more. `expired`: it waited too long. `skipped`: it was not chosen when the endpoint was ' +
-          'enabled.',
+          '`gone`: the receiver said 410. `aborted`: it wanted no more. `expired`: it waited too long. ' +
+          '`skipped`: it was not chosen when the endpoint was enabled.',
       }),
     is_held: z.boolean().meta({ description: 'Whether it waits behind another delivery of its resource.' }),
     resource: z.string().max(200).nullable(),
