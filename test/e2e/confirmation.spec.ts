@@ -45,6 +45,18 @@ describeOnDatabases('confirming', (kind) => {
     expect((await own.ask('GET', `/accounts/${accountId}/api-keys`)).status).toBe(200);
   });
 
+  it('does not hold for as long as the clock was ahead, once that is set right', async () => {
+    const { clock } = running.stores;
+    clock.advance(24 * 60 * MINUTE_MS);
+    const ahead = new PanelBrowser(running.url);
+    await ahead.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
+    clock.advance(-24 * 60 * MINUTE_MS);
+    const refused = await ahead.ask('POST', `/accounts/${accountId}/api-keys`, { name: 'x', scopes: ['*'] });
+    expect([refused.status, refused.json().code]).toEqual([403, 'confirmation_required']);
+    await ahead.call('POST', '/confirmations', { password: GOOD_PASSWORD });
+    expect((await ahead.ask('POST', `/accounts/${accountId}/api-keys`, { name: 'x', scopes: ['*'] })).status).toBe(201);
+  });
+
   it('the same request works once the password was shown, for ten more minutes, in the same session', async () => {
     running.stores.clock.advance(11 * MINUTE_MS);
     const cookie = own.cookies.get('tg_session');
