@@ -1,6 +1,6 @@
 /** Types of events are checked with their schemas and examples, so that a mistake shows before an event comes. */
-import { expect, it } from '@jest/globals';
-import { configOf, MINIMAL, OPENAPI, problemsOf } from '../../test/support/config-files.js';
+import { describe, expect, it } from '@jest/globals';
+import { configOf, MINIMAL, OPENAPI, problemsOf, warningsOf } from '../../test/support/config-files.js';
 import { compileDataSchema } from './data-schema.js';
 
 const SCHEMA = '{"type":"object","required":["name"],"properties":{"name":{"type":"string"}}}';
@@ -46,6 +46,93 @@ it.each([
   const problems = await problemsOf(files(events, more));
   expect(problems.map((problem) => problem.path)).toEqual([path]);
   expect(problems[0]?.message).toContain(words);
+});
+
+describe('webhooks of an OpenAPI document', () => {
+  const webhook = (schema: string, more = ''): string =>
+    `{ post: { summary: It happened., requestBody: { content: { application/json: { schema: ${schema}${more} } } } } }`;
+  const document = (webhooks: string, schemas = '{}'): string =>
+    `${OPENAPI.replace('components:', `components:\n  schemas: ${schemas}`)}\nwebhooks: ${webhooks}\n`;
+  const withDocument = (text: string, events = '[]', more: Readonly<Record<string, string>> = {}) => ({
+    ...files(events, more),
+    'customers.yaml': text,
+  });
+
+  it('are types of events, with the schema of their data and everything that it refers to', async () => {
+    const envelope =
+      '{ type: object, properties: { type: { type: string }, data: { $ref: "#/components/schemas/Tree" } } }';
+    const tree = '{ type: object, x-go: T, properties: { x-name: {}, child: { $ref: "#/components/schemas/Tree" } } }';
+    const example = ', example: { type: tree.felled, data: { x-name: Oak } }';
+    const text = document(`{ tree.felled: ${webhook(envelope, example)} }`, `{ Tree: ${tree} }`);
+    const { eventTypes = [] } = await configOf(withDocument(text));
+    expect(eventTypes).toEqual([
+      {
+        name: 'tree.felled',
+        description: 'It happened.',
+        example: { 'x-name': 'Oak' },
+        schema: {
+          $ref: '#/$defs/Tree',
+          $defs: {
+            Tree: { type: 'object', properties: { 'x-name': {}, child: { $ref: '#/$defs/Tree' } } },
+          },
+        },
+      },
+    ]);
+    const check = await compileDataSchema(eventTypes[0]?.schema ?? {});
+    expect([check({ child: {} }), check({ child: { child: 1 } })]).toEqual([
+      undefined,
+      { pointer: '/child/child', detail: 'must be object' },
+    ]);
+  });
+
+  it('say of a type that `events` names what it leaves out, and nothing of its schema where it has one', async () => {
+    const text = document(`{ a.b: ${webhook('{ type: object, required: [other] }')} }`);
+    const own = await configOf(withDocument(text, '{ a.b: { schema: ./schema.json } }'));
+    expect(own.eventTypes).toMatchObject([{ schema: JSON.parse(SCHEMA), description: 'It happened.', example: null }]);
+    const listed = await configOf(withDocument(text, '[a.b]'));
+    expect(listed.eventTypes).toMatchObject([{ schema: { required: ['other'] } }]);
+  });
+
+  it('may be what an operation emits', async () => {
+    const operations = '\noperations: [{ match: POST /customers, emits: a.b }]\n';
+    const text = document(`{ a.b: ${webhook('{ type: object }')} }`);
+    const given = withDocument(text);
+    const problems = await problemsOf({ ...given, 'gateway.yaml': `${given['gateway.yaml']}${operations}` });
+    expect(problems.filter(({ path }) => path.includes('emits'))).toEqual([]);
+  });
+
+  it.each([
+    [webhook('{ type: object, properties: { a: { format: mail } } }'), 'unknown format "mail"'],
+    [webhook('{ type: object, required: [a] }', ', example: {}'), 'the example must have required property'],
+  ])('that cannot be used are wrong where they stand: %s', async (described, words) => {
+    const problems = await problemsOf(withDocument(document(`{ a.b: ${described} }`)));
+    expect(problems).toMatchObject([{ path: 'webhooks["a.b"]', message: expect.stringContaining(words) }]);
+    expect(problems[0]?.file).toMatch(/customers\.yaml$/);
+  });
+
+  it('of two services need a schema of ours, and names that are none of an event are warned of', async () => {
+    const text = document(`{ a.b: ${webhook('{ type: object }')} }`);
+    const two = MINIMAL.replace(
+      'services:',
+      'services:\n  tours: { targets: [http://127.0.0.1:4002], openapi: ./tours.yaml }',
+    );
+    const tours =
+      text.slice(0, text.indexOf('paths:')) + `paths: {}\nwebhooks: { a.b: ${webhook('{ type: object }')} }\n`;
+    const given = (events: string) => ({
+      'gateway.yaml': `${two}\nevents: ${events}\n`,
+      'customers.yaml': text,
+      'tours.yaml': tours,
+      'schema.json': SCHEMA,
+    });
+    expect((await problemsOf(given('[]'))).map(({ message }) => message)).toEqual([
+      '`a.b` is a webhook of `tours` already',
+    ]);
+    expect(await problemsOf(given('{ a.b: { schema: ./schema.json } }'))).toEqual([]);
+    const warnings = await warningsOf(withDocument(document(`{ newPet: ${webhook('{ type: object }')} }`)));
+    expect(warnings.map(({ message }) => message)).toEqual([
+      'the webhook `newPet` is no type of event, and is not read',
+    ]);
+  });
 });
 
 it('asks for a token that cannot be guessed, and repeats none', async () => {

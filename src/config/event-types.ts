@@ -1,9 +1,10 @@
-/** The types of events that backends may hand in, with the schemas and examples that their files hold. */
+/** The types of events that backends may hand in, with the schemas and examples of files and OpenAPI documents. */
 import { dirname, resolve } from 'node:path';
 import { compileDataSchema } from './data-schema.js';
 import type { ConfigProblem, DocumentPath } from './model/problem.js';
 import type { EventType } from './model/schema.js';
 import { isObject, type JsonObject } from './openapi/openapi-traversal.js';
+import type { WebhookDraft } from './openapi/openapi-webhooks.js';
 import { SourceDocument } from './source/source-document.js';
 import { DOCUMENT_BOUNDS } from './source/yaml-parse.js';
 
@@ -15,24 +16,36 @@ export interface EventTypesReading {
   readonly problems: readonly ConfigProblem[];
 }
 
-/** Reads what `events` names. Never throws; works on a document that may have other faults. */
-export async function readEventTypes(source: SourceDocument, events: unknown): Promise<EventTypesReading> {
-  if (Array.isArray(events)) {
-    const names = events.filter((name) => typeof name === 'string');
-    const plain = { schema: null, description: null, example: null };
-    return { types: names.map((name) => ({ name, ...plain })), files: [], problems: [] };
-  }
+/**
+ * Reads what `events` names, and what OpenAPI documents call webhooks. Of a type that both name, `events` says what it
+ * says, and the document the rest. Never throws; works on a document that may have other faults.
+ */
+export async function readEventTypes(
+  source: SourceDocument,
+  events: unknown,
+  webhooks: readonly WebhookDraft[],
+): Promise<EventTypesReading> {
   const reader = new Reader(source);
-  const types: EventType[] = [];
-  for (const [name, type] of Object.entries(isObject(events) ? events : {})) {
-    if (isObject(type)) types.push(await reader.read(name, type));
-  }
-  return { types, files: reader.files, problems: reader.problems };
+  const named = new Map<string, EventType>();
+  for (const [name, type] of namedTypes(events)) named.set(name, await reader.read(name, type));
+  const types = new Map(named);
+  for (const draft of webhooks) types.set(draft.name, await reader.join(draft, named.get(draft.name)));
+  return { types: [...types.values()], files: reader.files, problems: reader.problems };
+}
+
+/** The entries of `events`, a list of names or a map; those that are none are told of elsewhere. */
+function namedTypes(events: unknown): readonly (readonly [string, JsonObject])[] {
+  if (Array.isArray(events)) return events.filter((name) => typeof name === 'string').map((name) => [name, {}]);
+  return Object.entries(isObject(events) ? events : {}).filter((entry): entry is [string, JsonObject] =>
+    isObject(entry[1]),
+  );
 }
 
 class Reader {
   readonly files: string[] = [];
   readonly problems: ConfigProblem[] = [];
+  /** Webhooks that were read, by name. */
+  private readonly described = new Map<string, WebhookDraft>();
 
   constructor(private readonly source: SourceDocument) {}
 
@@ -54,6 +67,43 @@ class Reader {
       description: typeof description === 'string' ? description : null,
       example: data?.toJS() ?? null,
     };
+  }
+
+  /** What a document says of a type, under what `events` says of it. */
+  async join(draft: WebhookDraft, named: EventType | undefined): Promise<EventType> {
+    const { name, source, path } = draft;
+    const other = this.described.get(name);
+    if (other !== undefined && named?.schema == null) {
+      const hint = `name it under \`events\` with a schema: that one counts`;
+      const message = `\`${name}\` is a webhook of \`${other.service}\` already`;
+      this.problems.push(source.problem(path, message, hint, 'key'));
+    }
+    this.described.set(name, draft);
+    const known = named ?? { name, schema: null, description: null, example: null };
+    const schema = known.schema ?? (await this.compiled(draft));
+    return {
+      name,
+      schema,
+      description: known.description ?? draft.description,
+      // That of another schema would be none of this one.
+      example: known.example ?? (known.schema === null ? draft.example : null),
+    };
+  }
+
+  private async compiled({ name, schema, example, source, path }: WebhookDraft): Promise<JsonObject | null> {
+    if (schema === null) return null;
+    const hint = `mend it, or name \`${name}\` under \`events\` with a schema of its own`;
+    try {
+      const check = await compileDataSchema(schema);
+      const fault = example === null ? undefined : check(example);
+      if (fault === undefined) return schema;
+      const where = fault.pointer === '' ? 'the example' : `the example, at ${fault.pointer},`;
+      this.problems.push(source.problem(path, `${where} ${fault.detail}`, hint, 'key'));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.problems.push(source.problem(path, `the schema of its data cannot be used: ${reason}`, hint, 'key'));
+    }
+    return null;
   }
 
   private async load(place: DocumentPath, name: unknown): Promise<SourceDocument | undefined> {

@@ -1,6 +1,7 @@
 /** Reads `gateway.yaml` and the OpenAPI documents that it names, and checks the whole: every problem at once. */
 import { dirname, resolve } from 'node:path';
 import { readEventTypes } from './event-types.js';
+import { readWebhooks, type WebhookDraft } from './openapi/openapi-webhooks.js';
 import { systemClock } from '../platform/clock.js';
 import { adminWarnings, secretsWarnings } from './checks/admin-checks.js';
 import { crossProblems } from './checks/cross-checks.js';
@@ -114,7 +115,7 @@ async function checkWhole(
     areDocumentsComplete: described.isComplete,
   });
   const tls = await checkFiles(source, value, systemClock);
-  const events = await readEventTypes(source, valueAt(value, ['events']));
+  const events = await readEventTypes(source, valueAt(value, ['events']), described.webhooks);
   return {
     operations: merged.operations,
     eventTypes: events.types,
@@ -126,9 +127,9 @@ async function checkWhole(
       ...crossProblems(source, value, environment),
       ...tls.problems,
       ...events.problems,
-      ...emitsProblems(source, value),
+      ...emitsProblems(source, value, events.types),
     ],
-    warnings: [...merged.warnings, ...tls.warnings],
+    warnings: [...described.warnings, ...merged.warnings, ...tls.warnings],
   };
 }
 
@@ -166,7 +167,9 @@ export function publicUrlOf(file: GatewayFile, port = file.gateway.port): string
 interface DescribedServices {
   readonly documents: Map<string, JsonObject>;
   readonly drafts: OperationDraft[];
+  readonly webhooks: WebhookDraft[];
   readonly problems: ConfigProblem[];
+  readonly warnings: ConfigProblem[];
   /** The documents' files, absolute. */
   readonly files: string[];
   /** False where a document that is named could not be used. */
@@ -176,7 +179,9 @@ interface DescribedServices {
 async function readServices(source: SourceDocument, value: unknown): Promise<DescribedServices> {
   const documents = new Map<string, JsonObject>();
   const drafts: OperationDraft[] = [];
+  const webhooks: WebhookDraft[] = [];
   const problems: ConfigProblem[] = [];
+  const warnings: ConfigProblem[] = [];
   const files: string[] = [];
   let isComplete = true;
   for (const name of serviceNames(value)) {
@@ -204,10 +209,13 @@ async function readServices(source: SourceDocument, value: unknown): Promise<Des
     documents.set(name, document.value);
     const read = readOperations(name, document);
     drafts.push(...read.drafts);
+    const told = readWebhooks(name, document);
+    webhooks.push(...told.drafts);
+    warnings.push(...told.warnings);
     // What we say of an operation is plainer than what the standard's schema says at the same place.
     problems.push(...read.problems, ...withoutEchoes(read.problems, found));
   }
-  return { documents, drafts, problems, files, isComplete };
+  return { documents, drafts, webhooks, problems, warnings, files, isComplete };
 }
 
 function serviceNames(value: unknown): string[] {

@@ -1,13 +1,16 @@
 /** Whether what operations emit are events that there are. */
 import { didYouMean, type ConfigProblem } from '../model/problem.js';
-import { isObject } from '../openapi/openapi-traversal.js';
+import type { EventType } from '../model/schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 import { valueAt } from './schema-problems.js';
 
 /** Faults of `operations[].emits`. */
-export function emitsProblems(source: SourceDocument, value: unknown): ConfigProblem[] {
-  const events = valueAt(value, ['events']);
-  const names = Array.isArray(events) ? events.map(String) : Object.keys(isObject(events) ? events : {});
+export function emitsProblems(
+  source: SourceDocument,
+  value: unknown,
+  eventTypes: readonly EventType[],
+): ConfigProblem[] {
+  const names = eventTypes.map(({ name }) => name);
   const operations = valueAt(value, ['operations']);
   return (Array.isArray(operations) ? operations : []).flatMap((operation: unknown, index) => {
     const emits = valueAt(operation, ['emits']);

@@ -1,6 +1,9 @@
 /** What `gateway.yaml` says of the events that backends hand in. */
 import { z } from 'zod';
 
+/** What types of events are called. */
+export const EVENT_TYPE_PATTERN = /^(?=.{1,100}$)[a-z0-9_]+(\.[a-z0-9_]+)+$/;
+
 const typeName = z
   .string()
   .regex(/^[a-z0-9_]+(\.[a-z0-9_]+)+$/, 'must be resource.verb, for example customer.created')

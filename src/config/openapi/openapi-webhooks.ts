@@ -1,0 +1,106 @@
+/** The webhooks of one OpenAPI document (3.1): each names a type of event and says what its data looks like. */
+import { EVENT_TYPE_PATTERN } from '../model/event-schema.js';
+import type { ConfigProblem, DocumentPath } from '../model/problem.js';
+import type { SourceDocument } from '../source/source-document.js';
+import type { OpenApiDocument } from './openapi-document.js';
+import { lookUpReference, resolveReference } from './openapi-references.js';
+import { isObject, mapObjects, type JsonObject } from './openapi-traversal.js';
+
+/** A type of event as a document describes it. */
+export interface WebhookDraft {
+  /** `customer.created` */
+  readonly name: string;
+  readonly service: string;
+  readonly description: string | null;
+  /** JSON Schema (2020-12) of the data, whole in itself, not compiled; null: none is given. */
+  readonly schema: JsonObject | null;
+  /** Data of one; null: none is given. */
+  readonly example: unknown;
+  readonly source: SourceDocument;
+  readonly path: DocumentPath;
+}
+
+/** Reads every webhook whose name is that of a type of event; another name is a warning. */
+export function readWebhooks(
+  service: string,
+  { value, source }: OpenApiDocument,
+): { readonly drafts: readonly WebhookDraft[]; readonly warnings: readonly ConfigProblem[] } {
+  const drafts: WebhookDraft[] = [];
+  const warnings: ConfigProblem[] = [];
+  for (const [name, reference] of Object.entries(isObject(value['webhooks']) ? value['webhooks'] : {})) {
+    const path = ['webhooks', name];
+    if (!EVENT_TYPE_PATTERN.test(name)) {
+      const hint = 'call it resource.verb, for example customer.created';
+      warnings.push(source.problem(path, `the webhook \`${name}\` is no type of event, and is not read`, hint, 'key'));
+      continue;
+    }
+    const item = resolveReference(value, reference);
+    const operation = isObject(item) && isObject(item['post']) ? item['post'] : {};
+    const media = mediaOf(value, operation);
+    const body = resolveReference(value, media['schema']);
+    const example = exampleOf(value, media);
+    const isEnvelope = isObject(body) && isObject(body['properties']) && isObject(body['properties']['data']);
+    const schema = isEnvelope ? (body['properties'] as JsonObject)['data'] : media['schema'];
+    drafts.push({
+      name,
+      service,
+      description: textOf(operation['description']) ?? textOf(operation['summary']),
+      schema: isObject(schema) ? wholeSchema(value, schema) : null,
+      example: (isEnvelope && isObject(example) ? example['data'] : example) ?? null,
+      source,
+      path,
+    });
+  }
+  return { drafts, warnings };
+}
+
+/** The media type of the JSON that is sent; empty where there is none. */
+function mediaOf(document: JsonObject, operation: JsonObject): JsonObject {
+  const body = resolveReference(document, operation['requestBody']);
+  const content = isObject(body) && isObject(body['content']) ? body['content'] : {};
+  const media = resolveReference(document, content['application/json']);
+  return isObject(media) ? media : {};
+}
+
+function exampleOf(document: JsonObject, media: JsonObject): unknown {
+  if (media['example'] !== undefined) return media['example'];
+  const [first] = Object.values(isObject(media['examples']) ? media['examples'] : {});
+  const example = resolveReference(document, first);
+  return isObject(example) ? example['value'] : undefined;
+}
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value.trim() : null);
+
+/** Below these, keys are names that somebody has given. */
+const NAME_MAPS = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
+
+/** A schema with everything that it refers to in `$defs` of its own, and without the words that only OpenAPI has. */
+export function wholeSchema(document: JsonObject, schema: JsonObject): JsonObject {
+  const names = new Map<string, string>();
+  const nameOf = (reference: string): string => {
+    const known = names.get(reference);
+    if (known !== undefined) return known;
+    const last = reference.slice(reference.lastIndexOf('/') + 1).replaceAll(/[^\w-]/g, '_');
+    const taken = new Set(names.values());
+    let name = last;
+    for (let number = 2; taken.has(name); number++) name = `${last}_${number}`;
+    names.set(reference, name);
+    return name;
+  };
+  const converted = (value: unknown): unknown =>
+    mapObjects(value, (object, path) => {
+      if (NAME_MAPS.has(String(path.at(-1)))) return object;
+      const kept = Object.entries(object).filter(([key]) => !key.startsWith('x-') && key !== 'discriminator');
+      const { $ref: reference } = object;
+      const isLocal = typeof reference === 'string' && reference.startsWith('#/');
+      return {
+        ...Object.fromEntries(kept),
+        ...(isLocal ? { $ref: `#/$defs/${nameOf(reference)}` } : {}),
+      } as JsonObject;
+    });
+  const whole = converted(schema) as JsonObject;
+  const $defs: Record<string, unknown> = {};
+  // What is converted may name more: a Map goes on with what is added to it.
+  for (const [reference, name] of names) $defs[name] = converted(lookUpReference(document, reference));
+  return names.size === 0 ? whole : { ...whole, $defs };
+}
