@@ -6,7 +6,7 @@ import type { Kysely, Transaction } from 'kysely';
 import type { AccountTable, ApiKeyTable, Tables } from '../database/schema.js';
 import type { WorkSignal } from '../events/deliveries/work-signal.js';
 import type { EventType, NewEvent } from '../events/model/event-types.js';
-import { addEvents } from '../events/outbox.js';
+import { addEvents, countOwnEvents, type AddedEvents } from '../events/outbox.js';
 import { parseStrings } from '../keys/api-key-columns.js';
 import { timestamp } from './api-key-rows.js';
 
@@ -24,7 +24,7 @@ type KeyEvent = (typeof KEY_EVENTS)[number] | 'api_key.expiring';
 /** ChangeEvents adds events of changes, and tells of them when they are there for good. */
 export class ChangeEvents {
   /** By the row that a change has made. */
-  private readonly toTell = new WeakMap<object, readonly string[]>();
+  private readonly toTell = new WeakMap<object, AddedEvents>();
 
   constructor(private readonly signal: WorkSignal | undefined) {}
 
@@ -51,13 +51,15 @@ export class ChangeEvents {
 
   /** Call it when the transaction that has made the row has committed. */
   committed(row: object): void {
-    const endpointIds = this.toTell.get(row);
-    if (endpointIds !== undefined) this.signal?.tell(endpointIds);
+    const added = this.toTell.get(row);
+    if (added === undefined) return;
+    this.toTell.delete(row);
+    countOwnEvents(added.events.size);
+    this.signal?.tell(added.endpointIds);
   }
 
   private async add(trx: Transaction<Tables>, row: object, event: NewEvent, nowMs: number): Promise<void> {
-    const { endpointIds } = await addEvents(trx, [event], nowMs);
-    this.toTell.set(row, endpointIds);
+    this.toTell.set(row, await addEvents(trx, [event], nowMs));
   }
 }
 
@@ -97,7 +99,9 @@ export async function addExpiringKeys(db: Kysely<Tables>, signal: WorkSignal, no
       if (end - row.created_at <= days * DAY_MS) return [];
       return [keyEvent(row, 'api_key.expiring', 'system', `${end}:${days}`)];
     });
-    signal.tell((await addEvents(db, events, nowMs)).endpointIds);
+    const added = await addEvents(db, events, nowMs);
+    countOwnEvents(added.events.size);
+    signal.tell(added.endpointIds);
     if (rows.length < KEYS_AT_ONCE) return;
     after = rows.at(-1)?.id ?? '';
   }

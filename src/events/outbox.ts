@@ -9,6 +9,7 @@ import { kindOf } from '../database/database-kind.js';
 import { newId } from '../database/ids.js';
 import type { Tables } from '../database/schema.js';
 import type { EventTable } from '../database/tables/webhook-tables.js';
+import { METRICS } from '../platform/metrics.js';
 import { Problem } from '../problems/errors.js';
 import { fanOut } from './deliveries/fan-out.js';
 import { InsertText } from './insert-text.js';
@@ -29,7 +30,7 @@ const INSERTS = {
 const EVENT_RETENTION_MS = 90 * 24 * 3_600_000;
 
 /** Whose event is the gateway's own. */
-const OWN_SOURCE = 'trailgate';
+const OWN_SOURCE = 'trailgate' as const;
 
 /** An event that was not there before. */
 export interface NewlyAdded {
@@ -63,6 +64,11 @@ export async function addEvents(
   return db.isTransaction
     ? addInTransaction(db, events, nowMs)
     : db.transaction().execute((trx) => addInTransaction(trx, events, nowMs));
+}
+
+/** Counts events of the gateway's own: call it when the transaction that has added them has committed. */
+export function countOwnEvents(count: number): void {
+  if (count > 0) METRICS.events.series(OWN_SOURCE, 'accepted').inc(count);
 }
 
 async function addInTransaction(

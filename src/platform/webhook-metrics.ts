@@ -45,12 +45,13 @@ const SERVICE_OUTCOMES: ReadonlySet<string> = new Set(['duplicate', 'refused']);
 export const WEBHOOK_METRICS = {
   events: counter(
     'trailgate_events_total',
-    'Events that backends have handed in or operations emit, by what became of them.',
+    'Events that backends have handed in, that operations emit, and of the gateway itself, by what became of them.',
     [
-      ['source', ['service', 'emits']],
+      ['source', ['service', 'emits', 'trailgate']],
       ['outcome', ['accepted', 'duplicate', 'refused', 'unusable', 'late', 'dropped']],
     ],
-    ([source, outcome]) => outcome === 'accepted' || (source === 'service') === SERVICE_OUTCOMES.has(outcome ?? ''),
+    ([source, outcome = '']) =>
+      outcome === 'accepted' || (source !== 'trailgate' && (source === 'service') === SERVICE_OUTCOMES.has(outcome)),
   ),
   eventsUnwritten: gauge(
     'trailgate_events_unwritten',
@@ -95,6 +96,14 @@ export const WEBHOOK_METRICS = {
   webhookLanes: gauge('trailgate_webhook_lanes', 'Webhook endpoints that this worker has in hand, by how they are.', [
     ['state', ['working', 'breaker_open', 'unreadable']],
   ]),
+  webhookEndpoints: gauge('trailgate_webhook_endpoints', 'Webhook endpoints of all accounts, by status.', [
+    ['status', ['enabled', 'paused', 'disabled']],
+  ]),
+  webhookBacklog: gauge(
+    'trailgate_webhook_backlog',
+    'Deliveries of webhooks that wait, by why; of an endpoint 1,000 of each are counted at most.',
+    [['state', ['due', 'later', 'held', 'paused']]],
+  ),
   webhookActiveAttempts: gauge('trailgate_webhook_active_attempts', 'Attempts of webhooks that are under way.', []),
   webhookOldestDue: gauge(
     'trailgate_webhook_oldest_due_seconds',

@@ -8,7 +8,7 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../platform/clock.js';
 import type { Tables } from '../database/schema.js';
 import type { NewEvent } from '../events/model/event-types.js';
-import { addEvents, NOTHING_ADDED, type AddedEvents } from '../events/outbox.js';
+import { addEvents, countOwnEvents, NOTHING_ADDED, type AddedEvents } from '../events/outbox.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 import { formatWithOffset } from '../platform/rfc3339.js';
@@ -134,6 +134,7 @@ export class MonthNotices {
 
   /** Call it when they stand in the database for good. @param added what `write` resolved to. */
   written(due: readonly MonthNotice[], { events: added }: AddedEvents): void {
+    countOwnEvents(added.size);
     const told = new Set<string>();
     for (const { subject, period, bit, event } of due) {
       const reached = subject.reachedLimits();

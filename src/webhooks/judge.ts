@@ -2,6 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { Tables } from '../database/schema.js';
 import type { WorkSignal } from '../events/deliveries/work-signal.js';
+import { countOwnEvents } from '../events/outbox.js';
 import { disableGone, judgeFailing, type Verdicts } from '../events/management/endpoint-status.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
@@ -58,6 +59,8 @@ export class Judge {
 
   private tell({ verdicts, endpointIds }: Verdicts): void {
     const { log, signal } = this.parts;
+    // Each of them is an event.
+    countOwnEvents(verdicts.length);
     for (const { endpointId, accountId, what, reason } of verdicts) {
       const fields = { endpoint_id: endpointId, account_id: accountId, reason };
       if (what === 'disabled')

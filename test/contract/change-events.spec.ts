@@ -5,12 +5,14 @@ import { addExpiringKeys } from '../../src/accounts/change-events.js';
 import { WorkSignal, type ToldEndpoints } from '../../src/events/deliveries/work-signal.js';
 import { compileDataSchema } from '../../src/config/data-schema.js';
 import { OWN_EVENTS } from '../../src/events/model/own-events.js';
+import { METRICS } from '../../src/platform/metrics.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { OPERATOR, storesOn } from '../support/stores.js';
 import { addEndpoint, deliveriesIn } from '../support/webhooks.js';
 
 const DAY_MS = 86_400_000;
+const counted = () => METRICS.events.series('trailgate', 'accepted').value;
 const ACCOUNT = { name: 'Isar', plan: 'starter', time_zone: 'UTC', billing_day: 1 };
 
 describeOnDatabases('changes', (kind) => {
@@ -75,12 +77,14 @@ describeOnDatabases('changes', (kind) => {
     expect([text.includes(secret), text.includes(rotated.secret)]).toEqual([false, false]);
   });
 
-  it('are delivered, and told of when they have committed; one that is refused leaves no event', async () => {
+  it('are delivered, told of and counted when they have committed; one that is refused leaves no event', async () => {
     const endpointId = await addEndpoint(database.db, stores.clock.now(), { account_id: accountId });
+    const before = counted();
     const { key } = await newKey();
     expect([told, (await deliveriesIn(database.db)).length]).toEqual([[[endpointId]], 1]);
     await stores.keys.revoke(key.id, OPERATOR);
     await expect(stores.keys.pause(key.id, OPERATOR)).rejects.toMatchObject({ code: 'conflict' });
+    expect(counted() - before).toBe(2);
     expect(await types()).toEqual(['api_key.created', 'api_key.revoked']);
   });
 
