@@ -6,6 +6,7 @@ import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration } from 'kysely/migration';
 import { accountSearch } from './account-search-migration.js';
 import { failedDeliveries } from './migrations/failed-deliveries-migration.js';
+import { heldDeliveries } from './migrations/held-deliveries-migration.js';
 import { mails } from './migrations/mail-migration.js';
 import { notices } from './migrations/notices-migration.js';
 import { members } from './migrations/members-migration.js';
@@ -279,6 +280,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0015_account_search': accountSearch,
   '0016_notices': notices,
   '0017_failed_deliveries': failedDeliveries,
+  '0018_held_deliveries': heldDeliveries,
 };
 
 /**

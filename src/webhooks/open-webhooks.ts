@@ -9,6 +9,7 @@ import type { SigningKeys } from '../events/signing/webhook-signature.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
 import type { ReadsGauges } from '../platform/metrics-text.js';
+import { watchBacklog } from './backlog-gauges.js';
 import { Crew } from './crew.js';
 import { Judge } from './judge.js';
 import { isDeadOwner, ownerName, placeOfProcess } from './lane-owner.js';
@@ -83,12 +84,13 @@ export async function startWebhooks(parts: WebhooksParts): Promise<RunningWebhoo
         });
   void listener?.start();
   worker.start();
+  const backlog = watchBacklog(db, clock);
   return {
     gauges: new WebhookGauges(worker, clock, listener === undefined ? undefined : () => hears.isUp),
     rest: () => worker.rest(),
     stop: async (patienceMs) => {
       unfollow();
-      await Promise.all([listener?.stop(), worker.stop(patienceMs)]);
+      await Promise.all([listener?.stop(), backlog.stop(), worker.stop(patienceMs)]);
       await judge.stop();
     },
   };

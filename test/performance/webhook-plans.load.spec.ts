@@ -5,6 +5,7 @@ import type { DatabaseHandle } from '../../src/database/connect.js';
 import type { Tables } from '../../src/database/schema.js';
 import { writeResults } from '../../src/events/deliveries/delivery-results.js';
 import { readDue } from '../../src/events/deliveries/due-deliveries.js';
+import { readBacklog } from '../../src/events/deliveries/backlog.js';
 import { LaneScan } from '../../src/events/deliveries/lane-scan.js';
 import { Lanes } from '../../src/events/deliveries/lanes.js';
 import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
@@ -92,6 +93,13 @@ describeOnDatabases(`${ROWS.toLocaleString('en')} pending deliveries`, (kind) =>
   ])('%s goes through %s and reads no table from end to end', async (_what, index, run) => {
     const plans = await plansOf(run);
     expect(plans).toContain(index);
+    expect(plans).not.toMatch(/Seq Scan on webhook_delivery|SCAN (?:d|webhook_delivery)(?! USING)/);
+  });
+
+  it('counting what waits reads no more of an endpoint than is counted', async () => {
+    const plans = await plansOf((db) => readBacklog(db, now));
+    expect(plans).toContain('webhook_delivery_lane');
+    expect(plans).toContain('webhook_delivery_held');
     expect(plans).not.toMatch(/Seq Scan on webhook_delivery|SCAN (?:d|webhook_delivery)(?! USING)/);
   });
 
