@@ -14,7 +14,21 @@ const MINUTE_MS = 60_000;
 
 /** Reads and changes as who is signed in and as a program, before, while and after nothing can be written. */
 async function goesOn(database: DatabaseHandle, unwritable: () => Promise<void>, writable: () => Promise<void>) {
-  const running: RunningAdmin = await startAdmin(database);
+  const running = await startAdmin(database);
+  try {
+    await readsAndChanges(running, database, unwritable, writable);
+  } finally {
+    await running.close();
+    await database.close();
+  }
+}
+
+async function readsAndChanges(
+  running: RunningAdmin,
+  database: DatabaseHandle,
+  unwritable: () => Promise<void>,
+  writable: () => Promise<void>,
+) {
   const { id } = await running.admin.createAccount({ plan: 'starter' });
   const { email } = await memberWithPassword(database, running, { roles: { [id]: 'owner' } });
   const own = new PanelBrowser(running.url);
@@ -53,7 +67,6 @@ async function goesOn(database: DatabaseHandle, unwritable: () => Promise<void>,
   running.stores.clock.advance(14 * MINUTE_MS);
   expect((await own.ask('GET', '/me')).status).toBe(200);
   expect(await lastSeen()).not.toBe(before);
-  await running.close();
 }
 
 describeWithPostgres('members on a PostgreSQL that is read-only', () => {
@@ -77,7 +90,6 @@ describeWithPostgres('members on a PostgreSQL that is read-only', () => {
       await client.end();
     };
     await goesOn(database, readOnly(true), readOnly(false));
-    await database.close();
   });
 });
 
@@ -97,7 +109,6 @@ describeUnless(canMountDisk() ? null : 'needs root on Linux, to mount a small di
         async () => disk.fill(),
         async () => disk.clear(),
       );
-      await database.close();
     });
   },
 );
