@@ -12,11 +12,17 @@ import { rolldown } from 'rolldown';
 
 /** What Node is given to run, in `dist/`: the command, the demo's backend, the check of a configuration, SQLite's thread. */
 const PROGRAMS = ['main.js', 'customers/main.js', 'reload/check-process.js', 'database/sqlite-worker.js'];
-/** Packages that read files beside their own. */
-const NOT_BUNDLED = ['@seriousme/openapi-schema-validator'];
+/** Packages that read files beside their own, and large ones that are loaded only where they are needed: they stay where they are. */
+const NOT_BUNDLED = [
+  '@seriousme/openapi-schema-validator',
+  '@scalar/fastify-api-reference',
+  '@simplewebauthn/server',
+  'nodemailer',
+  'openid-client',
+];
 const FOLDER = 'bundled';
-/** How long what an earlier build left may still be loaded by a program that runs from it. */
-const KEPT_MS = 24 * 3_600_000;
+/** Files of one build are written within so long. */
+const BUILD_MS = 60_000;
 
 /** `reload/check-process.js` is bundled as `reload-check-process.js`: all files in one folder. */
 const nameOf = (program) => program.replace(/\.js$/, '').replaceAll('/', '-');
@@ -70,12 +76,14 @@ export async function bundle(root, dist, previous) {
   keepEarlier(join(previous, FOLDER), target);
 }
 
-/** Takes over files of the last builds that are not among the new ones. */
+/** Takes over what the build before this one has written, and not what that one has taken over itself. */
 function keepEarlier(previous, target) {
   if (!existsSync(previous)) return;
-  for (const name of readdirSync(previous)) {
-    const file = join(previous, name);
-    if (existsSync(join(target, name)) || Date.now() - statSync(file).mtimeMs > KEPT_MS) continue;
-    cpSync(file, join(target, name), { preserveTimestamps: true });
+  const files = readdirSync(previous).filter((name) => name.endsWith('.js'));
+  const writtenMs = new Map(files.map((name) => [name, statSync(join(previous, name)).mtimeMs]));
+  const newestMs = Math.max(...writtenMs.values());
+  for (const name of files) {
+    if (existsSync(join(target, name)) || newestMs - writtenMs.get(name) > BUILD_MS) continue;
+    cpSync(join(previous, name), join(target, name), { preserveTimestamps: true });
   }
 }
