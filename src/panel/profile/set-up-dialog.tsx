@@ -36,7 +36,9 @@ export function SetUpDialog({ opened, onClose, onDone }: SetUpDialogProps) {
       closeOnClickOutside={false}
       onClose={close}
     >
-      {codes === null ? <SetUp onCodes={setCodes} onClose={close} /> : <CodesStep codes={codes} onDone={close} />}
+      {/* While it fades out after the codes nothing is set up once more. */}
+      {codes !== null && <CodesStep codes={codes} onDone={close} />}
+      {codes === null && opened && <SetUp onCodes={setCodes} onClose={close} />}
     </Dialog>
   );
 }
