@@ -86,6 +86,7 @@ describeWithChromium('a key by hand', () => {
     await tabTo('Revoke key');
     await press('Enter');
     await page.getByText('Revoked, for good.').waitFor();
+    expect(await page.getByText('The old secret works until').count()).toBe(0);
   });
 
   it('is filled in by its address', async () => {

@@ -7,6 +7,7 @@ import { Link, Redirect, useParams } from 'wouter';
 import { useAccount, useMay } from '../session/accounts.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
+import { now } from '../words/clock.js';
 import { Failure } from '../words/failure.js';
 import { Ago, useFormats } from '../words/times.js';
 import { EditDialog } from './edit-dialog.js';
@@ -70,8 +71,12 @@ function Shown({ shown, etag }: { readonly shown: Key; readonly etag: string | n
       actions={<Actions shown={shown} onOpen={setDialog} />}
     >
       <State of={shown} />
-      <Unused of={shown} etag={etag} />
-      <OldSecret of={shown} />
+      {shown.status === 'active' && (
+        <>
+          <Unused of={shown} etag={etag} />
+          <OldSecret of={shown} />
+        </>
+      )}
       <Facts of={shown} />
       <RotateDialog shown={shown} etag={etag} opened={dialog === 'rotate'} onClose={close} />
       <RevokeDialog shown={shown} opened={dialog === 'revoke'} onClose={close} />
@@ -150,6 +155,8 @@ function State({ of: { status } }: { readonly of: Key }) {
 
 /** The least that a key keeps: one without a scope is none. */
 const LEAST_SCOPES = 1;
+/** A key that is younger has not had the time to show what it needs. */
+const SETTLED_MS = 7 * 86_400_000;
 
 /** Scopes that it has not used for a month, and the button that takes them away. */
 function Unused({ of: key, etag }: { readonly of: Key; readonly etag: string | null }) {
@@ -157,7 +164,7 @@ function Unused({ of: key, etag }: { readonly of: Key; readonly etag: string | n
   const words = useScopeWords();
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
-  const { data } = useImpact(key.id, key.status === 'active');
+  const { data } = useImpact(key.id, true);
   const unused = data?.scopes_unused_30d ?? [];
   const left = key.scopes.filter((scope) => !unused.includes(scope));
   const narrow = useMutation({
@@ -165,6 +172,7 @@ function Unused({ of: key, etag }: { readonly of: Key; readonly etag: string | n
     onSettled: () => readAgain(key.account_id, key.id),
   });
   if (unused.length === 0 || left.length < LEAST_SCOPES || data === undefined || !may('updateApiKey')) return null;
+  if (now().getTime() - Date.parse(key.created_at) < SETTLED_MS) return null;
   const since = date(`${data.scopes_since}T12:00:00Z`);
   const names = unused.map(words.short).join(' · ');
   return (
@@ -188,7 +196,7 @@ function Unused({ of: key, etag }: { readonly of: Key; readonly etag: string | n
 function OldSecret({ of: key }: { readonly of: Key }) {
   const { time_zone: timeZone } = useAccount();
   const { time, relative } = useFormats(timeZone);
-  const { data } = useImpact(key.id, key.status === 'active');
+  const { data } = useImpact(key.id, true);
   const old = data?.old_secret;
   if (old === null || old === undefined) return null;
   const until = time(old.expires_at);
