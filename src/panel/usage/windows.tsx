@@ -57,6 +57,8 @@ function Window({ window, forecast }: WindowProps) {
         <Text size="sm" c="dimmed">
           {isMonth ? (
             <Trans>Begins anew on {date(window.resets_at)}.</Trans>
+          ) : window.used === 0 ? (
+            <Trans>All free.</Trans>
           ) : (
             <Trans>All free again {relative(window.resets_at)}.</Trans>
           )}
