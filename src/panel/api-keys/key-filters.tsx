@@ -63,7 +63,7 @@ export function KeyFilters({ chosen, onChoose }: KeyFiltersProps) {
         onChange={(status) => status !== null && onChoose({ status })}
       />
       <Select
-        flex={{ base: '1 1 140px', md: '0 0 160px' }}
+        flex={{ base: '1 1 140px', md: '0 0 200px' }}
         aria-label={t`Environment`}
         allowDeselect={false}
         data={[
@@ -75,7 +75,7 @@ export function KeyFilters({ chosen, onChoose }: KeyFiltersProps) {
         onChange={(value) => onChoose({ environment: value === 'live' || value === 'test' ? value : 'both' })}
       />
       <Select
-        flex={{ base: '1 1 140px', md: '0 0 190px' }}
+        flex={{ base: '1 1 140px', md: '0 0 225px' }}
         aria-label={t`Order`}
         allowDeselect={false}
         data={[

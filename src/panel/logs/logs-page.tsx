@@ -76,7 +76,7 @@ function Filters({ chosen, onChoose }: FiltersProps) {
         onChange={(event) => onChoose({ search: event.currentTarget.value })}
       />
       <Select
-        flex={{ base: '1 1 140px', md: '0 0 180px' }}
+        flex={{ base: '1 1 140px', md: '0 0 210px' }}
         aria-label={t`Responses`}
         allowDeselect={false}
         data={[
