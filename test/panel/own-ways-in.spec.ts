@@ -74,6 +74,8 @@ describeWithChromium('the ways in of a member', () => {
   it('take an authenticator app, ask for its code at each sign-in, and one recovery code once in its place', async () => {
     const app = part('Authenticator app');
     await app.getByText('Not set up.').waitFor();
+    const begun: string[] = [];
+    page.on('request', (each) => each.method() === 'POST' && each.url().endsWith('/me/totp') && begun.push(each.url()));
     await app.getByRole('button', { name: 'Set up' }).click();
     await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor();
     const secret = fromBase32(((await page.locator('[role=dialog] .secret').textContent()) ?? '').replaceAll(' ', ''));
@@ -90,6 +92,7 @@ describeWithChromium('the ways in of a member', () => {
     await page.getByLabel('I have stored them in a safe place').check();
     await press('Done');
     await app.getByText('10 recovery codes left').waitFor();
+    expect(begun).toHaveLength(1);
     expect(await page.content()).not.toContain(codes[0]);
 
     await signOut();
