@@ -1,11 +1,20 @@
 /** A server whose plain requests are read by hand, and clients that show everything that they were sent. */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { plainConnectionOf, type PlainConnection, type Transaction } from '../../src/http1/client/plain-connection.js';
-import { readPlainRequests } from '../../src/http1/client/plain-listener.js';
+import {
+  plainTlsListener,
+  readPlainRequests,
+  type PlainRequestHandler,
+} from '../../src/http1/client/plain-listener.js';
 import type { PlainRequest } from '../../src/http1/client/plain-request.js';
+import { makeCertificate } from './certificates.js';
+import { temporaryFolder } from './processes.js';
 
 /** A request that was read by hand. */
 export class Served implements Transaction {
@@ -38,9 +47,13 @@ export class Client {
   text = '';
   isEnded = false;
   readonly socket: Socket;
+  /** The connection below TLS; the same one where there is none. */
+  private readonly wire: Socket;
 
-  constructor(port: number) {
-    this.socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  constructor(port: number, isEncrypted: boolean) {
+    this.wire = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    this.wire.on('error', () => undefined);
+    this.socket = isEncrypted ? connectTls({ socket: this.wire, rejectUnauthorized: false }) : this.wire;
     this.socket.on('error', () => undefined);
     this.socket.on('data', (bytes: Buffer) => (this.text += bytes.toString('latin1')));
     this.socket.on('end', () => (this.isEnded = true));
@@ -49,6 +62,11 @@ export class Client {
 
   send(text: string): void {
     this.socket.write(text);
+  }
+
+  /** Leaves without a word. */
+  reset(): void {
+    this.wire.resetAndDestroy();
   }
 
   get(path: string, more = ''): void {
@@ -84,17 +102,15 @@ export class PlainServer {
   readonly server: Server;
   private readonly clients: Client[] = [];
 
-  constructor() {
-    this.server = createServer((message, response) => {
+  constructor(private readonly isEncrypted: boolean) {
+    const onRequest = (message: IncomingMessage, response: ServerResponse): void => {
       const plain = plainConnectionOf(message.socket);
       if (plain?.adopt(message, response) === true) return;
       if (plain?.countNodes(response) === false) return;
       this.nodes.push(message.url ?? '');
       response.end(`node ${message.url}`);
-    });
-    this.server.keepAliveTimeout = 0;
-    this.server.on('clientError', (_error, socket) => void socket.destroy());
-    readPlainRequests(this.server, {
+    };
+    const handler: PlainRequestHandler = {
       keepAliveTimeoutMs: 65_000,
       serve: (request, connection) => {
         if (!this.isServing) return false;
@@ -103,11 +119,16 @@ export class PlainServer {
         if (this.isPrompt) one.respond(`hand ${request.url}`);
         return true;
       },
-    });
+    };
+    this.server = isEncrypted ? encrypted(onRequest, handler) : createServer(onRequest);
+    this.server.keepAliveTimeout = 0;
+    this.server.on('clientError', (_error, socket) => void socket.destroy());
+    if (!isEncrypted) readPlainRequests(this.server, handler);
   }
 
-  static async start(): Promise<PlainServer> {
-    const line = new PlainServer();
+  /** @param isEncrypted over TLS. */
+  static async start(isEncrypted = false): Promise<PlainServer> {
+    const line = new PlainServer(isEncrypted);
     line.server.listen(0, '127.0.0.1');
     await once(line.server, 'listening');
     return line;
@@ -121,7 +142,7 @@ export class PlainServer {
   }
 
   connect(): Client {
-    const client = new Client((this.server.address() as AddressInfo).port);
+    const client = new Client((this.server.address() as AddressInfo).port, this.isEncrypted);
     this.clients.push(client);
     return client;
   }
@@ -149,4 +170,19 @@ export class PlainServer {
     this.onlyOne().respond('x'.repeat(16 * 1024 * 1024));
     return client;
   }
+}
+
+function encrypted(
+  onRequest: (message: IncomingMessage, response: ServerResponse) => void,
+  handler: PlainRequestHandler,
+): Server {
+  const { cert, key } = makeCertificate(temporaryFolder('plain-server'));
+  const server = createTlsServer({ cert: readFileSync(cert), key: readFileSync(key) }, onRequest);
+  const [nodes] = server.listeners('secureConnection') as ((this: Server, socket: TLSSocket) => void)[];
+  server.removeAllListeners('secureConnection');
+  server.on(
+    'secureConnection',
+    plainTlsListener(server, (socket) => nodes?.call(server, socket), handler),
+  );
+  return server;
 }

@@ -11,7 +11,7 @@ import { ListenerCertificate } from '../../config/source/listener-certificate.js
 import { linesOf } from '../../http1/grammar/fields.js';
 import { HttpDate } from '../../http1/client/http-date.js';
 import { serveHalfClosed } from '../../http1/client/half-closed.js';
-import { readPlainRequests } from '../../http1/client/plain-listener.js';
+import { plainTlsListener, readPlainRequests } from '../../http1/client/plain-listener.js';
 import type { Log } from '../../platform/log.js';
 import { Arrivals } from '../request/arrivals.js';
 import { HEAD_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from '../request/connection-timeouts.js';
@@ -114,7 +114,7 @@ export async function createGatewayApplication(
   refuseConnect(server, fields);
   upgrades.install(server);
   serveHalfClosed(server);
-  if (certificate !== undefined) serveTls(server as TlsServer, certificate, deps.connections, fastify);
+  if (certificate !== undefined) serveTls(server as TlsServer, certificate, deps.connections, fastify, fastPath);
   boundConnections(server, deps.connections, fastify);
   if (certificate === undefined) readPlainRequests(server, fastPath);
   readProxyProtocol(server, proxyProtocol);
@@ -157,9 +157,10 @@ function serveTls(
   certificate: ListenerCertificate,
   connections: Connections,
   fastify: FastifyInstance,
+  fastPath: FastPath,
 ): void {
   const sessions = new Http2Sessions(KEEP_ALIVE_TIMEOUT_MS, () => connections.longestIdleMs);
-  speakHttp2(server, sessions);
+  speakHttp2(server, sessions, (nodes) => plainTlsListener(server, nodes, fastPath));
   const stopFollowing = certificate.follow(server);
   fastify.addHook('preClose', (done) => {
     stopFollowing();

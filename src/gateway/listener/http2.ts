@@ -15,7 +15,6 @@ import {
 } from 'node:http2';
 import type { ReadableOptions } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { expectHalfClosed } from '../../http1/client/half-closed.js';
 import type { Http2Sessions } from './http2-sessions.js';
 
 export const ALPN_PROTOCOLS = ['h2', 'http/1.1'];
@@ -103,8 +102,15 @@ const OPTIONS: ServerOptions = {
   },
 };
 
-/** Makes a TLS server answer connections that negotiated `h2` as well; the requests reach its own listeners. */
-export function speakHttp2(server: Server, sessions: Http2Sessions): void {
+/**
+ * Makes a TLS server answer connections that negotiated `h2` as well; the requests reach its own listeners.
+ * @param takeHttp1 given what Node does with a connection of HTTP/1.1, returns what is done with it here.
+ */
+export function speakHttp2(
+  server: Server,
+  sessions: Http2Sessions,
+  takeHttp1: (nodes: (socket: TLSSocket) => void) => (socket: TLSSocket) => void,
+): void {
   const http2 = createServer(OPTIONS);
   let accepted: TLSSocket | undefined;
   http2.on('session', (session) => {
@@ -114,17 +120,15 @@ export function speakHttp2(server: Server, sessions: Http2Sessions): void {
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
     http2.on(event, (message: unknown, response: unknown) => void server.emit(event, message, response));
   }
-  const speakHttp1 = server.listeners('secureConnection') as ((this: Server, socket: TLSSocket) => void)[];
+  const nodes = server.listeners('secureConnection') as ((this: Server, socket: TLSSocket) => void)[];
+  const speakHttp1 = takeHttp1((socket) => nodes.forEach((listener) => listener.call(server, socket)));
   server.removeAllListeners('secureConnection');
   server.on('secureConnection', (socket: TLSSocket) => {
     if (socket.alpnProtocol === 'h2') {
       accepted = socket;
       http2.emit('connection', socket);
       accepted = undefined;
-    } else {
-      expectHalfClosed(socket);
-      for (const listener of speakHttp1) listener.call(server, socket);
-    }
+    } else speakHttp1(socket);
   });
 }
 

@@ -26,16 +26,6 @@ export function serveHalfClosed(server: Server): void {
   keepHalfClosed(server);
 }
 
-/** Expects that the client of a connection may close its side, where Node's server has it from the start. */
-export function expectHalfClosed(socket: Socket): void {
-  socket.allowHalfOpen = true;
-  socket.on('end', onClientEnd);
-}
-
-function onClientEnd(this: Socket): void {
-  awaitResponse(this);
-}
-
 /**
  * Called when the client of a connection that Node reads has closed its side: its request goes on for as long as it is
  * there to take the response. Does nothing where no request is under way or one has not come whole: Node ends the

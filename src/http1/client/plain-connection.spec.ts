@@ -5,178 +5,185 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PlainServer, until } from '../../../test/support/plain-server.js';
 
 let line: PlainServer;
-beforeEach(async () => void (line = await PlainServer.start()));
 afterEach(() => line.stop());
 
-describe('plain requests', () => {
-  it('are line.served one after the other without Node', async () => {
-    const client = line.connect();
-    for (const path of ['/1', '/2', '/3']) {
-      client.get(path);
-      await client.sees(`hand ${path}`);
-    }
-    expect(line.nodes).toEqual([]);
-    expect(line.served.map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect(client.text).toMatch(
-      /^HTTP\/1\.1 200 OK\r\nContent-Length: 7\r\nConnection: keep-alive\r\nKeep-Alive: timeout=65\r\n\r\nhand/,
-    );
+describe.each([
+  ['over TCP', false],
+  ['over TLS', true],
+])('%s', (_over, isEncrypted) => {
+  beforeEach(async () => void (line = await PlainServer.start(isEncrypted)));
+
+  describe('plain requests', () => {
+    it('are line.served one after the other without Node', async () => {
+      const client = line.connect();
+      for (const path of ['/1', '/2', '/3']) {
+        client.get(path);
+        await client.sees(`hand ${path}`);
+      }
+      expect(line.nodes).toEqual([]);
+      expect(line.served.map(({ status }) => status)).toEqual([200, 200, 200]);
+      expect(client.text).toMatch(
+        /^HTTP\/1\.1 200 OK\r\nContent-Length: 7\r\nConnection: keep-alive\r\nKeep-Alive: timeout=65\r\n\r\nhand/,
+      );
+    });
+
+    it('that say so have the last answer of their connection, and what comes behind it is not served', async () => {
+      const client = line.connect();
+      line.isPrompt = false;
+      client.get('/1', 'Connection: close\r\n');
+      await until(() => line.served.length === 1);
+      client.get('/2');
+      await sleep(30);
+      line.onlyOne().respond('last');
+      await until(() => client.isEnded);
+      expect(client.text).toContain('\r\nConnection: close\r\n\r\nlast');
+      expect([line.served.length, line.nodes]).toEqual([1, []]);
+    });
+
+    it.each(['reset', 'destroy'] as const)('whose client has gone (%s) end with status 0', async (leave) => {
+      const client = await line.asked();
+      if (leave === 'reset') client.reset();
+      else client.socket.destroy();
+      await until(() => line.onlyOne().status === 0);
+      line.onlyOne().respond('nobody hears this');
+      expect(line.onlyOne().connection.isGone).toBe(true);
+    });
+
+    it('whose client has closed its side are answered, and the connection ends', async () => {
+      const client = await line.asked();
+      client.socket.end();
+      await sleep(150);
+      line.onlyOne().respond('all the same');
+      await until(() => line.onlyOne().status === 200 && client.isEnded);
+      expect(client.text).toMatch(/^HTTP\/1\.1 200 OK\r\nContent-Length: 12\r\nConnection: close\r\n\r\nall the same$/);
+    });
+
+    it('end when the client has taken the answer, not before', async () => {
+      const client = await line.unread();
+      await sleep(50);
+      expect(line.onlyOne().status).toBeUndefined();
+      expect(line.onlyOne().connection.hasRequest).toBe(true);
+      client.socket.resume();
+      await until(() => line.onlyOne().status === 200);
+      client.get('/2');
+      await until(() => line.served.length === 2);
+    });
   });
 
-  it('that say so have the last answer of their connection, and what comes behind it is not served', async () => {
-    const client = line.connect();
-    line.isPrompt = false;
-    client.get('/1', 'Connection: close\r\n');
-    await until(() => line.served.length === 1);
-    client.get('/2');
-    await sleep(30);
-    line.onlyOne().respond('last');
-    await until(() => client.isEnded);
-    expect(client.text).toContain('\r\nConnection: close\r\n\r\nlast');
-    expect([line.served.length, line.nodes]).toEqual([1, []]);
-  });
+  describe('a connection becomes Node’s', () => {
+    it.each([
+      ['with a request in two pieces', ['GET /1 HT', 'TP/1.1\r\nHost: h\r\n\r\n']],
+      ['with a body', ['POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab']],
+      ['with two requests at once', ['GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n']],
+    ])('%s, and every request is read once', async (_how, pieces) => {
+      const client = line.connect();
+      client.get('/0');
+      await client.sees('hand /0');
+      for (const piece of pieces) {
+        client.send(piece);
+        await sleep(20);
+      }
+      await client.sees('hand /0', 'node /1');
+      client.get('/9');
+      await client.sees('hand /0', 'node /1', 'node /9');
+      expect(line.served).toHaveLength(1);
+      expect(line.nodes.filter((path) => path === '/1')).toHaveLength(1);
+    });
 
-  it.each(['resetAndDestroy', 'destroy'] as const)('whose client has gone (%s) end with status 0', async (leave) => {
-    const client = await line.asked();
-    client.socket[leave]();
-    await until(() => line.onlyOne().status === 0);
-    line.onlyOne().respond('nobody hears this');
-    expect(line.onlyOne().connection.isGone).toBe(true);
-  });
+    it('when whoever serves does not want the request', async () => {
+      line.isServing = false;
+      const client = line.connect();
+      client.get('/1');
+      await client.sees('node /1');
+    });
 
-  it('whose client has closed its side are answered, and the connection ends', async () => {
-    const client = await line.asked();
-    client.socket.end();
-    await sleep(150);
-    line.onlyOne().respond('all the same');
-    await until(() => line.onlyOne().status === 200 && client.isEnded);
-    expect(client.text).toMatch(/^HTTP\/1\.1 200 OK\r\nContent-Length: 12\r\nConnection: close\r\n\r\nall the same$/);
-  });
+    it('when an answer streams: the request is the same one, and not line.served again', async () => {
+      const client = line.connect();
+      line.isPrompt = false;
+      client.get('/1?x=y', 'X-A: b\r\n');
+      await until(() => line.served.length === 1);
+      const one = line.onlyOne();
+      const { nodeResponse } = one.connection;
+      expect(one.nodes?.response).toBe(nodeResponse);
+      expect(one.nodes?.message).toMatchObject({ url: '/1?x=y', complete: true, rawHeaders: one.request.rawHeaders });
+      nodeResponse.writeHead(200);
+      nodeResponse.write('some ');
+      await client.sees('some ');
+      nodeResponse.end('more');
+      client.get('/2');
+      await client.sees('some ', 'more', 'node /2');
+      expect([line.served.length, line.nodes]).toEqual([1, ['/2']]);
+    });
 
-  it('end when the client has taken the answer, not before', async () => {
-    const client = await line.unread();
-    await sleep(50);
-    expect(line.onlyOne().status).toBeUndefined();
-    expect(line.onlyOne().connection.hasRequest).toBe(true);
-    client.socket.resume();
-    await until(() => line.onlyOne().status === 200);
-    client.get('/2');
-    await until(() => line.served.length === 2);
-  });
-});
-
-describe('a connection becomes Node’s', () => {
-  it.each([
-    ['with a request in two pieces', ['GET /1 HT', 'TP/1.1\r\nHost: h\r\n\r\n']],
-    ['with a body', ['POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab']],
-    ['with two requests at once', ['GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n']],
-  ])('%s, and every request is read once', async (_how, pieces) => {
-    const client = line.connect();
-    client.get('/0');
-    await client.sees('hand /0');
-    for (const piece of pieces) {
-      client.send(piece);
+    it('when a request comes while another is under way, and both are answered in their order', async () => {
+      const client = await line.asked();
+      client.get('/2');
+      await until(() => line.nodes.length === 1);
       await sleep(20);
-    }
-    await client.sees('hand /0', 'node /1');
-    client.get('/9');
-    await client.sees('hand /0', 'node /1', 'node /9');
-    expect(line.served).toHaveLength(1);
-    expect(line.nodes.filter((path) => path === '/1')).toHaveLength(1);
-  });
-
-  it('when whoever serves does not want the request', async () => {
-    line.isServing = false;
-    const client = line.connect();
-    client.get('/1');
-    await client.sees('node /1');
-  });
-
-  it('when an answer streams: the request is the same one, and not line.served again', async () => {
-    const client = line.connect();
-    line.isPrompt = false;
-    client.get('/1?x=y', 'X-A: b\r\n');
-    await until(() => line.served.length === 1);
-    const one = line.onlyOne();
-    const { nodeResponse } = one.connection;
-    expect(one.nodes?.response).toBe(nodeResponse);
-    expect(one.nodes?.message).toMatchObject({ url: '/1?x=y', complete: true, rawHeaders: one.request.rawHeaders });
-    nodeResponse.writeHead(200);
-    nodeResponse.write('some ');
-    await client.sees('some ');
-    nodeResponse.end('more');
-    client.get('/2');
-    await client.sees('some ', 'more', 'node /2');
-    expect([line.served.length, line.nodes]).toEqual([1, ['/2']]);
-  });
-
-  it('when a request comes while another is under way, and both are answered in their order', async () => {
-    const client = await line.asked();
-    client.get('/2');
-    await until(() => line.nodes.length === 1);
-    await sleep(20);
-    expect(client.text).toBe('');
-    line.onlyOne().nodes?.response.end('first');
-    await client.sees('first', 'node /2');
-  });
-
-  it('when a request comes behind a response that the client has not taken, which is not asked for again', async () => {
-    const client = await line.unread();
-    client.get('/2');
-    await sleep(50);
-    expect([line.onlyOne().status, line.onlyOne().nodes]).toEqual([undefined, undefined]);
-    client.socket.resume();
-    await client.sees('HTTP/1.1 200', 'xxx', 'HTTP/1.1 200', 'node /2');
-    expect([line.onlyOne().status, line.nodes]).toEqual([200, ['/2']]);
-  });
-
-  it('behind an answer that the client never takes, whose end is told when it has gone', async () => {
-    const client = await line.unread();
-    client.get('/2');
-    await sleep(50);
-    client.socket.resetAndDestroy();
-    await until(() => line.onlyOne().status === 0);
-  });
-
-  it('when what follows is no HTTP, which Node refuses', async () => {
-    const client = line.connect();
-    client.get('/1');
-    await client.sees('hand /1');
-    client.send('\u0016\u0003\u0001 not this protocol');
-    await until(() => client.isEnded);
-    expect(line.nodes).toEqual([]);
-  });
-
-  it('and a WebSocket, whose bytes pass both ways', async () => {
-    line.server.on('upgrade', (_message, socket: Socket, head: Buffer) => {
-      socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
-      socket.write(`head ${head.toString()},`);
-      socket.on('end', () => socket.end());
-      socket.on('data', (bytes: Buffer) => socket.write(`echo ${bytes.toString()},`));
+      expect(client.text).toBe('');
+      line.onlyOne().nodes?.response.end('first');
+      await client.sees('first', 'node /2');
     });
-    const client = line.connect();
-    client.get('/1');
-    await client.sees('hand /1');
-    client.send('GET /2 HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nABC');
-    await client.sees('head ABC,');
-    client.send('def');
-    await client.sees('head ABC,', 'echo def,');
-    client.send('ghi');
-    await client.sees('echo ghi,');
-  });
 
-  it('and a large body, which arrives byte for byte', async () => {
-    let received = 0;
-    line.server.removeAllListeners('request');
-    line.server.on('request', (message, response) => {
-      message.on('data', (piece: Buffer) => (received += piece.length));
-      message.on('end', () => response.end(`got ${received}`));
+    it('when a request comes behind a response not yet taken, which is not asked for again', async () => {
+      const client = await line.unread();
+      client.get('/2');
+      await sleep(50);
+      expect([line.onlyOne().status, line.onlyOne().nodes]).toEqual([undefined, undefined]);
+      client.socket.resume();
+      await client.sees('HTTP/1.1 200', 'xxx', 'HTTP/1.1 200', 'node /2');
+      expect([line.onlyOne().status, line.nodes]).toEqual([200, ['/2']]);
     });
-    const client = line.connect();
-    client.get('/1');
-    await client.sees('hand /1');
-    const bytes = 5_000_000;
-    client.send(`POST /2 HTTP/1.1\r\nHost: h\r\nContent-Length: ${bytes}\r\n\r\n`);
-    client.send('x'.repeat(bytes));
-    await client.sees(`got ${bytes}`);
+
+    it('behind an answer that the client never takes, whose end is told when it has gone', async () => {
+      const client = await line.unread();
+      client.get('/2');
+      await sleep(50);
+      client.reset();
+      await until(() => line.onlyOne().status === 0);
+    });
+
+    it('when what follows is no HTTP, which Node refuses', async () => {
+      const client = line.connect();
+      client.get('/1');
+      await client.sees('hand /1');
+      client.send('\u0016\u0003\u0001 not this protocol');
+      await until(() => client.isEnded);
+      expect(line.nodes).toEqual([]);
+    });
+
+    it('and a WebSocket, whose bytes pass both ways', async () => {
+      line.server.on('upgrade', (_message, socket: Socket, head: Buffer) => {
+        socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+        socket.write(`head ${head.toString()},`);
+        socket.on('end', () => socket.end());
+        socket.on('data', (bytes: Buffer) => socket.write(`echo ${bytes.toString()},`));
+      });
+      const client = line.connect();
+      client.get('/1');
+      await client.sees('hand /1');
+      client.send('GET /2 HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nABC');
+      await client.sees('head ABC,');
+      client.send('def');
+      await client.sees('head ABC,', 'echo def,');
+      client.send('ghi');
+      await client.sees('echo ghi,');
+    });
+
+    it('and a large body, which arrives byte for byte', async () => {
+      let received = 0;
+      line.server.removeAllListeners('request');
+      line.server.on('request', (message, response) => {
+        message.on('data', (piece: Buffer) => (received += piece.length));
+        message.on('end', () => response.end(`got ${received}`));
+      });
+      const client = line.connect();
+      client.get('/1');
+      await client.sees('hand /1');
+      const bytes = 5_000_000;
+      client.send(`POST /2 HTTP/1.1\r\nHost: h\r\nContent-Length: ${bytes}\r\n\r\n`);
+      client.send('x'.repeat(bytes));
+      await client.sees(`got ${bytes}`);
+    });
   });
 });

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import type { ClientResponse } from './client-response.js';
 import { announceResponse, awaitResponse } from './half-closed.js';
 import { parsePlainRequest, type PlainRequest } from './plain-request.js';
-import { CLOSE_LINE, wholeHead, writeJoined } from './whole-response.js';
+import { CLOSE_LINE, wholeHead, writeEncrypted, writeJoined } from './whole-response.js';
 
 /** Whoever serves the requests of a listener. */
 export interface PlainRequestServer {
@@ -16,6 +16,8 @@ export interface PlainRequestServer {
   readonly mostRequests: number;
   /** Field lines, each with its CRLF, of a response behind which another request may follow. */
   readonly keepAliveLines: string;
+  /** Whether what is written has been copied when the write returns, and is told of later: over TLS. */
+  readonly isEncrypted: boolean;
   /**
    * Serves a request, for which it calls `begin` first; false: it has done nothing, and Node's server is to have it.
    */
@@ -149,9 +151,14 @@ export class PlainConnection implements ClientResponse {
     const { socket } = this;
     // The client has gone, or closed its side: the end of the connection ends the request.
     if (!socket.writable) return;
-    const connectionLines = this.isLast ? CLOSE_LINE : this.server.keepAliveLines;
+    const { isEncrypted, keepAliveLines } = this.server;
+    const head = wholeHead(status, lines, this.isLast ? CLOSE_LINE : keepAliveLines);
     this.status = status;
-    writeJoined(socket, wholeHead(status, lines, connectionLines), body);
+    if (isEncrypted) {
+      writeEncrypted(socket, head, body, (error) => this.sent(status, error));
+      return;
+    }
+    writeJoined(socket, head, body);
     if (socket.writableLength > 0) socket.write('', 'latin1', (error) => this.sent(status, error));
     else this.sent(status, socket.errored);
   }

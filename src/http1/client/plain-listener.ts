@@ -4,6 +4,7 @@
  */
 import type { Server } from 'node:http';
 import type { OnReadOpts, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { reopenWith } from '../../platform/node-internals.js';
 import { plainConnectionOf, PlainConnection, type PlainRequestServer } from './plain-connection.js';
 import { keepAliveLines } from './whole-response.js';
@@ -29,28 +30,11 @@ export interface PlainRequestHandler extends Pick<PlainRequestServer, 'serve'> {
 type ConnectionListener = (this: Server, socket: Socket) => void;
 
 /** Stands before the listeners that a server has for connections, which get the socket that is read here. */
-export function readPlainRequests(server: Server, { keepAliveTimeoutMs, serve }: PlainRequestHandler): void {
+export function readPlainRequests(server: Server, handler: PlainRequestHandler): void {
   const listeners = server.listeners('connection') as ConnectionListener[];
   const [nodes, ...others] = listeners;
   if (nodes === undefined) throw new Error('Node has no listener for the connections of its server');
-  let lines = '';
-  let linesFor = -1;
-  const owner: PlainRequestServer = {
-    get mostRequests() {
-      return server.maxRequestsPerSocket ?? 0;
-    },
-    get keepAliveLines() {
-      const most = owner.mostRequests;
-      if (most !== linesFor) {
-        linesFor = most;
-        lines = keepAliveLines(keepAliveTimeoutMs, most);
-      }
-      return lines;
-    },
-    serve,
-    handOver: (socket) => nodes.call(server, socket),
-    onFailure: (error, socket) => void server.emit('clientError', error, socket),
-  };
+  const owner = ownerFor(server, handler, false, (socket) => nodes.call(server, socket));
   server.removeAllListeners('connection');
   server.on('connection', (accepted: Socket) => {
     // What somebody before us has read and put back: the bytes behind the header of a load balancer.
@@ -61,6 +45,61 @@ export function readPlainRequests(server: Server, { keepAliveTimeoutMs, serve }:
     if (unread === null) return;
     connection.onRead(unread.copy(sharedBuffer), sharedBuffer);
   });
+}
+
+/**
+ * The same over TLS, for connections whose handshake is done. What TLS has decrypted comes as a buffer of its own, and
+ * a response that is written has been encrypted, so copied, when the write returns.
+ * @param nodes Node's listener for such a connection, which gets those that turn out not to be plain.
+ * @returns what is to be called with each connection that speaks HTTP/1.1.
+ */
+export function plainTlsListener(
+  server: Server,
+  nodes: (socket: TLSSocket) => void,
+  handler: PlainRequestHandler,
+): (socket: TLSSocket) => void {
+  const owner = ownerFor(server, handler, true, (socket) => {
+    socket.off('data', onDecrypted);
+    nodes(socket as TLSSocket);
+  });
+  return (socket) => {
+    void new PlainConnection(socket, owner);
+    // A client that closes its side may wait for its response; see `half-closed.ts`.
+    socket.allowHalfOpen = true;
+    socket.on('data', onDecrypted);
+  };
+}
+
+/** The same function for all connections. */
+function onDecrypted(this: TLSSocket, piece: Buffer): void {
+  plainConnectionOf(this)?.onRead(piece.length, piece);
+}
+
+function ownerFor(
+  server: Server,
+  { keepAliveTimeoutMs, serve }: PlainRequestHandler,
+  isEncrypted: boolean,
+  handOver: (socket: Socket) => void,
+): PlainRequestServer {
+  let lines = '';
+  let linesFor = -1;
+  return {
+    get mostRequests() {
+      return server.maxRequestsPerSocket ?? 0;
+    },
+    get keepAliveLines() {
+      const most = server.maxRequestsPerSocket ?? 0;
+      if (most !== linesFor) {
+        linesFor = most;
+        lines = keepAliveLines(keepAliveTimeoutMs, most);
+      }
+      return lines;
+    },
+    isEncrypted,
+    serve,
+    handOver,
+    onFailure: (error, socket) => void server.emit('clientError', error, socket),
+  };
 }
 
 function toldOf(socket: Socket): PropertyDescriptorMap {

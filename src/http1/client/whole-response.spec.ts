@@ -1,8 +1,12 @@
 /** Responses that leave in one piece, on real sockets. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { wholeHead, writeJoined } from './whole-response.js';
+import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { makeCertificate } from '../../../test/support/certificates.js';
+import { temporaryFolder } from '../../../test/support/processes.js';
+import { wholeHead, writeEncrypted, writeJoined } from './whole-response.js';
 
 const SMALL = 1_000;
 const HELD = 15_000;
@@ -77,5 +81,51 @@ describe('a whole answer', () => {
     expect((await read(quick.far, HELD)).toString().slice(0, 10)).toBe('headXXXXXX');
     const text = (await read(slow.far, written)).toString();
     expect(text).toBe([...sum].map((letter) => `head${letter.repeat(HELD)}`).join(''));
+  });
+});
+
+describe('whole answers over TLS', () => {
+  let tls: Server;
+  beforeEach(async () => {
+    const { cert, key } = makeCertificate(temporaryFolder('whole-response'));
+    tls = createTlsServer({ cert: readFileSync(cert), key: readFileSync(key) });
+    tls.listen(0, '127.0.0.1');
+    await once(tls, 'listening');
+  });
+  afterEach(() => void tls.close());
+
+  // Each stands where the one before it stood: Node must have copied that.
+  it.each([
+    ['each behind the end of the one before', true],
+    ['all at once', false],
+  ])('arrive byte for byte, %s, however slowly they are read', async (_how, waits) => {
+    const accepted = once(tls, 'secureConnection');
+    const far = connectTls({
+      port: (tls.address() as AddressInfo).port,
+      host: '127.0.0.1',
+      rejectUnauthorized: false,
+    });
+    const [near] = (await accepted) as [TLSSocket];
+    sockets.push(near, far);
+    const bodies = Array.from({ length: 600 }, (_, index) => {
+      if (index % 7 === 0) return `text ${index}`;
+      return Buffer.alloc(index % 11 === 0 ? LARGE : HELD, index % 256);
+    });
+    const whole = Buffer.concat(bodies.flatMap((body) => [Buffer.from('head\r\n'), Buffer.from(body as string)]));
+    const received = read(far, whole.length);
+    far.pause();
+    setTimeout(() => far.resume(), 50);
+    let ends = 0;
+    for (const body of bodies) {
+      const end = new Promise<void>((resolve) => {
+        writeEncrypted(near, 'head\r\n', body, (error) => {
+          if (error === null || error === undefined) ends++;
+          resolve();
+        });
+      });
+      if (waits) await end;
+    }
+    expect((await received).equals(whole)).toBe(true);
+    expect(ends).toBe(bodies.length);
   });
 });

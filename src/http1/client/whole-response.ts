@@ -1,6 +1,7 @@
 /** The head of a response that is written by hand: of small ones whose body is there. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { WriteDone } from '../../platform/node-internals.js';
 
 /** Of head and body together; what is larger is put together by itself. */
 const JOINED_BYTES = 20 * 1024;
@@ -53,4 +54,24 @@ export function writeJoined(socket: Socket, head: string, body: string | Buffer)
   socket.write(joined.subarray(0, bytes));
   // It is sent from there until the client has taken it.
   if (socket.writableLength > 0) joined = Buffer.allocUnsafeSlow(JOINED_BYTES);
+}
+
+/**
+ * The same over TLS, where nothing stays in the system's hands: it is encrypted, so copied, when `write` returns
+ * (tried by `whole-response.spec.ts`), and every write ends a turn later.
+ * @param done called when it has left, or has failed.
+ */
+export function writeEncrypted(socket: Socket, head: string, body: string | Buffer, done: WriteDone): void {
+  if (typeof body === 'string') {
+    socket.write(head + body, 'latin1', done);
+    return;
+  }
+  const bytes = head.length + body.length;
+  // Behind another write it waits as it is, and is not copied yet.
+  if (bytes > JOINED_BYTES || socket.writableLength > 0) {
+    socket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]), done);
+    return;
+  }
+  body.copy(joined, joined.write(head, 0, 'latin1'));
+  socket.write(joined.subarray(0, bytes), done);
 }
