@@ -13,6 +13,8 @@ const onPath = (command) => spawnSync('sh', ['-c', `command -v ${command}`]).sta
 /** Debian package → is it there? */
 const PACKAGES = {
   wrk: () => onPath('wrk'),
+  'nghttp2-client': () => onPath('h2load'),
+  openssl: () => onPath('openssl'),
   'nginx-light': () => onPath('nginx'),
   'libnginx-mod-http-lua': () => onPath('nginx') && existsSync(path.join(nginxModulesPath(), 'ngx_http_lua_module.so')),
   'lua-resty-core': () => existsSync('/usr/share/lua/5.1/resty/core.lua'),

@@ -13,9 +13,10 @@ const TIMEOUT = '10s';
 /**
  * What is sent, and what has to come back.
  * @typedef {{ path: string, method?: string, bodyFile?: string, secretsFile?: string | null, status?: number, sometimes?: number,
- *   length?: number, contains?: string, limits?: boolean }} LoadRequest
+ *   length?: number, contains?: string, limits?: boolean, streams?: number }} LoadRequest
  *   `secretsFile` instead of the gateway's own, null: no key; `status` of the answers (200), `sometimes` another one that may be among
- *   them; `length` of a body in bytes; `contains` text of it; `limits`: whether answers carry RateLimit fields.
+ *   them; `length` of a body in bytes; `contains` text of it; `limits`: whether answers carry RateLimit fields; `streams` of each
+ *   connection: over HTTP/2.
  */
 
 /** @type {LoadRequest} A list of customers, 1.1 KB. */
@@ -30,7 +31,11 @@ export const PLAIN_REQUEST = { path: '/api/v1/customers', length: Buffer.byteLen
  * @returns {Promise<{ requests: number, refused: number, seconds: number, p50: number, p90: number, p99: number, max: number }>} times
  *   in ms; `refused`: answers with a status of 400 or more
  */
-export async function runLoad(gateway, { seconds, connections, verify = false, request = PLAIN_REQUEST, core }) {
+export function runLoad(gateway, interval) {
+  return interval.request?.streams === undefined ? runWrk(gateway, interval) : runH2load(gateway, interval);
+}
+
+async function runWrk(gateway, { seconds, connections, verify = false, request = PLAIN_REQUEST, core }) {
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '--timeout', TIMEOUT, '-s', SCRIPT];
   const wrk = startProgram({
     name: 'wrk',
@@ -72,6 +77,27 @@ async function ended(wrk, seconds) {
   const timer = setTimeout(() => void stopProgram(wrk), (seconds + 10) * 1_000);
   await new Promise((resolve) => wrk.child.once('exit', resolve));
   clearTimeout(timer);
+}
+
+/** Over HTTP/2, with the first of the keys: the load has one set of fields. It does not look at answers but for their status. */
+async function runH2load(gateway, { seconds, connections, request, core }) {
+  const [secret] = readFileSync(gateway.secretsFile, 'utf8').split('\n');
+  const fields = ['-H', `authorization: Bearer ${secret}`, '-H', 'accept: application/json'];
+  const bounds = ['-t1', `-c${connections}`, `-m${request.streams}`, `-D${seconds}`];
+  const h2load = startProgram({
+    name: 'h2load',
+    command: 'h2load',
+    args: [...bounds, ...fields, gateway.url + request.path],
+    core: core ?? LOAD_CORE,
+  });
+  await ended(h2load, seconds);
+  const output = readFileSync(h2load.log, 'utf8');
+  truncateLog(h2load);
+  const [, done, failed] = /^requests: .* (\d+) done, \d+ succeeded, (\d+) failed/m.exec(output) ?? [];
+  const isAll2xx = /^status codes: [1-9]\d* 2xx, 0 3xx, 0 4xx, 0 5xx/m.test(output);
+  if (!done) throw new Error(`h2load said nothing that can be used:\n${output.slice(-1_000)}`);
+  if (failed !== '0' || !isAll2xx) throw new Error(`not every request succeeded:\n${output.slice(-1_000)}`);
+  return { requests: Number(done), refused: 0, seconds };
 }
 
 /** Of answers that may be of two kinds, those of the usual one must be nearly all. */

@@ -1,6 +1,7 @@
 /** One round of one gateway: verified load first, then a measured interval, and what the kernel and Redis say of it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { coreBusySeconds, cpuSeconds, ownCpuSeconds, residentMegabytes } from './accounting.mjs';
+import { countInstructions } from './instructions.mjs';
 import { runLoad } from './load.mjs';
 import { GATEWAY_CORE, truncateLog } from './processes.mjs';
 import { redisCounters, redisDifference } from './redis.mjs';
@@ -41,7 +42,7 @@ export async function countedRound(gateway, { keepLost = false, ...settings }, n
  */
 export async function measureRound(gateway, settings) {
   await verifiedInterval(gateway, settings);
-  const { load, before, after } = await interval(gateway, settings);
+  const { load, before, after, instructions } = await interval(gateway, settings);
   const redis = before.redis && redisDifference(before.redis, after.redis);
   const { requests, p50, p99, max } = load;
   const cpu = after.cpu - before.cpu;
@@ -52,6 +53,7 @@ export async function measureRound(gateway, settings) {
   return {
     requests,
     cpuMicroseconds: (cpu / requests) * 1e6,
+    instructions: instructions && instructions / requests,
     requestsPerSecond: requests / load.seconds,
     p50,
     p99,
@@ -77,13 +79,15 @@ export async function verifiedInterval(gateway, settings) {
 /** Load between two readings of the kernel's accounting; what was answered is held against what others counted. */
 export async function interval(gateway, settings) {
   const countersBefore = await counters(gateway);
+  const counted = await countInstructions(gateway.program.pid);
   const before = await accounting(gateway);
   const load = await runLoad(gateway, settings);
   const after = await accounting(gateway);
-  const { status = 200 } = settings.request ?? {};
+  const instructions = await counted();
+  const { status = 200, streams = 1 } = settings.request ?? {};
   const forwarded = status < 400 ? load.requests : load.requests - load.refused;
-  await holdAgainst(gateway, countersBefore, forwarded, 2 * settings.connections);
-  return { load, before, after };
+  await holdAgainst(gateway, countersBefore, forwarded, 2 * settings.connections * streams);
+  return { load, before, after, instructions };
 }
 
 /**

@@ -71,14 +71,19 @@ function startHaproxy({ backend, keys }) {
   return startConfigured('haproxy.cfg', command, { '@BACKEND_PORT@': backend.port }, keys);
 }
 
-/** @param {object} context @param {string} client the Lua file that asks Redis */
-async function startNginxLua({ backend, keys }, client) {
+/**
+ * @param {object} context `tls`: also listens with this certificate, HTTP/2 beside HTTP/1.1, at `tlsUrl`
+ * @param {string} client the Lua file that asks Redis
+ */
+export async function startNginxLua({ backend, keys, tls }, client) {
   const redis = await startRedis(client);
+  const tlsPort = tls && (await freePort());
   const values = {
     '@BACKEND_PORT@': backend.port,
     '@REDIS_PORT@': redis.port,
     '@KEYS@': keys.tableFile,
     '@REDIS_CLIENT@': client,
+    '@TLS@': tls ? tlsListener(tlsPort, tls) : '',
   };
   const gateway = await startConfigured('nginx-lua.conf', nginxArgs, values, keys, client);
   const [, account, key] = readFileSync(keys.tableFile, 'utf8').split('\n')[0].split('\t');
@@ -90,10 +95,17 @@ async function startNginxLua({ backend, keys }, client) {
   ];
   return {
     ...gateway,
+    ...(tls && { tlsUrl: `https://127.0.0.1:${tlsPort}` }),
     redis,
     counters: () => Promise.all(windows.map((pattern) => sumOfCounters(redis, pattern))),
     monthTotal: () => sumOfCounters(redis, 'account:*:month:*'),
   };
+}
+
+/** The same protocols and ciphers as Node's, and sessions that go on. */
+function tlsListener(port, { cert, key }) {
+  return `listen 127.0.0.1:${port} ssl http2 backlog=4096; ssl_certificate ${cert}; ssl_certificate_key ${key};
+    ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache shared:tls:10m; http2_max_requests 1000000000; client_max_body_size 2m; client_body_buffer_size 128k;`;
 }
 
 /** Fills in a configuration file of the peers' folder and starts the program on it. */

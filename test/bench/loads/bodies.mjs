@@ -45,16 +45,16 @@ export async function measure(settings) {
 
 const sizeText = (size) => (size < KILO * KILO ? `${size / KILO} KB` : `${size / KILO / KILO} MB`);
 
-function received(size) {
+export function received(size) {
   const text = `{"received":${size}}`;
   return { contains: text, length: text.length };
 }
 
 /** Files of JSON of exactly these sizes, for the backend to answer with and for the load to send. */
-function writeBodies() {
+export function writeBodies(sizes = ANSWERS) {
   const folder = path.join(temporaryFolder(), 'files', 'bodies');
   mkdirSync(folder, { recursive: true });
-  for (const [name, size] of Object.entries(ANSWERS)) {
+  for (const [name, size] of Object.entries(sizes)) {
     const frame = JSON.stringify({ note: '' });
     const note = 'Put in at the bridge, take out below the second gorge. '.repeat(size / 50 + 1);
     writeFileSync(path.join(folder, name), JSON.stringify({ note: note.slice(0, size - frame.length) }));
@@ -63,7 +63,7 @@ function writeBodies() {
 }
 
 /** Answers files; a request's body is read whole, and answered with its length or its MD5. */
-function backendOf(folder) {
+export function backendOf(folder) {
   const answer = (text) => `content_by_lua_block {
         ngx.req.read_body()
         local body = ngx.req.get_body_data() or ""

@@ -15,10 +15,11 @@ import * as latency from './latency.mjs';
 import * as refusals from './refusals.mjs';
 import { caption, writeLoadDocs, writeLoadResult } from './report.mjs';
 import * as soak from './soak.mjs';
+import * as ways from './ways.mjs';
 import * as workers from './workers.mjs';
 import { wholeNumbers } from '../whole-number.mjs';
 
-const LOADS = { latency, keys, bodies, connections, refusals, workers, logs, soak };
+const LOADS = { latency, keys, bodies, connections, refusals, workers, logs, ways, soak };
 /** Takes as long as it is told to, so it runs only when it is asked for. */
 const ON_DEMAND = 'soak';
 
@@ -26,6 +27,7 @@ const HELP = `npm run bench:loads -- [options]
   --only a,b         some of: ${Object.keys(LOADS).join(', ')}
   --soak             the memory check too; it is not among the others by itself
   --minutes N        length of the memory check (10)
+  --way text         of the ways only those whose title has this text
   --rounds N         rounds of every row (4)
   --seconds N        length of a round (5)
   --quick            one round of 2 s, a minute of memory check: a look, not a measurement
@@ -39,6 +41,7 @@ function readArguments() {
       only: { type: 'string' },
       soak: { type: 'boolean', default: false },
       minutes: { type: 'string' },
+      way: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       quick: { type: 'boolean', default: false },
