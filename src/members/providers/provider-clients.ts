@@ -61,15 +61,25 @@ export class ProviderClients {
 
 async function discover({ issuer, clientId, clientSecret }: ProviderConfig): Promise<Configuration> {
   const library = await loadOpenIdClient();
-  const { allowInsecureRequests, clockTolerance, customFetch, discovery } = library;
+  const { allowInsecureRequests, clockTolerance, customFetch, discovery, enableNonRepudiationChecks } = library;
   // The configuration takes plain HTTP for providers on this machine alone.
-  const execute = issuer.startsWith('http:') ? [allowInsecureRequests] : [];
+  const insecure = issuer.startsWith('http:') ? [allowInsecureRequests] : [];
   const metadata = { [clockTolerance]: CLOCK_TOLERANCE_SECONDS };
-  return await discovery(new URL(issuer), clientId, metadata, clientAuth(library, clientSecret), {
-    execute,
+  const found = await discovery(new URL(issuer), clientId, metadata, clientAuth(library, clientSecret), {
+    // An ID token is believed by its signature, not by the connection that it came over.
+    execute: [enableNonRepudiationChecks, ...insecure],
     timeout: CALL_TIMEOUT_MS / 1_000,
     [customFetch]: boundedFetch,
   });
+  checkWay(found.serverMetadata().authorization_endpoint, issuer);
+  return found;
+}
+
+/** Browsers are sent there, and the library takes whatever stands there: a script would run as the panel's own. */
+function checkWay(endpoint: string | undefined, issuer: string): void {
+  const way = URL.parse(endpoint ?? '');
+  const isPage = way?.protocol === 'https:' || (way?.protocol === 'http:' && issuer.startsWith('http:'));
+  if (!isPage) throw new Error('The authorization endpoint is no page that a browser may be sent to');
 }
 
 /** The secret goes into the header, which providers must take (RFC 6749 section 2.3.1), unless they say otherwise. */

@@ -8,7 +8,7 @@ import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
 import { Problem } from '../../problems/errors.js';
 import { loadOpenIdClient, type ProviderClients } from './provider-clients.js';
-import { identityOf, isOfItsDomains, type Claims, type ProviderIdentity } from './provider-identity.js';
+import { identityOf, isOfItsDomains, isSubject, type Claims, type ProviderIdentity } from './provider-identity.js';
 import { returnPath } from '../sign-in/return-to.js';
 import type { BegunStep, SignInStep, SignInSteps, StepData } from '../sign-in/steps.js';
 
@@ -132,6 +132,7 @@ export class Providers {
     const provider = this.providerOf(id);
     const client = await this.clientOf(id, provider);
     const [token, userInfo] = await this.claimsOf(id, client, data, query, neededClaims(provider));
+    if (!isSubject(token.sub)) throw this.refused(id, new Error('The subject of the ID token is none'));
     const identity = identityOf(id, provider, token, userInfo);
     const { purpose, linkHash, returnTo, startedAt } = data;
     if (purpose === 'confirm' && (identity.authTime ?? 0) * 1_000 < startedAt - CLOCK_TOLERANCE_MS) throw refused();
