@@ -11,9 +11,14 @@ import type { MailAddress } from '../config/model/mail-values.js';
 import type { MailLocale } from './message-texts.js';
 import type { MailContent } from './messages.js';
 
-/** How long after each try the next one comes: five in ten minutes. The last counts as lost when it is over, too. */
-const PAUSES_MS = [15_000, 60_000, 180_000, 345_000, 60_000] as const;
-export const MOST_TRIES = PAUSES_MS.length;
+/** How long after a try that failed the next one comes: five within ten minutes of a server that is away. */
+const PAUSES_MS = [15_000, 60_000, 180_000, 345_000] as const;
+export const MOST_TRIES = PAUSES_MS.length + 1;
+/**
+ * How long a mail is one process's alone: longer than a try may take (`SEND_TIMEOUT_MS`), or a slow server would be
+ * given the same mail by a second process, whose new token ends the link of the first.
+ */
+const LEASE_MS = 90_000;
 
 /** A mail that tells its reader something, and brings no link for one use. */
 export interface Notice {
@@ -100,8 +105,8 @@ export class MailOutbox {
   ) {}
 
   /**
-   * Takes mails whose turn has come. Who takes one and dies leaves it to the next try. Those that were tried too often
-   * are given up.
+   * Takes mails whose turn has come, for as long as a try takes: no more of them than are sent at once. Who takes one and
+   * dies leaves it to the next try. Those that were tried too often are given up.
    */
   async claim(most: number): Promise<ClaimedMail[]> {
     const now = this.clock.now();
@@ -117,9 +122,8 @@ export class MailOutbox {
       .execute();
     const claimed: ClaimedMail[] = [];
     for (const row of due) {
-      const pauseMs = PAUSES_MS[row.tries];
-      if (pauseMs === undefined) await this.giveUp(row.id, row.error ?? 'interrupted');
-      else if (await this.take(row, now + pauseMs)) claimed.push(claimedMail(row, row.expires_at));
+      if (row.tries >= MOST_TRIES) await this.giveUp(row.id, row.error ?? 'interrupted');
+      else if (await this.take(row, now + LEASE_MS)) claimed.push(claimedMail(row, row.expires_at));
     }
     return claimed;
   }
@@ -142,8 +146,14 @@ export class MailOutbox {
   }
 
   /** It is tried again later. */
-  async delayed(id: string, error: string): Promise<void> {
-    await this.update(id, { error });
+  async delayed({ id, tries }: Pick<ClaimedMail, 'id' | 'tries'>, error: string): Promise<void> {
+    const next = { next_at: this.clock.now() + (PAUSES_MS[tries - 1] ?? LEASE_MS) };
+    const mine = this.db
+      .updateTable('mail')
+      .set({ error, ...next })
+      .where('id', '=', id)
+      .where('tries', '=', tries);
+    await mine.where('state', '=', 'waiting').execute();
   }
 
   /** It is not tried again, unless somebody asks for it. */

@@ -7,9 +7,9 @@ import { messageOf, type MailContent } from './messages.js';
 
 /** Between the end of one round and the next. */
 const INTERVAL_MS = 2_000;
-/** Mails of one round, and how many of them are sent at the same time. */
-const MOST_OF_A_ROUND = 20;
+/** Mails that are claimed and sent at the same time, and how often in one round. */
 const AT_ONCE = 4;
+const CLAIMS_OF_A_ROUND = 5;
 const STOP_PATIENCE_MS = 3_000;
 
 /** What the sender stands on. */
@@ -63,13 +63,13 @@ export class MailSender {
   async sendDue(): Promise<void> {
     const mailer = this.parts.mailer();
     if (mailer === null) return;
-    const waiting = await this.parts.outbox.claim(MOST_OF_A_ROUND);
-    const sendNext = async (): Promise<void> => {
-      for (let mail = waiting.shift(); mail !== undefined && !this.isStopped; mail = waiting.shift()) {
-        await this.send(mail, mailer);
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, sendNext));
+    for (let claims = 0; claims < CLAIMS_OF_A_ROUND && !this.isStopped; claims++) {
+      const mails = await this.parts.outbox.claim(AT_ONCE);
+      const results = await Promise.allSettled(mails.map((mail) => this.send(mail, mailer)));
+      const failed = results.find((result) => result.status === 'rejected');
+      if (failed !== undefined) throw failed.reason;
+      if (mails.length < AT_ONCE) return;
+    }
   }
 
   private async send(mail: ClaimedMail, mailer: Mailer): Promise<void> {
@@ -85,7 +85,8 @@ export class MailSender {
     METRICS.mails.series('sent').inc();
   }
 
-  private async notSent({ id, linkId, tries }: ClaimedMail, error: unknown): Promise<void> {
+  private async notSent(mail: ClaimedMail, error: unknown): Promise<void> {
+    const { id, linkId, tries } = mail;
     const { outbox, log } = this.parts;
     const { code, isFinal } = error instanceof MailError ? error : { code: 'EUNKNOWN', isFinal: false };
     // Neither address nor words of the server: they may name people.
@@ -99,7 +100,7 @@ export class MailSender {
       );
       return;
     }
-    await outbox.delayed(id, code);
+    await outbox.delayed(mail, code);
     METRICS.mails.series('delayed').inc();
     log.warn({ event: 'mail_delayed', ...fields }, 'A mail could not be sent and is tried again');
   }

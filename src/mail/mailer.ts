@@ -80,10 +80,15 @@ export class SmtpMailer implements Mailer {
       text,
       headers: { 'Auto-Submitted': 'auto-generated', 'Content-Language': locale },
     };
-    await within(this.sendTimeoutMs, transport.sendMail(mail)).catch((error: unknown) => {
-      throw mailErrorOf(error);
-    });
-    transport.close();
+    const late = AbortSignal.timeout(this.sendTimeoutMs);
+    try {
+      // The signal ends the connection, too: a server that trickles would keep it for good.
+      await transport.sendMail({ ...mail, signal: late });
+    } catch (error) {
+      throw late.aborted ? new MailError('ETIMEDOUT', false) : mailErrorOf(error);
+    } finally {
+      transport.close();
+    }
   }
 }
 
@@ -121,18 +126,4 @@ function mailErrorOf(error: unknown): MailError {
   const isOfMail = code === 'EENVELOPE' || code === 'EMESSAGE';
   const isFinal = isOfMail && responseCode !== undefined && responseCode >= 500;
   return new MailError(responseCode === undefined ? code : `${code} ${responseCode}`, isFinal);
-}
-
-async function within(timeoutMs: number, sending: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(Object.assign(new Error('late'), { code: 'ETIMEDOUT' })), timeoutMs);
-  });
-  // What comes of it later is of no use to anybody.
-  sending.catch(() => undefined);
-  try {
-    await Promise.race([sending, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
