@@ -88,7 +88,8 @@ export const ADMIN_ERROR_GUIDANCE: Readonly<Record<keyof typeof ADMIN_ERRORS, Er
     action: 'Give each event an id of its own, and send the same event again unchanged.',
   },
   too_many_requests: {
-    meaning: 'The admin API was asked too often; it has no part in the limits of a plan.',
+    meaning:
+      'The admin API was asked too often, or for too many mails to people; it has no part in the limits of a plan.',
     action: 'Wait for `Retry-After`.',
   },
   database_unavailable: {

@@ -52,6 +52,10 @@ describeOnDatabases('members of an account', (kind) => {
     expect([email, answer.status]).toEqual([email, 201]);
     return answer.json<Invitation & Record<string, unknown>>();
   };
+  const invitationOf = async (id: string) => {
+    const list = await running.admin.call<{ data: Invitation[] }>('GET', of('/invitations?limit=100'));
+    return list.data.find((each) => each.id === id) ?? { status: 'none' };
+  };
   const takeWith = (link: string, own = new PanelBrowser(running.url)) =>
     own.ask('POST', '/links/take', { token: link.split('#')[1], name: 'Bea', password: GOOD_PASSWORD });
 
@@ -124,6 +128,29 @@ describeOnDatabases('members of an account', (kind) => {
     expect(await outcome(ask('owner', 'DELETE', `/invitations/${other.id}`))).toBe(200);
     expect((await takeWith(other.link)).status).toBe(410);
     expect(await outcome(ask('owner', 'POST', `/invitations/${other.id}/resend`))).toBe('conflict');
+  });
+
+  it('an address is invited five times an hour and an account a hundred times, whoever asks; nobody is mailed without end', async () => {
+    const again = await invite('admin', 'dot@example.com');
+    let { id } = again;
+    for (let sent = 1; sent < 5; sent++) {
+      id = (await ask('owner', 'POST', `/invitations/${id}/resend`)).json<Invitation>().id;
+    }
+    const refused = await ask('admin', 'POST', of('/invitations'), { email: 'DOT@example.com', role: 'viewer' });
+    expect([refused.status, refused.json().code]).toEqual([429, 'too_many_requests']);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(3_000);
+    expect(await outcome(ask('owner', 'POST', `/invitations/${id}/resend`))).toBe('too_many_requests');
+    const { status } = await invitationOf(id);
+    expect(status).toBe('open');
+    for (let count = 5; count < 100; count++) await invite('owner', `many-${count}@example.com`);
+    expect(await outcome(ask('owner', 'POST', of('/invitations'), { email: 'x@example.com', role: 'viewer' }))).toBe(
+      'too_many_requests',
+    );
+    // Of another account, or by an operator, as many as before.
+    await running.admin.call('POST', of('/invitations'), { email: 'dot@example.com', role: 'viewer' });
+    running.stores.clock.advance(3_600_000);
+    sessions = { ...sessions, owner: await signIn(running, ids.owner) };
+    await invite('owner', 'dot@example.com');
   });
 
   it('an admin neither sends again nor takes back an owner’s invitation', async () => {

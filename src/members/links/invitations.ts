@@ -9,6 +9,7 @@ import { addLinkMail, mailStatesOf, type MailState } from '../../mail/mail-outbo
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
 import type { CreateInvitation } from './invitation-fields.js';
+import { checkPace } from './invitation-pace.js';
 import { createLink, dataOf, type LinkRow } from '../links.js';
 import { emailKeyOf, LOCALES, type Locale } from '../member-fields.js';
 import { memberByEmail } from '../member-rows.js';
@@ -54,7 +55,10 @@ export class Invitations {
     private readonly hasMail: () => boolean,
   ) {}
 
-  /** Invites somebody. An open invitation of the same address ends. Rejects with `already_a_member`, `forbidden`. */
+  /**
+   * Invites somebody. An open invitation of the same address ends. Rejects with `already_a_member`, `forbidden`,
+   * `too_many_requests`.
+   */
   async create(
     accountId: string,
     { email, role, locale, expires_in_days: days }: CreateInvitation,
@@ -66,6 +70,7 @@ export class Invitations {
     return this.database.db.transaction().execute(async (trx) => {
       await lockAccount(trx, this.database.kind, accountId);
       await refuseMember(trx, accountId, email);
+      await checkPace(trx, giver, accountId, emailKeyOf(email), now);
       const open = trx.updateTable('link').set({ revoked_at: now }).where('kind', '=', 'invitation');
       await open
         .where('account_id', '=', accountId)
@@ -95,7 +100,10 @@ export class Invitations {
     return pageOf(list, limit, rows, (row) => invitationOf(row, now, mails.get(row.id)));
   }
 
-  /** A new link for who was invited; the old one ends. Rejects with `resource_not_found`, `conflict`. */
+  /**
+   * A new link for who was invited; the old one ends. Rejects with `resource_not_found`, `conflict`,
+   * `too_many_requests`.
+   */
   async resend(id: string, giver: Giver, context: ChangeContext): Promise<MadeInvitation> {
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {
@@ -106,6 +114,7 @@ export class Invitations {
         throw new Problem('conflict', { detail: `The invitation is ${status}. Make a new one.` });
       }
       await refuseMember(trx, accountId, email);
+      await checkPace(trx, giver, accountId, emailKeyOf(email), now);
       await trx.updateTable('link').set({ revoked_at: now }).where('id', '=', id).execute();
       const lastsMs = row.expires_at - row.created_at;
       return this.make(trx, { accountId, email, role, locale: localeOf(row), lastsMs }, 'invitation.resent', context);

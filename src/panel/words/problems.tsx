@@ -1,7 +1,10 @@
 /** What went wrong, in words that say what to do; the API's own are English and for engineers. */
+import { plural } from '@lingui/core/macro';
 import { useLingui } from '@lingui/react/macro';
 import { ApiProblem, Unreachable } from '../api/problem.js';
 import { PasskeyNotShown, PasskeyThereAlready } from '../api/passkey.js';
+
+const SECONDS_OF_MINUTE = 60;
 
 export interface ProblemWords {
   readonly title: string;
@@ -83,7 +86,7 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
         };
       case 'too_many_failed_attempts':
       case 'too_many_requests':
-        return { title: t`Too many tries`, advice: t`Wait a minute, then try again.` };
+        return { title: t`Too many tries`, advice: waitWords(error) };
       case 'sign_in_busy':
       case 'database_unavailable':
         return { title: t`The server is busy`, advice: t`Nothing has changed. Try again in a moment.` };
@@ -99,4 +102,9 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
         return { title: t`That did not work`, advice: t`Try again. If it stays so, tell support the number below.` };
     }
   };
+}
+
+function waitWords({ retryAfterSeconds = SECONDS_OF_MINUTE }: ApiProblem): string {
+  const minutes = Math.ceil(retryAfterSeconds / SECONDS_OF_MINUTE);
+  return plural(minutes, { one: 'Wait a minute, then try again.', other: 'Wait # minutes, then try again.' });
 }
