@@ -106,7 +106,7 @@ export async function stepsOf(gateway, request, key) {
     emittingStep(gateway, message, withHead(BODY_OF_ONE), begin(), key.known.record.accountId),
     ...endSteps(begin(request.finished), key.known, decision, config, log, recorder),
     errorStep(),
-    ...(await refusalSteps(steps, arrived, message, key.known, decision)),
+    ...refusalSteps(steps, arrived, message, key.known, decision),
   ];
 }
 

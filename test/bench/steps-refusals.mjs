@@ -21,18 +21,16 @@ const PAGES = new ErrorPages('https://api.example.com');
  * @param known the key that is refused where it is not the key that is wrong
  * @param decision one that admits
  */
-export async function refusalSteps(steps, begin, message, { subject }, decision) {
+export function refusalSteps(steps, begin, message, { subject }, decision) {
   const refused = { ...decision, admitted: false, violated: KEY_MINUTE, retryAtMs: decision.nowMs + WAIT_MS };
   const needed = ['invoices:read'];
   const unknown = newSecret();
   const noKey = asked(steps.key, begin(withKey(message, undefined)), 'missing_api_key');
   const unknownKey = asked(steps.key, begin(withKey(message, unknown)), 'invalid_api_key');
   const noRoute = asked(steps.route, begin(message, '/api/v1/nothing'), 'route_not_found');
-  // The first one asks the database.
-  await unknownKey.first;
   return [
     { id: 'refused-no-key', what: 'refused: no key', run: noKey.run },
-    { id: 'refused-unknown', what: 'refused: a key that nobody has, SHA-256, remembered', run: unknownKey.run },
+    { id: 'refused-unknown', what: 'refused: a key that nobody has, SHA-256, remembered', ...unknownKey },
     { id: 'refused-scope', what: 'refused: a scope is missing', run: () => bodyOf(scopeProblem([], needed)) },
     { id: 'refused-route', what: 'refused: no such path', run: noRoute.run },
     { id: 'refused-minute', what: 'refused: the minute is used up', run: () => bodyOf(quotaProblem(subject, refused)) },
@@ -43,7 +41,10 @@ function bodyOf(problem) {
   return problemBytes(problem, REQUEST_ID, PAGES);
 }
 
-/** What a step of the request path refuses, as one of the benchmark, and its first verdict, which may come later. */
+/**
+ * What a step of the request path refuses, as one of the benchmark. A verdict that comes later, from the database, comes before the others:
+ * it is remembered for a minute.
+ */
 function asked(step, exchange, code) {
   const promised = new Promised();
   const run = () => {
@@ -51,7 +52,7 @@ function asked(step, exchange, code) {
     if (step.ask(exchange, promised) !== false || exchange.refusal.code !== code) throw new Error(`not ${code}`);
     return bodyOf(exchange.refusal);
   };
-  return { first: step.ask(exchange, promised) ?? promised.promise, run };
+  return { prepare: async () => void (step.ask(exchange, promised) ?? (await promised.promise)), run };
 }
 
 /** The message with another key. */
