@@ -57,7 +57,13 @@ export class Arrivals implements ExchangeOwner {
   }
 
   onHandedOver(exchange: Exchange, message: IncomingMessage, response: ServerResponse): void {
+    const { body } = exchange.message;
     exchange.message = message;
+    if (body !== undefined) {
+      // It is at hand; what Node has read of it once more is of no use.
+      exchange.message.body = body;
+      message.resume();
+    }
     exchange.response = new NodeClientResponse(message, response, KEEP_ALIVE_TIMEOUT_MS);
     watchEnd(exchange, response);
   }

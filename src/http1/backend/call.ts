@@ -11,8 +11,8 @@ export interface Call {
    * connection writes. Whoever makes them has looked at every byte.
    */
   readonly fieldLines: string;
-  /** Null: no body follows. */
-  readonly body: Readable | null;
+  /** Bytes: all of it; null: no body follows. */
+  readonly body: Readable | Buffer | null;
   /**
    * What `Content-Length` among the field lines says of the body; -1: it is not there, and the body goes out in chunks.
    */

@@ -58,11 +58,17 @@ export class RequestWriter {
       this.listener.onSent();
       return;
     }
+    this.guard();
+    if (Buffer.isBuffer(body)) {
+      // As a text, byte for byte, it joins the head in one write.
+      this.socket.write(`${head}\r\n${body.toString('latin1')}`, 'latin1');
+      this.listener.onSent();
+      return;
+    }
     if (body.destroyed) {
       this.listener.onFailure(connectionError('TRAILGATE_BODY_LENGTH'));
       return;
     }
-    this.guard();
     this.isChunked = bodyBytes < 0;
     this.bytesLeft = bodyBytes;
     this.body = body;

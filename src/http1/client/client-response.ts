@@ -32,6 +32,8 @@ export interface ClientMessage extends Pick<
   'method' | 'url' | 'httpVersion' | 'httpVersionMajor' | 'rawHeaders' | 'complete' | 'socket'
 > {
   readonly headers: ClientFields;
+  /** Its body, where that has come as a whole with its head. */
+  body?: Buffer | undefined;
 }
 
 export interface ClientResponse {

@@ -27,6 +27,27 @@ describe.each([
       );
     });
 
+    it('with bodies are line.served one after the other without Node', async () => {
+      const client = line.connect();
+      for (const [method, body] of [
+        ['POST', '{"a":1}'],
+        ['PUT', ''],
+        ['PATCH', '\r\n\r\n'],
+      ] as const) {
+        client.send(`${method} /${method} HTTP/1.1\r\nHost: h\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+        await client.sees(`hand /${method}`);
+      }
+      client.get('/last');
+      await client.sees('hand /last');
+      expect(line.nodes).toEqual([]);
+      expect(line.served.map(({ request }) => request.body?.toString())).toEqual([
+        '{"a":1}',
+        '',
+        '\r\n\r\n',
+        undefined,
+      ]);
+    });
+
     it('that say so have the last answer of their connection, and what comes behind it is not served', async () => {
       const client = line.connect();
       line.isPrompt = false;
@@ -73,7 +94,7 @@ describe.each([
   describe('a connection becomes Node’s', () => {
     it.each([
       ['with a request in two pieces', ['GET /1 HT', 'TP/1.1\r\nHost: h\r\n\r\n']],
-      ['with a body', ['POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab']],
+      ['with a body in two pieces', ['POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na', 'b']],
       ['with two requests at once', ['GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n']],
     ])('%s, and every request is read once', async (_how, pieces) => {
       const client = line.connect();
@@ -113,6 +134,23 @@ describe.each([
       client.get('/2');
       await client.sees('some ', 'more', 'node /2');
       expect([line.served.length, line.nodes]).toEqual([1, ['/2']]);
+    });
+
+    it('with a request whose body is there, which comes to Node once more', async () => {
+      const client = line.connect();
+      line.isPrompt = false;
+      client.send('POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody');
+      await until(() => line.served.length === 1);
+      const one = line.onlyOne();
+      expect(one.request.body?.toString()).toBe('body');
+      const { nodeResponse } = one.connection;
+      expect(one.nodes?.message).toMatchObject({ method: 'POST', url: '/1' });
+      let body = '';
+      one.nodes?.message.on('data', (piece: Buffer) => (body += piece.toString()));
+      nodeResponse.end('streamed');
+      client.get('/2');
+      await client.sees('streamed', 'node /2');
+      expect(body).toBe('body');
     });
 
     it('when a request comes while another is under way, and both are answered in their order', async () => {

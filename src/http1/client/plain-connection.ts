@@ -218,7 +218,7 @@ export class PlainConnection implements ClientResponse {
     socket.off('error', onSocketError);
     this.server.handOver(socket);
     // One that has been answered, and is under way until the client has taken the response, comes to its end here.
-    if (request !== undefined && !this.hasBegun) socket.emit('data', Buffer.from(request.text, 'latin1'));
+    if (request !== undefined && !this.hasBegun) socket.emit('data', request.bytes);
   }
 }
 

@@ -37,6 +37,30 @@ describe('a plain request', () => {
   });
 });
 
+describe('a plain request with a body', () => {
+  it.each(['POST', 'PUT', 'PATCH'])('of %s has it as it was sent', (method) => {
+    const body = '{"name":"\\u00e9\xe9\0"}\r\n\r\nGET /b HTTP/1.1';
+    const head = `${method} /a HTTP/1.1\r\nHost: h\r\ncontent-length: ${body.length}\r\n\r\n`;
+    const request = read(head + body);
+    expect(request).toMatchObject({ method, complete: true, headers: { 'content-length': String(body.length) } });
+    expect(request?.body?.toString('latin1')).toBe(body);
+    expect(request?.bytes.toString('latin1')).toBe(head + body);
+  });
+
+  it('may have an empty one, and one of 16 KiB', () => {
+    expect(parse('POST /a HTTP/1.1\nHost: h\nContent-Length: 0\n\n')?.body).toEqual(Buffer.alloc(0));
+    const body = 'x'.repeat(16_384);
+    expect(parse(`POST /a HTTP/1.1\nHost: h\nContent-Length: 16384\n\n${body}`)?.body?.length).toBe(16_384);
+  });
+
+  it('keeps its body when the place that it was read from is read into again', () => {
+    const bytes = Buffer.from('POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc');
+    const request = parsePlainRequest(bytes, bytes.length, socket);
+    bytes.fill('z');
+    expect(request?.body?.toString()).toBe('abc');
+  });
+});
+
 describe('whatever is not plain is left to Node', () => {
   it.each([
     ['nothing', ''],
@@ -47,7 +71,17 @@ describe('whatever is not plain is left to Node', () => {
     ['two at once', `${GET}\n${GET}\n`],
     ['something behind it', `${GET}\nx`],
     ['a line end behind it', `${GET}\n\n`],
-    ['another method', 'POST /a HTTP/1.1\nHost: h\n\n'],
+    ['another method', 'QUERY /a HTTP/1.1\nHost: h\nContent-Length: 0\n\n'],
+    ['a body whose length nobody tells', 'POST /a HTTP/1.1\nHost: h\n\n'],
+    ['a part of a body', 'POST /a HTTP/1.1\nHost: h\nContent-Length: 3\n\nab'],
+    ['more than a body', 'POST /a HTTP/1.1\nHost: h\nContent-Length: 3\n\nabcd'],
+    ['two lengths', 'POST /a HTTP/1.1\nHost: h\nContent-Length: 3\nContent-Length: 3\n\nabc'],
+    ...['+3', '03', '3,3', '0x3', '3.0', '3 3', '', '-3', '1e0'].map((length): [string, string] => [
+      `a length of "${length}"`,
+      `POST /a HTTP/1.1\nHost: h\nContent-Length: ${length}\n\nabc`,
+    ]),
+    ['a larger body than usual', `POST /a HTTP/1.1\nHost: h\nContent-Length: 16385\n\n${'x'.repeat(16_385)}`],
+    ['a coded body with a length', 'POST /a HTTP/1.1\nHost: h\nContent-Length: 3\nTransfer-Encoding: chunked\n\nabc'],
     ['HEAD, whose answer has no body', 'HEAD /a HTTP/1.1\nHost: h\n\n'],
     ['a method in lower case', 'get /a HTTP/1.1\nHost: h\n\n'],
     ['a target that is no path', 'GET http://h/a HTTP/1.1\nHost: h\n\n'],
@@ -98,15 +132,17 @@ describe('whatever is not plain is left to Node', () => {
 });
 
 describe('beside Node', () => {
-  const HISTORIES = 4_000;
+  const HISTORIES = 6_000;
   let server: Server;
   let port: number;
   /** What Node has read. */
   let seen: IncomingMessage | undefined;
+  let requests = 0;
 
   beforeAll(async () => {
     server = createServer({ requireHostHeader: false }, (message, response) => {
       seen = message;
+      requests++;
       response.end();
     });
     server.listen(0, '127.0.0.1');
@@ -118,6 +154,7 @@ describe('beside Node', () => {
   /** What Node's parser makes of a text; undefined where it refuses it. */
   function readByNode(text: string): IncomingMessage | undefined {
     seen = undefined;
+    requests = 0;
     // The listener of connections is Node's own; no system is asked.
     const fake = new Socket();
     server.once('clientError', () => undefined);
@@ -168,14 +205,18 @@ describe('beside Node', () => {
       'X-Latin: \xe9',
       'X-Request-Id: \xa01\xa0',
       'Content-Length: 0',
+      'content-length:  3 ',
       'TE: trailers',
     ];
     let plain = 0;
+    let withBody = 0;
     for (let round = 0; round < HISTORIES; round++) {
       const fields = Array.from({ length: random(6) }, () => `${pick(FIELDS)}\r\n`).join('');
-      const verb = pick(['GET', 'DELETE', 'POST', 'GE']);
+      const verb = pick(['GET', 'DELETE', 'POST', 'PUT', 'PATCH', 'GE', 'PO']);
+      const body = verb.startsWith('P') ? pick(['', 'abc', '0\r\n\r\n']) : '';
+      const length = verb.startsWith('P') && random(4) > 0 ? `Content-Length: ${body.length}\r\n` : '';
       const target = pick(['/', '/a?b', '/a?b[c]=%', '/%00', '*']);
-      let text = `${verb} ${target} HTTP/1.1\r\nHost: h\r\n${fields}\r\n`;
+      let text = `${verb} ${target} HTTP/1.1\r\nHost: h\r\n${length}${fields}\r\n${body}`;
       for (let edits = random(3); edits > 0; edits--) {
         const at = random(text.length);
         text = text.slice(0, at) + pick(PIECES) + text.slice(at + random(3));
@@ -183,7 +224,15 @@ describe('beside Node', () => {
       const request = read(text);
       if (request === undefined) continue;
       plain++;
-      const { method, url, rawHeaders, headers, httpVersion } = readByNode(text) ?? {};
+      const message = readByNode(text);
+      const { method, url, rawHeaders, headers, httpVersion } = message ?? {};
+      // Node has read one request, and nothing behind it.
+      expect({ text, requests, body: String(message?.read() ?? '') }).toEqual({
+        text,
+        requests: 1,
+        body: String(request.body ?? ''),
+      });
+      if (request.body !== undefined && request.body.length > 0) withBody++;
       expect({ text, method, url, rawHeaders, httpVersion }).toEqual({
         text,
         method: request.method,
@@ -195,6 +244,7 @@ describe('beside Node', () => {
         expect([name, headers?.[name]]).toEqual([name, value]);
     }
     expect(plain).toBeGreaterThan(HISTORIES / 20);
+    expect(withBody).toBeGreaterThan(HISTORIES / 200);
   });
 
   it('is read by Node all the same when a client asks for it in the usual way', async () => {

@@ -1,7 +1,7 @@
 /**
- * Requests that have nothing unusual about them, read by hand: GET and DELETE without a body, whole in one
- * piece, every byte to the letter of RFC 9112. Whatever is not of this form is no error: Node's parser
- * reads it, and says what is wrong with it.
+ * Requests that have nothing unusual about them, read by hand: GET and DELETE without a body, POST, PUT and PATCH with
+ * one whose length is told, whole in one piece, every byte of the head to the letter of RFC 9112. Whatever is not of
+ * this form is no error: Node's parser reads it, and says what is wrong with it.
  */
 import type { Socket } from 'node:net';
 import type { ClientFields, ClientMessage } from './client-response.js';
@@ -11,9 +11,31 @@ import { fieldsOfLines, linesOf, trimmed } from '../grammar/fields.js';
 /** Longer heads, and more fields, are for Node's parser, which counts them. */
 const LONGEST_HEAD = 8_192;
 const MOST_FIELDS = 100;
-const GET = Buffer.from('GET /');
-const DELETE = Buffer.from('DELETE /');
+/** Larger bodies are streams. */
+const LARGEST_BODY_BYTES = 16 * 1024;
+const LENGTH = /^(?:0|[1-9]\d{0,4})$/;
 const VERSION = Buffer.from(' HTTP/1.1\r\n');
+
+type PlainMethod = 'GET' | 'DELETE' | 'POST' | 'PUT' | 'PATCH';
+
+/** How a request begins: its method, a space, and the slash of its path. */
+interface Start {
+  readonly method: PlainMethod;
+  readonly bytes: Buffer;
+  /** Whether it has a body, empty or not, whose length is told. */
+  readonly hasBody: boolean;
+}
+
+const startWith = (method: PlainMethod, hasBody: boolean): Start => ({
+  method,
+  bytes: Buffer.from(`${method} /`),
+  hasBody,
+});
+const GET = startWith('GET', false);
+const DELETE = startWith('DELETE', false);
+const POST = startWith('POST', true);
+const PUT = startWith('PUT', true);
+const PATCH = startWith('PATCH', true);
 
 export class PlainRequest implements ClientMessage {
   readonly httpVersion = '1.1';
@@ -21,7 +43,7 @@ export class PlainRequest implements ClientMessage {
   readonly complete = true;
 
   constructor(
-    readonly method: 'GET' | 'DELETE',
+    readonly method: PlainMethod,
     readonly url: string,
     /**
      * The field lines as they were sent, each with its CRLF; fields to the letter, and
@@ -32,6 +54,7 @@ export class PlainRequest implements ClientMessage {
     readonly socket: Socket,
     /** Whether another request may follow on the connection. */
     readonly keepsAlive: boolean,
+    readonly body: Buffer | undefined,
   ) {}
 
   /** As Node has them: name, value, name, value. Made when they are asked for. */
@@ -39,9 +62,10 @@ export class PlainRequest implements ClientMessage {
     return fieldsOfLines(this.lines);
   }
 
-  /** Byte for byte as it was sent, in Latin-1. */
-  get text(): string {
-    return `${this.method} ${this.url} HTTP/1.1\r\n${this.lines}\r\n`;
+  /** Byte for byte as it was sent. */
+  get bytes(): Buffer {
+    const head = Buffer.from(`${this.method} ${this.url} HTTP/1.1\r\n${this.lines}\r\n`, 'latin1');
+    return this.body === undefined ? head : Buffer.concat([head, this.body]);
   }
 }
 
@@ -52,6 +76,7 @@ export function linesOfMessage(message: ClientMessage): string {
 
 /** What can be among the fields of a plain request; always of one shape. */
 class PlainFields implements ClientFields {
+  'content-length': string | undefined = undefined;
   connection: string | undefined = undefined;
   authorization: string | undefined = undefined;
   forwarded: string | undefined = undefined;
@@ -64,8 +89,8 @@ class PlainFields implements ClientFields {
   'x-request-id': string | undefined = undefined;
 }
 
-/** With these a request has a body, asks for another protocol, or speaks to the connection. */
-const BARRED = ['content-length', 'expect', 'proxy-connection', 'transfer-encoding', 'upgrade'];
+/** With these a request has a body of unknown length, asks for another protocol, or speaks to the connection. */
+const BARRED = ['expect', 'proxy-connection', 'transfer-encoding', 'upgrade'];
 
 /** Names that matter here, by their length; `field`: undefined where a plain request has none such. */
 const KNOWN = byLength([...Object.keys(new PlainFields()), ...BARRED]);
@@ -86,23 +111,46 @@ function byLength(names: readonly string[]): KnownName[][] {
 
 /**
  * The request that a piece of a connection is; undefined: it is another one, none, a part of one, or more than one.
- * @param bytes from where a request begins, to the end of what has been read.
+ * @param bytes from where a request begins, to the end of what has been read; read into again, so a body is copied.
  */
 export function parsePlainRequest(bytes: Buffer, to: number, socket: Socket): PlainRequest | undefined {
-  const method = bytes[0] === GET[0] ? 'GET' : 'DELETE';
-  const start = method === 'GET' ? GET : DELETE;
-  if (to > LONGEST_HEAD || !standsAt(bytes, 0, to, start)) return undefined;
+  const { method, bytes: start, hasBody } = startOf(bytes);
+  if ((to > LONGEST_HEAD && !hasBody) || !standsAt(bytes, 0, to, start)) return undefined;
   const targetAt = start.length - 1;
   const targetTo = targetEnd(bytes, targetAt, to);
   if (!standsAt(bytes, targetTo, to, VERSION)) return undefined;
   const linesAt = targetTo + VERSION.length;
   const headers = new PlainFields();
   const linesTo = noteFields(bytes, linesAt, to, headers);
-  // The empty line, and nothing behind it.
-  if (linesTo + 2 !== to || bytes[linesTo] !== CR || bytes[linesTo + 1] !== LF) return undefined;
+  // The empty line, and behind it the body, and nothing else.
+  if (linesTo + 2 > Math.min(to, LONGEST_HEAD) || bytes[linesTo] !== CR || bytes[linesTo + 1] !== LF) return undefined;
+  const body = bodyOf(headers, hasBody, bytes, linesTo + 2, to);
+  if (body === null) return undefined;
   const target = bytes.toString('latin1', targetAt, targetTo);
   const lines = bytes.toString('latin1', linesAt, linesTo);
-  return new PlainRequest(method, target, lines, headers, socket, headers.connection !== 'close');
+  return new PlainRequest(method, target, lines, headers, socket, headers.connection !== 'close', body);
+}
+
+/** The only start that it can have. */
+function startOf(bytes: Buffer): Start {
+  if (bytes[0] === GET.bytes[0]) return GET;
+  if (bytes[0] === DELETE.bytes[0]) return DELETE;
+  if (bytes[1] === POST.bytes[1]) return POST;
+  return bytes[1] === PUT.bytes[1] ? PUT : PATCH;
+}
+
+/** The body that stands behind a head; undefined: there is to be none; null: a plain request is framed otherwise. */
+function bodyOf(
+  { 'content-length': length }: PlainFields,
+  hasBody: boolean,
+  bytes: Buffer,
+  from: number,
+  to: number,
+): Buffer | undefined | null {
+  if (!hasBody) return length === undefined && from === to ? undefined : null;
+  if (length === undefined || !LENGTH.test(length)) return null;
+  if (to - from !== Number(length) || to - from > LARGEST_BODY_BYTES) return null;
+  return Buffer.from(bytes.subarray(from, to));
 }
 
 /**

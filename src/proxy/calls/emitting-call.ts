@@ -12,7 +12,7 @@ import { upstreamFailure } from '../targets/upstream-errors.js';
 import type { Upstream } from '../targets/upstream.js';
 import { CallState } from './call-state.js';
 import { HttpCall } from './http-call.js';
-import { peerError } from './request-body.js';
+import { peerError, RequestBody } from './request-body.js';
 
 /** Of a body that an event is made of, also once it is decompressed. */
 const MOST_EVENT_BYTES = 64 * 1_024;
@@ -87,7 +87,10 @@ export class EmittingCall extends HttpCall {
   private get goesOn(): boolean {
     const { state, body } = this;
     if (state === CallState.Held) return this.isEvent;
-    return (state === CallState.Sent || state === CallState.Announced) && (body === null || body.readableEnded);
+    return (
+      (state === CallState.Sent || state === CallState.Announced) &&
+      (!(body instanceof RequestBody) || body.readableEnded)
+    );
   }
 
   override onInterim(head: ResponseHead): void {

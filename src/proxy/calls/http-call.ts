@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Framing, type ResponseHead } from '../../http1/backend/response-head.js';
 import type { Call, Sending } from '../../http1/backend/call.js';
+import type { ClientMessage } from '../../http1/client/client-response.js';
 import { fieldsOfLines } from '../../http1/grammar/fields.js';
 import { passableTrailers, takesTrailers } from '../fields/trailers.js';
 import { verdictOf } from '../targets/balancer.js';
@@ -33,7 +34,7 @@ export class HttpCall extends BackendCall implements Call {
   readonly method: string;
   readonly bodyBytes: number;
   target = '';
-  body: RequestBody | null = null;
+  body: RequestBody | Buffer | null = null;
   private readonly withBody: boolean;
   /** The connection that has it, or had it. */
   private sending: Sending | undefined;
@@ -74,31 +75,41 @@ export class HttpCall extends BackendCall implements Call {
   }
 
   protected get isIntact(): boolean {
-    return this.body?.destroyed !== true;
+    return !(this.body instanceof RequestBody) || !this.body.destroyed;
   }
 
   protected get isClientSending(): boolean {
-    return this.body !== null && !this.body.readableEnded && !this.body.isHeldByBackend;
+    const { body } = this;
+    return body instanceof RequestBody && !body.readableEnded && !body.isHeldByBackend;
   }
 
   /** Sends it, or lets it wait for a connection. @throws Problem as `Upstream.admit`. */
   start(): void {
     const { idle, firstByte } = this.upstream.config.timeouts;
-    this.begin(this.withBody ? idle : firstByte);
+    const isStreamed = this.withBody && this.request.message.body === undefined;
+    this.begin(isStreamed ? idle : firstByte);
   }
 
   protected connect({ pool, prefix }: Endpoint): void {
     const { request } = this;
     const { message } = request;
-    if (this.withBody && this.body === null) {
-      // What has a body is read by Node.
-      this.body = new RequestBody(message as IncomingMessage, this.upstream.config.maxBodyBytes, () =>
-        this.onBodyProgress(),
-      );
-      if (expectsContinue(message)) request.client.response.nodeResponse.writeContinue();
-    }
+    if (this.withBody && this.body === null) this.takeBody(message);
     this.target = prefix + request.path;
     pool.dispatch(this);
+  }
+
+  private takeBody(message: ClientMessage): void {
+    const { client } = this.request;
+    if (message.body !== undefined) {
+      this.body = message.body;
+      client.bytesIn = message.body.length;
+      return;
+    }
+    // What else has a body is read by Node.
+    this.body = new RequestBody(message as IncomingMessage, this.upstream.config.maxBodyBytes, () =>
+      this.onBodyProgress(),
+    );
+    if (expectsContinue(message)) client.response.nodeResponse.writeContinue();
   }
 
   protected disconnect(reason: Error, from: CallState): void {
@@ -117,7 +128,7 @@ export class HttpCall extends BackendCall implements Call {
 
   /** A piece of the request body has arrived. */
   private onBodyProgress(): void {
-    this.request.client.bytesIn = this.body?.bytes ?? 0;
+    if (this.body instanceof RequestBody) this.request.client.bytesIn = this.body.bytes;
     this.deadlineIn(this.upstream.config.timeouts.idle);
   }
 
@@ -279,7 +290,7 @@ export class HttpCall extends BackendCall implements Call {
   }
 
   protected override end(outcome: UpstreamOutcome | undefined): void {
-    this.body?.destroy();
+    if (this.body instanceof RequestBody) this.body.destroy();
     super.end(outcome);
   }
 }
