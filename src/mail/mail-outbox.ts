@@ -105,8 +105,8 @@ export class MailOutbox {
   ) {}
 
   /**
-   * Takes mails whose turn has come, for as long as a try takes: no more of them than are sent at once. Who takes one and
-   * dies leaves it to the next try. Those that were tried too often are given up.
+   * Takes mails whose turn has come, for as long as a try takes: no more of them than are sent at once. Who takes one
+   * and dies leaves it to the next try. Those that were tried too often are given up.
    */
   async claim(most: number): Promise<ClaimedMail[]> {
     const now = this.clock.now();

@@ -48,6 +48,42 @@ describe.each([
       ]);
     });
 
+    it('with bodies that come behind their heads, in a few pieces, are served likewise', async () => {
+      const client = line.connect();
+      for (const path of ['/1', '/2']) {
+        client.send(`POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n`);
+        for (const piece of ['one', 'two', 'six']) {
+          await sleep(20);
+          expect(client.text).not.toContain(`hand ${path}`);
+          client.send(piece);
+        }
+        await client.sees(`hand ${path}`);
+      }
+      expect(line.nodes).toEqual([]);
+      expect(line.served.map(({ request }) => request.body?.toString())).toEqual(['onetwosix', 'onetwosix']);
+    });
+
+    it('whose bodies do not come in time are Node’s, as a whole', async () => {
+      const client = line.connect();
+      client.send('POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\none');
+      await sleep(50);
+      expect(line.nodes).toEqual([]);
+      await until(() => line.nodes.length === 1);
+      client.send('twosix');
+      await client.sees('node /1');
+      expect(line.served).toHaveLength(0);
+    });
+
+    it('whose clients leave in the middle of a body were never there', async () => {
+      const client = line.connect();
+      client.send('POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\none');
+      await sleep(30);
+      client.socket.end();
+      await until(() => client.isEnded);
+      await sleep(250);
+      expect([line.served.length, line.nodes]).toEqual([0, []]);
+    });
+
     it('that say so have the last answer of their connection, and what comes behind it is not served', async () => {
       const client = line.connect();
       line.isPrompt = false;
@@ -94,7 +130,14 @@ describe.each([
   describe('a connection becomes Node’s', () => {
     it.each([
       ['with a request in two pieces', ['GET /1 HT', 'TP/1.1\r\nHost: h\r\n\r\n']],
-      ['with a body in two pieces', ['POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na', 'b']],
+      [
+        'with a body and another request behind it',
+        ['POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na', 'bGET /2 HTTP/1.1\r\nHost: h\r\n\r\n'],
+      ],
+      [
+        'with a body byte by byte',
+        ['POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 20\r\n\r\n', ...'abcdefghijklmnopqrst'],
+      ],
       ['with two requests at once', ['GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n']],
     ])('%s, and every request is read once', async (_how, pieces) => {
       const client = line.connect();

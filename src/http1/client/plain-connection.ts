@@ -5,6 +5,7 @@
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { AwaitedBody } from './awaited-body.js';
 import type { ClientResponse } from './client-response.js';
 import { announceResponse, awaitResponse } from './half-closed.js';
 import { parsePlainRequest, type PlainRequest } from './plain-request.js';
@@ -53,6 +54,8 @@ export class PlainConnection implements ClientResponse {
   private requests = 0;
   private transaction: Transaction | undefined;
   private request: PlainRequest | undefined;
+  /** Of a request that has not come whole. */
+  private awaited: AwaitedBody | undefined;
   private status = 0;
   private isLast = false;
   private isNodes = false;
@@ -70,7 +73,7 @@ export class PlainConnection implements ClientResponse {
 
   /** Whether it is read here still, and waits for a request. */
   get isIdle(): boolean {
-    return !this.isNodes && this.transaction === undefined;
+    return !this.isNodes && this.transaction === undefined && this.awaited === undefined;
   }
 
   /** Whether it never had a request. */
@@ -102,13 +105,32 @@ export class PlainConnection implements ClientResponse {
     if (this.isNodes) return this.socket.push(Buffer.from(buffer.subarray(0, bytes)));
     // RFC 9112 section 9.6: what is sent behind the last request must not be served.
     if (this.isLast) return true;
-    if (this.transaction === undefined) {
-      const request = parsePlainRequest(buffer, bytes, this.socket);
-      if (request !== undefined && this.server.serve(request, this)) return true;
-    }
-    this.handOver();
-    this.socket.emit('data', Buffer.from(buffer.subarray(0, bytes)));
+    const piece = buffer.subarray(0, bytes);
+    if (this.awaited !== undefined) this.addBody(this.awaited, piece);
+    else if (!this.takes(buffer, bytes)) this.handOverWith(Buffer.from(piece));
     return true;
+  }
+
+  /** Serves what has been read, or waits for what is missing of it; false: it is Node's. */
+  private takes(buffer: Buffer, bytes: number): boolean {
+    if (this.transaction !== undefined) return false;
+    const request = parsePlainRequest(buffer, bytes, this.socket);
+    if (typeof request !== 'number') return request !== undefined && this.server.serve(request, this);
+    this.awaited = new AwaitedBody(buffer.subarray(0, bytes), request - bytes, () => this.handOverAwaited());
+    return true;
+  }
+
+  private addBody(awaited: AwaitedBody, piece: Buffer): void {
+    if (!awaited.add(piece)) return;
+    this.awaited = undefined;
+    const bytes = awaited.take();
+    if (!awaited.isWhole || !this.takes(bytes, bytes.length)) this.handOverWith(bytes);
+  }
+
+  private handOverAwaited(): void {
+    const bytes = this.awaited?.take();
+    this.awaited = undefined;
+    if (bytes !== undefined) this.handOverWith(bytes);
   }
 
   /** The request that has been read is served from here on. */
@@ -178,7 +200,9 @@ export class PlainConnection implements ClientResponse {
       return;
     }
     this.isLast = true;
-    if (this.transaction === undefined) this.socket.end();
+    // What is missing of a body will not come.
+    if (this.awaited !== undefined) this.socket.destroy();
+    else if (this.transaction === undefined) this.socket.end();
     else if (!this.hasBegun) announceResponse(this.socket);
   }
 
@@ -187,6 +211,8 @@ export class PlainConnection implements ClientResponse {
   }
 
   onClosed(): void {
+    this.awaited?.take();
+    this.awaited = undefined;
     this.end(0);
   }
 
@@ -208,6 +234,12 @@ export class PlainConnection implements ClientResponse {
     this.status = 0;
     transaction.onEnd(status);
     if (this.isLast) this.socket.destroySoon();
+  }
+
+  /** @param bytes that have been read, and that nobody has served. */
+  private handOverWith(bytes: Buffer): void {
+    this.handOver();
+    this.socket.emit('data', bytes);
   }
 
   private handOver(): void {

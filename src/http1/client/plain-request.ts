@@ -110,10 +110,11 @@ function byLength(names: readonly string[]): KnownName[][] {
 }
 
 /**
- * The request that a piece of a connection is; undefined: it is another one, none, a part of one, or more than one.
+ * The request that a piece of a connection is; undefined: it is another one, none, a part of one, or more than one. A
+ * number: its head is there, and with its body it has so many bytes.
  * @param bytes from where a request begins, to the end of what has been read; read into again, so a body is copied.
  */
-export function parsePlainRequest(bytes: Buffer, to: number, socket: Socket): PlainRequest | undefined {
+export function parsePlainRequest(bytes: Buffer, to: number, socket: Socket): PlainRequest | number | undefined {
   const { method, bytes: start, hasBody } = startOf(bytes);
   if ((to > LONGEST_HEAD && !hasBody) || !standsAt(bytes, 0, to, start)) return undefined;
   const targetAt = start.length - 1;
@@ -124,8 +125,10 @@ export function parsePlainRequest(bytes: Buffer, to: number, socket: Socket): Pl
   const linesTo = noteFields(bytes, linesAt, to, headers);
   // The empty line, and behind it the body, and nothing else.
   if (linesTo + 2 > Math.min(to, LONGEST_HEAD) || bytes[linesTo] !== CR || bytes[linesTo + 1] !== LF) return undefined;
-  const body = bodyOf(headers, hasBody, bytes, linesTo + 2, to);
-  if (body === null) return undefined;
+  const bodyAt = linesTo + 2;
+  const end = bodyAt + bodyBytes(headers, hasBody);
+  if (to !== end) return to < end ? end : undefined;
+  const body = hasBody ? Buffer.from(bytes.subarray(bodyAt, end)) : undefined;
   const target = bytes.toString('latin1', targetAt, targetTo);
   const lines = bytes.toString('latin1', linesAt, linesTo);
   return new PlainRequest(method, target, lines, headers, socket, headers.connection !== 'close', body);
@@ -139,18 +142,12 @@ function startOf(bytes: Buffer): Start {
   return bytes[1] === PUT.bytes[1] ? PUT : PATCH;
 }
 
-/** The body that stands behind a head; undefined: there is to be none; null: a plain request is framed otherwise. */
-function bodyOf(
-  { 'content-length': length }: PlainFields,
-  hasBody: boolean,
-  bytes: Buffer,
-  from: number,
-  to: number,
-): Buffer | undefined | null {
-  if (!hasBody) return length === undefined && from === to ? undefined : null;
-  if (length === undefined || !LENGTH.test(length)) return null;
-  if (to - from !== Number(length) || to - from > LARGEST_BODY_BYTES) return null;
-  return Buffer.from(bytes.subarray(from, to));
+/** How long the body behind a head is; NaN: a plain request is framed otherwise. */
+function bodyBytes({ 'content-length': length }: PlainFields, hasBody: boolean): number {
+  if (!hasBody) return length === undefined ? 0 : NaN;
+  if (length === undefined || !LENGTH.test(length)) return NaN;
+  const bytes = Number(length);
+  return bytes > LARGEST_BODY_BYTES ? NaN : bytes;
 }
 
 /**
