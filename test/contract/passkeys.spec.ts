@@ -79,6 +79,13 @@ describeOnDatabases('passkeys', (kind) => {
     expect(asked.allowCredentials ?? []).toEqual([]);
   });
 
+  it('that do not count are shown in two browsers at the same moment', async () => {
+    const device = new Authenticator();
+    await register(device);
+    const shown = await Promise.all([signIn(device), signIn(device)]);
+    expect(shown).toMatchObject([{ memberId: ANA.id }, { memberId: ANA.id }]);
+  });
+
   describe('are refused', () => {
     const untrue: [string, Partial<Claims>][] = [
       ['a page of another origin', { origin: 'https://admin.example.com.evil.example' }],
@@ -125,6 +132,16 @@ describeOnDatabases('passkeys', (kind) => {
       await expect(signIn(device, { counter: 6 })).rejects.toMatchObject({ code: 'invalid_credentials' });
       expect(warnings).toMatchObject([{ event: 'passkey_refused', reason: expect.stringContaining('counter') }, {}]);
       expect(await signIn(device, { counter: 8 })).toMatchObject({ memberId: ANA.id });
+    });
+
+    it('of which there are two that count alike, also where both are shown at the same moment', async () => {
+      const device = new Authenticator();
+      await register(device);
+      await signIn(device, { counter: 7 });
+      const shown = await Promise.allSettled([8, 8, 8].map((counter) => signIn(device, { counter })));
+      expect(shown.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected', 'rejected']);
+      await expect(signIn(device, { counter: 8 })).rejects.toMatchObject({ code: 'invalid_credentials' });
+      expect(await signIn(device, { counter: 9 })).toMatchObject({ memberId: ANA.id });
     });
 
     it('when the same response comes twice', async () => {

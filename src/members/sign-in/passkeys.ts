@@ -26,6 +26,7 @@ import {
   type KeptPasskey,
   type PasskeyOwner,
   type RelyingParty,
+  type UsedPasskey,
 } from './webauthn.js';
 
 /** Passkeys of one member: devices of a person, with room. */
@@ -155,16 +156,9 @@ export class Passkeys {
     const { userHandle } = response.response;
     const named = userHandle === undefined ? row.member_id : Buffer.from(userHandle, 'base64url').toString('utf8');
     if (named !== row.member_id) throw notKnown();
-    const used = await this.orRefused(
-      () => verifiedAuthentication(this.parts.party(), data.challenge, response, keptOf(row)),
-      notKnown,
-      row.id,
-    );
-    await this.parts.database.db
-      .updateTable('member_passkey')
-      .set({ counter: used.counter, backed_up: used.isBackedUp ? 1 : 0, last_used_at: this.parts.clock.now() })
-      .where('id', '=', row.id)
-      .execute();
+    const verify = async (): Promise<void> =>
+      this.noteUsed(row, await verifiedAuthentication(this.parts.party(), data.challenge, response, keptOf(row)));
+    await this.orRefused(verify, notKnown, row.id);
     return { memberId: row.member_id, passkeyId: row.id };
   }
 
@@ -202,6 +196,21 @@ export class Passkeys {
       );
       await this.parts.notices.add(trx, memberId, 'passkey_removed', context, name);
     });
+  }
+
+  /**
+   * Keeps the counter of a use, where nobody was faster: of two that have counted alike, one is a copy, and a passkey that
+   * was removed meanwhile is none. Those that do not count say 0 each time.
+   */
+  private async noteUsed({ id, counter: before }: MemberPasskeyTable, used: UsedPasskey): Promise<void> {
+    const { counter, isBackedUp } = used;
+    const { numUpdatedRows } = await this.parts.database.db
+      .updateTable('member_passkey')
+      .set({ counter, backed_up: isBackedUp ? 1 : 0, last_used_at: this.parts.clock.now() })
+      .where('id', '=', id)
+      .where('counter', counter === 0 ? '=' : '<', counter === 0 ? before : counter)
+      .executeTakeFirst();
+    if (numUpdatedRows !== 1n) throw new WebAuthnRefusal('It was used elsewhere at the same moment, or removed');
   }
 
   private async begin(memberId: string | null, purpose: 'sign_in' | 'confirm', kept: readonly KeptPasskey[]) {

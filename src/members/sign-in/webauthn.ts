@@ -40,6 +40,12 @@ export interface NewPasskey extends KeptPasskey {
   readonly isBackedUp: boolean;
 }
 
+/** UsedPasskey is what a use has told of a passkey. */
+export interface UsedPasskey {
+  readonly counter: number;
+  readonly isBackedUp: boolean;
+}
+
 /** A response that is not true; the reason is for the log. */
 export class WebAuthnRefusal extends Error {
   override readonly name = 'WebAuthnRefusal';
@@ -123,7 +129,7 @@ export async function verifiedAuthentication(
   challenge: string,
   response: AuthenticationResponseJSON,
   { credentialId, publicKey, counter, transports }: KeptPasskey,
-): Promise<{ readonly counter: number; readonly isBackedUp: boolean }> {
+): Promise<UsedPasskey> {
   const { verifyAuthenticationResponse } = await load();
   const credential = {
     id: credentialId,
