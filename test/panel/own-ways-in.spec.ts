@@ -213,6 +213,24 @@ describeWithChromium('the ways in of a member', () => {
     expect(page.url()).not.toContain('#');
   });
 
+  it('ask for the app behind a link for a new password, too, on the page that took it', async () => {
+    const { db } = database;
+    const { id } = await db.selectFrom('member').select('id').where('email', '=', email).executeTakeFirstOrThrow();
+    const { secret } = await running.members.secondFactors.begin(id);
+    const context = { actor: id, ip: '127.0.0.1', requestId: 'req_test' };
+    const now = () => running.stores.clock.now();
+    await running.members.secondFactors.confirm(id, codeAt(fromBase32(secret), now()), context);
+    await signOut();
+    const { link } = await running.admin.call<{ link: string }>('POST', `/members/${id}/password-reset-links`);
+    await page.goto(link);
+    await page.getByLabel('Password', { exact: true }).fill(NEW_PASSWORD);
+    await press('Save and sign in');
+    running.stores.clock.advance(MINUTE_MS);
+    await page.getByLabel('Code from your authenticator app').fill(codeAt(fromBase32(secret), now()));
+    await press('Go on');
+    await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
+  });
+
   it('break no policy and throw nothing', () => {
     expect(browser.faults).toEqual([]);
   });

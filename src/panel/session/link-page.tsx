@@ -8,12 +8,13 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { api, ask } from '../api/client.js';
-import type { Link } from '../api/schemas.js';
+import type { Link, SignIn } from '../api/schemas.js';
 import { Failure } from '../words/failure.js';
 import { isolated } from '../words/isolated.js';
 import { Frame } from './frame.js';
 import { signedIn, useSession } from './session.js';
 import { ProviderJoin } from './provider-join.js';
+import { SecondFactorForm } from './second-factor-form.js';
 import { SignInForm } from './sign-in-form.js';
 
 let kept = '';
@@ -112,6 +113,13 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
   const isNew = link.kind === 'first_owner' || (link.kind === 'invitation' && !link.ways.includes('sign_in'));
   const needsName = isNew && (needsPassword || !byProvider);
   const mustSignIn = link.ways.includes('sign_in') && (session.data?.member?.email ?? null) !== link.email;
+  const [isHalf, setHalf] = useState(false);
+  const enter = (signIn: SignIn): void => {
+    kept = '';
+    if (signIn.me === undefined) return setHalf(true);
+    signedIn(signIn.me);
+    go('/', { replace: true });
+  };
   const take = useMutation({
     gcTime: 0,
     mutationFn: () =>
@@ -126,13 +134,14 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
           },
         }),
       ),
-    onSuccess: (signIn) => {
-      kept = '';
-      if (signIn.me === undefined) return go('/sign-in', { replace: true });
-      signedIn(signIn.me);
-      go('/', { replace: true });
-    },
+    onSuccess: enter,
   });
+  if (isHalf)
+    return (
+      <Frame title={title} about={<Trans>Your new password is saved. Your app is asked for as ever.</Trans>}>
+        <SecondFactorForm onSignIn={enter} onBack={() => go('/sign-in', { replace: true })} />
+      </Frame>
+    );
   if (mustSignIn)
     return (
       <Frame title={title} about={about}>

@@ -1,4 +1,4 @@
-/** Signing in by password and a second factor: on the page before everything, and in the dialog over one that waits. */
+/** Signing in by whichever way there is: on the page before everything, and in the dialog over one that waits. */
 import { Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -7,6 +7,7 @@ import { api, ask } from '../api/client.js';
 import type { SignIn } from '../api/schemas.js';
 import { Failure } from '../words/failure.js';
 import { PasskeyButton } from './passkey-button.js';
+import { SecondFactorForm } from './second-factor-form.js';
 import { knowsPasskeys, showPasskey } from '../api/passkey.js';
 import { signedIn } from './session.js';
 import { useWays } from './ways.js';
@@ -26,7 +27,7 @@ export function SignInForm({ email: known = '', onDone }: SignInFormProps) {
     onDone?.();
   };
   const ways = useWays();
-  if (isHalf) return <SecondFactor onSignIn={take} onBack={() => setHalf(false)} />;
+  if (isHalf) return <SecondFactorForm onSignIn={take} onBack={() => setHalf(false)} />;
   const { password = true, passkey = false, providers = [], mail = false } = ways.data ?? {};
   const hasPasskeys = passkey && knowsPasskeys();
   return (
@@ -120,62 +121,6 @@ function Forgotten({ email }: { readonly email: string }) {
         <Trans>I forgot my password</Trans>
       </Button>
     </>
-  );
-}
-
-interface SecondFactorProps {
-  readonly onSignIn: (signIn: SignIn) => void;
-  readonly onBack: () => void;
-}
-
-function SecondFactor({ onSignIn, onBack }: SecondFactorProps) {
-  const { t } = useLingui();
-  const [code, setCode] = useState('');
-  const [isRecovery, setRecovery] = useState(false);
-  const enter = useMutation({
-    gcTime: 0,
-    mutationFn: () => {
-      const body = isRecovery ? { recovery_code: code.trim() } : { code: code.replaceAll(/\s/g, '') };
-      return ask(api.POST('/admin/v1/sign-in/second-factor', { body }));
-    },
-    onSuccess: onSignIn,
-    onError: () => setCode(''),
-  });
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        enter.mutate();
-      }}
-    >
-      <Stack gap="md">
-        <TextInput
-          key={String(isRecovery)}
-          label={isRecovery ? t`Recovery code` : t`Code from your authenticator app`}
-          description={
-            isRecovery ? t`One of those that you wrote down. It works once.` : t`Six digits, new every 30 seconds.`
-          }
-          name="code"
-          autoComplete="one-time-code"
-          inputMode={isRecovery ? 'text' : 'numeric'}
-          required
-          withAsterisk={false}
-          autoFocus
-          value={code}
-          onChange={(event) => setCode(event.currentTarget.value)}
-        />
-        {enter.error !== null && <Failure error={enter.error} />}
-        <Button type="submit" size="md" loading={enter.isPending}>
-          <Trans>Go on</Trans>
-        </Button>
-        <Button variant="subtle" size="sm" onClick={() => setRecovery(!isRecovery)}>
-          {isRecovery ? t`Use the app instead` : t`I do not have the app with me`}
-        </Button>
-        <Button variant="subtle" size="sm" onClick={onBack}>
-          <Trans>Begin again</Trans>
-        </Button>
-      </Stack>
-    </form>
   );
 }
 

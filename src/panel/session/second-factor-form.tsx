@@ -1,0 +1,65 @@
+/** The second half of a sign-in: the code of an app, or a recovery code in its place. */
+import { Button, Stack, TextInput } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, ask } from '../api/client.js';
+import type { SignIn } from '../api/schemas.js';
+import { Failure } from '../words/failure.js';
+
+interface SecondFactorFormProps {
+  readonly onSignIn: (signIn: SignIn) => void;
+  readonly onBack: () => void;
+}
+
+/** Asks for the second factor of a sign-in that has begun. */
+export function SecondFactorForm({ onSignIn, onBack }: SecondFactorFormProps) {
+  const { t } = useLingui();
+  const [code, setCode] = useState('');
+  const [isRecovery, setRecovery] = useState(false);
+  const enter = useMutation({
+    gcTime: 0,
+    mutationFn: () => {
+      const body = isRecovery ? { recovery_code: code.trim() } : { code: code.replaceAll(/\s/g, '') };
+      return ask(api.POST('/admin/v1/sign-in/second-factor', { body }));
+    },
+    onSuccess: onSignIn,
+    onError: () => setCode(''),
+  });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        enter.mutate();
+      }}
+    >
+      <Stack gap="md">
+        <TextInput
+          key={String(isRecovery)}
+          label={isRecovery ? t`Recovery code` : t`Code from your authenticator app`}
+          description={
+            isRecovery ? t`One of those that you wrote down. It works once.` : t`Six digits, new every 30 seconds.`
+          }
+          name="code"
+          autoComplete="one-time-code"
+          inputMode={isRecovery ? 'text' : 'numeric'}
+          required
+          withAsterisk={false}
+          autoFocus
+          value={code}
+          onChange={(event) => setCode(event.currentTarget.value)}
+        />
+        {enter.error !== null && <Failure error={enter.error} />}
+        <Button type="submit" size="md" loading={enter.isPending}>
+          <Trans>Go on</Trans>
+        </Button>
+        <Button variant="subtle" size="sm" onClick={() => setRecovery(!isRecovery)}>
+          {isRecovery ? t`Use the app instead` : t`I do not have the app with me`}
+        </Button>
+        <Button variant="subtle" size="sm" onClick={onBack}>
+          <Trans>Begin again</Trans>
+        </Button>
+      </Stack>
+    </form>
+  );
+}
