@@ -1,8 +1,8 @@
 /**
  * The way of nearly every request: from its connection, or from Node's server, by the entrance straight to the steps
  * (`src/admission/steps.ts`). Nest's router would ask the same ones with eight async functions, and Fastify's would
- * look the operation up in a table that has one entry. What is not for the API, or comes in another version of HTTP,
- * goes on through both of them and to the same steps.
+ * look the operation up in a table that has one entry. What is not for the API, or comes by HTTP/1.0, goes on through
+ * both of them and to the same steps.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Routes } from '../../admission/routes.js';
@@ -62,7 +62,7 @@ export class FastPath implements PlainRequestHandler {
   /** Leads a request that Node has read to the steps; false: it is for Fastify's router. */
   private takes(exchange: Exchange): boolean {
     const { routes, walk } = this.parts;
-    if (exchange.message.httpVersion !== '1.1') return false;
+    if (exchange.message.httpVersion === '1.0') return false;
     const match = routes.match(exchange.method, exchange.path);
     if (match.kind === 'not_ours') return false;
     exchange.match = match;

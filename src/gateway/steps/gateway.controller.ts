@@ -1,5 +1,5 @@
 /**
- * The request path as Nest's router knows it, for what comes through that: another HTTP version, unusual framing,
+ * The request path as Nest's router knows it, for what comes through that: HTTP/1.0, unusual framing,
  * whatever is not below the base path. The guards ask the steps of `src/admission/steps.ts`, in the order that stands
  * there; read that first.
  */
