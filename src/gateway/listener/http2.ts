@@ -15,6 +15,7 @@ import {
 } from 'node:http2';
 import type { ReadableOptions } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import type { StreamResponse } from '../request/http2-response.js';
 import type { Http2Sessions } from './http2-sessions.js';
 
 export const ALPN_PROTOCOLS = ['h2', 'http/1.1'];
@@ -49,7 +50,9 @@ class GatewayHttp2Request extends Http2ServerRequest {
   }
 }
 
-class GatewayHttp2Response extends Http2ServerResponse {
+class GatewayHttp2Response extends Http2ServerResponse implements StreamResponse {
+  isWhole = false;
+
   /** Fields of a head that could not be written must not stand in the way of the one that is written instead. */
   override writeHead(status: number, messageOrFields?: unknown, fields?: unknown): this {
     try {
@@ -74,7 +77,7 @@ class GatewayHttp2Response extends Http2ServerResponse {
 // A client that resets a stream makes Node end it: what we have not ended ourselves has not been answered.
 Object.defineProperty(GatewayHttp2Response.prototype, 'writableFinished', {
   get(this: GatewayHttp2Response) {
-    return this.writableEnded && this.stream.writableFinished;
+    return (this.isWhole || this.writableEnded) && this.stream.writableFinished;
   },
 });
 

@@ -1,7 +1,7 @@
 /** The first thing that happens to a request: it gets its name, and who sends it is found out. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clientAddress, trustsOf, type Trusts } from '../../keys/clients/client-address.js';
-import type { ClientMessage } from '../../http1/client/client-response.js';
+import type { ClientMessage, ClientResponse } from '../../http1/client/client-response.js';
 import type { HttpDate } from '../../http1/client/http-date.js';
 import { linesOf } from '../../http1/grammar/fields.js';
 import { NodeClientResponse } from '../../http1/client/node-client-response.js';
@@ -10,7 +10,8 @@ import type { PlainRequest } from '../../http1/client/plain-request.js';
 import { discardRest } from '../../proxy/calls/discard-body.js';
 import { KEEP_ALIVE_TIMEOUT_MS } from './connection-timeouts.js';
 import { Exchange, type ExchangeOwner, type ExchangeResponse } from './exchange.js';
-import { originForm } from './framing.js';
+import { isHttp2, originForm } from './framing.js';
+import { Http2Response, type StreamResponse } from './http2-response.js';
 import type { RequestEnd } from './request-end.js';
 
 export class Arrivals implements ExchangeOwner {
@@ -35,7 +36,7 @@ export class Arrivals implements ExchangeOwner {
   begin(message: IncomingMessage, response: ServerResponse): Exchange {
     const exchange = new Exchange(
       message,
-      new NodeClientResponse(message, response, KEEP_ALIVE_TIMEOUT_MS),
+      clientResponse(message, response),
       originForm(message),
       this.addressOf(message),
       this.schemeOf(message),
@@ -93,6 +94,11 @@ export class Arrivals implements ExchangeOwner {
     }
     return 'encrypted' in socket ? 'https' : 'http';
   }
+}
+
+function clientResponse(message: IncomingMessage, response: ServerResponse): ClientResponse {
+  if (isHttp2(message)) return new Http2Response(response as unknown as StreamResponse);
+  return new NodeClientResponse(message, response, KEEP_ALIVE_TIMEOUT_MS);
 }
 
 function watchEnd(exchange: Exchange, response: ExchangeResponse): void {
