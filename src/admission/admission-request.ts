@@ -1,5 +1,6 @@
 /** What the steps of the request path look at of a request, and where they put what they found. */
 import type { Operation } from '../config/model/schema.js';
+import type { Keyed } from '../idempotency/key-claim.js';
 import type { CachedKey } from '../keys/cached-key.js';
 import type { QuotaDecision } from '../limits/model/policies.js';
 import type { QuotaSubject } from '../limits/model/subject.js';
@@ -23,6 +24,9 @@ export interface AdmissionRequest extends CountedRequest {
   readonly authorization: string | undefined;
   /** Name, value, name, value: to see whether there are several; empty where whoever read it has seen to that. */
   readonly rawHeaders: readonly string[];
+  /** The `Idempotency-Key`, as received; several are joined. */
+  readonly idempotencyField: string | undefined;
+  readonly contentType: string | undefined;
   /** Whether the address is that of a proxy of ours that nobody has named to us. */
   readonly isFromUnknownProxy: boolean;
 
@@ -31,6 +35,8 @@ export interface AdmissionRequest extends CountedRequest {
   operation: Operation | undefined;
   key: CachedKey | undefined;
   subject: QuotaSubject | undefined;
+  /** What its `Idempotency-Key` has led to; undefined without one. */
+  keyed: Keyed | undefined;
   decision: QuotaDecision | undefined;
   /** Why a step said no, where it did not throw: a 429 comes by the thousand, and throwing is not free. */
   refusal: Problem | undefined;

@@ -1,5 +1,5 @@
 /**
- * Step 4 of 4: whether there is room. Every window of key and account in one decision, which counts when it admits and
+ * Step 5 of 5: whether there is room. Every window of key and account in one decision, which counts when it admits and
  * counts nothing when it refuses. Refuses with 429, or 503 where a plan says closed and the counters are away.
  */
 import type { Operation } from '../config/model/schema.js';
@@ -39,6 +39,8 @@ export class QuotaStep implements Step<QuotaDecision> {
   ask(request: AdmissionRequest, waiting: Waiting<QuotaDecision>): boolean | undefined {
     const { subject, operation } = request;
     if (operation === undefined) return false;
+    // What was carried out before has been counted.
+    if (request.keyed?.isReplay === true) return true;
     if (subject === undefined) throw unknownPlan(request.key?.record);
     const decision = this.quotas.decideFor(waiting, subject, operation.cost);
     return decision === undefined ? undefined : this.apply(request, subject, operation, decision);

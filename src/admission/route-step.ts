@@ -1,5 +1,5 @@
 /**
- * Step 1 of 4: which operation is asked for. Refuses with 404, 405 + `Allow`, 400 for a path that can be read in two
+ * Step 1 of 5: which operation is asked for. Refuses with 404, 405 + `Allow`, 400 for a path that can be read in two
  * ways, 410 after a sunset and in a brown-out.
  */
 import { isReferencePage } from '../proxy/routing/built-in-paths.js';

@@ -1,4 +1,4 @@
-/** Step 3 of 4: what the key may do. Refuses with 403 and names the scopes that are missing. */
+/** Step 3 of 5: what the key may do. Refuses with 403 and names the scopes that are missing. */
 import { scopeProblem } from '../keys/scope-problem.js';
 import type { Problem } from '../problems/errors.js';
 import { nowOrTold, type Waiting } from '../platform/waiting.js';

@@ -15,6 +15,8 @@ import type { Authenticator } from '../keys/authenticator.js';
 import type { FailedAttempts } from '../keys/failed-attempts.js';
 import type { Limiter } from '../limits/limiter.js';
 import type { UsageRecorder } from '../usage/usage-recorder.js';
+import type { KeyedRequests } from '../idempotency/keyed-requests.js';
+import { IdempotencyStep } from './idempotency-step.js';
 import { KeyStep } from './key-step.js';
 import type { LifeCycle } from './life-cycle.js';
 import type { QuotaReport } from './quota-report.js';
@@ -33,13 +35,17 @@ export interface StepParts {
   readonly quotas: Limiter;
   readonly quotaReport: QuotaReport;
   readonly recorder: UsageRecorder;
+  /** Undefined in a process that forwards nothing. */
+  readonly keyedRequests: KeyedRequests | undefined;
 }
 
 interface Row {
-  readonly name: 'route' | 'key' | 'scope' | 'quota';
+  readonly name: 'route' | 'key' | 'scope' | 'idempotency' | 'quota';
   /** Every status that the step refuses with. */
   readonly refusesWith: readonly number[];
   readonly open: (parts: StepParts) => Step;
+  /** Only requests with an `Idempotency-Key` are asked it: all others must not pay for it. */
+  readonly isForKeyed?: true;
 }
 
 /** STEPS is what every request is asked, in this order. */
@@ -50,6 +56,13 @@ export const STEPS: readonly Row[] = [
   { name: 'key', refusesWith: [400, 401, 403, 429, 503], open: (parts) => new KeyStep(parts) },
   // What the key may do.
   { name: 'scope', refusesWith: [403], open: (parts) => new ScopeStep(parts) },
+  // Whether it was sent before.
+  {
+    name: 'idempotency',
+    refusesWith: [400, 409, 422, 429, 503],
+    open: (parts) => new IdempotencyStep(parts),
+    isForKeyed: true,
+  },
   // Whether there is room, in every window at once.
   { name: 'quota', refusesWith: [429, 503], open: (parts) => new QuotaStep(parts) },
 ];
@@ -65,4 +78,9 @@ export function openSteps(parts: StepParts): Steps {
 /** The steps in their order. */
 export function inOrder(steps: Steps): readonly Step[] {
   return STEPS.map(({ name }) => steps[name]);
+}
+
+/** The steps that a request without an `Idempotency-Key` is asked, in their order. */
+export function inOrderWithoutKey(steps: Steps): readonly Step[] {
+  return STEPS.filter(({ isForKeyed }) => isForKeyed !== true).map(({ name }) => steps[name]);
 }

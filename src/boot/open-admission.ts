@@ -50,7 +50,7 @@ export interface Admission extends StepParts {
 }
 
 /** Opens the steps; they follow the configuration. */
-export function openAdmission({ config, keys, quotas }: Domain, log: Log): Admission {
+export function openAdmission({ config, keys, quotas, keyedRequests }: Domain, log: Log): Admission {
   const { file } = config.current;
   const publicUrl = new PublicUrl(config);
   const routes = new Routes(config.current);
@@ -72,6 +72,7 @@ export function openAdmission({ config, keys, quotas }: Domain, log: Log): Admis
     quotas: quotas.limiter,
     quotaReport: new QuotaReport(quotas.limiter, systemClock),
     recorder: quotas.recorder,
+    keyedRequests,
   };
   return { ...parts, steps: openSteps(parts), publicUrl };
 }

@@ -14,6 +14,8 @@ import { notifyBy, WorkSignal } from '../events/deliveries/work-signal.js';
 import { EmittedEvents } from '../events/intake/emitted-events.js';
 import { openWebhooks, type Webhooks } from '../events/management/open-webhooks.js';
 import { EventOutbox } from '../events/outbox.js';
+import type { KeyedRequests } from '../idempotency/keyed-requests.js';
+import { openKeyedRequests } from '../idempotency/open-keyed-requests.js';
 import { AccountStore } from '../accounts/accounts.js';
 import { ApiKeyStore } from '../accounts/api-key-store.js';
 import { Catalogue } from '../accounts/catalogue.js';
@@ -22,7 +24,7 @@ import { keepPlansInUse, plansMissing } from '../accounts/plans-in-use.js';
 import { QuotaAdjustmentStore } from '../accounts/quota-adjustments.js';
 import type { Log } from '../platform/log.js';
 import type { ReadsGauges } from '../platform/metrics-text.js';
-import type { EventSink } from '../proxy/calls/emitting-call.js';
+import type { EventSink } from '../proxy/calls/event-keeper.js';
 import { Forwarder } from '../proxy/calls/forwarder.js';
 import { openProcessQuotas, openRedisQuotas, type Quotas } from '../limits/open-quotas.js';
 import { UsageReader } from '../limits/usage.js';
@@ -69,6 +71,8 @@ export interface Domain extends Stores {
   readonly gauges: ReadsGauges[];
   /** Null where nothing is sealed or opened here, and without a key that all machines have. */
   readonly secretBox: SecretBox | null;
+  /** As the forwarder: only where requests are forwarded. */
+  readonly keyedRequests: KeyedRequests | undefined;
   /** Only where requests are forwarded. */
   readonly forwarder: Forwarder | undefined;
 }
@@ -112,6 +116,9 @@ export async function openDomain(
   const emitted = new EmittedEvents(database.db, systemClock, workSignal, log.logger, () => running.current.eventTypes);
   // Behind the last response, and before the database is closed.
   shutdown.add('write emitted events', () => emitted.stop());
+  const keyedRequests = forwards ? await openKeyedRequests(parts, environment.redisUrl) : undefined;
+  // Behind the last response as well.
+  if (keyedRequests !== undefined) shutdown.add('write what came of keyed requests', () => keyedRequests.stop());
   const forwarder = forwards ? openForwarder(config, emitted, log, shutdown) : undefined;
   running.onChange(async ({ config: next }) => {
     const { file: changed } = next;
@@ -144,7 +151,7 @@ export async function openDomain(
     events: new EventOutbox(database.db, systemClock),
     workSignal,
     usage,
-    gauges: [databaseHealth, follower, quotas, keys, refusals, emitted],
+    gauges: [databaseHealth, follower, quotas, keys, refusals, emitted, ...[keyedRequests ?? []].flat()],
     secretBox,
     webhooks: openWebhooks({
       database,
@@ -156,6 +163,7 @@ export async function openDomain(
       eventTypes: () => running.current.eventTypes ?? [],
     }),
     forwarder,
+    keyedRequests,
   };
 }
 

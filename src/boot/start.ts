@@ -25,6 +25,8 @@ import { giveMemoryBackWhenIdle, leaveRoomToGrow } from './idle-memory.js';
 import type { AccountStore } from '../accounts/accounts.js';
 import type { ApiKeyStore } from '../accounts/api-key-store.js';
 import { AuditLog } from '../accounts/audit-log.js';
+import { recordTime } from '../idempotency/database-records.js';
+import { RecordSweep } from '../idempotency/record-sweep.js';
 import { IdempotentRequests } from '../accounts/idempotent-requests.js';
 import { portOf } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
@@ -215,12 +217,14 @@ function startWorker(domain: Domain, log: Log, shutdown: Shutdown): void {
   const logDays = (): number => config.current.file.usage.requestLogRetention;
   const requestLogs = new RequestLogRetention(database.db, database.kind, logDays, systemClock, log.logger);
   requestLogs.start();
+  const records = new RecordSweep(database.db, recordTime(database.kind, systemClock), log.logger);
+  records.start();
   quotas.sweep?.start(flushInterval);
   topAccounts.start();
   shutdown.add('stop worker', async () => {
     isStopped = true;
     clearInterval(timer);
-    await Promise.all([quotas.sweep?.stop(), topAccounts.stop(), requestLogs.stop()]);
+    await Promise.all([quotas.sweep?.stop(), topAccounts.stop(), requestLogs.stop(), records.stop()]);
   });
 }
 

@@ -26,6 +26,7 @@ describe('a right configuration', () => {
         scopes: ['customers:write'],
         cost: 5,
         isWebSocket: false,
+        idempotency: { retentionMs: 86_400_000 },
       },
       {
         index: 2,

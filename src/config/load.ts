@@ -13,6 +13,7 @@ import type { OperationDraft } from './openapi/openapi-operations.js';
 import { readOperations } from './openapi/openapi-operations.js';
 import type { JsonObject } from './openapi/openapi-traversal.js';
 import { isObject } from './openapi/openapi-traversal.js';
+import { withKeyRetention, type MergedOperation } from './openapi/key-retention.js';
 import { mergeOperations } from './openapi/operations.js';
 import { scopeWords } from './openapi/scope-words.js';
 import { parse } from './parse.js';
@@ -23,7 +24,7 @@ import { sortProblems } from './model/problem.js';
 import type { FileFault } from './source/read-file.js';
 import { scalarProblems, scalarWarnings } from './checks/scalar-checks.js';
 import { DEFAULT_BASE_PATH } from './model/schema.js';
-import type { DescribedOperation, LoadedConfig } from './model/loaded-config.js';
+import type { LoadedConfig } from './model/loaded-config.js';
 import type { Environment, EventType, GatewayFile } from './model/schema.js';
 import { schemaProblems, valueAt } from './checks/schema-problems.js';
 import { SourceDocument } from './source/source-document.js';
@@ -71,13 +72,14 @@ export async function loadConfig(
   if (problems.length > 0 || !parsed.success) return { problems: sortProblems(problems), files: whole.files };
 
   const fileWithPorts = withPorts(parsed.data, environment);
+  const operations = withKeyRetention(whole.operations, fileWithPorts.services);
   const config: LoadedConfig = {
     file: fileWithPorts,
     environment,
     path: file,
-    operations: whole.operations,
+    operations,
     eventTypes: whole.eventTypes,
-    scopeWords: scopeWords(whole.documents, whole.operations),
+    scopeWords: scopeWords(whole.documents, operations),
     documents: whole.documents,
     publicUrl: publicUrlOf(fileWithPorts),
   };
@@ -98,7 +100,7 @@ async function checkWhole(
   value: unknown,
   environment: Environment,
 ): Promise<{
-  readonly operations: readonly DescribedOperation[];
+  readonly operations: readonly MergedOperation[];
   readonly eventTypes: readonly EventType[];
   readonly documents: ReadonlyMap<string, JsonObject>;
   readonly files: readonly string[];

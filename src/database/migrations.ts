@@ -7,9 +7,11 @@ import { Migrator, type Migration } from 'kysely/migration';
 import { accountSearch } from './account-search-migration.js';
 import { failedDeliveries } from './migrations/failed-deliveries-migration.js';
 import { heldDeliveries } from './migrations/held-deliveries-migration.js';
+import { idempotentRequests } from './migrations/idempotent-requests-migration.js';
 import { mails } from './migrations/mail-migration.js';
 import { notices } from './migrations/notices-migration.js';
 import { members } from './migrations/members-migration.js';
+import { nodeStatements } from './migrations/node-statements-migration.js';
 import { requestLogs } from './migrations/request-logs-migration.js';
 import { secretUses } from './migrations/secret-uses-migration.js';
 import { webhooks } from './migrations/webhooks-migration.js';
@@ -249,18 +251,6 @@ const observedMicroseconds: Migration = {
   },
 };
 
-/** Where there is no Redis for what gateways say of themselves. */
-const nodeStatements: Migration = {
-  async up(db: Kysely<unknown>): Promise<void> {
-    await db.schema
-      .createTable('node_statement')
-      .addColumn('id', 'text', (column) => column.primaryKey())
-      .addColumn('said_at', 'bigint', (column) => column.notNull())
-      .addColumn('statement', 'text', (column) => column.notNull())
-      .execute();
-  },
-};
-
 /** In the order in which they run; the name says since when. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_counters_audit': first,
@@ -281,6 +271,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0016_notices': notices,
   '0017_failed_deliveries': failedDeliveries,
   '0018_held_deliveries': heldDeliveries,
+  '0019_idempotent_requests': idempotentRequests,
 };
 
 /**

@@ -186,6 +186,30 @@ export interface NodeStatementTable {
   statement: string;
 }
 
+/** What is kept of a request with an `Idempotency-Key`, where there is no Redis for that. */
+export interface IdempotentRequestTable {
+  api_key_id: string;
+  /** SHA-256 of the `Idempotency-Key`, base64url. */
+  key_hash: string;
+  /** SHA-256 of method, path, query and content type, base64url. */
+  fingerprint: string;
+  /** Who has claimed it. */
+  owner: string;
+  /** Until then nobody else may think that its process is dead; 0: nobody knows what came of it, or it is done. */
+  leased_until: number;
+  /** Of the response; null until there is one. */
+  status: number | null;
+  /** SHA-256 of the body of the request, base64url; empty where it was not read whole. */
+  body_hash: string | null;
+  /** Of the problem that the response is; empty for another one, null where the response is not kept, as below. */
+  code: string | null;
+  /** Its field lines, each with its CRLF. */
+  fields: string | null;
+  /** Its body, base64. */
+  body: string | null;
+  expires_at: number;
+}
+
 /** A request that has ended, or several that it stands for. On PostgreSQL there is a partition for each day. */
 export interface RequestLogTable {
   account_id: string;
@@ -227,5 +251,6 @@ export interface Tables extends MemberTables, WebhookTables {
   installation: InstallationTable;
   node_statement: NodeStatementTable;
   request_log: RequestLogTable;
+  idempotent_request: IdempotentRequestTable;
   mail: MailTable;
 }

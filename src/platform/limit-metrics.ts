@@ -110,6 +110,43 @@ export const LIMIT_METRICS = {
     'Decisions made without the counters, by what the plan says.',
     [['mode', ['local', 'open', 'closed']]],
   ),
+  idempotentRequests: counter(
+    'trailgate_idempotent_requests_total',
+    'Requests with an Idempotency-Key, by what became of them: carried_out is the first with its key, replayed was ' +
+      'told again, all others were refused.',
+    [
+      [
+        'outcome',
+        [
+          'carried_out',
+          'replayed',
+          'in_progress',
+          'outcome_unknown',
+          'not_stored',
+          'mismatch',
+          'invalid',
+          'throttled',
+          'unavailable',
+        ],
+      ],
+    ],
+  ),
+  idempotentOutcomes: counter(
+    'trailgate_idempotent_outcomes_total',
+    'What came of requests that were the first with their Idempotency-Key: their response is stored, or is not; they ' +
+      'were released, because they were not carried out; or nobody knows.',
+    [['outcome', ['stored', 'not_stored', 'released', 'unknown']]],
+  ),
+  idempotencyClaims: gauge(
+    'trailgate_idempotency_claims',
+    'Requests with an Idempotency-Key that are carried out at this moment.',
+    [],
+  ),
+  idempotencyUnsaid: gauge(
+    'trailgate_idempotency_unsaid_outcomes',
+    'Outcomes of such requests that could not be written down yet, because the store is away.',
+    [],
+  ),
   usageFlushes: counter(
     'trailgate_usage_flushes_total',
     'Writes of usage and month counts to the database, by outcome.',

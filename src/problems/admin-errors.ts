@@ -19,8 +19,6 @@ export const ADMIN_ERRORS = {
     fault: 'gateway',
   },
   sign_in_busy: { status: 503, title: 'Too many people sign in at this moment', fault: 'gateway' },
-  idempotency_in_progress: { status: 409, title: 'The request is still under way', fault: 'client' },
-  idempotency_mismatch: { status: 422, title: 'The key belongs to another request', fault: 'client' },
   idempotency_secret_shown: { status: 409, title: 'It was done, and its secret was shown', fault: 'client' },
   too_many_endpoints: { status: 409, title: 'The account has as many webhook endpoints as it may', fault: 'client' },
   webhook_secret_in_use: { status: 409, title: 'An endpoint has this secret already', fault: 'client' },

@@ -69,6 +69,15 @@ export const ERRORS = {
   // Scope.
   insufficient_scope: { status: 403, title: 'The API key lacks a scope', fault: 'client' },
 
+  // Idempotency key.
+  invalid_idempotency_key: { status: 400, title: 'The Idempotency-Key is malformed', fault: 'client' },
+  idempotency_in_progress: { status: 409, title: 'The request is still under way', fault: 'client' },
+  idempotency_outcome_unknown: { status: 409, title: 'Nobody knows what came of the request', fault: 'client' },
+  idempotency_not_stored: { status: 409, title: 'It was done, and its response was not kept', fault: 'client' },
+  idempotency_mismatch: { status: 422, title: 'The key belongs to another request', fault: 'client' },
+  too_many_idempotent_retries: { status: 429, title: 'Too many repetitions', fault: 'client' },
+  idempotency_unavailable: { status: 503, title: 'Idempotency keys cannot be looked up right now', fault: 'gateway' },
+
   // Quota.
   rate_limited: { status: 429, title: 'Too many requests', fault: 'client' },
   quota_exceeded: { status: 429, title: 'Monthly quota used up', fault: 'client' },

@@ -77,6 +77,14 @@ export const STATEMENTS_KEY = `${PREFIX}:{said}:statements`;
 export const STATEMENT_TIMES_KEY = `${PREFIX}:{said}:times`;
 export const STATEMENTS_MS = 2 * 60_000;
 
+/**
+ * Hash: what is kept of a request with an `Idempotency-Key`; each is placed by itself in a cluster. Lives for
+ * `idempotencyRetention`.
+ */
+export function idempotencyKey(apiKeyId: string, keyHash: string): string {
+  return `${PREFIX}:i:${apiKeyId}:${keyHash}`;
+}
+
 /** String: empty, written to see whether Redis takes writes. Lives for `PROBE_MS`. */
 export const PROBE_KEY = `${PREFIX}:probe`;
 export const PROBE_MS = 10_000;

@@ -11,7 +11,11 @@ export class Script implements ScriptSource {
   }
 
   /** Runs it once. Rejects as the client does; a script is never sent twice after it may have run. */
-  async run(client: RedisClient, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  async run(
+    client: RedisClient,
+    keys: readonly string[],
+    args: readonly (string | number | Buffer)[],
+  ): Promise<unknown> {
     try {
       return await client.evalsha(this.sha, keys.length, ...keys, ...args);
     } catch (error) {

@@ -55,14 +55,6 @@ export const ADMIN_ERROR_GUIDANCE: Readonly<Record<keyof typeof ADMIN_ERRORS, Er
     meaning: 'More people sign in at this moment than there is work for. Nothing was tried, and nothing counts.',
     action: 'Wait for `Retry-After`, then sign in again.',
   },
-  idempotency_in_progress: {
-    meaning: 'A request to the admin API with the same `Idempotency-Key` has not ended yet.',
-    action: 'Send it again after `Retry-After`, and you hear what came of it.',
-  },
-  idempotency_mismatch: {
-    meaning: 'The `Idempotency-Key` was sent before, with another path or body. Nothing was done.',
-    action: 'Take a new key for each new request, and the same one for its repetitions only.',
-  },
   idempotency_secret_shown: {
     meaning: 'The request was done when it was first sent. Its response held a secret, which is kept nowhere.',
     action: 'Where the secret was lost, rotate what `Location` names, or revoke it and make another.',

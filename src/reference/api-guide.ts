@@ -31,8 +31,15 @@ Every error is a JSON problem (RFC 9457, \`application/problem+json\`). \
 Program against \`code\`, show \`detail\` to people, quote
 \`request_id\` when you ask for help. \`errors\` names each wrong field. \
 Retry 502, 503 and 504 with increasing pauses, and 429 after
-\`Retry-After\`; before you repeat a \`POST\` or \`PATCH\`, look whether it took effect. \
+\`Retry-After\`. Repeat a \`POST\` or \`PATCH\` with its \`Idempotency-Key\`, or look first whether it took effect. \
 Other 4xx answers stay the same until you change the request. [All codes](${publicUrl}/docs/errors)
+
+## Repeating requests
+Send an \`Idempotency-Key\` with a \`POST\` or \`PATCH\`, a new UUID for each request and the same one each time you \
+repeat it: where the operation
+takes one, it is carried out once. You are told again what came of it, \
+with \`Idempotent-Replayed: true\` and at no cost. \`idempotency_outcome_unknown\`
+means that nobody knows whether it was carried out: look, and send it with a new key if it was not.
 
 ## Limits
 Limits hold for each key and for the account, in any 60 seconds and in a month. Every answer to a known key says

@@ -96,6 +96,42 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     meaning: 'The key does not have every scope that the operation needs. `detail` names those that are missing.',
     action: 'Use a key with these scopes, or add them to this one.',
   },
+  invalid_idempotency_key: {
+    meaning: 'There are several `Idempotency-Key` headers, or the one is empty, too long or has other characters.',
+    action: 'Send one of 1 to 255 printable characters of ASCII, such as a UUID, in quotes or without.',
+  },
+  idempotency_in_progress: {
+    meaning: 'A request with the same `Idempotency-Key` has not ended yet. This one was not counted.',
+    action: 'Send it again after `Retry-After`, and you hear what came of it.',
+  },
+  idempotency_outcome_unknown: {
+    meaning:
+      'The first request with this `Idempotency-Key` was sent on, and its response was lost: it may have been ' +
+      'carried out. It is not carried out again.',
+    action:
+      'Look whether it had its effect. If it had none, send it with a new key; with the same one you hear this again ' +
+      'until the key is forgotten.',
+  },
+  idempotency_not_stored: {
+    meaning:
+      'The first request with this `Idempotency-Key` was carried out; `detail` has its status. Its response was too ' +
+      'large to be kept, or could not be, and said so by `Idempotency-Stored: false`.',
+    action: 'Read what it has made. It is not carried out again under this key.',
+  },
+  idempotency_mismatch: {
+    meaning: 'The `Idempotency-Key` was sent before, with another path, query, type or body. Nothing was done.',
+    action: 'Take a new key for each new request, and the same one for its repetitions only.',
+  },
+  too_many_idempotent_retries: {
+    meaning:
+      'More than 600 requests with an `Idempotency-Key` were repetitions within a minute, or came to nothing. The ' +
+      'limits of your plan are not used up.',
+    action: 'Wait for `Retry-After`, and longer each time between two tries.',
+  },
+  idempotency_unavailable: {
+    meaning: 'We cannot look up idempotency keys at the moment. The request was not carried out, and not counted.',
+    action: RETRY_LATER,
+  },
   rate_limited: {
     meaning:
       'The limit of a minute is used up, for the key or the account; `violated-policies` says which. The request ' +

@@ -1,6 +1,7 @@
 /**
  * The public description of the API: the operations that are published, of all services, as one OpenAPI 3.1 document.
  */
+import { isIdempotencyKey } from '../config/openapi/key-retention.js';
 import { resolveReference } from '../config/openapi/openapi-references.js';
 import type { JsonObject } from '../config/openapi/openapi-traversal.js';
 import { isObject } from '../config/openapi/openapi-traversal.js';
@@ -14,12 +15,13 @@ import type { Components } from './service-components.js';
 import { adoptComponents } from './service-components.js';
 import {
   headerReferences,
+  keyedHeaderReferences,
   problemContent,
   sharedComponents,
   sharedReference,
   withSharedReferences,
 } from './shared-components.js';
-import { REFUSALS } from './shared-refusals.js';
+import { KEYED_REFUSALS, REFUSALS } from './shared-refusals.js';
 import { USAGE_EXAMPLE } from './usage-schema.js';
 import { describedWebhooks, WEBHOOKS_TAG } from './described-webhooks.js';
 
@@ -34,7 +36,8 @@ export interface PublicOpenApiOptions {
 /** Builds the document. Backends' own servers, security schemes and unpublished parts do not appear in it. */
 export function buildPublicOpenApi(config: LoadedConfig, options: PublicOpenApiOptions = {}): JsonObject {
   const publicUrl = options.publicUrl ?? config.publicUrl;
-  const components = sharedComponents(new ErrorPages(publicUrl));
+  const hasKeys = config.operations.some(({ idempotency }) => idempotency !== undefined);
+  const components = sharedComponents(new ErrorPages(publicUrl), hasKeys);
   const paths: Record<string, Record<string, unknown>> = {};
   const tags = new Map<string, unknown>();
   for (const service of Object.keys(config.file.services)) {
@@ -110,9 +113,9 @@ function publicOperation(operation: DescribedOperation, document: JsonObject, is
     ...(own['deprecated'] === true || isDeprecated || typeof operation.lifeCycle?.deprecation === 'string'
       ? { deprecated: true }
       : {}),
-    ...parameters(own['parameters'], operation.template),
+    ...parameters(own['parameters'], operation),
     security: [{ bearerAuth: [...operation.scopes] }],
-    responses: publicResponses(isObject(own['responses']) ? own['responses'] : {}, document),
+    responses: publicResponses(isObject(own['responses']) ? own['responses'] : {}, document, operation),
   };
 }
 
@@ -131,21 +134,26 @@ function description(own: unknown, operation: DescribedOperation): string {
   return `${typeof own === 'string' ? `${own.trim()}\n\n` : ''}${needs}${cost}`;
 }
 
-/** The parameters, with those of the path that the author did not describe. */
-function parameters(own: unknown, template: string): { parameters?: unknown[] } {
+/** The parameters, with those of the path that the author did not describe, and the key of a request that we keep. */
+function parameters(own: unknown, { template, idempotency }: DescribedOperation): { parameters?: unknown[] } {
   const list: unknown[] = Array.isArray(own) ? own : [];
   const described = new Set(list.map((one) => (isObject(one) && one['in'] === 'path' ? one['name'] : undefined)));
   const missing = templateParameters(template)
     .filter((name) => !described.has(name))
     .map((name) => ({ name, in: 'path', required: true, description: `\`${name}\``, schema: { type: 'string' } }));
-  return list.length + missing.length === 0 ? {} : { parameters: [...list, ...missing] };
+  const key = idempotency === undefined ? [] : [sharedReference('parameters', 'IdempotencyKey')];
+  const others = key.length === 0 ? list : list.filter((one) => !isIdempotencyKey(one));
+  const all = [...others, ...missing, ...key];
+  return all.length === 0 ? {} : { parameters: all };
 }
 
 /**
  * The responses: every one with our headers, every error in our one shape, and the
  * usual refusals where they are missing.
  */
-function publicResponses(own: JsonObject, document: JsonObject): JsonObject {
+function publicResponses(own: JsonObject, document: JsonObject, { idempotency }: DescribedOperation): JsonObject {
+  const keyed = idempotency === undefined ? {} : keyedHeaderReferences();
+  const refusals = idempotency === undefined ? REFUSALS : { ...REFUSALS, ...KEYED_REFUSALS };
   const responses: Record<string, unknown> = {};
   const succeeds = Object.keys(own).some((status) => /^[123]/.test(status));
   for (const [status, reference] of Object.entries(own)) {
@@ -155,14 +163,14 @@ function publicResponses(own: JsonObject, document: JsonObject): JsonObject {
     const isError = /^[45]/.test(status) || (status === 'default' && succeeds);
     responses[status] = {
       ...response,
-      headers: { ...(isObject(response['headers']) ? response['headers'] : {}), ...headerReferences(status) },
+      headers: { ...(isObject(response['headers']) ? response['headers'] : {}), ...headerReferences(status), ...keyed },
       ...(isError ? { content: problemContent(problemMedia(response)) } : {}),
     };
   }
   if (!succeeds && !('default' in own)) {
-    responses['2XX'] = { description: 'Success.', headers: headerReferences('2XX') };
+    responses['2XX'] = { description: 'Success.', headers: { ...headerReferences('2XX'), ...keyed } };
   }
-  for (const [status, { name }] of Object.entries(REFUSALS)) {
+  for (const [status, { name }] of Object.entries(refusals)) {
     responses[status] ??= sharedReference('responses', name);
   }
   return responses;

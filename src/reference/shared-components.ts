@@ -6,7 +6,7 @@ import type { ErrorPages } from '../problems/error-pages.js';
 import { ERRORS, type ErrorCode } from '../problems/errors.js';
 import { PROBLEM_SCHEMAS } from '../problems/problem-schema.js';
 import type { Components } from './service-components.js';
-import { HEADERS, LIMIT_HEADERS, REFUSALS } from './shared-refusals.js';
+import { HEADERS, IDEMPOTENCY_KEY, KEYED_HEADERS, KEYED_REFUSALS, LIMIT_HEADERS, REFUSALS } from './shared-refusals.js';
 import { USAGE_SCHEMAS } from './usage-schema.js';
 
 /** No document of a service has such a place. */
@@ -17,7 +17,10 @@ const PROBLEM_MEDIA_TYPE = 'application/problem+json';
  * A reference to a component of ours. Only in the whole document it is one like any other: until then a service's
  * component of the same name is another one.
  */
-export function sharedReference(type: 'headers' | 'responses' | 'schemas', name: string): { $ref: string } {
+export function sharedReference(
+  type: 'headers' | 'parameters' | 'responses' | 'schemas',
+  name: string,
+): { $ref: string } {
   return { $ref: `${SHARED}${type}/${name}` };
 }
 
@@ -33,6 +36,15 @@ export function withSharedReferences<Document extends JsonObject>(document: Docu
 /** References to the headers of a response with this status. */
 export function headerReferences(status: string): Record<string, unknown> {
   const names = ['X-Request-Id', ...(REFUSALS[status]?.headers ?? LIMIT_HEADERS)];
+  return referencesTo(names);
+}
+
+/** References to the headers that a response can have to a request with an `Idempotency-Key`. */
+export function keyedHeaderReferences(): Record<string, unknown> {
+  return referencesTo(Object.keys(KEYED_HEADERS));
+}
+
+function referencesTo(names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, sharedReference('headers', name)]));
 }
 
@@ -48,13 +60,17 @@ export function problemContent(media: Readonly<Record<string, unknown>> = {}): R
   };
 }
 
-/** A fresh copy of the shared components, to which those of the services are added; examples name `pages`. */
-export function sharedComponents(pages: ErrorPages): Components {
-  const responses = Object.entries(REFUSALS).map(([status, { name, description, code }]) => [
+/**
+ * A fresh copy of the shared components, to which those of the services are added; examples name `pages`.
+ * @param hasKeys whether an operation takes an `Idempotency-Key`.
+ */
+export function sharedComponents(pages: ErrorPages, hasKeys: boolean): Components {
+  const refusals = [...Object.values(REFUSALS), ...(hasKeys ? Object.values(KEYED_REFUSALS) : [])];
+  const responses = refusals.map(({ name, description, code, headers }) => [
     name,
     {
       description,
-      headers: headerReferences(status),
+      headers: referencesTo(['X-Request-Id', ...headers]),
       content: problemContent({ example: problemExample(code, pages) }),
     },
   ]);
@@ -63,7 +79,8 @@ export function sharedComponents(pages: ErrorPages): Components {
       ...PROBLEM_SCHEMAS,
       ...USAGE_SCHEMAS,
     },
-    headers: structuredClone(HEADERS),
+    headers: structuredClone(hasKeys ? { ...HEADERS, ...KEYED_HEADERS } : HEADERS),
+    ...(hasKeys ? { parameters: { IdempotencyKey: IDEMPOTENCY_KEY } } : {}),
     responses: Object.fromEntries(responses) as Record<string, unknown>,
     securitySchemes: {
       bearerAuth: {

@@ -62,6 +62,38 @@ export const HEADERS: Readonly<Record<string, { description: string; schema: unk
   },
 };
 
+/** The same of responses to requests with an `Idempotency-Key`. */
+export const KEYED_HEADERS: typeof HEADERS = {
+  'Idempotent-Replayed': {
+    description: 'The response was given before to a request with this `Idempotency-Key`, and is told again.',
+    schema: { type: 'boolean' },
+    example: true,
+  },
+  'Idempotency-Stored': {
+    description:
+      '`false`: the request was carried out, and its response could not be kept. Sent again with its ' +
+      '`Idempotency-Key`, it is refused, and not carried out again.',
+    schema: { type: 'boolean' },
+    example: false,
+  },
+};
+
+/** The parameter of operations that take one. */
+export const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'A UUID of your own for this request. Sent again with the same one, the request is not carried out twice: you ' +
+    'are told what came of it, at no cost.',
+  schema: {
+    type: 'string',
+    maxLength: 257,
+    pattern: '^(?:"[ !#-\\[\\]-~]{1,255}"|[!#-~](?:[ !#-~]{0,253}[!#-~])?)$',
+  },
+  example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
+};
+
 /** What says of a second try when, and whether at all. */
 const RETRY_HEADERS = ['Retry-After', 'X-Should-Retry'];
 
@@ -82,6 +114,24 @@ interface Refusal {
   /** Headers beside `X-Request-Id`. */
   readonly headers: readonly string[];
 }
+
+/** What an operation can answer with besides that takes an `Idempotency-Key`. */
+export const KEYED_REFUSALS: Readonly<Record<string, Refusal>> = {
+  '409': {
+    name: 'IdempotencyConflict',
+    description:
+      'The first request with this `Idempotency-Key` is still under way, nobody knows what came of it, or its ' +
+      'response was not kept. Nothing was done now.',
+    code: 'idempotency_in_progress',
+    headers: [...LIMIT_HEADERS, ...RETRY_HEADERS],
+  },
+  '422': {
+    name: 'IdempotencyMismatch',
+    description: 'The `Idempotency-Key` was sent with another request before. Nothing was done.',
+    code: 'idempotency_mismatch',
+    headers: [...LIMIT_HEADERS, 'X-Should-Retry'],
+  },
+};
 
 /** What any operation can answer with, by status, unless its own document says it better. */
 export const REFUSALS: Readonly<Record<string, Refusal>> = {

@@ -43,6 +43,8 @@ export function admissionOn(
     quotas,
     quotaReport: new QuotaReport(quotas, clock),
     recorder: new UsageRecorder(clock),
+    // No request of these tests has an `Idempotency-Key`.
+    keyedRequests: undefined,
   };
   return { parts, steps: openSteps(parts), known: (record) => cache.build(record) };
 }

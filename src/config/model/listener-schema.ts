@@ -84,6 +84,8 @@ export const cors = z
         'Content-Disposition',
         'Content-Range',
         'Deprecation',
+        'Idempotency-Stored',
+        'Idempotent-Replayed',
         'Sunset',
         'WWW-Authenticate',
       ])

@@ -1,6 +1,7 @@
 /** What `gateway.yaml` says of an operation, and of the life cycle of one or of the whole version. */
 import { z } from 'zod';
-import { DATE_MESSAGE, INSTANT_MESSAGE, match, pointer, SCOPE_MESSAGE } from './values.js';
+import { IDEMPOTENCY_MODES } from './service-schema.js';
+import { DATE_MESSAGE, INSTANT_MESSAGE, keyRetention, match, pointer, SCOPE_MESSAGE } from './values.js';
 
 export const SCOPE_PATTERN = /^[a-z][a-z0-9_-]*:(?:[a-z][a-z0-9_-]*|\*)$|^\*$/;
 /** Goes behind the name of the setting. */
@@ -45,6 +46,11 @@ const operationFields = z.strictObject({
     .optional()
     .describe('The event, one of `events`, that a response of 2xx with a JSON object is, which is its data.'),
   emitsResource: pointer.optional().describe('Where in that object stands what the event is about, such as `/id`.'),
+  idempotency: z
+    .enum(IDEMPOTENCY_MODES)
+    .optional()
+    .describe("As the service's, for this operation; of POST and PATCH."),
+  idempotencyRetention: keyRetention.optional().describe("As the service's, for this operation."),
   ...lifeCycle,
 });
 
@@ -58,6 +64,14 @@ export const operationSchema = operationFields
     path: ['emits'],
     error: 'can be said of POST, PUT, PATCH and DELETE only: nothing happens where something is read',
   })
+  .refine(
+    ({ match: matched, idempotency, idempotencyRetention }) =>
+      (idempotency === undefined && idempotencyRetention === undefined) || /^(POST|PATCH) /.test(matched),
+    {
+      path: ['idempotency'],
+      error: 'can be said of POST and PATCH only: the other methods are idempotent by themselves',
+    },
+  )
   .refine(({ emits, emitsResource }) => emitsResource === undefined || emits !== undefined, {
     path: ['emitsResource'],
     error: 'has no meaning without `emits`',

@@ -155,6 +155,13 @@ export interface Operation {
   readonly lifeCycle?: LifeCycleDates;
   /** The event that a response of success is. */
   readonly emits?: Emits;
+  /** How requests with an `Idempotency-Key` are kept; undefined: the gateway does not look at keys. */
+  readonly idempotency?: KeyRetention;
+}
+
+/** KeyRetention says how long what came of a request is known by its key. */
+export interface KeyRetention {
+  readonly retentionMs: number;
 }
 
 /** What an operation emits. */

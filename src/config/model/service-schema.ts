@@ -1,7 +1,7 @@
 /** What `gateway.yaml` says of a service, its backend. */
 import { z } from 'zod';
 import { PATH_MESSAGE, uniqueTargets } from './address-values.js';
-import { duration, pointer, size } from './values.js';
+import { duration, keyRetention, pointer, size } from './values.js';
 
 /** Checks `errors` of a service. */
 export const errorMap = z
@@ -36,6 +36,9 @@ const backendTls = z
   })
   .refine(({ cert, key }) => (cert === undefined) === (key === undefined), 'cert and key belong together')
   .describe('How https:// targets are verified, and who we are to them; files are relative to this file.');
+
+/** Who sees to it that a request with an `Idempotency-Key` is carried out once. */
+export const IDEMPOTENCY_MODES = ['gateway', 'backend', 'off'] as const;
 
 /** Checks one entry of `services`. */
 export const serviceSchema = z.strictObject({
@@ -118,6 +121,16 @@ export const serviceSchema = z.strictObject({
     .describe('What is sent again when a target fails.'),
   errors: errorMap.optional(),
   tls: backendTls.optional(),
+  idempotency: z
+    .enum(IDEMPOTENCY_MODES)
+    .optional()
+    .describe(
+      'Who carries a POST or PATCH with an `Idempotency-Key` out once: the gateway, the backend, or nobody. ' +
+        'Unless said: the backend, where its document has that header among the parameters, else the gateway.',
+    ),
+  idempotencyRetention: keyRetention
+    .prefault('24h')
+    .describe('How long the gateway knows such a key, 1m to 24d, from the response on.'),
   authenticates: z
     .boolean()
     .default(false)

@@ -23,6 +23,10 @@ export const duration = z
   })
   .refine((ms) => ms >= 1 && ms <= MAX_TIMER_MS, 'must be from 1ms to 24d');
 
+const SHORTEST_KEY_RETENTION_MS = 60_000;
+/** How long idempotency keys are known: longer than any request that is repeated at once takes. */
+export const keyRetention = duration.refine((ms) => ms >= SHORTEST_KEY_RETENTION_MS, 'must be at least 1m');
+
 const SHORTEST_RETENTION_DAYS = 62;
 const LONGEST_RETENTION_DAYS = 3_650;
 

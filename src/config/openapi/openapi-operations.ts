@@ -7,6 +7,7 @@ import { templateFault } from './path-template.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { ID_MESSAGE, ID_PATTERN, SCOPE_PATTERN } from '../model/operation-schema.js';
 import type { Emits, LifeCycleDates } from '../model/schema.js';
+import type { OwnKeys } from './key-retention.js';
 import type { SourceDocument } from '../source/source-document.js';
 
 export const OPENAPI_METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
@@ -24,6 +25,7 @@ export interface OperationDraft {
   readonly isWebSocket?: boolean;
   readonly lifeCycle?: LifeCycleDates;
   readonly emits?: Emits;
+  readonly keys?: OwnKeys;
   readonly openapi?: JsonObject;
   readonly source: SourceDocument;
   readonly path: DocumentPath;

@@ -6,7 +6,7 @@ import type { OperationDraft } from './openapi-operations.js';
 import { templateFault, templateShape } from './path-template.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { didYouMean } from '../model/problem.js';
-import type { DescribedOperation } from '../model/loaded-config.js';
+import type { MergedOperation } from './key-retention.js';
 import type { Emits, OperationEntry } from '../model/schema.js';
 import { operationSchema } from '../model/operation-schema.js';
 import type { SourceDocument } from '../source/source-document.js';
@@ -32,7 +32,7 @@ export interface OperationEntries {
 export function mergeOperations(
   drafts: readonly OperationDraft[],
   entries: OperationEntries,
-): { operations: DescribedOperation[]; problems: ConfigProblem[]; warnings: ConfigProblem[] } {
+): { operations: MergedOperation[]; problems: ConfigProblem[]; warnings: ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
   let guessesLeft = MOST_GUESSES;
   const guess: Guess = (word, candidates) => (guessesLeft-- > 0 ? didYouMean(word, candidates) : undefined);
@@ -119,7 +119,8 @@ function readEntry(value: unknown): Partial<OperationEntry> {
 
 function entryFields(
   entry: Partial<OperationEntry>,
-): Pick<OperationDraft, 'id' | 'scopes' | 'cost' | 'isWebSocket' | 'lifeCycle' | 'emits'> {
+): Pick<OperationDraft, 'id' | 'scopes' | 'cost' | 'isWebSocket' | 'lifeCycle' | 'emits' | 'keys'> {
+  const { idempotency: mode, idempotencyRetention: retentionMs } = entry;
   const { deprecation = null, sunset = null, successor, brownouts = [] } = entry;
   const isEnding = deprecation !== null || sunset !== null || brownouts.length > 0;
   return {
@@ -128,6 +129,7 @@ function entryFields(
     ...(entry.scopes === undefined ? {} : { scopes: entry.scopes }),
     ...(entry.cost === undefined ? {} : { cost: entry.cost }),
     ...(entry.emits === undefined ? {} : { emits: emitsOf(entry.emits, entry.emitsResource) }),
+    ...(mode === undefined && retentionMs === undefined ? {} : { keys: { mode, retentionMs } }),
     ...(entry.websocket === undefined ? {} : { isWebSocket: entry.websocket }),
   };
 }
@@ -207,7 +209,7 @@ function idProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
 }
 
 /** Gives every operation its index, and an id where the author gave none. */
-function numberOperations(drafts: readonly OperationDraft[]): DescribedOperation[] {
+function numberOperations(drafts: readonly OperationDraft[]): MergedOperation[] {
   const taken = new Set(drafts.flatMap((draft) => draft.id ?? []));
   return drafts.map((draft, index) => {
     const id = draft.id ?? freeId(draft, taken);
@@ -223,6 +225,7 @@ function numberOperations(drafts: readonly OperationDraft[]): DescribedOperation
       isWebSocket: draft.isWebSocket ?? false,
       ...(draft.lifeCycle === undefined ? {} : { lifeCycle: draft.lifeCycle }),
       ...(draft.emits === undefined ? {} : { emits: draft.emits }),
+      ...(draft.keys === undefined ? {} : { keys: draft.keys }),
       ...(draft.openapi === undefined ? {} : { openapi: draft.openapi }),
     };
   });

@@ -19,7 +19,10 @@ import { mustWait } from './queued-responses.js';
 export interface FastPathParts {
   readonly routes: Routes;
   readonly entrance: Entrance;
+  /** Of requests without an `Idempotency-Key`. */
   readonly walk: StepWalk<Exchange>;
+  /** Of requests with one. */
+  readonly keyedWalk: StepWalk<Exchange>;
 }
 
 export class FastPath implements PlainRequestHandler {
@@ -47,7 +50,7 @@ export class FastPath implements PlainRequestHandler {
 
   /** Serves a plain request for the API; false: it is left untouched. */
   readonly serve = (request: PlainRequest, connection: PlainConnection): boolean => {
-    const { routes, entrance, walk } = this.parts;
+    const { routes, entrance, walk, keyedWalk } = this.parts;
     const { method, url } = request;
     const query = url.indexOf('?');
     const match = routes.match(method, query === -1 ? url : url.slice(0, query));
@@ -55,18 +58,20 @@ export class FastPath implements PlainRequestHandler {
     const exchange = entrance.receivePlain(request, connection);
     if (exchange === undefined) return true;
     exchange.match = match;
-    walk.begin(exchange);
+    if (request.headers['idempotency-key'] === undefined) walk.begin(exchange);
+    else keyedWalk.begin(exchange);
     return true;
   };
 
   /** Leads a request that Node has read to the steps; false: it is for Fastify's router. */
   private takes(exchange: Exchange): boolean {
-    const { routes, walk } = this.parts;
+    const { routes, walk, keyedWalk } = this.parts;
     if (exchange.message.httpVersion === '1.0') return false;
     const match = routes.match(exchange.method, exchange.path);
     if (match.kind === 'not_ours') return false;
     exchange.match = match;
-    walk.begin(exchange);
+    if (exchange.message.headers['idempotency-key'] === undefined) walk.begin(exchange);
+    else keyedWalk.begin(exchange);
     return true;
   }
 }

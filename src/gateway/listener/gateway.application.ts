@@ -21,8 +21,8 @@ import { ErrorFilter } from '../request/error.filter.js';
 import { exchangeOf } from '../request/exchange.js';
 import { Entrance } from './entrance.js';
 import { FastPath } from './fast-path.js';
-import { inOrder } from '../../admission/steps.js';
-import { StepWalk } from '../../admission/step-walk.js';
+import { inOrder, inOrderWithoutKey } from '../../admission/steps.js';
+import { StepWalk, type WalkEnd } from '../../admission/step-walk.js';
 import { Backend } from '../steps/backend.js';
 import type { Exchange } from '../request/exchange.js';
 import { GatewayModule, type GatewayDependencies } from './gateway.module.js';
@@ -104,11 +104,16 @@ export async function createGatewayApplication(
   );
   application.useGlobalFilters(filter);
   const server = application.getHttpServer() as Server;
-  const walk = new StepWalk<Exchange>(inOrder(steps), {
+  const end: WalkEnd<Exchange> = {
     admitted: (exchange) => backend.forward(exchange),
     refused: (reason, exchange) => filter.respond(reason, exchange),
+  };
+  const fastPath = new FastPath({
+    routes: deps.routes,
+    entrance: new Entrance({ ...deps, arrivals, filter }),
+    walk: new StepWalk(inOrderWithoutKey(steps), end),
+    keyedWalk: new StepWalk(inOrder(steps), end),
   });
-  const fastPath = new FastPath({ routes: deps.routes, entrance: new Entrance({ ...deps, arrivals, filter }), walk });
   fastPath.install(server);
   delayContinue(server);
   refuseConnect(server, fields);

@@ -37,6 +37,8 @@ export class ErrorFilter implements ExceptionFilter {
 
   /** Responds to an exchange with why a step said no, or with what was thrown. */
   respond(error: unknown, exchange: Exchange): void {
+    // What was not handed to a call has not been carried out, and may be sent again with its key.
+    if (exchange.keyed?.isReplay === false) exchange.keyed.releaseUntaken();
     const problem = exchange.refusal ?? (error instanceof Problem ? error : this.translate(error, exchange));
     if (problem.status >= 500 && problem.cause !== undefined) {
       this.log.warn(

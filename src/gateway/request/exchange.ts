@@ -4,10 +4,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AdmissionRequest, EndingPhase } from '../../admission/admission-request.js';
 import { isUnknownProxy } from '../../admission/unknown-proxy.js';
 import type { Operation } from '../../config/model/schema.js';
+import type { Keyed } from '../../idempotency/key-claim.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { Problem } from '../../problems/errors.js';
 import type { ClientMessage, ClientResponse } from '../../http1/client/client-response.js';
 import type { HttpDate } from '../../http1/client/http-date.js';
+import { fieldValue } from '../../http1/grammar/fields.js';
 import { PlainRequest } from '../../http1/client/plain-request.js';
 import type { Transaction } from '../../http1/client/plain-connection.js';
 import type { CloseListener, ForwardClient } from '../../proxy/targets/forward-request.js';
@@ -57,6 +59,9 @@ export class Exchange implements ForwardClient, AdmissionRequest, Transaction {
   // Set by the key.
   key: CachedKey | undefined;
   subject: QuotaSubject | undefined;
+
+  // Set by its `Idempotency-Key`, if it has one.
+  keyed: Keyed | undefined;
 
   // Set by the quota.
   decision: QuotaDecision | undefined;
@@ -161,6 +166,18 @@ export class Exchange implements ForwardClient, AdmissionRequest, Transaction {
   get rawHeaders(): readonly string[] {
     const { message } = this;
     return message instanceof PlainRequest ? NONE_TWICE : message.rawHeaders;
+  }
+
+  get idempotencyField(): string | undefined {
+    return this.message.headers['idempotency-key'];
+  }
+
+  get contentType(): string | undefined {
+    const { message } = this;
+    // Kept of a plain request as it was sent: nobody else asks for it.
+    return message instanceof PlainRequest
+      ? fieldValue(message.rawHeaders, 'content-type')
+      : message.headers['content-type'];
   }
 
   get isFromUnknownProxy(): boolean {

@@ -26,12 +26,13 @@ export function logLine(
     operation === undefined ? '' : `,"operation":${JSON.stringify(operation.id)},"service":"${operation.service}"`;
   const quota = decision === undefined ? '' : `,"quota":"${decision.admitted ? 'admitted' : 'refused'}"`;
   const code = exchange.problemCode === '' ? '' : `,"code":"${exchange.problemCode}"`;
+  const replayed = exchange.keyed?.isReplay === true ? ',"replayed":true' : '';
   const upstream = exchange.upstreamMs < 0 ? '' : `,"upstream_ms":${exchange.upstreamMs.toFixed(2)}`;
   const method = JSON.stringify((message.method ?? '').slice(0, LONGEST_METHOD));
   return (
     `{"level":"info","time":"${formatUtc(nowMs)}","event":"request","request_id":"${exchange.requestId}",` +
     `"method":${method},"path":${JSON.stringify(path)},"status":${status},` +
-    `"duration_ms":${durationMs.toFixed(2)}${upstream}${who}${where}${quota}${code},` +
+    `"duration_ms":${durationMs.toFixed(2)}${upstream}${who}${where}${quota}${replayed}${code},` +
     `"client_address":${JSON.stringify(exchange.clientAddress)}}\n`
   );
 }

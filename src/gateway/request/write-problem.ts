@@ -1,6 +1,7 @@
 /** How a problem leaves the gateway: RFC 9457 on the raw connection, the same from every step. */
 import type { ErrorPages } from '../../problems/error-pages.js';
 import { PROBLEM_CONTENT_TYPE, type Problem } from '../../problems/errors.js';
+import type { KeptResponse } from '../../idempotency/record.js';
 import type { ClientMessage } from '../../http1/client/client-response.js';
 import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';
 import { problemBytes } from '../../problems/problem-text.js';
@@ -24,9 +25,7 @@ export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorP
   }
   const body = problemBytes(problem, exchange.requestId, pages);
   if (message.method !== 'HEAD') exchange.bytesOut = body.length;
-  let head =
-    `Content-Type: ${PROBLEM_CONTENT_TYPE}\r\nContent-Length: ${body.length}\r\nCache-Control: no-store\r\n` +
-    `${exchange.dateLine}${exchange.problemLines}${linesOf(problem.options.headers ?? [])}`;
+  let head = entityLines(body) + exchange.dateLine + exchange.problemLines + linesOf(problem.options.headers ?? []);
   // HTTP/2 has no fields that speak to a connection.
   const upgrade = isHttp2(message) ? undefined : problem.options.upgrade;
   if (upgrade !== undefined) head += `Upgrade: ${upgrade}\r\n`;
@@ -45,6 +44,17 @@ export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorP
   nodeResponse.writeHead(problem.status, fieldsOfLines(head));
   if (message.method === 'HEAD') nodeResponse.end();
   else nodeResponse.end(body, 'latin1');
+}
+
+/** What of the response to a request is the same each time it is told a problem. */
+export function problemResponse(problem: Problem, requestId: string, pages: ErrorPages): KeptResponse {
+  const body = problemBytes(problem, requestId, pages);
+  const lines = entityLines(body) + linesOf(problem.options.headers ?? []);
+  return { status: problem.status, code: problem.code, lines, body: Buffer.from(body, 'latin1') };
+}
+
+function entityLines(body: string): string {
+  return `Content-Type: ${PROBLEM_CONTENT_TYPE}\r\nContent-Length: ${body.length}\r\nCache-Control: no-store\r\n`;
 }
 
 /** Sees to a body that has not been read; whether the connection ends with the response because of it. */

@@ -1,4 +1,5 @@
 /** The last step: the operation's service is asked, and a request that it could not serve is refunded. */
+import type { ErrorPages } from '../../problems/error-pages.js';
 import { Problem } from '../../problems/errors.js';
 import type { ClientMessage } from '../../http1/client/client-response.js';
 import { linesOfMessage } from '../../http1/client/plain-request.js';
@@ -6,6 +7,9 @@ import type { Forwarder } from '../../proxy/calls/forwarder.js';
 import { forwardsLeft, withOneForwardLess } from '../../proxy/fields/max-forwards.js';
 import { proxyStatusOf, type ProxyStatus } from '../../proxy/calls/proxy-status.js';
 import { backendRequestHeaders } from '../../proxy/fields/request-headers.js';
+import type { ForwardRequest, KeptRequest } from '../../proxy/targets/forward-request.js';
+import type { KeyClaim } from '../../idempotency/key-claim.js';
+import { problemResponse } from '../request/write-problem.js';
 import { withoutCost } from '../../limits/model/decision.js';
 import { quotaLines } from '../../limits/model/headers.js';
 import type { Limiter } from '../../limits/limiter.js';
@@ -13,6 +17,7 @@ import type { UsageRecorder } from '../../usage/usage-recorder.js';
 import type { Cors } from '../request/cors.js';
 import type { ErrorFilter } from '../request/error.filter.js';
 import type { Exchange } from '../request/exchange.js';
+import { Replays } from './replays.js';
 import type { Routes } from '../../admission/routes.js';
 import { upgradeHead } from '../request/upgrade-heads.js';
 
@@ -25,6 +30,7 @@ export interface BackendParts {
   readonly cors: Cors;
   readonly proxyStatus: ProxyStatus;
   readonly filter: ErrorFilter;
+  readonly errorPages: ErrorPages;
 }
 
 /** Backend forwards what every step has let pass. */
@@ -36,6 +42,8 @@ export class Backend {
   private readonly cors: Cors;
   private readonly proxyStatus: ProxyStatus;
   private readonly filter: ErrorFilter;
+  private readonly errorPages: ErrorPages;
+  private readonly replays: Replays;
 
   constructor(parts: BackendParts) {
     this.forwarder = parts.forwarder;
@@ -45,22 +53,29 @@ export class Backend {
     this.cors = parts.cors;
     this.proxyStatus = parts.proxyStatus;
     this.filter = parts.filter;
+    this.errorPages = parts.errorPages;
+    this.replays = new Replays(parts.filter);
   }
 
   /**
    * Streams the backend's response to the client, or responds with what went wrong; does nothing for a client that has
    * gone meanwhile, which then costs nothing. What the plan does not charge for is refunded; so is what was refused
-   * before it was sent.
+   * before it was sent. What was carried out before, under its `Idempotency-Key`, is told again.
    */
   forward(exchange: Exchange): void {
-    const { operation, key, message, response, clientAddress, scheme, requestId } = exchange;
+    const { operation, key, keyed, message, response, clientAddress, scheme, requestId } = exchange;
     if (operation === undefined || key === undefined) throw new Problem('internal_error');
     // Gone while its key was looked up or its quota decided: nobody would end a call that begins now, and it would
     // hold a connection until its deadline.
     if (response.isGone || clientAddress === '') {
       this.refund(exchange);
+      if (keyed?.isReplay === false) keyed.release();
       // A connection that was reset before its address was asked for need not be read any more: nobody would notice.
       response.destroy();
+      return;
+    }
+    if (keyed?.isReplay === true) {
+      this.replays.respond(exchange, keyed, this.forwarder.uploadBounds(operation));
       return;
     }
     const { accountId, keyId } = key.record;
@@ -77,7 +92,7 @@ export class Backend {
       httpVersion: message.httpVersion,
     });
     exchange.whenFailed = this.onFailed;
-    const forward = {
+    const forward: ForwardRequest = {
       operation,
       accountId,
       message,
@@ -87,6 +102,7 @@ export class Backend {
       ownCors: this.cors.enabled,
       client: exchange,
     };
+    if (keyed !== undefined) forward.kept = this.keptOf(exchange, keyed);
     try {
       const head = operation.isWebSocket === true ? upgradeHead(message) : undefined;
       if (head === undefined) this.forwarder.forward(forward);
@@ -94,6 +110,10 @@ export class Backend {
     } catch (error) {
       this.onFailed(exchange, error);
     }
+  }
+
+  private keptOf({ requestId }: Exchange, claim: KeyClaim): KeptRequest {
+    return { claim, problemResponse: (problem) => problemResponse(problem, requestId, this.errorPages) };
   }
 
   private readonly onFailed = (exchange: Exchange, error: unknown): void => {

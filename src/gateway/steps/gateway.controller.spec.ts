@@ -9,6 +9,7 @@ import type { Step } from '../../admission/step.js';
 import type { Limiter } from '../../limits/limiter.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import { GatewayController } from './gateway.controller.js';
+import { IdempotencyGuard } from './idempotency.guard.js';
 import { QuotaGuard } from './quota.guard.js';
 import { RouteGuard } from './route.guard.js';
 import { ScopeGuard } from './scope.guard.js';
@@ -36,6 +37,7 @@ function guardsOf(steps: Steps): Map<unknown, CanActivate> {
     [RouteGuard, new RouteGuard(steps)],
     [ApiKeyGuard, new ApiKeyGuard(steps)],
     [ScopeGuard, new ScopeGuard(steps)],
+    [IdempotencyGuard, new IdempotencyGuard(steps)],
     [QuotaGuard, quota],
   ]);
 }

@@ -7,12 +7,13 @@ import { All, Controller, Req, Res, UseGuards } from '@nestjs/common';
 import { ApiKeyGuard } from './api-key.guard.js';
 import { Backend } from './backend.js';
 import type { GatewayReply, GatewayRequest } from '../request/exchange.js';
+import { IdempotencyGuard } from './idempotency.guard.js';
 import { QuotaGuard } from './quota.guard.js';
 import { RouteGuard } from './route.guard.js';
 import { ScopeGuard } from './scope.guard.js';
 
 @Controller()
-@UseGuards(RouteGuard, ApiKeyGuard, ScopeGuard, QuotaGuard)
+@UseGuards(RouteGuard, ApiKeyGuard, ScopeGuard, IdempotencyGuard, QuotaGuard)
 export class GatewayController {
   constructor(private readonly backend: Backend) {}
 

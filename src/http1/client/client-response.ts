@@ -5,16 +5,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
  * The fields of a request that a gateway looks at, in the form that Node gives them: several of a name are one here
- * only where Node joins them. A name that is missing here cannot be asked for: `plain-request.ts` keeps these alone.
+ * only where Node joins them. A name that is missing here cannot be asked for: `plain-request.ts` keeps these alone,
+ * but for `content-type`.
  */
 export interface ClientFields {
   readonly 'access-control-request-method'?: string | undefined;
   readonly authorization?: string | undefined;
   readonly 'content-length'?: string | undefined;
+  readonly 'content-type'?: string | undefined;
   readonly expect?: string | undefined;
   readonly forwarded?: string | undefined;
   /** Of an absolute target the authority takes its place. */
   host?: string | undefined;
+  readonly 'idempotency-key'?: string | undefined;
   readonly 'max-forwards'?: string | undefined;
   readonly origin?: string | undefined;
   readonly te?: string | undefined;

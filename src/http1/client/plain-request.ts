@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import type { ClientFields, ClientMessage } from './client-response.js';
-import { COLON, CR, isName, LF, nameEnd, standsAt, targetEnd, valueEnd } from '../grammar/bytes.js';
+import { COLON, CR, isName, LETTER_CASE, LF, nameEnd, standsAt, targetEnd, valueEnd } from '../grammar/bytes.js';
 import { fieldsOfLines, linesOf, trimmed } from '../grammar/fields.js';
 
 /** Longer heads, and more fields, are for Node's parser, which counts them. */
@@ -76,6 +76,8 @@ export function linesOfMessage(message: ClientMessage): string {
 
 /** What can be among the fields of a plain request; always of one shape. */
 class PlainFields implements ClientFields {
+  /** Few have one: it is added to those alone. */
+  declare 'idempotency-key'?: string;
   'content-length': string | undefined = undefined;
   connection: string | undefined = undefined;
   authorization: string | undefined = undefined;
@@ -93,9 +95,11 @@ class PlainFields implements ClientFields {
 const BARRED = ['expect', 'proxy-connection', 'transfer-encoding', 'upgrade'];
 
 /** Names that matter here, by their length; `field`: undefined where a plain request has none such. */
-const KNOWN = byLength([...Object.keys(new PlainFields()), ...BARRED]);
+const KNOWN = byLength([...Object.keys(new PlainFields()), 'idempotency-key', ...BARRED]);
 
 interface KnownName {
+  /** Its first letter: most names that are as long begin with another one. */
+  readonly first: number;
   readonly lower: Buffer;
   readonly field: keyof PlainFields | undefined;
 }
@@ -104,7 +108,7 @@ function byLength(names: readonly string[]): KnownName[][] {
   const known: KnownName[][] = [];
   for (const name of names) {
     const field = BARRED.includes(name) ? undefined : (name as keyof PlainFields);
-    (known[name.length] ??= []).push({ lower: Buffer.from(name), field });
+    (known[name.length] ??= []).push({ first: name.charCodeAt(0), lower: Buffer.from(name), field });
   }
   return known;
 }
@@ -172,7 +176,8 @@ function noteFields(bytes: Buffer, from: number, to: number, fields: PlainFields
 function knownName(bytes: Buffer, at: number, colon: number): KnownName | undefined {
   const names = KNOWN[colon - at];
   if (names === undefined) return undefined;
-  for (const name of names) if (isName(bytes, at, name.lower)) return name;
+  const first = (bytes[at] as number) | LETTER_CASE;
+  for (const name of names) if (name.first === first && isName(bytes, at, name.lower)) return name;
   return undefined;
 }
 

@@ -6,7 +6,7 @@ export const SPACE = 0x20;
 export const COLON = 0x3a;
 
 /** Of a letter in lower case; a dash has it as well. */
-const LETTER_CASE = 0x20;
+export const LETTER_CASE = 0x20;
 const NAME = 1;
 const VALUE = 2;
 const TARGET = 4;

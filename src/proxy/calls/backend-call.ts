@@ -166,11 +166,21 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
 
   /** The backend has responded with an error, or with what is one here: its caller is told of that. */
   protected refusedBy(problem: Problem): void {
+    this.noteRefusal();
+    this.endRefused(toldAfterSending(problem, this.method));
+  }
+
+  /** Notes who has refused it, while that is known. */
+  protected noteRefusal(): void {
     const { client } = this.request;
     client.failedTarget = this.endpoint?.target ?? '';
     client.failedStatus = this.status;
+  }
+
+  /** Ends it, and tells its caller why. */
+  protected endRefused(problem: Problem): void {
     this.end('answered');
-    this.tell(problem, true);
+    this.request.client.onFailed(problem);
   }
 
   /** @param wasSent it stood on a connection. */

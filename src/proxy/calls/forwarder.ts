@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { GatewayFile, ServiceConfig } from '../../config/model/schema.js';
+import type { GatewayFile, Operation, ServiceConfig } from '../../config/model/schema.js';
 import { Problem } from '../../problems/errors.js';
 import type { ClientMessage } from '../../http1/client/client-response.js';
 import { readBackendTls, type BackendTlsFiles } from '../targets/backend-tls.js';
@@ -16,7 +16,9 @@ import type { LiveCall } from '../targets/pending-call.js';
 import { targetStates, type TargetStatus } from '../targets/target-status.js';
 import { HttpCall } from './http-call.js';
 import { WebSocketCall } from './websocket-call.js';
-import { EmittingCall, type EventSink } from './emitting-call.js';
+import { EventKeeper, type EventSink } from './event-keeper.js';
+import { HeldCall } from './held-call.js';
+import { KeyedCall } from './keyed-call.js';
 import { Upstream, type UpstreamOptions } from '../targets/upstream.js';
 
 /** What may be sent as a path: visible Latin-1 without spaces, beginning with a slash. */
@@ -32,6 +34,13 @@ export type PreparedServices = ReadonlyMap<string, BackendTlsFiles>;
 /** ForwarderOptions are those of its services, and who takes the events of operations that emit. */
 export interface ForwarderOptions extends UpstreamOptions {
   readonly events?: EventSink;
+}
+
+/** UploadBounds are the bounds of a body that a client sends. */
+export interface UploadBounds {
+  readonly maxBodyBytes: number;
+  /** Between two pieces of it. */
+  readonly idleTimeoutMs: number;
 }
 
 export class Forwarder {
@@ -101,8 +110,21 @@ export class Forwarder {
     refuseUnsafe(message.method ?? '', request.path);
     refuseTooLarge(message, upstream.config.maxBodyBytes);
     const { emits } = request.operation;
-    if (emits === undefined) new HttpCall(upstream, request, this.deadlines).start();
-    else new EmittingCall(upstream, request, this.deadlines, emits, this.options.events).start();
+    const { kept } = request;
+    if (emits === undefined && kept === undefined) {
+      new HttpCall(upstream, request, this.deadlines).start();
+      return;
+    }
+    const { events } = this.options;
+    const keepers = emits === undefined || events === undefined ? [] : [new EventKeeper(request, emits, events)];
+    if (kept === undefined) new HeldCall(upstream, request, this.deadlines, keepers).start();
+    else new KeyedCall(upstream, request, this.deadlines, kept, keepers).start();
+  }
+
+  /** What the body of a request to a service may be, also where it is not sent there. */
+  uploadBounds(operation: Operation): UploadBounds {
+    const { maxBodyBytes, timeouts } = this.upstreamOf({ operation }).config;
+    return { maxBodyBytes, idleTimeoutMs: timeouts.idle };
   }
 
   /**
@@ -120,7 +142,7 @@ export class Forwarder {
    * The service of a request. One that was let in before the service left the configuration is served as it was when it
    * came; should its steps have taken so long that the service is closed, there is no such route any more.
    */
-  private upstreamOf({ operation: { service } }: ForwardRequest): Upstream {
+  private upstreamOf({ operation: { service } }: Pick<ForwardRequest, 'operation'>): Upstream {
     let upstream = this.upstreams.get(service);
     if (upstream !== undefined) return upstream;
     for (const retired of this.retired) if (retired.name === service) upstream = retired;

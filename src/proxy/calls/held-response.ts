@@ -11,9 +11,9 @@ export class HeldResponse {
 
   constructor(
     /** Field lines of its head, each with its CRLF. */
-    readonly lines: string,
+    public lines: string,
     /** Whether the length of the body is not told before its end. */
-    private readonly isChunked: boolean,
+    readonly isChunked: boolean,
     /** Whether it is waited for, in however many pieces it comes. */
     readonly isAwaited: boolean,
   ) {}

@@ -98,7 +98,7 @@ export class HttpCall extends BackendCall implements Call {
     pool.dispatch(this);
   }
 
-  private takeBody(message: ClientMessage): void {
+  protected takeBody(message: ClientMessage): void {
     const { client } = this.request;
     if (message.body !== undefined) {
       this.body = message.body;
@@ -106,8 +106,8 @@ export class HttpCall extends BackendCall implements Call {
       return;
     }
     // What else has a body is read by Node.
-    this.body = new RequestBody(message as IncomingMessage, this.upstream.config.maxBodyBytes, () =>
-      this.onBodyProgress(),
+    this.body = new RequestBody(message as IncomingMessage, this.upstream.config.maxBodyBytes, (piece) =>
+      this.onBodyProgress(piece),
     );
     if (expectsContinue(message)) client.response.nodeResponse.writeContinue();
   }
@@ -127,7 +127,7 @@ export class HttpCall extends BackendCall implements Call {
   }
 
   /** A piece of the request body has arrived. */
-  private onBodyProgress(): void {
+  protected onBodyProgress(_piece: Buffer): void {
     if (this.body instanceof RequestBody) this.request.client.bytesIn = this.body.bytes;
     this.deadlineIn(this.upstream.config.timeouts.idle);
   }

@@ -29,6 +29,7 @@ export function expectsContinue({ headers: { expect }, httpVersion }: ClientMess
 export class RequestBody extends Readable {
   private received = 0;
   private held = false;
+  private hasEnded = false;
   // Assigned below: written here they would be made among the old objects, with all of the request behind them
   // (decision 0026).
   private readonly onData: (chunk: Buffer) => void;
@@ -42,14 +43,17 @@ export class RequestBody extends Readable {
   constructor(
     private readonly source: IncomingMessage,
     private readonly maxBytes: number,
-    private readonly onProgress: () => void,
+    private readonly onProgress: (chunk: Buffer) => void,
   ) {
     super();
     // The connection listens while it sends, and no longer: a client that goes just then must not be an error that
     // nobody caught.
     this.on('error', () => {});
     const onData = (chunk: Buffer): void => this.receive(chunk);
-    const onEnd = (): void => void this.push(null);
+    const onEnd = (): void => {
+      this.hasEnded = true;
+      this.push(null);
+    };
     const onGone = (): void => void this.destroy(peerError('TRAILGATE_CLIENT_GONE'));
     this.onData = onData;
     this.onEnd = onEnd;
@@ -64,6 +68,11 @@ export class RequestBody extends Readable {
   /** How much has arrived. */
   get bytes(): number {
     return this.received;
+  }
+
+  /** Whether all of it has arrived. */
+  get isWhole(): boolean {
+    return this.hasEnded || this.received === Number(this.source.headers['content-length'] ?? -1);
   }
 
   /** Whether the backend has stopped taking what has arrived: a pause in the body is then its own doing. */
@@ -92,7 +101,7 @@ export class RequestBody extends Readable {
       this.destroy(peerError('TRAILGATE_REQUEST_TOO_LARGE'));
       return;
     }
-    this.onProgress();
+    this.onProgress(chunk);
     if (this.push(chunk)) return;
     this.held = true;
     this.source.pause();

@@ -1,5 +1,7 @@
 /** What the forwarder is given and what it reports. */
 import type { Operation } from '../../config/model/schema.js';
+import type { KeyClaim } from '../../idempotency/key-claim.js';
+import type { KeptResponse } from '../../idempotency/record.js';
 import type { Problem } from '../../problems/errors.js';
 import type { ClientMessage, ClientResponse } from '../../http1/client/client-response.js';
 
@@ -18,6 +20,15 @@ export interface ForwardRequest {
   /** Whether a backend's own fields of CORS are dropped. */
   readonly ownCors: boolean;
   readonly client: ForwardClient;
+  /** Of a request with an `Idempotency-Key`, and of no other. */
+  kept?: KeptRequest;
+}
+
+/** What is kept of a request, by its `Idempotency-Key`. */
+export interface KeptRequest {
+  readonly claim: KeyClaim;
+  /** The response that its client gets where it is told a problem. */
+  problemResponse(problem: Problem): KeptResponse;
 }
 
 /** What the forwarder and whoever holds the client's connection tell each other. */

@@ -1,0 +1,87 @@
+/**
+ * Tells again what came of a request with an `Idempotency-Key` that was carried out before. The body that is sent with
+ * it is read first, and held to that of the first one: nothing of that is kept but its digest. It costs nothing,
+ * reaches no backend, and emits no event.
+ */
+import { createHash, hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Replay } from '../../idempotency/key-claim.js';
+import type { KeptResponse } from '../../idempotency/record.js';
+import { inProgress, MISMATCH } from '../../idempotency/refusals.js';
+import { fieldsOfLines } from '../../http1/grammar/fields.js';
+import { METRICS } from '../../platform/metrics.js';
+import { endResponse } from '../../proxy/calls/end-response.js';
+import type { UploadBounds } from '../../proxy/calls/forwarder.js';
+import { expectsContinue, hasBody, peerError, RequestBody } from '../../proxy/calls/request-body.js';
+import { failedProblem } from '../../proxy/targets/unavailable.js';
+import { upstreamFailure } from '../../proxy/targets/upstream-errors.js';
+import type { ErrorFilter } from '../request/error.filter.js';
+import type { Exchange } from '../request/exchange.js';
+
+const REPLAYED_LINE = 'Idempotent-Replayed: true\r\n';
+const EMPTY_HASH = hash('sha256', '', 'base64url');
+
+/** Replays responds to requests that were carried out before. */
+export class Replays {
+  constructor(private readonly filter: ErrorFilter) {}
+
+  /** Responds, now or when the body has come. Never throws. */
+  respond(exchange: Exchange, replay: Replay, bounds: UploadBounds): void {
+    void this.compare(exchange, replay, bounds).catch((error: unknown) => this.filter.respond(error, exchange));
+  }
+
+  private async compare(exchange: Exchange, replay: Replay, bounds: UploadBounds): Promise<void> {
+    const bodyHash = await bodyHashOf(exchange, bounds);
+    if (bodyHash !== replay.bodyHash) {
+      METRICS.idempotentRequests.series('mismatch').inc();
+      throw MISMATCH;
+    }
+    const response = await replay.read();
+    if (exchange.response.isGone) return;
+    // It was forgotten in this moment: the next request is the first with its key.
+    if (response === undefined) throw inProgress();
+    METRICS.idempotentRequests.series('replayed').inc();
+    write(exchange, response);
+  }
+}
+
+/** Reads the body of a request to its end. Rejects with a `Problem`. */
+async function bodyHashOf(exchange: Exchange, { maxBodyBytes, idleTimeoutMs }: UploadBounds): Promise<string> {
+  const { message, response } = exchange;
+  if (!hasBody(message)) return EMPTY_HASH;
+  if (message.body !== undefined) {
+    exchange.bytesIn = message.body.length;
+    return hash('sha256', message.body, 'base64url');
+  }
+  const digest = createHash('sha256');
+  // What else has a body is read by Node.
+  const body = new RequestBody(message as IncomingMessage, maxBodyBytes, (piece) => {
+    digest.update(piece);
+    exchange.bytesIn = body.bytes;
+    timer.refresh();
+  });
+  const timer = setTimeout(() => body.destroy(peerError('TRAILGATE_CLIENT_TOO_SLOW')), idleTimeoutMs);
+  if (expectsContinue(message)) response.nodeResponse.writeContinue();
+  try {
+    await new Promise<void>((resolve, reject) => body.once('end', resolve).once('error', reject).resume());
+  } catch (error) {
+    throw failedProblem(upstreamFailure(error), error);
+  } finally {
+    clearTimeout(timer);
+  }
+  return digest.digest('base64url');
+}
+
+function write(exchange: Exchange, { status, code, lines, body }: KeptResponse): void {
+  const { response, dateLine } = exchange;
+  exchange.problemCode = code;
+  exchange.bytesOut = body.length;
+  const own = code === '' ? exchange.responseLines : exchange.problemLines;
+  const head = `${lines}${REPLAYED_LINE}${dateLine}${own}`;
+  if (response.takesWhole) {
+    response.writeWhole(status, head, body);
+    return;
+  }
+  response.nodeResponse.writeHead(status, fieldsOfLines(head));
+  endResponse(response.nodeResponse, body);
+}

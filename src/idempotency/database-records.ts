@@ -1,0 +1,184 @@
+/** Records in the database, where there is no Redis: a row for each. */
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import type { DatabaseHandle } from '../database/connect.js';
+import type { Tables } from '../database/schema.js';
+import type { Clock } from '../platform/clock.js';
+import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStore } from './record.js';
+
+/** A record that is released in the moment in which it is looked at is claimed with the next attempt. */
+const CLAIM_ATTEMPTS = 3;
+/** Of leases that are extended in one statement. */
+const MOST_AT_ONCE = 100;
+
+/** RecordTime is what time it is for records, ms, in SQL. */
+export type RecordTime = () => RawBuilder<number>;
+
+/**
+ * The time that records go by: PostgreSQL's own, which all nodes share. SQLite belongs to one process, whose records go
+ * by the clock as it was when the process began and by how long that is ago: a clock that is set ahead must not make
+ * what was done look as if it were forgotten.
+ */
+export function recordTime(kind: DatabaseHandle['kind'], clock: Clock): RecordTime {
+  if (kind === 'postgres') return () => sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+  const aheadMs = clock.now() - performance.now();
+  return () => instant(Math.floor(performance.now() + aheadMs));
+}
+
+/** An instant in SQL, ms. */
+export function instant(ms: number): RawBuilder<number> {
+  return sql`cast(${ms} as bigint)`;
+}
+
+/** DatabaseRecords is the store of records where quotas are counted without Redis. */
+export class DatabaseRecords implements RecordStore {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly now: RecordTime,
+  ) {}
+
+  async claim(terms: ClaimTerms): Promise<Claimed> {
+    for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt++) {
+      if (await this.insert(terms)) return { state: 'claimed' };
+      const found = await this.find(terms);
+      if (found !== undefined) return found;
+    }
+    return { state: 'under_way' };
+  }
+
+  async extend(claims: readonly ClaimTerms[]): Promise<void> {
+    for (let from = 0; from < claims.length; from += MOST_AT_ONCE) {
+      const some = claims.slice(from, from + MOST_AT_ONCE);
+      const leaseMs = some[0]?.leaseMs ?? 0;
+      const kept = this.after(2 * leaseMs);
+      await this.db
+        .updateTable('idempotent_request')
+        .set(({ eb }) => ({
+          leased_until: this.after(leaseMs),
+          expires_at: eb.case().when('expires_at', '<', kept).then(kept).else(eb.ref('expires_at')).end(),
+        }))
+        .where(({ eb, refTuple, tuple }) =>
+          eb(
+            refTuple('api_key_id', 'key_hash'),
+            'in',
+            some.map(({ name }) => tuple(name.apiKeyId, name.keyHash)),
+          ),
+        )
+        .where(
+          'owner',
+          'in',
+          some.map(({ owner }) => owner),
+        )
+        .where('status', 'is', null)
+        .where('leased_until', '>', 0)
+        .where('expires_at', '>', this.now())
+        .execute();
+    }
+  }
+
+  async end({ name, fingerprint, owner, retentionMs }: ClaimTerms, outcome: Outcome): Promise<boolean> {
+    const done = outcome.kind === 'done' ? outcome : undefined;
+    const response = done?.response;
+    const ended = {
+      leased_until: 0,
+      status: done?.status ?? null,
+      body_hash: done?.bodyHash ?? null,
+      code: response?.code ?? null,
+      fields: response?.lines ?? null,
+      body: response?.body.toString('base64') ?? null,
+      expires_at: this.after(retentionMs),
+    };
+    const written = await this.db
+      .insertInto('idempotent_request')
+      .values({ ...columnsOf(name), fingerprint, owner, ...ended })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['api_key_id', 'key_hash'])
+          .doUpdateSet({ fingerprint, owner, ...ended })
+          .where(({ eb, and, or }) =>
+            or([
+              and([eb('idempotent_request.owner', '=', owner), eb('idempotent_request.status', 'is', null)]),
+              eb('idempotent_request.expires_at', '<=', this.now()),
+            ]),
+          ),
+      )
+      .returning('owner')
+      .executeTakeFirst();
+    return written !== undefined;
+  }
+
+  async release({ name, owner }: ClaimTerms): Promise<void> {
+    await this.db
+      .deleteFrom('idempotent_request')
+      .where('api_key_id', '=', name.apiKeyId)
+      .where('key_hash', '=', name.keyHash)
+      .where('owner', '=', owner)
+      .where('status', 'is', null)
+      .execute();
+  }
+
+  async read(name: RecordName): Promise<KeptResponse | undefined> {
+    const row = await this.rowOf(name).select(['status', 'code', 'fields', 'body']).executeTakeFirst();
+    if (row === undefined || row.status === null || row.body === null) return undefined;
+    const body = Buffer.from(row.body, 'base64');
+    return { status: row.status, code: row.code ?? '', lines: row.fields ?? '', body };
+  }
+
+  close(): void {
+    // The database is not its own.
+  }
+
+  /** Whether there was no record, or one whose time is over. */
+  private async insert({ name, fingerprint, owner, leaseMs, retentionMs }: ClaimTerms): Promise<boolean> {
+    const blank = { status: null, body_hash: null, code: null, fields: null, body: null };
+    const claimed = {
+      fingerprint,
+      owner,
+      ...blank,
+      leased_until: this.after(leaseMs),
+      expires_at: this.after(retentionMs),
+    };
+    const inserted = await this.db
+      .insertInto('idempotent_request')
+      .values({ ...columnsOf(name), ...claimed })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['api_key_id', 'key_hash'])
+          .doUpdateSet(claimed)
+          .where('idempotent_request.expires_at', '<=', this.now()),
+      )
+      .returning('owner')
+      .executeTakeFirst();
+    return inserted !== undefined;
+  }
+
+  /** What is known of a record that another request has; undefined: it has gone meanwhile. */
+  private async find({ name, fingerprint }: ClaimTerms): Promise<Claimed | undefined> {
+    const row = await this.rowOf(name)
+      .select(['fingerprint', 'status', 'body_hash'])
+      .select(({ eb }) => [
+        eb.case().when('body', 'is not', null).then(1).else(0).end().as('is_kept'),
+        eb.case().when('leased_until', '>', this.now()).then(1).else(0).end().as('is_leased'),
+      ])
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    if (row.fingerprint !== fingerprint) return { state: 'mismatch' };
+    if (row.status === null) return { state: row.is_leased === 1 ? 'under_way' : 'unknown' };
+    return { state: 'done', status: row.status, bodyHash: row.body_hash ?? '', isKept: row.is_kept === 1 };
+  }
+
+  private rowOf({ apiKeyId, keyHash }: RecordName) {
+    return this.db
+      .selectFrom('idempotent_request')
+      .where('api_key_id', '=', apiKeyId)
+      .where('key_hash', '=', keyHash)
+      .where('expires_at', '>', this.now());
+  }
+
+  private after(ms: number): RawBuilder<number> {
+    return sql`${this.now()} + ${instant(ms)}`;
+  }
+}
+
+function columnsOf({ apiKeyId, keyHash }: RecordName) {
+  return { api_key_id: apiKeyId, key_hash: keyHash };
+}

@@ -1,0 +1,80 @@
+/**
+ * Forgets records in the database whose time is over. Belongs to the worker role; any number of workers may do it at
+ * once. In Redis they go by themselves.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
+import type { Tables } from '../database/schema.js';
+import type { Logger } from '../platform/log.js';
+import type { RecordTime } from './database-records.js';
+
+const INTERVAL_MS = 60_000;
+/** Rows of one statement: with their responses some megabytes, and others wait for no longer than that takes. */
+const ROWS_AT_ONCE = 50;
+/** Between two statements, so that others come in. */
+const PAUSE_MS = 20;
+
+/** RecordSweep looks after them. */
+export class RecordSweep {
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  private isStopped = false;
+
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly now: RecordTime,
+    private readonly log: Pick<Logger, 'warn'>,
+  ) {}
+
+  /** Sweeps now, and every minute. */
+  start(): void {
+    this.timer = setInterval(() => this.runOnce(), INTERVAL_MS).unref();
+    this.runOnce();
+  }
+
+  /** Resolves when nothing of it runs any more. Never rejects. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    clearInterval(this.timer);
+    await this.running;
+  }
+
+  /** Once. Rejects as the database does. Resolves with how many it has forgotten. */
+  async run(): Promise<number> {
+    for (let total = 0; ;) {
+      const deleted = await this.deleteSome();
+      total += deleted;
+      if (deleted < ROWS_AT_ONCE || this.isStopped) return total;
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  private runOnce(): void {
+    this.running ??= this.run()
+      .then(() => undefined)
+      .catch((error: unknown) => {
+        if (this.isStopped) return;
+        this.log.warn(
+          { event: 'idempotency_sweep_failed', err: error },
+          'Old records of idempotency keys were not forgotten; tried again in a minute',
+        );
+      })
+      .finally(() => (this.running = undefined));
+  }
+
+  private async deleteSome(): Promise<number> {
+    const old = this.db
+      .selectFrom('idempotent_request')
+      .select(['api_key_id', 'key_hash'])
+      .where('expires_at', '<=', this.now())
+      .orderBy('expires_at')
+      .limit(ROWS_AT_ONCE);
+    const result = await this.db
+      .deleteFrom('idempotent_request')
+      .where(({ eb, refTuple }) => eb(refTuple('api_key_id', 'key_hash'), 'in', old.$asTuple('api_key_id', 'key_hash')))
+      // Claimed anew in this moment.
+      .where('expires_at', '<=', this.now())
+      .executeTakeFirst();
+    return Number(result.numDeletedRows);
+  }
+}

@@ -1,0 +1,63 @@
+/** Records in Redis: a hash for each, which goes by itself when its time is over. The time is Redis's own. */
+import type { RedisClient } from '../redis/connect.js';
+import { idempotencyKey } from '../redis/keys.js';
+import { Script } from '../redis/script.js';
+import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStore } from './record.js';
+import { CLAIM_LUA, END_LUA, EXTEND_LUA, RELEASE_LUA } from './redis-scripts.js';
+
+const CLAIM = new Script(CLAIM_LUA);
+const EXTEND = new Script(EXTEND_LUA);
+const END = new Script(END_LUA);
+const RELEASE = new Script(RELEASE_LUA);
+/** As `CLAIM_LUA` says them. */
+const STATES = ['claimed', 'under_way', 'unknown', 'mismatch'] as const;
+
+/** RedisRecords is the store of records that all nodes share where there is Redis. */
+export class RedisRecords implements RecordStore {
+  constructor(private readonly client: RedisClient) {}
+
+  async claim({ name, fingerprint, owner, leaseMs, retentionMs }: ClaimTerms): Promise<Claimed> {
+    const args = [fingerprint, owner, leaseMs, retentionMs];
+    const found = (await CLAIM.run(this.client, [keyOf(name)], args)) as [number, string?, string?, number?];
+    const [state, status, bodyHash = '', isKept] = found;
+    const known = STATES[state];
+    return known === undefined
+      ? { state: 'done', status: Number(status), bodyHash, isKept: isKept === 1 }
+      : { state: known };
+  }
+
+  async extend(claims: readonly ClaimTerms[]): Promise<void> {
+    // Sent together, as one write; in a Cluster their keys are in different slots.
+    await Promise.all(
+      claims.map(({ name, owner, leaseMs }) => EXTEND.run(this.client, [keyOf(name)], [owner, leaseMs])),
+    );
+  }
+
+  async end({ name, fingerprint, owner, retentionMs }: ClaimTerms, outcome: Outcome): Promise<boolean> {
+    const args: (string | number | Buffer)[] = [owner, fingerprint, retentionMs];
+    if (outcome.kind === 'done') {
+      const { status, bodyHash, response } = outcome;
+      args.push(status, bodyHash);
+      if (response !== undefined) args.push(response.code, Buffer.from(response.lines, 'latin1'), response.body);
+    }
+    return (await END.run(this.client, [keyOf(name)], args)) === 1;
+  }
+
+  async release({ name, owner }: ClaimTerms): Promise<void> {
+    await RELEASE.run(this.client, [keyOf(name)], [owner]);
+  }
+
+  async read(name: RecordName): Promise<KeptResponse | undefined> {
+    const [status, code, lines, body] = await this.client.hmgetBuffer(keyOf(name), 's', 'c', 'f', 'r');
+    if (!status || !code || !lines || !body) return undefined;
+    return { status: Number(status.toString()), code: code.toString(), lines: lines.toString('latin1'), body };
+  }
+
+  close(): void {
+    this.client.disconnect();
+  }
+}
+
+function keyOf({ apiKeyId, keyHash }: RecordName): string {
+  return idempotencyKey(apiKeyId, keyHash);
+}

@@ -1,0 +1,56 @@
+/**
+ * What Redis runs of records. A record is a hash: `h` fingerprint, `o` owner, `d` end of the lease (ms; 0: nobody knows
+ * what came of it), and once it is done `s` status, `b` digest of the body, and where the response is kept `c` code,
+ * `f` field lines, `r` body.
+ */
+
+const NOW = `
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+`;
+
+/**
+ * KEYS: record. ARGV: fingerprint, owner, lease (ms), retention (ms). Response: 0 claimed, 1 under way, 2 unknown,
+ * 3 mismatch; or 4, status, digest of the body, 1 where the response is kept.
+ */
+export const CLAIM_LUA = `${NOW}
+local r = redis.call('HMGET', KEYS[1], 'h', 'd', 's', 'b')
+if not r[1] then
+  redis.call('HSET', KEYS[1], 'h', ARGV[1], 'o', ARGV[2], 'd', now + tonumber(ARGV[3]))
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+  return {0}
+end
+if r[1] ~= ARGV[1] then return {3} end
+if r[3] then return {4, r[3], r[4], redis.call('HEXISTS', KEYS[1], 'r')} end
+if tonumber(r[2]) > now then return {1} end
+return {2}
+`;
+
+/** KEYS: record. ARGV: owner, lease (ms). Response: nothing. */
+export const EXTEND_LUA = `${NOW}
+local r = redis.call('HMGET', KEYS[1], 'o', 's', 'd')
+if r[1] ~= ARGV[1] or r[2] or r[3] == '0' then return end
+local lease = tonumber(ARGV[2])
+redis.call('HSET', KEYS[1], 'd', now + lease)
+if redis.call('PTTL', KEYS[1]) < 2 * lease then redis.call('PEXPIRE', KEYS[1], 2 * lease) end
+`;
+
+/**
+ * KEYS: record. ARGV: owner, fingerprint, retention (ms); where it was done status and digest of the body; where the
+ * response is kept code, field lines, body. Response: 1 where it stands there now.
+ */
+export const END_LUA = `
+local r = redis.call('HMGET', KEYS[1], 'o', 's')
+if r[1] and (r[1] ~= ARGV[1] or r[2]) then return 0 end
+redis.call('HSET', KEYS[1], 'o', ARGV[1], 'h', ARGV[2], 'd', 0)
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+if ARGV[4] then redis.call('HSET', KEYS[1], 's', ARGV[4], 'b', ARGV[5]) end
+if ARGV[6] then redis.call('HSET', KEYS[1], 'c', ARGV[6], 'f', ARGV[7], 'r', ARGV[8]) end
+return 1
+`;
+
+/** KEYS: record. ARGV: owner. Response: nothing. */
+export const RELEASE_LUA = `
+local r = redis.call('HMGET', KEYS[1], 'o', 's')
+if r[1] == ARGV[1] and not r[2] then redis.call('DEL', KEYS[1]) end
+`;

@@ -1,0 +1,277 @@
+/**
+ * A POST or PATCH with an Idempotency-Key is carried out once, by whichever node, however often it is sent; what came of it is told again,
+ * for nothing.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { describeOnStores, makesCustomer, startKeyedWorld, type KeyedWorld } from '../support/keyed.js';
+import { seriesOf } from '../support/metrics-text.js';
+import { expectProblem } from '../support/problem.js';
+import { eventually } from '../support/processes.js';
+import { send, type Answer } from '../support/http.js';
+
+/** Field lines that belong to one response, and may differ. */
+const OF_ONE_RESPONSE = /^(?:date|x-request-id|ratelimit|x-ratelimit-.*|idempotent-replayed|connection|keep-alive)$/;
+
+const SET = { window: 'month', type: 'set', reason: 'A test' };
+
+function sameEachTime({ status, rawHeaders, body }: Answer): unknown {
+  const fields = rawHeaders.flatMap((name, at) =>
+    at % 2 === 0 && !OF_ONE_RESPONSE.test(name.toLowerCase()) ? [`${name}: ${rawHeaders[at + 1]}`] : [],
+  );
+  return { status, fields: fields.toSorted(), body: body.toString('latin1') };
+}
+
+describeOnStores('a POST with an Idempotency-Key', (kind) => {
+  let world: KeyedWorld;
+  let key: string;
+  beforeAll(async () => {
+    world = await startKeyedWorld(kind);
+  });
+  afterAll(() => world.stop());
+  beforeEach(() => {
+    key = randomUUID();
+    world.says = makesCustomer;
+  });
+
+  it('is carried out once of ten at once, on every node, and charged once', async () => {
+    const before = await world.charged();
+    world.says = (request, response, recorded) =>
+      void setTimeout(() => void makesCustomer(request, response, recorded), 200);
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, at) => world.post(key, { at })));
+    const made = answers.filter(({ status }) => status === 201);
+    expect(made).toHaveLength(1);
+    for (const answer of answers) {
+      if (answer.status === 201) continue;
+      expectProblem(answer, 'idempotency_in_progress');
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+      expect(answer.headers).toHaveProperty('ratelimit');
+    }
+    expect(world.carriedOut(key)).toBe(1);
+    expect((await world.charged()) - before).toBe(1);
+  });
+
+  it('is told again what came of it, byte for byte and for nothing, quoted or bare, on every node', async () => {
+    const first = await world.post(key);
+    expect(first.status).toBe(201);
+    expect(first.headers).not.toHaveProperty('idempotent-replayed');
+    expect(first.headers).not.toHaveProperty('idempotency-stored');
+    const before = await world.charged();
+    for (const [at, field] of [key, `"${key}"`, key].entries()) {
+      const again = await world.post(field, { at });
+      expect(sameEachTime(again)).toEqual(sameEachTime(first));
+      expect(again.headers['idempotent-replayed']).toBe('true');
+      expect(again.headers['x-request-id']).not.toBe(first.headers['x-request-id']);
+      expect(again.headers).toHaveProperty('ratelimit');
+    }
+    expect(world.carriedOut(key)).toBe(1);
+    expect(await world.charged()).toBe(before);
+  });
+
+  it('is refused with another body, path, query, method or content type', async () => {
+    await world.post(key);
+    const others = [
+      { body: '{"name":"Eva"}' },
+      { body: '' },
+      { to: '/customers?dry=1' },
+      { to: '/customers/cus_1', method: 'PATCH' },
+      { type: 'text/plain' },
+    ];
+    for (const [at, other] of others.entries()) {
+      const refused = await world.post(key, { at, ...other });
+      expectProblem(refused, 'idempotency_mismatch');
+      expect(refused.headers['x-should-retry']).toBe('false');
+    }
+    expect(world.carriedOut(key)).toBe(1);
+  });
+
+  it.each([
+    [400, 'request_refused'],
+    [404, 'resource_not_found'],
+    [409, 'conflict'],
+    [422, 'validation_failed'],
+    [500, 'backend_error'],
+  ] as const)('hears %d again, which is a result as well', async (status, code) => {
+    world.says = (_request, response) =>
+      void response
+        .writeHead(status, { 'content-type': 'application/json' })
+        .end('{"message":"The tour is full — sorry"}');
+    const first = await world.post(key);
+    expectProblem(first, code);
+    world.says = makesCustomer;
+    const again = await world.post(key, { at: 1 });
+    expect(sameEachTime(again)).toEqual(sameEachTime(first));
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(world.carriedOut(key)).toBe(1);
+  });
+
+  it.each([408, 425, 429, 503, 401, 403])('is carried out after %d: the backend has not done it', async (status) => {
+    world.says = (_request, response) => void response.writeHead(status).end();
+    expect((await world.post(key)).status).toBeGreaterThanOrEqual(400);
+    world.says = makesCustomer;
+    await eventually('it is carried out', async () => (await world.post(key, { at: 1 })).status === 201);
+    expect(world.carriedOut(key)).toBe(2);
+  });
+
+  it.each([502, 504])('is not carried out again after %d: nobody knows what came of it', async (status) => {
+    world.says = (_request, response) => void response.writeHead(status).end();
+    expect((await world.post(key)).status).toBe(status);
+    expectProblem(await world.post(key, { at: 1 }), 'idempotency_outcome_unknown');
+    expect(world.carriedOut(key)).toBe(1);
+  });
+
+  it('is not carried out again where the backend has broken off', async () => {
+    world.says = (request) => void request.socket.destroy();
+    const first = await world.post(key);
+    expectProblem(first, 'backend_bad_response');
+    world.says = makesCustomer;
+    expectProblem(await world.post(key, { at: 1 }), 'idempotency_outcome_unknown');
+    expect(world.carriedOut(key)).toBe(1);
+  });
+
+  it('is carried out once although its client has left, which hears later what came of it', async () => {
+    world.says = (request, response, recorded) =>
+      void setTimeout(() => void makesCustomer(request, response, recorded), 150);
+    const gone = new AbortController();
+    const left = world.post(key, { signal: gone.signal }).catch(() => 'left');
+    await eventually('the backend has it', () => world.carriedOut(key) === 1);
+    gone.abort();
+    expect(await left).toBe('left');
+    await eventually('it is told again', async () => (await world.post(key, { at: 1 })).status === 201);
+    expect(world.carriedOut(key)).toBe(1);
+  });
+
+  it('says of a response beyond 64 KiB that it is not stored, and refuses what is sent again', async () => {
+    world.says = (_request, response) => void response.writeHead(201).end('x'.repeat(64 * 1_024 + 1));
+    const first = await world.post(key);
+    expect([first.status, first.body.length, first.headers['idempotency-stored']]).toEqual([201, 65_537, 'false']);
+    const again = await world.post(key, { at: 1 });
+    expect(expectProblem(again, 'idempotency_not_stored').detail).toContain('201');
+    expect(world.carriedOut(key)).toBe(1);
+  });
+
+  it('stores one of 64 KiB, also in pieces, and with bytes of every kind', async () => {
+    const body = Buffer.alloc(64 * 1_024, Buffer.from(Array.from({ length: 256 }, (_, at) => at)));
+    world.says = (_request, response) => {
+      response.writeHead(201, { 'content-type': 'image/png' });
+      response.write(body.subarray(0, 40_000));
+      setTimeout(() => response.end(body.subarray(40_000)), 20);
+    };
+    const first = await world.post(key);
+    const again = await world.post(key, { at: 1 });
+    expect([again.status, again.headers['idempotent-replayed']]).toEqual([201, 'true']);
+    expect(again.body.equals(body)).toBe(true);
+    expect(again.headers['content-length']).toBe(String(body.length));
+    expect(sameEachTime(again)).toEqual(sameEachTime(first));
+  });
+
+  it('passes a stream of events on as it comes, and stores none', async () => {
+    let end = (): unknown => undefined;
+    world.says = (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: 1\n\n');
+      end = () => response.end('data: 2\n\n');
+    };
+    const response = await fetch(`${world.gateways[0]!.gatewayUrl}/api/v1/customers`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${world.key.secret}`, 'Idempotency-Key': key },
+    });
+    expect(response.headers.get('idempotency-stored')).toBe('false');
+    const reader = response.body!.getReader();
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe('data: 1\n\n');
+    end();
+    while (!(await reader.read()).done);
+    expectProblem(await world.post(key, { fields: [], body: '' }), 'idempotency_mismatch');
+  });
+
+  it('is another one under another key of the account, and in another account', async () => {
+    const admin = world.gateways[0]!.admin;
+    const other = await admin.createKey(world.accountId);
+    const foreign = (await admin.newKey('pro')).key;
+    const made = new Set<string>();
+    for (const { secret } of [world.key, other, foreign]) {
+      const answer = await world.post(key, { secret });
+      expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([201, undefined]);
+      made.add(answer.text);
+    }
+    expect(made.size).toBe(3);
+    expect(world.carriedOut(key)).toBe(3);
+  });
+
+  it.each([
+    ['empty', ['']],
+    ['of 256 characters', ['a'.repeat(256)]],
+    ['with a tab', ['a\tb']],
+    ['with a quote inside', ['a"b']],
+    ['with a quote that is not closed', ['"a']],
+    ['quoted and empty', ['""']],
+    ['quoted with parameters', ['"a";b=1']],
+    ['not ASCII', ['schl\u00fcssel']],
+    ['there twice', ['one', 'two']],
+    ['there twice, and the same', ['one', 'one']],
+  ])('is refused where the key is %s', async (_what, fields) => {
+    const before = world.backend.requests.length;
+    const headers = fields.flatMap((field) => ['idempotency-key', field]);
+    expectProblem(await world.post(undefined, { fields: headers }), 'invalid_idempotency_key');
+    expect(world.backend.requests).toHaveLength(before);
+  });
+
+  it('takes keys of 255 characters of every kind that is allowed', async () => {
+    const odd = `${key}${' !#$%&()*+,-./:;<=>?@[]^_`{|}~'.repeat(9)}`.slice(0, 255);
+    expect((await world.post(odd)).status).toBe(201);
+    expect((await world.post(`"${odd}"`, { at: 1 })).headers['idempotent-replayed']).toBe('true');
+    expect((await world.post('"a\\"b\\\\c"')).status).toBe(201);
+  });
+
+  it('is left alone with any other method, and without a key', async () => {
+    world.says = (_request, response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end(key);
+    for (const method of ['GET', 'PUT', 'DELETE', 'HEAD']) {
+      for (let time = 0; time < 2; time++) {
+        const to = method === 'GET' || method === 'HEAD' ? '/customers' : '/customers/cus_1';
+        const answer = await world.post(key, { method, to, ...(method === 'PUT' ? {} : { body: '' }) });
+        expect([method, answer.status, answer.headers['idempotent-replayed']]).toEqual([method, 200, undefined]);
+      }
+    }
+    for (let time = 0; time < 2; time++) expect((await world.post(undefined)).status).toBe(200);
+  });
+
+  it('is carried out later where its quota was used up', async () => {
+    const { admin } = world.gateways[0]!;
+    const { key: narrow, account } = await admin.newKey('starter');
+    await admin.call('POST', `/accounts/${account.id}/quota-adjustments`, { ...SET, amount: 10_000 });
+    const refused = await world.post(key, { secret: narrow.secret });
+    expectProblem(refused, 'quota_exceeded');
+    await admin.call('POST', `/accounts/${account.id}/quota-adjustments`, { ...SET, amount: 0 });
+    await eventually(
+      'it is carried out',
+      async () => (await world.post(key, { secret: narrow.secret })).status === 201,
+    );
+    expect(world.carriedOut(key)).toBe(1);
+  });
+
+  it('is told again although the quota is used up meanwhile', async () => {
+    const { admin } = world.gateways[0]!;
+    const { key: narrow, account } = await admin.newKey('starter');
+    expect((await world.post(key, { secret: narrow.secret })).status).toBe(201);
+    await admin.call('POST', `/accounts/${account.id}/quota-adjustments`, { ...SET, amount: 10_000 });
+    const again = await world.post(key, { secret: narrow.secret });
+    expect([again.status, again.headers['idempotent-replayed']]).toEqual([201, 'true']);
+  });
+
+  it('is marked in the log where it is told again, and counted', async () => {
+    const [gateway] = world.gateways;
+    const counted = async (outcome: string) => {
+      const { text } = await send(`${gateway!.adminUrl}/metrics`);
+      return seriesOf(text).get(`trailgate_idempotent_requests_total{outcome="${outcome}"}`) ?? 0;
+    };
+    await world.post(key);
+    const before = await counted('replayed');
+    const again = await world.post(key);
+    const id = again.headers['x-request-id'];
+    await eventually('the log has it', () => gateway!.logs().some((line) => line['request_id'] === id));
+    const line = gateway!.logs().find((each) => each['request_id'] === id);
+    expect(line).toMatchObject({ status: 201, replayed: true });
+    expect(line).not.toHaveProperty('quota');
+    expect((await counted('replayed')) - before).toBe(1);
+  });
+});

@@ -1,0 +1,120 @@
+/** What specs of requests with an `Idempotency-Key` have in common: gateways on each kind of store, and a backend that makes customers. */
+import { randomUUID } from 'node:crypto';
+import { describe } from '@jest/globals';
+import type { ApiKeyWithSecret } from './admin.js';
+import { startBackend, type Backend, type BackendHandler } from './backend.js';
+import { describeWithPostgres, describeWithRedis } from './describe-with.js';
+import { send, type Answer, type SendOptions } from './http.js';
+import { sleep } from './processes.js';
+import { mergePatch, type Json } from './program-config.js';
+import { freshDatabase } from './postgres.js';
+import { startTrailgate, type RunningTrailgate, type TrailgateOptions } from './program.js';
+import { sharedRedisUrl } from './redis.js';
+
+/** Until usage stands in the database. */
+const WRITTEN_MS = 400;
+
+/** Where gateways keep what came of requests. */
+export type StoreKind = 'SQLite' | 'PostgreSQL' | 'Redis';
+
+/** A suite for each kind of store. */
+export function describeOnStores(title: string, suite: (kind: StoreKind) => void): void {
+  describe(`${title}, on SQLite`, () => {
+    suite('SQLite');
+  });
+  describeWithPostgres(`${title}, on PostgreSQL without Redis`, () => suite('PostgreSQL'));
+  describeWithRedis(`${title}, on Redis`, () => suite('Redis'));
+}
+
+/** The environment of gateways that share a store, and its end. */
+export async function storeOf(kind: StoreKind): Promise<{ env: Record<string, string>; drop: () => Promise<void> }> {
+  if (kind === 'Redis') return { env: { REDIS_URL: await sharedRedisUrl() }, drop: async () => undefined };
+  if (kind === 'SQLite') return { env: {}, drop: async () => undefined };
+  const { url, drop } = await freshDatabase();
+  return { env: { DATABASE_URL: url }, drop };
+}
+
+/** Gateways before one backend, and a key of an account. */
+export interface KeyedWorld {
+  readonly backend: Backend;
+  /** One on SQLite, which has one process; else two. */
+  readonly gateways: readonly RunningTrailgate[];
+  /** What the backend says; a new customer with each request unless set. */
+  says: BackendHandler;
+  readonly key: ApiKeyWithSecret;
+  readonly accountId: string;
+  /** Sends a POST, with this key, to one of the gateways. */
+  post(idempotencyKey: string | undefined, options?: PostOptions): Promise<Answer>;
+  /** How many requests the backend got with a key. */
+  carriedOut(idempotencyKey: string): number;
+  /** What the account has been charged so far. */
+  charged(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export interface PostOptions extends SendOptions {
+  readonly at?: number;
+  readonly secret?: string;
+  readonly to?: string;
+  readonly type?: string;
+  readonly fields?: readonly string[];
+}
+
+/** Makes a customer with each request. */
+export const makesCustomer: BackendHandler = (_request, response, { body }) => {
+  const id = `cus_${randomUUID()}`;
+  const text = JSON.stringify({ id, said: body.toString() });
+  response.writeHead(201, { 'content-type': 'application/json', location: `/customers/${id}`, etag: `"${id}"` });
+  response.end(text);
+};
+
+/** Starts them. */
+export async function startKeyedWorld(kind: StoreKind, options: TrailgateOptions = {}): Promise<KeyedWorld> {
+  const { env, drop } = await storeOf(kind);
+  const backend = await startBackend((request, response, recorded) => world.says(request, response, recorded));
+  const config = mergePatch({ usage: { flushInterval: '50ms' } }, options.config ?? {}) as Json;
+  const shared = { backend: backend.url, ...options, config, env: { ...env, ...options.env } };
+  const first = await startTrailgate(shared);
+  const gateways = [first];
+  if (kind !== 'SQLite') gateways.push(await startTrailgate({ ...shared, roles: ['gateway'], dataDir: first.dataDir }));
+  const { key, account } = await first.admin.newKey('pro');
+  const world: KeyedWorld = {
+    backend,
+    gateways,
+    says: makesCustomer,
+    key,
+    accountId: account.id,
+    post: (
+      idempotencyKey,
+      { at = 0, secret = key.secret, to = '/customers', type = 'application/json', fields = [], ...rest } = {},
+    ) =>
+      send(`${gateways[at % gateways.length]!.gatewayUrl}/api/v1${to}`, {
+        method: 'POST',
+        headers: [
+          'Authorization',
+          `Bearer ${secret}`,
+          'Content-Type',
+          type,
+          ...(idempotencyKey === undefined ? [] : ['Idempotency-Key', idempotencyKey]),
+          ...fields,
+        ],
+        body: '{"name":"Ana"}',
+        ...rest,
+      }),
+    carriedOut: (idempotencyKey) =>
+      backend.requests.filter(({ headers }) => headers['idempotency-key'] === idempotencyKey).length,
+    charged: async () => {
+      // What every node has written; without Redis each counts by itself.
+      await sleep(WRITTEN_MS);
+      const path = `/accounts/${account.id}/usage?group_by=month`;
+      const { data } = await first.admin.call<{ data: { cost: number }[] }>('GET', path);
+      return data.reduce((sum, { cost }) => sum + cost, 0);
+    },
+    stop: async () => {
+      await Promise.all(gateways.map((gateway) => gateway.stop()));
+      await backend.stop();
+      await drop();
+    },
+  };
+  return world;
+}

@@ -1,0 +1,60 @@
+/** Every store of records of requests with an `Idempotency-Key`, with a clock that a test turns. */
+import { describe } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { DatabaseRecords, instant } from '../../src/idempotency/database-records.js';
+import type { RecordStore } from '../../src/idempotency/record.js';
+import { RedisRecords } from '../../src/idempotency/redis-records.js';
+import { testDatabase } from './database.js';
+import { describeWithPostgres, describeWithRedis } from './describe-with.js';
+import { TestClock } from './stores.js';
+import { emptyRedis } from './timed-redis.js';
+
+export interface RecordStoreUnderTest {
+  readonly store: RecordStore;
+  /** Lets so many whole seconds pass. */
+  wait(seconds: number): Promise<void>;
+  /** Forgets everything. */
+  empty(): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function onDatabase(kind: DatabaseHandle['kind']): Promise<RecordStoreUnderTest> {
+  const database = await testDatabase(kind);
+  const clock = new TestClock();
+  return {
+    store: new DatabaseRecords(database.db, () => instant(clock.now())),
+    wait: async (seconds) => clock.advance(seconds * 1_000),
+    empty: async () => void (await database.db.deleteFrom('idempotent_request').execute()),
+    close: () => database.close(),
+  };
+}
+
+/** Time is turned by making every record older: in Redis it is Redis's own. */
+const AGE = `
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  local left = redis.call('PTTL', key) - ARGV[1]
+  local due = tonumber(redis.call('HGET', key, 'd') or 0)
+  if due > 0 then redis.call('HSET', key, 'd', math.max(1, due - ARGV[1])) end
+  if left > 0 then redis.call('PEXPIRE', key, left) else redis.call('DEL', key) end
+end
+`;
+
+async function onRedis(): Promise<RecordStoreUnderTest> {
+  const client = await emptyRedis();
+  const store = new RedisRecords(client);
+  return {
+    store,
+    wait: async (seconds) => void (await client.eval(AGE, 0, seconds * 1_000)),
+    empty: async () => void (await client.flushdb()),
+    close: async () => store.close(),
+  };
+}
+
+/** A suite for each of them. */
+export function describeRecordStores(title: string, suite: (open: () => Promise<RecordStoreUnderTest>) => void): void {
+  describe(`${title} on sqlite`, () => {
+    suite(() => onDatabase('sqlite'));
+  });
+  describeWithPostgres(`${title} on postgres`, () => suite(() => onDatabase('postgres')));
+  describeWithRedis(`${title} on redis`, () => suite(onRedis));
+}
