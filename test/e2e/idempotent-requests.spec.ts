@@ -145,6 +145,9 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     world.says = (_request, response) => void response.writeHead(201).end('x'.repeat(64 * 1_024 + 1));
     const first = await world.post(key);
     expect([first.status, first.body.length, first.headers['idempotency-stored']]).toEqual([201, 65_537, 'false']);
+    // It is written down beside the response, and not before its end.
+    const isUnderWay = ({ text }: Answer) => text.includes('idempotency_in_progress');
+    await eventually('it is written down', async () => !isUnderWay(await world.post(key, { at: 1 })));
     const again = await world.post(key, { at: 1 });
     expect(expectProblem(again, 'idempotency_not_stored').detail).toContain('201');
     expect(world.carriedOut(key)).toBe(1);
