@@ -199,8 +199,8 @@ export class Passkeys {
   }
 
   /**
-   * Keeps the counter of a use, where nobody was faster: of two that have counted alike, one is a copy, and a passkey that
-   * was removed meanwhile is none. Those that do not count say 0 each time.
+   * Keeps the counter of a use, where nobody was faster: of two that have counted alike, one is a copy, and a passkey
+   * that was removed meanwhile is none. Those that do not count say 0 each time.
    */
   private async noteUsed({ id, counter: before }: MemberPasskeyTable, used: UsedPasskey): Promise<void> {
     const { counter, isBackedUp } = used;
