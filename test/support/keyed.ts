@@ -38,7 +38,9 @@ export async function storeOf(kind: StoreKind): Promise<{ env: Record<string, st
 export interface KeyedWorld {
   readonly backend: Backend;
   /** One on SQLite, which has one process; else two. */
-  readonly gateways: readonly RunningTrailgate[];
+  readonly gateways: RunningTrailgate[];
+  /** What they were started with. */
+  readonly options: TrailgateOptions;
   /** What the backend says; a new customer with each request unless set. */
   says: BackendHandler;
   readonly key: ApiKeyWithSecret;
@@ -63,7 +65,7 @@ export interface PostOptions extends SendOptions {
 /** Makes a customer with each request. */
 export const makesCustomer: BackendHandler = (_request, response, { body }) => {
   const id = `cus_${randomUUID()}`;
-  const text = JSON.stringify({ id, said: body.toString() });
+  const text = JSON.stringify({ id, said: body.toString().slice(0, 100) });
   response.writeHead(201, { 'content-type': 'application/json', location: `/customers/${id}`, etag: `"${id}"` });
   response.end(text);
 };
@@ -81,6 +83,7 @@ export async function startKeyedWorld(kind: StoreKind, options: TrailgateOptions
   const world: KeyedWorld = {
     backend,
     gateways,
+    options: shared,
     says: makesCustomer,
     key,
     accountId: account.id,

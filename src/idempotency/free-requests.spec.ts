@@ -1,0 +1,32 @@
+/** The throttle of what costs nothing: so many of one key in any minute, and no other key notices. */
+import { expect, it } from '@jest/globals';
+import { TestClock } from '../../test/support/stores.js';
+import { FreeRequests, MOST_FREE_PER_MINUTE } from './free-requests.js';
+
+it('lets a key have its number in any minute, and says when there is room again', () => {
+  const clock = new TestClock();
+  const free = new FreeRequests(clock);
+  for (let count = 0; count < MOST_FREE_PER_MINUTE; count++) {
+    expect(free.waitMs('key_1')).toBe(0);
+    free.note('key_1');
+  }
+  const waitMs = free.waitMs('key_1');
+  expect(waitMs).toBeGreaterThan(58_000);
+  expect(waitMs).toBeLessThanOrEqual(60_000);
+  expect(free.waitMs('key_2')).toBe(0);
+  clock.advance(30_000);
+  expect(free.waitMs('key_1')).toBeGreaterThan(0);
+  clock.advance(32_000);
+  expect(free.waitMs('key_1')).toBe(0);
+});
+
+it.each([-3_600_000, -1_000, 1_000, 86_400_000])(
+  'never asks for more than a minute when the clock jumps by %d ms',
+  (ms) => {
+    const clock = new TestClock();
+    const free = new FreeRequests(clock);
+    for (let count = 0; count < MOST_FREE_PER_MINUTE; count++) free.note('key_1');
+    clock.advance(ms);
+    expect(free.waitMs('key_1')).toBeLessThanOrEqual(60_000);
+  },
+);

@@ -1,0 +1,168 @@
+/** What a process promises of requests with a key while their store does not: no waiting without end, and nothing forgotten. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { TestClock } from '../../test/support/stores.js';
+import { Problem } from '../problems/errors.js';
+import { KeyClaim, Replay } from './key-claim.js';
+import { KeyedRequests } from './keyed-requests.js';
+import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordStore } from './record.js';
+
+const NAME = { apiKeyId: 'key_1', keyHash: 'hash' };
+const RESPONSE: KeptResponse = { status: 201, code: '', lines: '', body: Buffer.from('{}') };
+
+/** A store that does what a test says, and remembers what it was told. */
+class ScriptedStore implements RecordStore {
+  readonly told: string[] = [];
+  claimed: Claimed = { state: 'claimed' };
+  /** What every call waits for. */
+  gate: Promise<unknown> = Promise.resolve();
+
+  async claim({ owner }: ClaimTerms): Promise<Claimed> {
+    await this.gate;
+    this.told.push(`claim ${owner.length > 0}`);
+    return this.claimed;
+  }
+  async extend(claims: readonly ClaimTerms[]): Promise<void> {
+    this.told.push(`extend ${claims.length}`);
+  }
+  async end(_claim: ClaimTerms, outcome: Outcome): Promise<boolean> {
+    await this.gate;
+    this.told.push(outcome.kind === 'done' ? `done ${outcome.status} ${outcome.response?.body.toString()}` : 'unknown');
+    return true;
+  }
+  async release(): Promise<void> {
+    await this.gate;
+    this.told.push('release');
+  }
+  async read(): Promise<KeptResponse | undefined> {
+    await this.gate;
+    return RESPONSE;
+  }
+  close(): void {
+    this.told.push('close');
+  }
+}
+
+describe('requests with a key', () => {
+  let store: ScriptedStore;
+  let clock: TestClock;
+  let requests: KeyedRequests;
+  beforeEach(() => {
+    store = new ScriptedStore();
+    clock = new TestClock();
+    requests = new KeyedRequests(store, clock, pino({ level: 'silent' }));
+  });
+  afterEach(async () => {
+    store.gate = Promise.resolve();
+    await requests.stop();
+  });
+
+  const claim = () => requests.claim(NAME, 'fingerprint', 86_400_000);
+  const claimed = async (): Promise<KeyClaim> => {
+    const made = await claim();
+    if (!(made instanceof KeyClaim)) throw new Error('it was not claimed');
+    return made;
+  };
+  const kept = (of: KeyClaim) => new Promise<boolean>((resolve) => of.end(201, true, RESPONSE, resolve));
+
+  it.each([
+    ['under_way', 'idempotency_in_progress'],
+    ['unknown', 'idempotency_outcome_unknown'],
+    ['mismatch', 'idempotency_mismatch'],
+  ] as const)('are refused where the record is %s', async (state, code) => {
+    store.claimed = { state };
+    expect(await claim()).toMatchObject({ code });
+  });
+
+  it('are told what is kept, and else that it is not', async () => {
+    store.claimed = { state: 'done', status: 201, bodyHash: 'of the first', isKept: true };
+    const replay = await claim();
+    expect(replay).toBeInstanceOf(Replay);
+    expect(await (replay as Replay).read()).toBe(RESPONSE);
+    store.claimed = { ...store.claimed, isKept: false };
+    expect(await claim()).toMatchObject({ code: 'idempotency_not_stored' });
+  });
+
+  it('end once, whatever is said of them later', async () => {
+    const made = await claimed();
+    made.takeBody(Buffer.from('{}'));
+    expect(await kept(made)).toBe(true);
+    made.release();
+    made.lose();
+    expect(await kept(made)).toBe(false);
+    expect(store.told).toEqual(['claim true', 'done 201 {}']);
+  });
+
+  it('keep no response whose request was not read whole', async () => {
+    const made = await claimed();
+    expect(await new Promise((resolve) => made.end(201, false, RESPONSE, resolve))).toBe(false);
+    expect(store.told.at(-1)).toBe('done 201 undefined');
+  });
+
+  it('are refused within the deadline of a store that hangs, then at once, and carried out when it is back', async () => {
+    let open = (): void => undefined;
+    store.gate = new Promise<void>((resolve) => (open = resolve));
+    const beganMs = performance.now();
+    expect(await claim()).toMatchObject({ code: 'idempotency_unavailable', status: 503 });
+    expect(performance.now() - beganMs).toBeLessThan(3_500);
+    const againMs = performance.now();
+    expect(await claim()).toMatchObject({ code: 'idempotency_unavailable' });
+    expect(performance.now() - againMs).toBeLessThan(100);
+    open();
+    clock.advance(10_000);
+    expect(await claim()).toBeInstanceOf(KeyClaim);
+  });
+
+  it('whose claim got no response are released when the store is back, twice: the claim may run behind the first', async () => {
+    store.gate = Promise.reject(new Error('away'));
+    expect(await claim()).toBeInstanceOf(Problem);
+    store.gate = Promise.resolve();
+    await sleep(6_600);
+    expect(store.told).toEqual(['release', 'release']);
+  });
+
+  it('do not hold their responses back for a store that hangs, and tell it later that they were done', async () => {
+    const made = await claimed();
+    let fail = (_reason: Error): void => undefined;
+    store.gate = new Promise((_resolve, reject) => (fail = reject));
+    const beganMs = performance.now();
+    expect(await kept(made)).toBe(false);
+    expect(performance.now() - beganMs).toBeLessThan(1_000);
+    fail(new Error('away'));
+    store.gate = Promise.resolve();
+    await sleep(1_500);
+    // The response is too much to be held for many.
+    expect(store.told).toEqual(['claim true', 'done 201 undefined']);
+  });
+
+  it('are said to live as long as they are under way', async () => {
+    const made = await claimed();
+    await sleep(5_500);
+    expect(store.told).toEqual(['claim true', 'extend 1']);
+    await kept(made);
+    await sleep(5_200);
+    expect(store.told.filter((each) => each.startsWith('extend'))).toHaveLength(1);
+  });
+
+  it('whose outcome could not be told yet have it told before the end of the program', async () => {
+    const made = await claimed();
+    store.gate = Promise.reject(new Error('away'));
+    made.lose();
+    await sleep(10);
+    store.gate = Promise.resolve();
+    await requests.stop();
+    expect(store.told).toEqual(['claim true', 'unknown', 'close']);
+  });
+
+  it('that come to nothing are counted, and throttled at last', async () => {
+    store.claimed = { state: 'mismatch' };
+    for (let count = 0; count < 600; count++) expect(await claim()).toMatchObject({ code: 'idempotency_mismatch' });
+    const refused = await claim();
+    expect(refused).toMatchObject({ code: 'too_many_idempotent_retries', status: 429 });
+    expect((refused as Problem).options.headers).toEqual(expect.arrayContaining(['Retry-After']));
+    expect(store.told).toHaveLength(600);
+    clock.advance(62_000);
+    expect(await claim()).toMatchObject({ code: 'idempotency_mismatch' });
+  });
+});

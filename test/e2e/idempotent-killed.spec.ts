@@ -1,0 +1,87 @@
+/**
+ * A gateway is killed while it carries out a request with an Idempotency-Key: at whatever moment, nothing is done a second time, and a
+ * retry at another node, or at the same one when it is back, says what is known.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterEach, expect, it } from '@jest/globals';
+import { describeOnStores, makesCustomer, startKeyedWorld, type KeyedWorld } from '../support/keyed.js';
+import { expectProblem } from '../support/problem.js';
+import { eventually, sleep } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+/** The lease, and time to notice. */
+const LEASE_MS = 15_000;
+const ROUNDS = 12;
+
+describeOnStores('a request whose gateway is killed', (kind) => {
+  let world: KeyedWorld;
+  let other: RunningTrailgate | undefined;
+  afterEach(async () => {
+    await other?.stop();
+    await world.stop();
+  });
+
+  /** The node that is asked when the first one is dead: the other one, or the same one again. */
+  async function successor(): Promise<number> {
+    if (kind !== 'SQLite') return 1;
+    const { dataDir } = world.gateways[0]!;
+    other = await startTrailgate({ ...world.options, dataDir });
+    world.gateways[0] = other;
+    return 0;
+  }
+
+  it('before its response came is never carried out again: it is under way, and then nobody knows', async () => {
+    world = await startKeyedWorld(kind);
+    const key = randomUUID();
+    world.says = () => undefined;
+    const lost = world.post(key).catch(() => 'lost');
+    await eventually('the backend has it', () => world.carriedOut(key) === 1);
+    const killedMs = performance.now();
+    await world.gateways[0]!.kill9();
+    expect(await lost).toBe('lost');
+    world.says = makesCustomer;
+    const at = await successor();
+    const retried = await world.post(key, { at });
+    if (performance.now() - killedMs < LEASE_MS - 1_000) expectProblem(retried, 'idempotency_in_progress');
+    await eventually(
+      'nobody knows',
+      async () => (await world.post(key, { at })).text.includes('idempotency_outcome_unknown'),
+      LEASE_MS + 10_000,
+    );
+    expect(performance.now() - killedMs).toBeGreaterThan(LEASE_MS - 6_000);
+    expect(world.carriedOut(key)).toBe(1);
+    // Another key does what was asked for.
+    expect((await world.post(randomUUID(), { at })).status).toBe(201);
+  }, 90_000);
+
+  it(`at any of ${ROUNDS} moments is carried out at most once, and told again where it had its response`, async () => {
+    world = await startKeyedWorld(kind);
+    world.says = (request, response, recorded) =>
+      void setTimeout(() => void makesCustomer(request, response, recorded), 10);
+    const keys = Array.from({ length: ROUNDS }, () => randomUUID());
+    // From before the claim to behind the response.
+    const sent = keys.map(async (key, at) => {
+      await sleep(at * 4);
+      return world.post(key).catch(() => undefined);
+    });
+    await sleep(24);
+    await world.gateways[0]!.kill9();
+    const answers = await Promise.all(sent);
+    const at = await successor();
+    for (const [index, key] of keys.entries()) {
+      const [before, answer] = [world.carriedOut(key), answers[index]];
+      const retried = await world.post(key, { at });
+      if (answer !== undefined) {
+        // Whoever had the response hears it again.
+        expect([retried.status, retried.text]).toEqual([201, answer.text]);
+      } else if (retried.status === 201) {
+        // Carried out now, or before with its response lost on the way to the client.
+        expect(world.carriedOut(key)).toBe(1);
+      } else {
+        expectProblem(retried, 'idempotency_in_progress');
+        expect(world.carriedOut(key)).toBe(before);
+      }
+      expect(world.carriedOut(key)).toBeLessThanOrEqual(1);
+    }
+  }, 60_000);
+});

@@ -1,0 +1,141 @@
+/**
+ * The store is frozen or away: a request with an Idempotency-Key is refused within a deadline and never done twice, whenever it was lost;
+ * all other requests notice nothing.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describeWithOwnRedis, describeWithPostgres } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { makesCustomer, startKeyedWorld, type KeyedWorld } from '../support/keyed.js';
+import { quietMsSince } from '../support/machine-time.js';
+import { seriesOf } from '../support/metrics-text.js';
+import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
+import { expectProblem } from '../support/problem.js';
+import { eventually } from '../support/processes.js';
+import { connectRedis, redisReady } from '../../src/redis/connect.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+
+interface Losable {
+  lose(): void | Promise<void>;
+  restore(): void | Promise<void>;
+  /** Until a request with a key is refused. */
+  readonly mostMs: number;
+}
+
+/** What holds of every store. */
+function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Promise<void>): void {
+  let world: KeyedWorld;
+  let key: string;
+  beforeAll(async () => {
+    world = await begin();
+  });
+  afterAll(async () => {
+    await world.stop();
+    await end();
+  });
+  beforeEach(async () => {
+    key = randomUUID();
+    world.says = makesCustomer;
+  });
+
+  const isTaken = async (some: string) => (await world.post(some)).status === 201;
+
+  it('is refused within its deadline, not carried out, and carried out when the store is back', async () => {
+    // The key of the API is known, its counters are there.
+    await world.post(randomUUID());
+    await store.lose();
+    for (let time = 0; time < 3; time++) {
+      const atMs = performance.now();
+      const refused = await world.post(key);
+      expectProblem(refused, 'idempotency_unavailable');
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+      // The first one waits, those behind it do not.
+      expect(quietMsSince(atMs)).toBeLessThan(time === 0 ? store.mostMs : 500);
+    }
+    expect(world.carriedOut(key)).toBe(0);
+    expect((await world.post(undefined)).status).toBe(201);
+    expect((await world.post(key, { method: 'PUT', to: '/customers/cus_1' })).status).toBe(201);
+    await store.restore();
+    await eventually('it is carried out', () => isTaken(key), 30_000);
+    expect(
+      world.backend.requests.filter(({ method, headers }) => method === 'POST' && headers['idempotency-key'] === key),
+    ).toHaveLength(1);
+    expect((await world.post(key)).headers['idempotent-replayed']).toBe('true');
+  }, 60_000);
+
+  it('is answered soon where it is lost while the request is carried out, and never done again', async () => {
+    world.says = async (request, response, recorded) => {
+      await store.lose();
+      await makesCustomer(request, response, recorded);
+    };
+    const atMs = performance.now();
+    const first = await world.post(key);
+    expect([first.status, first.headers['idempotency-stored']]).toEqual([201, 'false']);
+    expect(quietMsSince(atMs)).toBeLessThan(2_500);
+    world.says = makesCustomer;
+    await store.restore();
+    // What was on its way to the store may arrive there yet, with the response or without.
+    const isKnown = async (): Promise<boolean> => {
+      const { text, headers } = await world.post(key);
+      return headers['idempotent-replayed'] === 'true' || text.includes('idempotency_not_stored');
+    };
+    await eventually('the store is told', isKnown, 30_000);
+    expect(world.carriedOut(key)).toBe(1);
+  }, 60_000);
+
+  it('tells what waits, and loses nothing of it', async () => {
+    const gauge = async (name: string) =>
+      seriesOf((await send(`${world.gateways[0]!.adminUrl}/metrics`)).text).get(name) ?? -1;
+    await eventually('all is told', async () => (await gauge('trailgate_idempotency_unsaid_outcomes')) === 0, 15_000);
+    expect(await gauge('trailgate_idempotency_claims')).toBe(0);
+    const lines = world.gateways[0]!.logs().map(({ event }) => event);
+    expect(lines).toContain('idempotency_store_lost');
+    expect(lines).toContain('idempotency_store_back');
+    expect(lines).not.toContain('idempotency_outcome_lost');
+  }, 30_000);
+}
+
+describeWithOwnRedis('a request with an Idempotency-Key, and Redis', () => {
+  let redis: RedisServer;
+  const worldOnIt = async () => {
+    redis = await startRedis();
+    return startKeyedWorld('SQLite', { env: { REDIS_URL: redis.url } });
+  };
+
+  describe('frozen', () => {
+    suite(worldOnIt, { lose: () => redis.pause(), restore: () => redis.resume(), mostMs: 1_000 }, () => redis.stop());
+  });
+
+  describe('full', () => {
+    const limitTo = async (bytes: number): Promise<void> => {
+      const operator = connectRedis(redis.url, 'operator', { warn: () => undefined });
+      await redisReady(operator, 5_000);
+      await operator.call('CONFIG', 'SET', 'maxmemory', bytes);
+      operator.disconnect();
+    };
+    suite(worldOnIt, { lose: () => limitTo(1), restore: () => limitTo(0), mostMs: 1_000 }, () => redis.stop());
+  });
+});
+
+describeWithPostgres('a request with an Idempotency-Key, and PostgreSQL without Redis', () => {
+  describe('away', () => {
+    let database: FreshDatabase;
+    let proxy: TcpProxy;
+    suite(
+      async () => {
+        database = await freshDatabase();
+        const url = new URL(database.url);
+        proxy = await startTcpProxy(Number(url.port));
+        url.port = String(proxy.port);
+        url.hostname = '127.0.0.1';
+        return startKeyedWorld('SQLite', { env: { DATABASE_URL: url.href } });
+      },
+      { lose: () => proxy.holdRequests(), restore: () => proxy.release(), mostMs: 4_000 },
+      async () => {
+        await proxy.close();
+        await database.drop();
+      },
+    );
+  });
+});
