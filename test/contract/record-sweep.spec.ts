@@ -1,0 +1,77 @@
+/** Records whose time is over are deleted, a few at a time; no other is, and whoever claims one meanwhile keeps it. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { DatabaseRecords, instant, recordTime } from '../../src/idempotency/database-records.js';
+import { RecordSweep } from '../../src/idempotency/record-sweep.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { TestClock } from '../support/stores.js';
+
+const KEPT_MS = 86_400_000;
+/** Several statements of the sweep, and a rest. */
+const RECORDS = 137;
+
+describeOnDatabases('the sweep of records', (kind) => {
+  let database: DatabaseHandle;
+  let clock: TestClock;
+  let records: DatabaseRecords;
+  let sweep: RecordSweep;
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    clock = new TestClock();
+    const now = () => instant(clock.now());
+    records = new DatabaseRecords(database.db, now);
+    sweep = new RecordSweep(database.db, now, pino({ level: 'silent' }));
+  });
+  afterEach(() => database.close());
+
+  const terms = (at: number, retentionMs = KEPT_MS) => ({
+    name: { apiKeyId: `key_${at % 3}`, keyHash: `${at}` },
+    fingerprint: 'same',
+    owner: `owner ${at}`,
+    leaseMs: 15_000,
+    retentionMs,
+  });
+  const left = async () => (await database.db.selectFrom('idempotent_request').select('owner').execute()).length;
+
+  it('forgets those whose time is over, and no other', async () => {
+    for (let at = 0; at < RECORDS; at++) {
+      await records.claim(terms(at));
+      const response = { status: 201, code: '', lines: '', body: Buffer.alloc(1_000) };
+      await records.end(terms(at), { kind: 'done', status: 201, bodyHash: '', response });
+    }
+    await records.claim(terms(RECORDS, 2 * KEPT_MS));
+    clock.advance(KEPT_MS - 1);
+    expect(await sweep.run()).toBe(0);
+    clock.advance(1);
+    const again = await records.claim({ ...terms(0), owner: 'anew' });
+    expect(again.state).toBe('claimed');
+    expect(await sweep.run()).toBe(RECORDS - 1);
+    expect(await left()).toBe(2);
+    expect(await records.claim({ ...terms(0), owner: 'other' })).toEqual({ state: 'under_way' });
+  });
+
+  it('is done by several at once, and lets others in meanwhile', async () => {
+    for (let at = 0; at < RECORDS; at++) await records.claim(terms(at));
+    clock.advance(KEPT_MS);
+    const sweeps = [sweep.run(), sweep.run(), sweep.run()];
+    const claimed = await records.claim({ ...terms(1_000), owner: 'meanwhile' });
+    expect(claimed.state).toBe('claimed');
+    const deleted = await Promise.all(sweeps);
+    expect(deleted.reduce((sum, each) => sum + each)).toBe(RECORDS);
+    expect(await left()).toBe(1);
+  });
+
+  it('goes by the time of the database, which all nodes share (PostgreSQL), or by that of the process', async () => {
+    const own = recordTime(kind, { now: () => Date.now() });
+    const real = new DatabaseRecords(database.db, own);
+    await real.claim(terms(1));
+    expect(await new RecordSweep(database.db, own, pino({ level: 'silent' })).run()).toBe(0);
+    const { expires_at: expiresAt } = await database.db
+      .selectFrom('idempotent_request')
+      .select('expires_at')
+      .executeTakeFirstOrThrow();
+    expect(Math.abs(expiresAt - KEPT_MS - Date.now())).toBeLessThan(5_000);
+  });
+});

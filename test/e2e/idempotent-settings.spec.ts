@@ -1,0 +1,216 @@
+/** Who sees to an Idempotency-Key, for how long, beside events, workers, browsers and a changed configuration. */
+import { randomUUID } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { parse, stringify } from 'yaml';
+import { describeWithRedis } from '../support/describe-with.js';
+import { EMITTING } from '../support/emitting.js';
+import { send } from '../support/http.js';
+import { makesCustomer, startKeyedWorld, type KeyedWorld } from '../support/keyed.js';
+import { expectProblem } from '../support/problem.js';
+import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { testOpenapi, type Json } from '../support/program-config.js';
+import { limitFieldsOf } from '../support/rate-limit.js';
+import { sharedRedisUrl } from '../support/redis.js';
+import { TurnedClock } from '../support/turned-clock.js';
+import { openDatabase } from '../../src/database/connect.js';
+
+let world: KeyedWorld;
+afterEach(() => world.stop());
+
+/** Sends the same twice. @returns how often it reached the backend. */
+async function twice(key = randomUUID(), options = {}): Promise<number> {
+  await world.post(key, options);
+  await world.post(key, options);
+  return world.carriedOut(key);
+}
+
+describe('who sees to a key', () => {
+  it('is the backend where the service says so, which gets the header as it came, also one that we would refuse', async () => {
+    world = await startKeyedWorld('SQLite', { config: { services: { backend: { idempotency: 'backend' } } } });
+    expect(await twice()).toBe(2);
+    for (const odd of ['a"b', 'x'.repeat(300)]) {
+      expect((await world.post(odd)).status).toBe(201);
+      expect(world.backend.requests.at(-1)?.headers['idempotency-key']).toBe(odd);
+    }
+  });
+
+  it('is the backend where its document has the header, and the gateway where an operation says so', async () => {
+    const key = { name: 'Idempotency-Key', in: 'header', schema: { type: 'string' } };
+    const openapi = structuredClone(testOpenapi) as unknown as { paths: Record<string, Record<string, Json>> };
+    for (const [path, method] of [
+      ['/customers', 'post'],
+      ['/customers/{id}', 'patch'],
+    ] as const)
+      openapi.paths[path]![method] = { ...openapi.paths[path]![method], parameters: [key] };
+    const operations = [{ match: 'PATCH /customers/{id}', idempotency: 'gateway' }];
+    world = await startKeyedWorld('SQLite', { openapi: openapi as unknown as Json, config: { operations } });
+    expect(await twice()).toBe(2);
+    expect(await twice(randomUUID(), { method: 'PATCH', to: '/customers/cus_1' })).toBe(1);
+    const described = await send(`${world.gateways[0]!.gatewayUrl}/api/v1/openapi.json`);
+    const { paths } = described.json<{
+      paths: Record<string, Record<string, { parameters: unknown[]; responses: object }>>;
+    }>();
+    // The backend's own words for its own, ours for ours, and once.
+    expect(paths['/customers']!['post']!.parameters).toEqual([expect.objectContaining({ name: 'Idempotency-Key' })]);
+    expect(paths['/customers/{id}']!['patch']!.parameters).toEqual([
+      expect.objectContaining({ name: 'id' }),
+      { $ref: '#/components/parameters/IdempotencyKey' },
+    ]);
+    expect(Object.keys(paths['/customers/{id}']!['patch']!.responses)).toEqual(expect.arrayContaining(['409', '422']));
+    expect(Object.keys(paths['/customers']!['post']!.responses)).not.toContain('409');
+  });
+
+  it('changes with the configuration, and what is known of keys stays known', async () => {
+    world = await startKeyedWorld('SQLite');
+    const [gateway] = world.gateways;
+    const key = randomUUID();
+    expect(await twice(key)).toBe(1);
+    const file = parse(readFileSync(gateway!.configPath, 'utf8')) as { services: { backend: Record<string, unknown> } };
+    const use = async (idempotency: string): Promise<void> => {
+      const before = gateway!.logs().filter(({ event }) => event === 'config_changed').length;
+      file.services.backend['idempotency'] = idempotency;
+      writeFileSync(gateway!.configPath, stringify(file));
+      gateway!.signal('SIGHUP');
+      await eventually(
+        'it is applied',
+        () => gateway!.logs().filter(({ event }) => event === 'config_changed').length > before,
+      );
+    };
+    await use('off');
+    expect(await twice()).toBe(2);
+    expect((await world.post(key)).headers['idempotent-replayed']).toBeUndefined();
+    await use('gateway');
+    expect(await twice()).toBe(1);
+    expect((await world.post(key)).headers['idempotent-replayed']).toBe('true');
+  });
+});
+
+describe('a response that is an event', () => {
+  it('is one event, however often it is told again', async () => {
+    world = await startKeyedWorld('SQLite', { config: EMITTING });
+    const [gateway] = world.gateways;
+    const key = randomUUID();
+    const first = await world.post(key);
+    for (let time = 0; time < 3; time++) {
+      const again = await world.post(key);
+      expect([again.text, again.headers['idempotent-replayed']]).toEqual([first.text, 'true']);
+    }
+    const events = async () => {
+      const path = `/accounts/${world.accountId}/events?limit=100`;
+      const { data } = await gateway!.admin.call<{ data: { type: string; resource: string }[] }>('GET', path);
+      return data.filter(({ type }) => type === 'customer.created').map(({ resource }) => resource);
+    };
+    expect(await events()).toEqual([first.json()['id']]);
+    // One whose client has left is one as well, and is told to the retry.
+    world.says = (request, response, recorded) =>
+      void setTimeout(() => void makesCustomer(request, response, recorded), 100);
+    const [left, gone] = [randomUUID(), new AbortController()];
+    const lost = world.post(left, { signal: gone.signal }).catch(() => undefined);
+    await eventually('the backend has it', () => world.carriedOut(left) === 1);
+    gone.abort();
+    await lost;
+    await eventually('it is told', async () => (await world.post(left)).status === 201);
+    expect(await events()).toEqual([(await world.post(left)).json()['id'], first.json()['id']]);
+    expect(world.carriedOut(left)).toBe(1);
+  });
+});
+
+describe('what is known of a key', () => {
+  it('is forgotten after a day, and deleted, and not before (by the clock of the next start)', async () => {
+    const clock = new TurnedClock();
+    world = await startKeyedWorld('SQLite', { env: clock.env });
+    const { dataDir } = world.gateways[0]!;
+    const key = randomUUID();
+    const first = await world.post(key);
+    const restart = async (aheadMs: number): Promise<void> => {
+      await world.gateways[0]!.stop();
+      clock.runAhead(aheadMs);
+      world.gateways[0] = await startTrailgate({ ...world.options, dataDir });
+    };
+    await restart(86_400_000 - 60_000);
+    expect((await world.post(key)).text).toBe(first.text);
+    expect(world.carriedOut(key)).toBe(1);
+    await restart(86_400_000 + 60_000);
+    expect((await world.post(key)).headers).not.toHaveProperty('idempotent-replayed');
+    expect(world.carriedOut(key)).toBe(2);
+    await restart(2 * 86_400_000 + 120_000);
+    const rows = async () => {
+      const handle = await openDatabase({ dataDir });
+      const all = await handle.db.selectFrom('idempotent_request').select('owner').execute();
+      await handle.close();
+      return all.length;
+    };
+    await eventually('it is deleted', async () => (await rows()) === 0, 15_000);
+    clock.close();
+  }, 90_000);
+
+  it('does not go by a clock that is set ahead or back while the program runs', async () => {
+    const clock = new TurnedClock();
+    world = await startKeyedWorld('SQLite', { env: clock.env });
+    const key = randomUUID();
+    const first = await world.post(key);
+    for (const days of [3, -3, 0]) {
+      clock.runAhead(days * 86_400_000);
+      const again = await world.post(key);
+      expect([again.status, again.text]).toEqual([201, first.text]);
+    }
+    expect(world.carriedOut(key)).toBe(1);
+    clock.close();
+  });
+});
+
+describeWithRedis('several workers of one gateway', () => {
+  it('carry a request out once', async () => {
+    const env = { REDIS_URL: await sharedRedisUrl() };
+    world = await startKeyedWorld('SQLite', { env, args: ['--workers', '2'] });
+    world.says = (request, response, recorded) =>
+      void setTimeout(() => void makesCustomer(request, response, recorded), 100);
+    const key = randomUUID();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => world.post(key)));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(world.carriedOut(key)).toBe(1);
+    for (let time = 0; time < 6; time++) expect((await world.post(key)).headers['idempotent-replayed']).toBe('true');
+  });
+});
+
+describe('a browser', () => {
+  it('may send the key, and read what is said of it', async () => {
+    world = await startKeyedWorld('SQLite', { config: { gateway: { cors: { origins: ['https://shop.example'] } } } });
+    const key = randomUUID();
+    await world.post(key);
+    const answer = await world.post(key, { fields: ['Origin', 'https://shop.example'] });
+    expect(answer.headers).toMatchObject({
+      'access-control-allow-origin': 'https://shop.example',
+      'idempotent-replayed': 'true',
+    });
+    expect(answer.headers['access-control-expose-headers']).toMatch(/Idempotency-Stored, Idempotent-Replayed/);
+    const preflight = await send(`${world.gateways[0]!.gatewayUrl}/api/v1/customers`, {
+      method: 'OPTIONS',
+      headers: { Origin: 'https://shop.example', 'Access-Control-Request-Method': 'POST' },
+    });
+    expect(preflight.headers['access-control-allow-headers']).toMatch(/Idempotency-Key/);
+  });
+});
+
+describe('repetitions', () => {
+  it('are throttled after 600 in a minute, by key, and what has no key is not', async () => {
+    world = await startKeyedWorld('SQLite');
+    const key = randomUUID();
+    await world.post(key);
+    const statuses = new Map<number, number>();
+    for (let round = 0; round < 31; round++) {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => world.post(key)));
+      for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+    expect([statuses.get(201), statuses.get(429)]).toEqual([600, 20]);
+    const refused = await world.post(key);
+    expectProblem(refused, 'too_many_idempotent_retries');
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect(limitFieldsOf(refused)).toEqual(expect.arrayContaining(['ratelimit', 'ratelimit-policy']));
+    expect((await world.post(undefined)).status).toBe(201);
+    const [{ admin }] = world.gateways as [RunningTrailgate];
+    expect((await world.post(key, { secret: (await admin.createKey(world.accountId)).secret })).status).toBe(201);
+  });
+});
