@@ -1,4 +1,4 @@
-/** What a process promises of requests with a key while their store does not: no waiting without end, and nothing forgotten. */
+/** What a process promises of requests with a key while their store does not: no endless wait, nothing forgotten. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
@@ -100,7 +100,7 @@ describe('requests with a key', () => {
     expect(store.told.at(-1)).toBe('done 201 undefined');
   });
 
-  it('are refused within the deadline of a store that hangs, then at once, and carried out when it is back', async () => {
+  it('are refused within the deadline of a store that hangs, then at once, until it is back', async () => {
     let open = (): void => undefined;
     store.gate = new Promise<void>((resolve) => (open = resolve));
     const beganMs = performance.now();
@@ -114,7 +114,7 @@ describe('requests with a key', () => {
     expect(await claim()).toBeInstanceOf(KeyClaim);
   });
 
-  it('whose claim got no response are released when the store is back, twice: the claim may run behind the first', async () => {
+  it('whose claim got no response are released when the store is back, twice: it may run behind the first', async () => {
     store.gate = Promise.reject(new Error('away'));
     expect(await claim()).toBeInstanceOf(Problem);
     store.gate = Promise.resolve();
