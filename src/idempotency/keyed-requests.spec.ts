@@ -114,7 +114,7 @@ describe('requests with a key', () => {
     expect(await claim()).toBeInstanceOf(KeyClaim);
   });
 
-  it('whose claim got no response are released when the store is back, twice: it may run behind the first', async () => {
+  it('whose claim got no response are released when the store is back, twice: it may run later', async () => {
     store.gate = Promise.reject(new Error('away'));
     expect(await claim()).toBeInstanceOf(Problem);
     store.gate = Promise.resolve();
