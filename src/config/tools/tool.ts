@@ -1,0 +1,85 @@
+/** What an AI assistant may call: an operation as a tool of the Model Context Protocol (2026-07-28, Tools). */
+import type { Operation } from '../model/schema.js';
+
+/** A JSON Schema (2020-12) that names nothing outside of itself. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** What clients are told of a tool's effects, so that they ask people before some calls (MCP, ToolAnnotations). */
+export interface ToolAnnotations {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint: boolean;
+  readonly idempotentHint: boolean;
+  readonly openWorldHint: boolean;
+}
+
+/** An operation that assistants may call. */
+export interface Tool {
+  /** `list_customers`: `^[a-z][a-z0-9_]{0,39}$`, unique. */
+  readonly name: string;
+  readonly title: string | undefined;
+  readonly description: string;
+  /** Of the running configuration: its scopes, its cost, its index. */
+  readonly operation: Operation;
+  /** Of the arguments; an object that allows no others. Read anew each time: not for the request path. */
+  readonly inputSchema: JsonSchema;
+  /** Of `structuredContent`; undefined: the response is text alone. Read anew each time: not for the request path. */
+  readonly outputSchema: JsonSchema | undefined;
+  readonly annotations: ToolAnnotations;
+  /** The tool as `tools/list` says it, serialised once. */
+  readonly json: string;
+  /** About how many tokens `json` costs an assistant: a quarter of its characters. */
+  readonly tokens: number;
+  /** Arguments by which a response is made smaller, or its next page asked for: `limit`, `cursor`. In their order. */
+  readonly pagingArguments: readonly string[];
+  /**
+   * Checks arguments and makes the request of them. Never throws, whatever the arguments are. What is not said to be
+   * wrong may still be refused by the backend.
+   */
+  readonly bind: (args: Readonly<Record<string, unknown>>) => BoundRequest | ArgumentFaults;
+  /**
+   * What of a response's body is sent as `structuredContent`: all that is as `outputSchema` says, without the rest, so
+   * that no client refuses the response. Undefined where there is no `outputSchema`: then there is text alone.
+   * @param body parsed JSON; changed by nobody.
+   */
+  readonly structure: (body: unknown) => Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The request that a call stands for. */
+export interface BoundRequest {
+  /** Path and query, without the base path: `/customers?limit=20`. */
+  readonly url: string;
+  /**
+   * Field lines of the parameters, with `accept` and, with a body, `content-type`; names in small letters, CRLF behind
+   * each. Without `content-length`, `host` and `authorization`.
+   */
+  readonly lines: string;
+  /** UTF-8. */
+  readonly body: Buffer | undefined;
+}
+
+/** Why arguments cannot be taken: at least one fault, at most ten. */
+export interface ArgumentFaults {
+  readonly faults: readonly ArgumentFault[];
+}
+
+/** One thing that is wrong with arguments. */
+export interface ArgumentFault {
+  /** Where: `email`, `emergency_contact.phone`, `activities[2]`; empty: the arguments as a whole. */
+  readonly field: string;
+  /** Goes behind the field: `must be a whole number`. */
+  readonly detail: string;
+}
+
+/** All tools of a configuration. */
+export interface ToolSet {
+  /** In the order of the operations. */
+  readonly tools: readonly Tool[];
+  readonly byName: ReadonlyMap<string, Tool>;
+  /** Whether there are so many that assistants search them instead of having all of them in view. */
+  readonly isSearched: boolean;
+}
+
+/** Whether arguments were refused. */
+export function areFaults(bound: BoundRequest | ArgumentFaults): bound is ArgumentFaults {
+  return 'faults' in bound;
+}
