@@ -6,11 +6,11 @@ import { resolveReference } from '../config/openapi/openapi-references.js';
 import type { JsonObject } from '../config/openapi/openapi-traversal.js';
 import { isObject } from '../config/openapi/openapi-traversal.js';
 import { templateParameters } from '../config/openapi/path-template.js';
+import { upgradeToOpenApi31 } from '../config/openapi/openapi-upgrade.js';
 import type { DescribedOperation, LoadedConfig } from '../config/model/loaded-config.js';
 import { ErrorPages } from '../problems/error-pages.js';
 import { USAGE_PARAMETER_SCHEMAS } from '../usage/usage-query.js';
 import { apiGuide } from './api-guide.js';
-import { upgradeToOpenApi31 } from './openapi-upgrade.js';
 import type { Components } from './service-components.js';
 import { adoptComponents } from './service-components.js';
 import {

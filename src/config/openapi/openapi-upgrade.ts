@@ -1,10 +1,15 @@
 /** OpenAPI 3.0 → 3.1: schemas become JSON Schema 2020-12. The rest of a 3.0 document is valid 3.1 as it is. */
-import type { JsonObject } from '../config/openapi/openapi-traversal.js';
-import { mapObjects } from '../config/openapi/openapi-traversal.js';
+import type { JsonObject } from './openapi-traversal.js';
+import { mapObjects } from './openapi-traversal.js';
 
 /** A copy of a 3.0 document, or of a part of one, in 3.1's words. */
 export function upgradeToOpenApi31<Value>(value: Value): Value {
-  return mapObjects(value, (object) => upgradeNullable(upgradeBounds(object))) as Value;
+  return mapObjects(value, upgradeSchema) as Value;
+}
+
+/** One Schema Object of 3.0, not those within it, in 3.1's words. */
+export function upgradeSchema(schema: JsonObject): JsonObject {
+  return upgradeNullable(upgradeBounds(schema));
 }
 
 /** `nullable: true` becomes a type or an alternative (OpenAPI 3.0.3, Schema Object; gone in 3.1). */
