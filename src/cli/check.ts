@@ -3,7 +3,11 @@ import { formatProblems } from '../config/check.js';
 import { EnvironmentError, readEnvironment } from '../config/model/environment.js';
 import { loadConfig } from '../config/load.js';
 import type { ConfigProblem } from '../config/model/problem.js';
+import type { DescribedTool } from '../config/model/described-tool.js';
 import type { Config, Environment, PlanConfig } from '../config/model/schema.js';
+import { rowsTable } from './table.js';
+
+const USUAL_COLUMNS = 80;
 
 /** How the command answers. */
 export interface CheckOptions {
@@ -34,7 +38,7 @@ export async function checkCommand(path: string, options: CheckOptions = {}): Pr
   const { columns } = options;
   if ('problems' in result) blocks.push(formatProblems(result.problems, { columns }));
   if (warnings.length > 0) blocks.push(formatProblems(warnings, { noun: 'warning', columns }));
-  if (isValid) blocks.push(describeConfig(result.config));
+  if (isValid) blocks.push(describeConfig(result.config, columns));
   write(`${blocks.join('\n\n')}\n`);
   return isValid ? 0 : 1;
 }
@@ -49,8 +53,8 @@ function checkEnvironment(): { environment: Environment; environmentProblems: re
   }
 }
 
-function describeConfig(config: Config): string {
-  const { file, operations } = config;
+function describeConfig(config: Config, columns: number | undefined): string {
+  const { file, operations, tools = [] } = config;
   const services = Object.entries(file.services).map(([name, service]) => {
     const count = operations.filter((operation) => operation.service === name).length;
     return [name, service.targets.join(', '), String(count)];
@@ -73,7 +77,23 @@ function describeConfig(config: Config): string {
     table(['SERVICE', 'TARGETS', 'OPERATIONS'], services),
     table(['METHOD', 'PATH', 'SERVICE', 'SCOPES', 'COST'], rows),
     table(['PLAN', 'KEY/MIN', 'KEY/MONTH', 'ACCOUNT/MIN', 'ACCOUNT/MONTH', 'REDIS LOST', 'CHARGE'], plans),
+    ...(tools.length === 0 ? [] : [describeTools(config, tools, columns ?? USUAL_COLUMNS)]),
   ].join('\n\n');
+}
+
+/** What assistants may call, no wider than a terminal. */
+function describeTools(config: Config, tools: readonly DescribedTool[], mostColumns: number): string {
+  const rows = tools.map(({ name, title, operation, tokens }) => {
+    const found = config.operations.find(({ id }) => id === operation);
+    return { tool: name, title, operation: `${found?.method} ${found?.template}`, tokens };
+  });
+  const tokens = tools.reduce((sum, tool) => sum + tool.tokens, 0);
+  const listed = rowsTable(['tool', 'title', 'operation', 'tokens'], rows, {
+    mostColumns,
+    names: [['title', 'operation'], ['tool']],
+  });
+  const count = `${tools.length} tool${tools.length === 1 ? '' : 's'}`;
+  return `${listed}${count} for AI assistants, about ${tokens} tokens (a quarter of the characters)`;
 }
 
 function limitCells({ key, account }: PlanConfig): string[] {
@@ -96,6 +116,7 @@ function jsonSummary(config: Config): Record<string, unknown> {
       cost,
     })),
     plans: config.file.plans,
+    tools: (config.tools ?? []).map(({ name, title, operation, tokens }) => ({ name, title, operation, tokens })),
   };
 }
 

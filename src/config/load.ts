@@ -16,6 +16,7 @@ import { isObject } from './openapi/openapi-traversal.js';
 import { withKeyRetention, type MergedOperation } from './openapi/key-retention.js';
 import { mergeOperations } from './openapi/operations.js';
 import { scopeWords } from './openapi/scope-words.js';
+import { readTools } from './tools/making/read-tools.js';
 import { parse } from './parse.js';
 import { planWarnings } from './checks/plan-warnings.js';
 import { webhookWarnings } from './checks/webhook-warnings.js';
@@ -24,6 +25,7 @@ import { sortProblems } from './model/problem.js';
 import type { FileFault } from './source/read-file.js';
 import { scalarProblems, scalarWarnings } from './checks/scalar-checks.js';
 import { DEFAULT_BASE_PATH } from './model/schema.js';
+import type { DescribedTool } from './model/described-tool.js';
 import type { LoadedConfig } from './model/loaded-config.js';
 import type { Environment, EventType, GatewayFile } from './model/schema.js';
 import { schemaProblems, valueAt } from './checks/schema-problems.js';
@@ -78,6 +80,7 @@ export async function loadConfig(
     environment,
     path: file,
     operations,
+    tools: fileWithPorts.mcp.enabled ? whole.tools : [],
     eventTypes: whole.eventTypes,
     scopeWords: scopeWords(whole.documents, operations),
     documents: whole.documents,
@@ -101,6 +104,7 @@ async function checkWhole(
   environment: Environment,
 ): Promise<{
   readonly operations: readonly MergedOperation[];
+  readonly tools: readonly DescribedTool[];
   readonly eventTypes: readonly EventType[];
   readonly documents: ReadonlyMap<string, JsonObject>;
   readonly files: readonly string[];
@@ -116,22 +120,25 @@ async function checkWhole(
     basePath: typeof basePath === 'string' ? basePath : DEFAULT_BASE_PATH,
     areDocumentsComplete: described.isComplete,
   });
+  const tools = readTools(merged.numbered, described.documents);
   const tls = await checkFiles(source, value, systemClock);
   const events = await readEventTypes(source, valueAt(value, ['events']), described.webhooks);
   return {
     operations: merged.operations,
+    tools: tools.tools,
     eventTypes: events.types,
     documents: described.documents,
     files: [...described.files, ...events.files],
     problems: [
       ...described.problems,
       ...merged.problems,
+      ...tools.problems,
       ...crossProblems(source, value, environment),
       ...tls.problems,
       ...events.problems,
       ...emitsProblems(source, value, events.types),
     ],
-    warnings: [...described.warnings, ...merged.warnings, ...tls.warnings],
+    warnings: [...described.warnings, ...merged.warnings, ...tools.warnings, ...tls.warnings],
   };
 }
 

@@ -1,7 +1,22 @@
 /** The tools of the running configuration. */
-import type { ToolSet } from './tool.js';
+import type { RunningConfig } from './running-config.js';
+import { makeToolSet } from './tools/calling/tool-set.js';
+import type { ToolSet } from './tools/tool.js';
 
 /** Tools that follow the configuration: whoever asks gets those in force. */
-export interface RunningTools {
-  readonly current: ToolSet;
+export class RunningTools {
+  private tools: ToolSet;
+
+  constructor(config: RunningConfig) {
+    const { tools = [], operations } = config.current;
+    this.tools = makeToolSet(tools, operations);
+    config.onChange(({ config: next }) => {
+      const changed = makeToolSet(next.tools ?? [], next.operations);
+      return () => void (this.tools = changed);
+    });
+  }
+
+  get current(): ToolSet {
+    return this.tools;
+  }
 }

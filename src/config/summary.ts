@@ -18,6 +18,7 @@ export function configSummary(config: Config): Record<string, unknown> {
     log_level: environment.logLevel,
     services: Object.fromEntries(Object.entries(file.services).map(([name, service]) => [name, service.targets])),
     operations: config.operations.length,
+    tools: config.tools?.length ?? 0,
     plans: Object.keys(file.plans),
   };
 }

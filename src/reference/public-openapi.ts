@@ -104,7 +104,9 @@ function ownDescriptions(infos: readonly JsonObject[]): string[] {
 function publicOperation(operation: DescribedOperation, document: JsonObject, isDeprecated: boolean): JsonObject {
   const described = upgradedIfNeeded(operation.openapi ?? {}, document);
   const { servers: _, security: __, ...rest } = described;
-  const own = Object.fromEntries(Object.entries(rest).filter(([key]) => !key.startsWith('x-trailgate-')));
+  // `x-mcp` may have values that are nobody's business.
+  const isOurs = (key: string): boolean => key.startsWith('x-trailgate-') || key === 'x-mcp';
+  const own = Object.fromEntries(Object.entries(rest).filter(([key]) => !isOurs(key)));
   return {
     ...own,
     operationId: operation.id,

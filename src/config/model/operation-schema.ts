@@ -1,5 +1,6 @@
 /** What `gateway.yaml` says of an operation, and of the life cycle of one or of the whole version. */
 import { z } from 'zod';
+import { operationTool } from './mcp-schema.js';
 import { IDEMPOTENCY_MODES } from './service-schema.js';
 import { DATE_MESSAGE, INSTANT_MESSAGE, keyRetention, match, pointer, SCOPE_MESSAGE } from './values.js';
 
@@ -51,6 +52,12 @@ const operationFields = z.strictObject({
     .optional()
     .describe("As the service's, for this operation; of POST and PATCH."),
   idempotencyRetention: keyRetention.optional().describe("As the service's, for this operation."),
+  mcp: operationTool
+    .optional()
+    .describe(
+      'Whether AI assistants may call it as a tool: true, false, or a map of `name`, `title`, `description`, `hide`, ' +
+        '`fixed`, `readOnly`, `destructive`, `idempotent` and `response`.',
+    ),
   ...lifeCycle,
 });
 

@@ -6,8 +6,10 @@ import { z } from 'zod';
 import '../../problems/plain-words.js';
 import { admin } from './admin-schema.js';
 import { address, basePath, host, TARGET_MESSAGE } from './address-values.js';
+import type { DescribedTool } from './described-tool.js';
 import { events } from './event-schema.js';
 import { connectionLimits, cors, failedAuthentication, hsts, port, shutdown, tlsPair } from './listener-schema.js';
+import { mcp } from './mcp-schema.js';
 import { lifeCycle, operationSchema } from './operation-schema.js';
 import { planSchema } from './plan-schema.js';
 import { type errorMap, serviceSchema } from './service-schema.js';
@@ -103,6 +105,7 @@ export const configSchema = z.strictObject({
     .describe('What the metrics tell.'),
   events,
   webhooks,
+  mcp,
 });
 
 /** The settings that count from the next start on, each by its path: `['gateway', 'host']`. */
@@ -214,6 +217,8 @@ export interface Config {
   readonly operations: readonly Operation[];
   /** By scope, of those that operations ask for. */
   readonly scopeWords?: ReadonlyMap<string, ScopeWords>;
+  /** What AI assistants may call; none where the MCP server is off. */
+  readonly tools?: readonly DescribedTool[];
   /** What backends may hand in. */
   readonly eventTypes?: readonly EventType[];
   /** Origin that integrators use, without a trailing slash: `api.publicUrl`, else made from host and port. */

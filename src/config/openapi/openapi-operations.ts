@@ -5,6 +5,7 @@ import type { JsonObject } from './openapi-traversal.js';
 import { isObject } from './openapi-traversal.js';
 import { templateFault } from './path-template.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
+import type { ToolSettings } from '../model/mcp-schema.js';
 import { ID_MESSAGE, ID_PATTERN, SCOPE_PATTERN } from '../model/operation-schema.js';
 import type { Emits, LifeCycleDates } from '../model/schema.js';
 import type { OwnKeys } from './key-retention.js';
@@ -27,6 +28,15 @@ export interface OperationDraft {
   readonly emits?: Emits;
   readonly keys?: OwnKeys;
   readonly openapi?: JsonObject;
+  readonly source: SourceDocument;
+  readonly path: DocumentPath;
+  /** What `operations` says of its tool, and where; it wins over the document. */
+  readonly toolEntry?: ToolEntry;
+}
+
+/** `mcp` of an entry of `operations`. */
+export interface ToolEntry {
+  readonly settings: boolean | ToolSettings;
   readonly source: SourceDocument;
   readonly path: DocumentPath;
 }

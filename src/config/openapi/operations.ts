@@ -28,11 +28,24 @@ export interface OperationEntries {
   readonly areDocumentsComplete: boolean;
 }
 
+/** An operation before and after it got its place among all. */
+export interface NumberedDraft {
+  readonly draft: OperationDraft;
+  readonly operation: MergedOperation;
+}
+
+/** What came of applying the entries. */
+export interface MergedOperations {
+  /** None where there are problems. */
+  readonly operations: readonly MergedOperation[];
+  /** All, whatever problems there are. */
+  readonly numbered: readonly NumberedDraft[];
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+}
+
 /** Applies the entries to the drafts, then checks the whole. Faults that the schema reports are not reported again. */
-export function mergeOperations(
-  drafts: readonly OperationDraft[],
-  entries: OperationEntries,
-): { operations: MergedOperation[]; problems: ConfigProblem[]; warnings: ConfigProblem[] } {
+export function mergeOperations(drafts: readonly OperationDraft[], entries: OperationEntries): MergedOperations {
   const problems: ConfigProblem[] = [];
   let guessesLeft = MOST_GUESSES;
   const guess: Guess = (word, candidates) => (guessesLeft-- > 0 ? didYouMean(word, candidates) : undefined);
@@ -51,13 +64,15 @@ export function mergeOperations(
     const described = byMatch.get(entry.match);
     const wrong = entryFault(entry, described, entries, byMatch, guess);
     if (wrong !== undefined) problems.push(entries.source.problem([...path, wrong.key], wrong.message, wrong.hint));
-    else if (described !== undefined) merged.set(described, { ...described, ...entryFields(entry) });
+    else if (described !== undefined)
+      merged.set(described, { ...described, ...entryFields(entry), ...toolEntry(entry, entries.source, path) });
     else if (entry.service !== undefined) merged.set(index, addedDraft(entry, entries.source, path));
   }
   const all = [...merged.values()];
   problems.push(...scopeProblems(all), ...collisionProblems(all), ...idProblems(all));
-  const operations = problems.length > 0 ? [] : numberOperations(all);
-  return { operations, problems, warnings: basePathWarnings(all, entries.basePath) };
+  const numbered = numberOperations(all);
+  const operations = problems.length > 0 ? [] : numbered.map(({ operation }) => operation);
+  return { operations, numbered, problems, warnings: basePathWarnings(all, entries.basePath) };
 }
 
 type Guess = (word: string, candidates: Iterable<string>) => string | undefined;
@@ -98,7 +113,23 @@ function entryFault(
 
 function addedDraft(entry: Partial<OperationEntry>, source: SourceDocument, path: DocumentPath): OperationDraft {
   const [method = '', template = ''] = (entry.match ?? '').split(' ');
-  return { method, template, service: entry.service ?? '', ...entryFields(entry), source, path };
+  return {
+    method,
+    template,
+    service: entry.service ?? '',
+    ...entryFields(entry),
+    ...toolEntry(entry, source, path),
+    source,
+    path,
+  };
+}
+
+function toolEntry(
+  { mcp }: Partial<OperationEntry>,
+  source: SourceDocument,
+  path: DocumentPath,
+): Pick<OperationDraft, 'toolEntry'> {
+  return mcp === undefined ? {} : { toolEntry: { settings: mcp, source, path: [...path, 'mcp'] } };
 }
 
 /**
@@ -209,12 +240,12 @@ function idProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
 }
 
 /** Gives every operation its index, and an id where the author gave none. */
-function numberOperations(drafts: readonly OperationDraft[]): MergedOperation[] {
+function numberOperations(drafts: readonly OperationDraft[]): NumberedDraft[] {
   const taken = new Set(drafts.flatMap((draft) => draft.id ?? []));
   return drafts.map((draft, index) => {
     const id = draft.id ?? freeId(draft, taken);
     taken.add(id);
-    return {
+    const operation: MergedOperation = {
       index,
       id,
       method: draft.method,
@@ -228,6 +259,7 @@ function numberOperations(drafts: readonly OperationDraft[]): MergedOperation[] 
       ...(draft.keys === undefined ? {} : { keys: draft.keys }),
       ...(draft.openapi === undefined ? {} : { openapi: draft.openapi }),
     };
+    return { draft, operation };
   });
 }
 

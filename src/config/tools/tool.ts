@@ -1,16 +1,14 @@
 /** What an AI assistant may call: an operation as a tool of the Model Context Protocol (2026-07-28, Tools). */
+import type { ToolAnnotations } from '../model/described-tool.js';
 import type { Operation } from '../model/schema.js';
 
 /** A JSON Schema (2020-12) that names nothing outside of itself. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What clients are told of a tool's effects, so that they ask people before some calls (MCP, ToolAnnotations). */
-export interface ToolAnnotations {
-  readonly readOnlyHint: boolean;
-  readonly destructiveHint: boolean;
-  readonly idempotentHint: boolean;
-  readonly openWorldHint: boolean;
-}
+/** More tools than these are searched: every one that is listed costs an assistant tokens in each conversation. */
+export const MOST_LISTED = 25;
+/** Where a result stands that is a list or a single value: clients of 2025 take objects only as structured content. */
+export const WRAPPED_UNDER = 'result';
 
 /** An operation that assistants may call. */
 export interface Tool {
@@ -20,9 +18,9 @@ export interface Tool {
   readonly description: string;
   /** Of the running configuration: its scopes, its cost, its index. */
   readonly operation: Operation;
-  /** Of the arguments; an object that allows no others. Read anew each time: not for the request path. */
+  /** Of the arguments; an object that allows no others. */
   readonly inputSchema: JsonSchema;
-  /** Of `structuredContent`; undefined: the response is text alone. Read anew each time: not for the request path. */
+  /** Of `structuredContent`; undefined: the response is text alone. */
   readonly outputSchema: JsonSchema | undefined;
   readonly annotations: ToolAnnotations;
   /** The tool as `tools/list` says it, serialised once. */

@@ -1,0 +1,72 @@
+/** What `gateway.yaml` and OpenAPI documents say of the MCP server and of its tools. */
+import { z } from 'zod';
+import { origin } from './address-values.js';
+import { size } from './values.js';
+
+/** What tools are called: what every client takes, also behind the name of a server. */
+export const TOOL_NAME_PATTERN = /^[a-z][a-z0-9_]{0,39}$/;
+export const TOOL_NAME_MESSAGE = 'must have 1 to 40 lower-case letters, digits and _, and begin with a letter';
+export const TOOL_MESSAGE =
+  'must be true, false, or a map of `name`, `title`, `description` and what else a tool is told';
+
+const LONGEST_DESCRIPTION = 2_000;
+const LEAST_RESPONSE_BYTES = 1024;
+const MOST_RESPONSE_BYTES = 1024 ** 2;
+
+const text = z.string().regex(/\S/, 'must not be empty');
+
+/** Checks what is said of one tool, beside an operation. */
+export const toolSettings = z.strictObject({
+  name: z.string().regex(TOOL_NAME_PATTERN, TOOL_NAME_MESSAGE).optional().describe('What assistants call it by.'),
+  title: text.max(100, 'must have at most 100 characters').optional().describe('What people read.'),
+  description: text
+    .max(LONGEST_DESCRIPTION, `must have at most ${LONGEST_DESCRIPTION} characters`)
+    .optional()
+    .describe('What it does and when to use it, for assistants.'),
+  hide: z.array(text).max(1_000).optional().describe('Parameters, and fields of the body, that assistants do not see.'),
+  fixed: z
+    .record(text, z.unknown())
+    .optional()
+    .describe('Parameters, and fields of the body, that always have this value, and are not seen.'),
+  readOnly: z.boolean().optional().describe('Whether it changes nothing; unless said, what its method promises.'),
+  destructive: z.boolean().optional().describe('Whether it may overwrite or remove something.'),
+  idempotent: z.boolean().optional().describe('Whether a second call with the same arguments changes nothing more.'),
+  response: z
+    .enum(['data', 'text'])
+    .optional()
+    .describe('`data`: with its schema, as structured content too; `text`: as text alone, which costs fewer tokens.'),
+});
+
+/** Checks `x-mcp` of an OpenAPI operation and `mcp` of an entry of `operations`. */
+export const operationTool = z.union([z.boolean(), toolSettings], TOOL_MESSAGE);
+
+/** What is said of one tool. */
+export type ToolSettings = z.output<typeof toolSettings>;
+
+/** Checks `mcp`. */
+export const mcp = z
+  .strictObject({
+    enabled: z.boolean().default(true).describe('Whether there is an MCP server at /mcp; without tools there is none.'),
+    name: text
+      .max(100, 'must have at most 100 characters')
+      .optional()
+      .describe('What the server is called; `api.title` unless said.'),
+    instructions: z
+      .string()
+      .max(LONGEST_DESCRIPTION, `must have at most ${LONGEST_DESCRIPTION} characters`)
+      .optional()
+      .describe('What assistants should know before they call anything.'),
+    allowedOrigins: z
+      .array(origin)
+      .default([])
+      .describe('Pages that may speak to the MCP server from a browser, as origins; `"*"`: every one.'),
+    maxResponseBytes: size
+      .refine((bytes) => bytes >= LEAST_RESPONSE_BYTES && bytes <= MOST_RESPONSE_BYTES, 'must be from 1KiB to 1MiB')
+      .prefault('64KiB')
+      .describe('Most of a response that an assistant is given; the rest is asked for page by page.'),
+  })
+  .prefault({})
+  .describe('The MCP server, by which AI assistants call operations as tools.');
+
+/** Checked settings of the MCP server. */
+export type McpConfig = z.output<typeof mcp>;

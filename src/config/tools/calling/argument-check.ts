@@ -1,0 +1,194 @@
+/**
+ * Arguments held to the input schema of their tool (JSON Schema 2020-12), to tell an assistant what to mend. It keeps
+ * nothing out, since the backend judges every request: what would take long is left to that. The schema is read as it
+ * is, not compiled: Ajv's compiler keeps the event loop for up to half a second with the first call of a large tool.
+ */
+import { didYouMean } from '../../model/problem.js';
+import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
+import type { ArgumentFault, JsonSchema } from '../tool.js';
+import { alternativeFaults } from './alternatives.js';
+import { patternOf } from './bounded-pattern.js';
+import { type Fault, fieldOf, type Place } from './fault.js';
+import { isOfType, valueFaults } from './value-check.js';
+
+const MOST_FAULTS = 10;
+/** Pairs of a value and a schema, of less than a microsecond each. */
+const MOST_STEPS = 100_000;
+const DEEPEST = 64;
+/** Of a list that is longer it is not asked whether it holds something twice. */
+const MOST_UNIQUE = 10_000;
+
+/** What is wrong with arguments: nothing, or up to ten faults. Never throws. */
+export function checkArguments(args: unknown, inputSchema: JsonSchema): readonly ArgumentFault[] {
+  const impossible = impossibleIn(args, DEEPEST);
+  if (impossible !== undefined) return [{ field: '', detail: impossible }];
+  const check = new Check(inputSchema['$defs'], Object.keys(objectOf(inputSchema['properties'])));
+  const faults: Fault[] = [];
+  check.check(args, inputSchema, undefined, faults);
+  if (check.isSpent) return [];
+  const told = new Map<string, ArgumentFault>();
+  for (const { place, detail } of faults) {
+    const field = fieldOf(place);
+    told.set(`${field} ${detail}`, { field, detail });
+  }
+  return [...told.values()];
+}
+
+/** Why there can be no such arguments, whatever the schema. */
+function impossibleIn(value: unknown, depthLeft: number): string | undefined {
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'have a number that is too large';
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depthLeft === 0) return `are nested deeper than ${DEEPEST} levels`;
+  for (const key of Object.keys(value)) {
+    if (key === '__proto__') return 'have the name `__proto__`, which no field has';
+    const within = impossibleIn((value as Record<string, unknown>)[key], depthLeft - 1);
+    if (within !== undefined) return within;
+  }
+  return undefined;
+}
+
+class Check {
+  private stepsLeft = MOST_STEPS;
+
+  constructor(
+    private readonly definitions: unknown,
+    private readonly names: readonly string[],
+  ) {}
+
+  /** Whether it took so long that nothing is known. */
+  get isSpent(): boolean {
+    return this.stepsLeft < 0;
+  }
+
+  /** Adds what is wrong with a value. @param place undefined: the arguments as a whole. */
+  check(value: unknown, schema: unknown, place: Place | undefined, faults: Fault[]): void {
+    if (schema === false) faults.push({ place, kind: 'other', detail: 'must not be given' });
+    if (!isObject(schema) || faults.length >= MOST_FAULTS || --this.stepsLeft < 0) return;
+    const { $ref: reference } = schema;
+    if (typeof reference === 'string') this.check(value, this.definition(reference), place, faults);
+    if (!isOfType(value, schema, place, faults)) return;
+    valueFaults(value, schema, place, faults);
+    this.checkTogether(value, schema, place, faults);
+    if (Array.isArray(value)) this.checkList(value, schema, place, faults);
+    else if (isObject(value)) this.checkObject(value, schema, place, faults);
+  }
+
+  private definition(reference: string): unknown {
+    const name = reference.slice('#/$defs/'.length);
+    return isObject(this.definitions) && Object.hasOwn(this.definitions, name) ? this.definitions[name] : true;
+  }
+
+  private faultsOf(value: unknown, schema: unknown, place: Place | undefined): Fault[] {
+    const faults: Fault[] = [];
+    this.check(value, schema, place, faults);
+    return faults;
+  }
+
+  /** What other schemas say of the same value. */
+  private checkTogether(value: unknown, schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
+    const { allOf, anyOf, oneOf, not } = schema;
+    for (const each of listOf(allOf)) this.check(value, each, place, faults);
+    for (const alternatives of [anyOf, oneOf]) {
+      if (alternatives === undefined) continue;
+      // That more than one of `oneOf` holds is hardly ever what a document means to forbid.
+      const tried: Fault[][] = [];
+      for (const each of listOf(alternatives)) {
+        tried.push(this.faultsOf(value, each, place));
+        if (tried.at(-1)?.length === 0) break;
+      }
+      if (tried.at(-1)?.length !== 0) faults.push(...alternativeFaults(tried, place));
+    }
+    if (not !== undefined && this.faultsOf(value, not, place).length === 0) {
+      faults.push({ place, kind: 'other', detail: 'must not be as it is' });
+    }
+    if (schema['if'] === undefined) return;
+    const next = this.faultsOf(value, schema['if'], place).length === 0 ? schema['then'] : schema['else'];
+    this.check(value, next, place, faults);
+  }
+
+  private checkList(list: readonly unknown[], schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
+    const { minItems, maxItems, uniqueItems, items, contains, minContains = 1, maxContains } = schema;
+    const report = (detail: string): void => void faults.push({ place, kind: 'other', detail });
+    if (typeof minItems === 'number' && list.length < minItems) {
+      report(minItems === 1 ? 'must not be an empty list' : `must have at least ${minItems} entries`);
+    }
+    if (typeof maxItems === 'number' && list.length > maxItems) report(`must have at most ${maxItems} entries`);
+    if (uniqueItems === true && list.length <= MOST_UNIQUE) {
+      const different = new Set(list.map((value) => JSON.stringify(value))).size;
+      if (different < list.length) report('must not have the same entry twice');
+    }
+    const first = listOf(schema['prefixItems']);
+    for (const [index, value] of list.entries()) {
+      this.check(value, index < first.length ? first[index] : items, { within: place, key: index }, faults);
+    }
+    if (contains === undefined) return;
+    const found = list.filter((value) => this.faultsOf(value, contains, place).length === 0).length;
+    if (typeof minContains === 'number' && found < minContains) report('does not have what it must contain');
+    if (typeof maxContains === 'number' && found > maxContains) report(`has more than ${maxContains} such entries`);
+  }
+
+  private checkObject(object: JsonObject, schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
+    const { minProperties, maxProperties, required, dependentRequired, dependentSchemas } = schema;
+    const names = Object.keys(object);
+    const report = (detail: string, at = place): void => void faults.push({ place: at, kind: 'other', detail });
+    for (const name of listOf(required)) {
+      if (!Object.hasOwn(object, name as string)) report('is required', { within: place, key: name as string });
+    }
+    if (typeof minProperties === 'number' && names.length < minProperties) {
+      report(`must have at least ${minProperties} field${minProperties === 1 ? '' : 's'}`);
+    }
+    if (typeof maxProperties === 'number' && names.length > maxProperties) {
+      report(`must have at most ${maxProperties} field${maxProperties === 1 ? '' : 's'}`);
+    }
+    for (const [name, needed] of Object.entries(objectOf(dependentRequired))) {
+      const missing = Object.hasOwn(object, name)
+        ? listOf(needed).filter((each) => !Object.hasOwn(object, each as string))
+        : [];
+      for (const each of missing) report(`is required beside \`${name}\``, { within: place, key: each as string });
+    }
+    for (const [name, each] of Object.entries(objectOf(dependentSchemas))) {
+      if (Object.hasOwn(object, name)) this.check(object, each, place, faults);
+    }
+    this.checkMembers(object, names, schema, place, faults);
+  }
+
+  private checkMembers(
+    object: JsonObject,
+    names: readonly string[],
+    { properties, patternProperties, additionalProperties, propertyNames }: JsonObject,
+    place: Place | undefined,
+    faults: Fault[],
+  ): void {
+    const known = objectOf(properties);
+    const patterns = Object.entries(objectOf(patternProperties));
+    for (const name of names) {
+      const at: Place = { within: place, key: name };
+      if (propertyNames !== undefined) this.check(name, propertyNames, at, faults);
+      let isKnown = Object.hasOwn(known, name);
+      if (isKnown) this.check(object[name], known[name], at, faults);
+      for (const [pattern, each] of patterns) {
+        const matches = patternOf(pattern).isMatch(name);
+        // Where it is not known whether it is one of them, it may be.
+        isKnown ||= matches !== false;
+        if (matches === true) this.check(object[name], each, at, faults);
+      }
+      if (isKnown) continue;
+      if (additionalProperties === false) faults.push({ place: at, kind: 'other', detail: this.unknown(name, place) });
+      else this.check(object[name], additionalProperties, at, faults);
+    }
+  }
+
+  private unknown(name: string, place: Place | undefined): string {
+    if (place !== undefined) return 'is not known';
+    const meant = didYouMean(name, this.names);
+    return `is no argument of this tool${meant === undefined ? '' : `: ${meant}`}`;
+  }
+}
+
+function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as unknown[]) : [];
+}

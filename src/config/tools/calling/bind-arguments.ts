@@ -1,0 +1,118 @@
+/** Checked arguments become a request: path, query, field lines, body. */
+import type {
+  BodyBinding,
+  HeaderBinding,
+  ParameterBinding,
+  PathBinding,
+  ToolBinding,
+} from '../../model/described-tool.js';
+import type { ArgumentFault, ArgumentFaults, BoundRequest } from '../tool.js';
+import { encode, queryPairs, simpleText } from './write-values.js';
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** As long as a head may be that comes from a client. */
+const LONGEST_HEAD = 16 * 1024;
+/** What would be read as the end of a segment, or as another one, by somebody who decodes too early or twice. */
+const DIVIDES = /[/\\;\p{Cc}]|%[0-9a-f]{2}/iu;
+const DOTS = /^\s*\.\.?\s*(?:[?#]|$)/;
+/** What stands behind a fixed segment, and is cut off by some backends. */
+const AFTER_SEGMENT = /^[.?#\s]/;
+/** What a field value may have (RFC 9110 section 5.5), without the control characters of Latin-1. */
+const FIELD_VALUE = /^[\t\x20-\x7e\xa0-\xff]*$/;
+
+/** Makes the request. @param args as the input schema says. */
+export function bindArguments(binding: ToolBinding, args: Arguments): BoundRequest | ArgumentFaults {
+  const faults: ArgumentFault[] = [];
+  const report = (field: string, detail: string): void => void faults.push({ field, detail });
+  const path = writePath(binding, args, report);
+  const query = binding.query.flatMap((each) => queryPairs(valueOf(each, args), each)).join('&');
+  const body = binding.body === undefined ? undefined : writeBody(binding.body, args);
+  const type = body === undefined || binding.body === undefined ? '' : `content-type: ${binding.body.mediaType}\r\n`;
+  const lines = `accept: ${binding.accept}\r\n${type}${writeHeaders(binding.headers, args, report)}`;
+  const url = query === '' ? path : `${path}?${query}`;
+  if (url.length + lines.length > LONGEST_HEAD) report('', 'are too long for the path, the query and the header');
+  return faults.length > 0 ? { faults: faults.slice(0, 10) } : { url, lines, body };
+}
+
+/** Its fixed value, or that of its argument; undefined where there is none. */
+function valueOf(
+  { fixed, argument }: { readonly fixed?: unknown; readonly argument?: string },
+  args: Arguments,
+): unknown {
+  if (fixed !== undefined) return fixed;
+  return argument !== undefined && Object.hasOwn(args, argument) ? args[argument] : undefined;
+}
+
+type Report = (field: string, detail: string) => void;
+
+function writePath({ template, path }: ToolBinding, args: Arguments, report: Report): string {
+  let next = 0;
+  return template.replaceAll(/\{[^}]*\}/g, () => {
+    const parameter = path[next++] as PathBinding;
+    const value = valueOf(parameter, args);
+    const raw = value === undefined || value === null ? '' : simpleText(value, parameter, (text) => text);
+    const fault = segmentFault(raw, parameter.reserved);
+    if (fault !== undefined) report(parameter.argument ?? parameter.name, fault);
+    return simpleText(value ?? '', parameter, encode);
+  });
+}
+
+/** Why a text cannot be one segment of a path that leads to this operation. */
+function segmentFault(text: string, reserved: readonly string[]): string | undefined {
+  if (text === '') return 'must not be empty';
+  if (DIVIDES.test(text)) return 'must not have /, \\, ;, a percent-encoded or a control character';
+  if (DOTS.test(text)) return 'must not be . or ..';
+  const lower = text.trim().toLowerCase();
+  const other = reserved.find(
+    (segment) => lower === segment || (lower.startsWith(segment) && AFTER_SEGMENT.test(lower.slice(segment.length))),
+  );
+  return other === undefined ? undefined : `must not be \`${other}\`: that leads to another operation`;
+}
+
+function writeHeaders(headers: readonly HeaderBinding[], args: Arguments, report: Report): string {
+  return headers
+    .map((header) => {
+      const value = valueOf(header, args);
+      if (value === undefined || value === null) return '';
+      const text = simpleText(value, header, (part) => part).trim();
+      if (FIELD_VALUE.test(text)) return `${header.name.toLowerCase()}: ${text}\r\n`;
+      const argument = nameOf(header);
+      report(argument, 'must be one line, with no characters beyond Latin-1');
+      return '';
+    })
+    .join('');
+}
+
+function nameOf({ argument, name }: ParameterBinding): string {
+  return argument ?? name;
+}
+
+/** Undefined where nothing is given of a body that may be left out. */
+function writeBody(body: BodyBinding, args: Arguments): Buffer | undefined {
+  const whole = body.fixed === undefined ? valueOf(body, args) : body.fixed.value;
+  if (body.kind === 'text') return whole === undefined ? undefined : Buffer.from(String(whole));
+  if (whole !== undefined) return body.kind === 'json' ? json(whole) : form(Object.entries(whole as object), body);
+  const given = body.fields.flatMap((field): [string, unknown][] => {
+    const value = valueOf(field, args);
+    return value === undefined ? [] : [[field.name, value]];
+  });
+  const isLeftOut = given.length === 0 && (!body.isRequired || body.argument !== undefined);
+  if (isLeftOut) return undefined;
+  return body.kind === 'json' ? json(Object.fromEntries(given)) : form(given, body);
+}
+
+function json(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+/** `application/x-www-form-urlencoded` (OpenAPI, Encoding Object); what is nested has brackets. */
+function form(given: readonly (readonly [string, unknown])[], { fields }: BodyBinding): Buffer {
+  const pairs = given.flatMap(([name, value]) => {
+    const { style = 'form', explode = true } = fields.find((field) => field.name === name) ?? {};
+    const isNested =
+      typeof value === 'object' && value !== null && Object.values(value).some((each) => typeof each === 'object');
+    return queryPairs(value, { name, style: isNested ? 'deepObject' : style, explode, isJson: false });
+  });
+  return Buffer.from(pairs.join('&'));
+}

@@ -1,0 +1,79 @@
+/** What of a response a client takes as structured content: what is as the output schema says, and no more. */
+import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
+import { WRAPPED_UNDER } from '../tool.js';
+import { isOfOneType } from './value-check.js';
+
+/** Stands for a value that is not as its schema says. */
+const MISFIT = Symbol('misfit');
+
+/**
+ * The content of a response: without the fields that are not as the schema says, which asks for none of them. None is
+ * copied where all of it is.
+ * @param schema with the keywords of output schemas only, and without references.
+ */
+export function structuredResult(body: unknown, wrapsResult: boolean, schema: JsonObject): JsonObject {
+  const content = fitted(wrapsResult ? { [WRAPPED_UNDER]: body } : body, schema);
+  return isObject(content) ? content : {};
+}
+
+function fitted(value: unknown, schema: unknown): unknown {
+  if (!isObject(schema)) return schema === false ? MISFIT : value;
+  const { type, allOf, anyOf } = schema;
+  if (type !== undefined && !isOfType(value, type)) return MISFIT;
+  let fit = value;
+  for (const each of listOf(allOf)) {
+    fit = fitted(fit, each);
+    if (fit === MISFIT) return MISFIT;
+  }
+  if (anyOf !== undefined) {
+    fit = anyFitted(fit, listOf(anyOf));
+    if (fit === MISFIT) return MISFIT;
+  }
+  if (Array.isArray(fit)) return fittedList(fit, schema);
+  return isObject(fit) ? fittedObject(fit, schema) : fit;
+}
+
+/** As the first alternative has it that leaves nothing out, else as the first that is possible. */
+function anyFitted(value: unknown, alternatives: readonly unknown[]): unknown {
+  let possible: unknown = MISFIT;
+  for (const alternative of alternatives) {
+    const fit = fitted(value, alternative);
+    if (fit === value) return fit;
+    if (possible === MISFIT) possible = fit;
+  }
+  return possible;
+}
+
+function fittedObject(object: JsonObject, { properties, additionalProperties }: JsonObject): unknown {
+  let copy: Record<string, unknown> | undefined;
+  for (const name of Object.keys(object)) {
+    const value = object[name];
+    const isKnown = isObject(properties) && Object.hasOwn(properties, name);
+    const fit = fitted(value, isKnown ? properties[name] : additionalProperties);
+    if (fit === value) continue;
+    copy ??= { ...object };
+    if (fit === MISFIT) delete copy[name];
+    else copy[name] = fit;
+  }
+  return copy ?? object;
+}
+
+/** A list is as its schema says, or it is not: without an entry it would be another list. */
+function fittedList(list: readonly unknown[], { prefixItems, items }: JsonObject): unknown {
+  const first = listOf(prefixItems);
+  let copy: unknown[] | undefined;
+  for (const [index, value] of list.entries()) {
+    const fit = fitted(value, index < first.length ? first[index] : items);
+    if (fit === MISFIT) return MISFIT;
+    if (fit !== value) (copy ??= [...list])[index] = fit;
+  }
+  return copy ?? list;
+}
+
+function isOfType(value: unknown, type: unknown): boolean {
+  return Array.isArray(type) ? type.some((one) => isOfOneType(value, one)) : isOfOneType(value, type);
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as unknown[]) : [];
+}

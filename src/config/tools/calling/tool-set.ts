@@ -1,0 +1,81 @@
+/** The tools of a configuration, ready to be listed and called. */
+import { LRUCache } from 'lru-cache';
+import type { DescribedTool } from '../../model/described-tool.js';
+import type { Operation } from '../../model/schema.js';
+import { checkArguments } from './argument-check.js';
+import { bindArguments } from './bind-arguments.js';
+import { structuredResult } from './structured-result.js';
+import {
+  type BoundRequest,
+  type ArgumentFaults,
+  type JsonSchema,
+  MOST_LISTED,
+  type Tool,
+  type ToolSet,
+} from '../tool.js';
+
+/** Of tools that are called the schemas are kept as objects, which take some times as much as their JSON. */
+const MOST_PARSED = 200;
+
+interface ToolSchemas {
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema?: JsonSchema;
+}
+
+/** Makes them, in the order in which they come. @param operations of the configuration that they are of. */
+export function makeToolSet(described: readonly DescribedTool[], operations: readonly Operation[]): ToolSet {
+  const byId = new Map(operations.map((operation) => [operation.id, operation]));
+  const schemas = new LRUCache<string, ToolSchemas>({ max: MOST_PARSED });
+  const tools = described.flatMap((each) => {
+    const operation = byId.get(each.operation);
+    return operation === undefined ? [] : [new OperationTool(each, operation, schemas)];
+  });
+  return { tools, byName: new Map(tools.map((tool) => [tool.name, tool])), isSearched: tools.length > MOST_LISTED };
+}
+
+class OperationTool implements Tool {
+  readonly name: string;
+  readonly title: string | undefined;
+  readonly description: string;
+  readonly annotations;
+  readonly json: string;
+  readonly tokens: number;
+  readonly pagingArguments: readonly string[];
+
+  constructor(
+    private readonly described: DescribedTool,
+    readonly operation: Operation,
+    /** Those of the tools that were called lately. */
+    private readonly parsed: LRUCache<string, ToolSchemas>,
+  ) {
+    ({ name: this.name, description: this.description, annotations: this.annotations } = described);
+    ({ title: this.title, json: this.json, tokens: this.tokens } = described);
+    this.pagingArguments = described.pagingArguments;
+  }
+
+  get inputSchema(): JsonSchema {
+    return this.schemas.inputSchema;
+  }
+
+  get outputSchema(): JsonSchema | undefined {
+    return this.schemas.outputSchema;
+  }
+
+  readonly bind = (args: Readonly<Record<string, unknown>>): BoundRequest | ArgumentFaults => {
+    const faults = checkArguments(args, this.schemas.inputSchema);
+    return faults.length > 0 ? { faults } : bindArguments(this.described.binding, args);
+  };
+
+  readonly structure = (body: unknown): Readonly<Record<string, unknown>> | undefined => {
+    const { outputSchema } = this.schemas;
+    return outputSchema && structuredResult(body, this.described.wrapsResult, outputSchema);
+  };
+
+  private get schemas(): ToolSchemas {
+    const known = this.parsed.get(this.name);
+    if (known !== undefined) return known;
+    const schemas = JSON.parse(this.json) as ToolSchemas;
+    this.parsed.set(this.name, schemas);
+    return schemas;
+  }
+}

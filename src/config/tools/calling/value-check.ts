@@ -1,0 +1,145 @@
+/** What a schema says of a single value: its type, what it is, its bounds. */
+import { fastFormats } from 'ajv-formats/dist/formats.js';
+import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
+import { patternOf } from './bounded-pattern.js';
+import type { Fault, Place } from './fault.js';
+
+const MOST_VALUES_NAMED = 20;
+const LONGEST_SHOWN = 200;
+/** A format is looked for in texts of no more characters. */
+const LONGEST_FORMATTED = 2_000;
+
+const TYPES: Readonly<Record<string, string>> = {
+  object: 'an object',
+  array: 'a list',
+  integer: 'a whole number',
+  number: 'a number',
+  string: 'a text',
+  boolean: 'true or false',
+  null: 'null',
+};
+
+/** The formats that are checked, in words; any other says nothing. */
+const FORMATS = {
+  date: 'a date such as 2027-01-31',
+  'date-time': 'a time with its zone, such as 2027-01-31T10:00:00Z',
+  time: 'a time of day with its zone, such as 10:00:00Z',
+  email: 'an email address',
+  uuid: 'a UUID',
+  uri: 'a URL such as https://example.com/',
+  ipv4: 'an IPv4 address',
+  ipv6: 'an IPv6 address',
+  hostname: 'a host name',
+} as const;
+
+/** Whether a value is of a type that its schema allows; says so where it is not. */
+export function isOfType(value: unknown, { type }: JsonObject, place: Place | undefined, faults: Fault[]): boolean {
+  if (type === undefined) return true;
+  const types = Array.isArray(type) ? (type as string[]) : [type as string];
+  if (types.some((one) => isOfOneType(value, one))) return true;
+  const words = types.map((one) => TYPES[one] ?? one).join(' or ');
+  faults.push({ place, kind: 'type', detail: `must be ${words}, not ${kindOf(value)}` });
+  return false;
+}
+
+/** Whether a value is of a type of JSON Schema; 1.0 is a whole number. */
+export function isOfOneType(value: unknown, type: unknown): boolean {
+  switch (type) {
+    case 'null':
+      return value === null;
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return isObject(value);
+    case 'integer':
+      return Number.isInteger(value);
+    case 'number':
+      return typeof value === 'number' && Number.isFinite(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return TYPES[typeof value] ?? typeof value;
+}
+
+/** Adds what is wrong with what a value is. */
+export function valueFaults(value: unknown, schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
+  const { enum: values } = schema;
+  if (Array.isArray(values) && !values.some((each) => isSame(each, value))) {
+    faults.push({ place, kind: 'value', detail: `must be ${oneOf(values as unknown[])}` });
+  }
+  if (schema['const'] !== undefined && !isSame(schema['const'], value)) {
+    faults.push({ place, kind: 'value', detail: `must be ${shown(schema['const'])}` });
+  }
+  if (typeof value === 'number') numberFaults(value, schema, place, faults);
+  else if (typeof value === 'string') textFaults(value, schema, place, faults);
+}
+
+function numberFaults(value: number, schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
+  const report = (detail: string): void => void faults.push({ place, kind: 'other', detail });
+  if (typeof minimum === 'number' && value < minimum) report(`must be at least ${minimum}`);
+  if (typeof maximum === 'number' && value > maximum) report(`must be at most ${maximum}`);
+  if (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum)
+    report(`must be more than ${exclusiveMinimum}`);
+  if (typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum)
+    report(`must be less than ${exclusiveMaximum}`);
+  // 0.3 is no whole multiple of 0.1 for a computer.
+  if (typeof multipleOf !== 'number') return;
+  const times = value / multipleOf;
+  if (Math.abs(times - Math.round(times)) > 1e-9 * Math.max(1, Math.abs(times)))
+    report(`must be a multiple of ${multipleOf}`);
+}
+
+function textFaults(value: string, schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
+  const { minLength, maxLength, pattern, format } = schema;
+  const report = (detail: string, kind: Fault['kind'] = 'other'): void => void faults.push({ place, kind, detail });
+  // Characters are code points (JSON Schema Validation, section 6.3); there are never more than UTF-16 units.
+  const isShort =
+    typeof minLength === 'number' &&
+    (value.length < minLength || (value.length < 2 * minLength && countOf(value) < minLength));
+  if (isShort) report(minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`);
+  const isLong =
+    typeof maxLength === 'number' &&
+    value.length > maxLength &&
+    (value.length > 2 * maxLength || countOf(value) > maxLength);
+  if (isLong) report(`must have at most ${maxLength} characters`);
+  if (typeof pattern === 'string' && patternOf(pattern).isMatch(value) === false)
+    report(`must match ${shown(pattern)}`);
+  if (typeof format !== 'string' || !Object.hasOwn(FORMATS, format) || value.length > LONGEST_FORMATTED) return;
+  const name = format as keyof typeof FORMATS;
+  if (!isFormatted(value, name)) report(`must be ${FORMATS[name]}`, 'value');
+}
+
+function isFormatted(value: string, format: keyof typeof FORMATS): boolean {
+  const check = fastFormats[format] as RegExp | { readonly validate: RegExp | ((text: string) => boolean) };
+  const validate = check instanceof RegExp ? check : check.validate;
+  return validate instanceof RegExp ? validate.test(value) : validate(value);
+}
+
+function countOf(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  return typeof one === 'object' && typeof other === 'object' && JSON.stringify(one) === JSON.stringify(other);
+}
+
+function oneOf(values: readonly unknown[]): string {
+  if (values.length === 1) return shown(values[0]);
+  const named = values.slice(0, MOST_VALUES_NAMED).map(shown);
+  return `one of ${named.join(', ')}${values.length > named.length ? ` and ${values.length - named.length} more` : ''}`;
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
+}

@@ -1,0 +1,22 @@
+/** What clients are told of a tool's effects (MCP, ToolAnnotations). */
+import type { ToolAnnotations } from '../../model/described-tool.js';
+import type { ToolSettings } from '../../model/mcp-schema.js';
+import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
+
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY']);
+
+/**
+ * By what the method promises (RFC 9110 section 9.2), where the settings say nothing else. A POST that makes something
+ * (201) destroys nothing. The API is a closed world: its operations act on the account's own data.
+ */
+export function annotationsOf(method: string, openapi: JsonObject, settings: ToolSettings): ToolAnnotations {
+  const readOnlyHint = settings.readOnly ?? SAFE.has(method);
+  const responses = isObject(openapi['responses']) ? openapi['responses'] : {};
+  const creates = method === 'POST' && responses['201'] !== undefined;
+  return {
+    readOnlyHint,
+    destructiveHint: settings.destructive ?? !(readOnlyHint || creates),
+    idempotentHint: settings.idempotent ?? (readOnlyHint || method === 'PUT' || method === 'DELETE'),
+    openWorldHint: false,
+  };
+}

@@ -1,0 +1,27 @@
+/** The media types of a body, as far as tools can do something with them (OpenAPI, Media Type Object). */
+import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
+import type { SchemaConverter } from './convert-schema.js';
+
+/** A media type of a body. */
+export interface MediaType {
+  /** As the document names it, without its parameters: `application/json`. */
+  readonly type: string;
+  readonly schema: unknown;
+  readonly encoding: JsonObject;
+}
+
+/** Those of a `content`, in their order. */
+export function mediaTypesOf(content: unknown, converter: SchemaConverter): MediaType[] {
+  return Object.entries(isObject(content) ? content : {}).flatMap(([name, value]) => {
+    const [type = ''] = name.split(';');
+    const plain = type.trim().toLowerCase();
+    if (!/^[\w.+*-]+\/[\w.+*-]+$/.test(plain)) return [];
+    const media = converter.resolved(value);
+    return [{ type: plain, schema: media['schema'], encoding: isObject(media['encoding']) ? media['encoding'] : {} }];
+  });
+}
+
+/** Whether a body of this type is JSON (RFC 6839 section 3.1). */
+export function isJsonType(type: string): boolean {
+  return /^application\/([\w.-]+\+)?json$/.test(type);
+}

@@ -1,0 +1,66 @@
+/** Which operations are tools: `x-mcp` in a document, `mcp` under `operations`; the second wins field by field. */
+import { operationTool, TOOL_MESSAGE, toolSettings, type ToolSettings } from '../../model/mcp-schema.js';
+import { didYouMean, type ConfigProblem, type DocumentPath } from '../../model/problem.js';
+import type { OperationDraft } from '../../openapi/openapi-operations.js';
+import { isObject } from '../../openapi/openapi-traversal.js';
+import type { SourceDocument } from '../../source/source-document.js';
+
+export const EXTENSION = 'x-mcp';
+
+/** Where something is said. */
+export interface Place {
+  readonly source: SourceDocument;
+  readonly path: DocumentPath;
+}
+
+/** What is said of an operation that is a tool, and where. */
+export interface OptIn {
+  readonly settings: ToolSettings;
+  /** Where a field stands; without it where the tool does. */
+  readonly placeOf: (field?: keyof ToolSettings) => Place;
+}
+
+/** Whether an operation is a tool, and as what; a fault is a problem at its line, and makes none of it. */
+export function readOptIn(draft: OperationDraft): { readonly optIn?: OptIn; readonly problems: ConfigProblem[] } {
+  const described = { source: draft.source, path: [...draft.path, EXTENSION] };
+  const extension = draft.openapi?.[EXTENSION];
+  const entry = draft.toolEntry;
+  const problems = extension === undefined ? [] : faultsOf(extension, described);
+  if (problems.length > 0) return { problems };
+  const inDocument = settingsOf(extension);
+  const inConfig = settingsOf(entry?.settings);
+  const isTool = entry === undefined ? inDocument !== undefined : inConfig !== undefined;
+  if (!isTool) return { problems };
+  const placeOf = (field?: keyof ToolSettings): Place => {
+    const isInConfig = entry !== undefined && (field === undefined || inConfig?.[field] !== undefined);
+    const { source, path } = isInConfig ? entry : extension === undefined ? draft : described;
+    return { source, path: field === undefined ? path : [...path, field] };
+  };
+  return { optIn: { settings: { ...inDocument, ...inConfig }, placeOf }, problems };
+}
+
+/** Undefined: it is no tool. */
+function settingsOf(said: unknown): ToolSettings | undefined {
+  if (said === true) return {};
+  return isObject(said) ? said : undefined;
+}
+
+function faultsOf(value: unknown, { source, path }: Place): ConfigProblem[] {
+  if (!isObject(value)) {
+    const isTruth = operationTool.safeParse(value).success;
+    return isTruth ? [] : [source.problem(path, TOOL_MESSAGE, 'true is enough: the document says the rest')];
+  }
+  const { error } = toolSettings.safeParse(value);
+  const known = Object.keys(toolSettings.shape);
+  return (error?.issues ?? []).flatMap((issue): ConfigProblem[] => {
+    const place = [...path, ...(issue.path as DocumentPath)];
+    if (issue.code !== 'unrecognized_keys') {
+      const field = toolSettings.shape[issue.path[0] as keyof typeof toolSettings.shape];
+      return [source.problem(place, issue.message, field?.description ?? 'docs/mcp.md has what it may say')];
+    }
+    return issue.keys.map((key) => {
+      const hint = didYouMean(key, known) ?? `known here: ${known.join(', ')}`;
+      return source.problem([...place, key], `unknown key \`${key.slice(0, 60)}\``, hint, 'key');
+    });
+  });
+}

@@ -1,0 +1,112 @@
+/** The parameters of an operation that can be arguments: of path, query and header (OpenAPI, Parameter Object). */
+import type { QueryStyle } from '../../model/described-tool.js';
+import type { OperationDraft } from '../../openapi/openapi-operations.js';
+import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
+import { templateParameters } from '../../openapi/path-template.js';
+import { isJsonType, mediaTypesOf } from './media-types.js';
+import type { SchemaConverter } from './convert-schema.js';
+import { words } from './schema-keywords.js';
+
+/** A parameter, its schema converted. */
+export interface Parameter {
+  readonly in: 'path' | 'query' | 'header';
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly schema: JsonObject;
+  readonly definitions: ReadonlyMap<string, JsonObject>;
+  readonly style: QueryStyle;
+  readonly explode: boolean;
+  readonly isJson: boolean;
+}
+
+/** What was found; a fault goes behind "the parameter". */
+export interface ParametersReading {
+  readonly parameters: readonly Parameter[];
+  readonly faults: readonly string[];
+}
+
+const LONGEST_DESCRIPTION = 1_000;
+const QUERY_STYLES: readonly QueryStyle[] = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'];
+/** OpenAPI gives these no meaning as parameters: the media types and the key say them. */
+const IGNORED_HEADERS = new Set(['accept', 'content-type', 'authorization']);
+/** What belongs to the connection, to the message's framing, or to the gateway (RFC 9110 sections 7.2 and 7.6.1). */
+const OWN_HEADERS = new Set(
+  (
+    'connection content-length cookie expect forwarded host keep-alive proxy-authenticate proxy-authorization ' +
+    'proxy-connection te trailer transfer-encoding upgrade via x-forwarded-for x-forwarded-host x-forwarded-proto'
+  ).split(' '),
+);
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/;
+
+/** Reads them; those of the path that nobody describes are texts. */
+export function readParameters(draft: OperationDraft, converter: SchemaConverter): ParametersReading {
+  const listed = draft.openapi?.['parameters'];
+  const parameters: Parameter[] = [];
+  const faults: string[] = [];
+  for (const value of Array.isArray(listed) ? listed : []) {
+    if (!isObject(value) || typeof value['name'] !== 'string') continue;
+    const parameter = readParameter(value, value['name'], converter);
+    if (typeof parameter === 'string') faults.push(`\`${value['name']}\` ${parameter}`);
+    else if (parameter !== undefined) parameters.push(parameter);
+  }
+  const inTemplate = templateParameters(draft.template);
+  const ofPath = inTemplate.map(
+    (name) => parameters.find((each) => each.in === 'path' && each.name === name) ?? undescribed(name),
+  );
+  return { parameters: [...ofPath, ...parameters.filter((each) => each.in !== 'path')], faults };
+}
+
+function undescribed(name: string): Parameter {
+  const schema = { type: 'string' };
+  const rest = { style: 'form', explode: false, isJson: false, definitions: new Map<string, JsonObject>() } as const;
+  return { in: 'path', name, isRequired: true, schema, ...rest };
+}
+
+/** @returns undefined where it is none for callers; a fault as words. */
+function readParameter(value: JsonObject, name: string, converter: SchemaConverter): Parameter | string | undefined {
+  const where = value['in'];
+  const isRequired = value['required'] === true || where === 'path';
+  if (where === 'header') {
+    const lower = name.toLowerCase();
+    if (IGNORED_HEADERS.has(lower)) return undefined;
+    if (OWN_HEADERS.has(lower) || !HEADER_NAME.test(name)) {
+      return isRequired ? 'is a header that no caller may set' : undefined;
+    }
+  } else if (where !== 'path' && where !== 'query') {
+    return isRequired ? `stands in the ${String(where)}, and assistants have none` : undefined;
+  }
+  const media = mediaTypesOf(value['content'], converter);
+  const [json] = media.filter(({ type }) => isJsonType(type));
+  const style = styleOf(value, where);
+  if (style === undefined)
+    return isRequired ? `has the style ${String(value['style'])}, which is not known` : undefined;
+  if (media.length > 0 && json === undefined) return isRequired ? 'is of a media type other than JSON' : undefined;
+  const { schema, definitions } = converter.convert(json === undefined ? value['schema'] : json.schema, 'input');
+  return {
+    in: where,
+    name,
+    isRequired,
+    schema: { ...schema, ...wordsOf(value, schema) },
+    definitions,
+    style,
+    explode: typeof value['explode'] === 'boolean' ? value['explode'] : where === 'query' && style === 'form',
+    isJson: json !== undefined,
+  };
+}
+
+function styleOf(value: JsonObject, where: 'path' | 'query' | 'header'): QueryStyle | undefined {
+  const style = value['style'];
+  if (where !== 'query') return style === undefined || style === 'simple' ? 'form' : undefined;
+  return style === undefined ? 'form' : QUERY_STYLES.find((known) => known === style);
+}
+
+/** What is said of the parameter is nearer than what is said of its schema. */
+function wordsOf(value: JsonObject, schema: JsonObject): JsonObject {
+  const description = words(value['description'], LONGEST_DESCRIPTION);
+  const example = value['example'];
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(example === undefined || schema['examples'] !== undefined ? {} : { examples: [example] }),
+    ...(value['deprecated'] === true ? { deprecated: true } : {}),
+  };
+}

@@ -1,0 +1,118 @@
+/** The body of an operation as arguments: JSON, a form or a text; a file is none. */
+import type { BodyKind, QueryStyle } from '../../model/described-tool.js';
+import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
+import type { ConvertedSchema, SchemaConverter } from './convert-schema.js';
+import { isJsonType, type MediaType, mediaTypesOf } from './media-types.js';
+import { words } from './schema-keywords.js';
+
+/** A body that arguments can be. */
+export interface RequestBody {
+  readonly kind: BodyKind;
+  readonly mediaType: string;
+  readonly isRequired: boolean;
+  readonly whole: ConvertedSchema;
+  /** Its fields, where they can stand beside the parameters; undefined: it is one argument. */
+  readonly fields: readonly RequestField[] | undefined;
+}
+
+/** A field of a body that is an object. */
+export interface RequestField {
+  readonly name: string;
+  readonly schema: JsonObject;
+  readonly isRequired: boolean;
+  /** In a form. */
+  readonly style: QueryStyle;
+  readonly explode: boolean;
+}
+
+/** Schemas that say no more than this are an object of fields. */
+const FLAT_KEYWORDS = new Set(
+  'type description properties required additionalProperties examples deprecated allOf'.split(' '),
+);
+const LONGEST_DESCRIPTION = 1_000;
+
+/** Reads it; undefined where there is none, a fault as words where it cannot be sent. */
+export function readRequestBody(openapi: JsonObject, converter: SchemaConverter): RequestBody | string | undefined {
+  if (openapi['requestBody'] === undefined) return undefined;
+  const body = converter.resolved(openapi['requestBody']);
+  const isRequired = body['required'] === true;
+  const media = mediaTypesOf(body['content'], converter);
+  const chosen = choose(media);
+  if (chosen === undefined) {
+    const types = media.map(({ type }) => type).join(', ');
+    return isRequired && types !== '' ? `its body is ${types}, and arguments are JSON` : undefined;
+  }
+  const { kind, type, schema, encoding } = chosen;
+  const converted = converter.convert(kind === 'text' ? { type: 'string' } : schema, 'input');
+  const description = words(body['description'], LONGEST_DESCRIPTION);
+  const own = { ...(description === undefined ? {} : { description }), ...converted.schema };
+  return {
+    kind,
+    mediaType: type,
+    isRequired,
+    whole: { schema: own, definitions: converted.definitions },
+    fields: kind === 'text' ? undefined : fieldsOf(converted.schema, isRequired, encoding),
+  };
+}
+
+function choose(media: readonly MediaType[]): (MediaType & { readonly kind: BodyKind }) | undefined {
+  const kinds: readonly (readonly [BodyKind, (type: string) => boolean])[] = [
+    ['json', (type) => type === 'application/json'],
+    ['json', isJsonType],
+    ['form', (type) => type === 'application/x-www-form-urlencoded'],
+    ['text', (type) => type === 'text/plain'],
+  ];
+  for (const [kind, isOfKind] of kinds) {
+    const found = media.find(({ type }) => isOfKind(type));
+    if (found !== undefined) return { ...found, kind };
+  }
+  // `*/*` takes anything, and so JSON.
+  const any = media.find(({ type }) => type === '*/*' || type === 'application/*');
+  return any === undefined ? undefined : { ...any, type: 'application/json', kind: 'json' };
+}
+
+/** The fields of an object that says nothing of them together, and allows no others on purpose. */
+function fieldsOf(schema: JsonObject, isRequired: boolean, encoding: JsonObject): RequestField[] | undefined {
+  const flat = flattened(schema);
+  if (flat === undefined) return undefined;
+  // Of a body that may be left out, what it must have then cannot be said of single arguments.
+  if (!isRequired && flat.required.size > 0) return undefined;
+  return [...flat.properties].map(([name, property]) => {
+    const said = isObject(encoding[name]) ? encoding[name] : {};
+    const style = said['style'] === 'deepObject' || said['style'] === 'pipeDelimited' ? said['style'] : 'form';
+    const explode = typeof said['explode'] === 'boolean' ? said['explode'] : style === 'form';
+    return { name, schema: property, isRequired: flat.required.has(name), style, explode };
+  });
+}
+
+interface Flat {
+  readonly properties: Map<string, JsonObject>;
+  readonly required: Set<string>;
+}
+
+/** The properties of an object, with those of its `allOf`; undefined where it is more than that. */
+function flattened(schema: JsonObject): Flat | undefined {
+  if (schema['type'] !== undefined && schema['type'] !== 'object') return undefined;
+  if (schema['additionalProperties'] !== undefined && schema['additionalProperties'] !== false) return undefined;
+  if (Object.keys(schema).some((keyword) => !FLAT_KEYWORDS.has(keyword))) return undefined;
+  const properties = new Map<string, JsonObject>();
+  const required = new Set<string>();
+  const parts = Array.isArray(schema['allOf']) ? (schema['allOf'] as unknown[]) : [];
+  for (const part of parts) {
+    const flat = isObject(part) ? flattened(part) : undefined;
+    if (flat === undefined) return undefined;
+    for (const [name, property] of flat.properties) {
+      if (properties.has(name)) return undefined;
+      properties.set(name, property);
+    }
+    for (const name of flat.required) required.add(name);
+  }
+  for (const [name, property] of Object.entries(isObject(schema['properties']) ? schema['properties'] : {})) {
+    if (properties.has(name)) return undefined;
+    properties.set(name, isObject(property) ? property : {});
+  }
+  for (const name of Array.isArray(schema['required']) ? schema['required'] : []) required.add(name as string);
+  // A name that nothing is said of can be given no other way.
+  if ([...required].some((name) => !properties.has(name))) return undefined;
+  return properties.size === 0 ? undefined : { properties, required };
+}

@@ -1,0 +1,44 @@
+/** What comes back of a tool: the JSON of its operation's response of success (OpenAPI, Responses Object). */
+import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
+import { WRAPPED_UNDER } from '../tool.js';
+import type { SchemaConverter } from './convert-schema.js';
+import { isJsonType, mediaTypesOf } from './media-types.js';
+
+/** What a tool says of its results. */
+export interface ResultSchema {
+  /** The media type that is asked for. */
+  readonly accept: string;
+  /** Of an object; undefined where nothing is known of it. */
+  readonly outputSchema: JsonObject | undefined;
+  /** Whether what comes is a list or a single value, which stands in an object under `result`. */
+  readonly wrapsResult: boolean;
+}
+
+const ANY = '*/*';
+
+/** Reads it. @param isText whether results are text alone. */
+export function readResultSchema(openapi: JsonObject, converter: SchemaConverter, isText: boolean): ResultSchema {
+  const responses = isObject(openapi['responses']) ? openapi['responses'] : {};
+  const media = successes(responses).flatMap((response) =>
+    mediaTypesOf(converter.resolved(response)['content'], converter),
+  );
+  const json = media.find(({ type }) => isJsonType(type));
+  // `application/vnd.x+json` in front of all others is what asks for this version of it.
+  const accept = json?.type ?? media.find(({ type }) => !type.includes('*'))?.type ?? ANY;
+  const none = { accept, outputSchema: undefined, wrapsResult: false };
+  if (isText || json?.schema === undefined) return none;
+  const { schema } = converter.convert(json.schema, 'output');
+  if (Object.keys(schema).length === 0) return none;
+  const { type } = schema;
+  const isObjectSchema = type === 'object' || (type === undefined && isObject(schema['properties']));
+  if (isObjectSchema) return { accept, outputSchema: { ...schema, type: 'object' }, wrapsResult: false };
+  const outputSchema = { type: 'object', properties: { [WRAPPED_UNDER]: schema } };
+  return { accept, outputSchema, wrapsResult: true };
+}
+
+/** Responses of success, 200 and 201 first. */
+function successes(responses: JsonObject): unknown[] {
+  const codes = Object.keys(responses).filter((code) => /^2(\d\d|XX)$/i.test(code));
+  const rank = (code: string): number => ['200', '201'].indexOf(code) + 1 || 3;
+  return codes.toSorted((a, b) => rank(a) - rank(b)).map((code) => responses[code]);
+}

@@ -1,0 +1,224 @@
+/** Parameters and body of an operation as the arguments of its tool: names, hidden and fixed ones, schema, binding. */
+import type { BodyBinding, BodyField, ParameterBinding, ToolBinding } from '../../model/described-tool.js';
+import type { ToolSettings } from '../../model/mcp-schema.js';
+import { didYouMean } from '../../model/problem.js';
+import type { JsonObject } from '../../openapi/openapi-traversal.js';
+import type { Parameter } from './parameters.js';
+import type { RequestBody, RequestField } from './request-body.js';
+
+/** A fault of `hide` or `fixed`, or of both together. */
+export interface SettingFault {
+  readonly field?: 'hide' | 'fixed';
+  /** Its index or name within the field. */
+  readonly at?: string | number;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** A value that is always the same, with the schema that it has to be like. */
+export interface FixedValue {
+  readonly name: string;
+  readonly value: unknown;
+  readonly schema: JsonObject;
+  readonly definitions: ReadonlyMap<string, JsonObject>;
+}
+
+/** The arguments of a tool. */
+export interface ToolArguments {
+  readonly inputSchema: JsonObject;
+  readonly binding: ToolBinding;
+  readonly fixed: readonly FixedValue[];
+  readonly faults: readonly SettingFault[];
+}
+
+/** What a call is made of. */
+export interface Request {
+  readonly template: string;
+  readonly parameters: readonly Parameter[];
+  readonly body: RequestBody | undefined;
+  readonly accept: string;
+  /** Values of a path parameter, by its position among them, that lead to other operations. */
+  readonly reserved: readonly (readonly string[])[];
+}
+
+/** What clients take as the name of an argument. */
+const LONGEST_NAME = 64;
+
+/** A value that an assistant gives, or that is fixed. */
+interface Input {
+  readonly argument: string;
+  /** As the document names it. */
+  readonly name: string;
+  readonly schema: JsonObject;
+  readonly isRequired: boolean;
+}
+
+/** Makes them. */
+export function makeArguments(request: Request, settings: Pick<ToolSettings, 'hide' | 'fixed'>): ToolArguments {
+  const naming = new Naming();
+  const parameters = request.parameters.map((parameter) => ({
+    ...parameter,
+    argument: naming.name(parameter.name, parameter.in),
+  }));
+  const { body } = request;
+  const fields = body?.fields?.map((field) => ({ ...field, argument: argumentName(field.name) }));
+  const isFlat = fields !== undefined && naming.takeAll(fields.map(({ argument }) => argument));
+  const bodyInputs = isFlat ? fields : [];
+  const whole: Input[] =
+    body === undefined || isFlat
+      ? []
+      : [
+          {
+            argument: naming.name('body', 'request'),
+            name: 'body',
+            schema: body.whole.schema,
+            isRequired: body.isRequired,
+          },
+        ];
+  const inputs: readonly Input[] = [...parameters, ...bodyInputs, ...whole];
+  const definitions = new Map(
+    [...parameters, ...(body === undefined ? [] : [body.whole])].flatMap((each) => [...each.definitions]),
+  );
+  const choice = new Choice(inputs, definitions, settings);
+  return {
+    inputSchema: inputSchema(
+      inputs.filter((input) => !choice.isHidden(input)),
+      definitions,
+    ),
+    binding: {
+      template: request.template,
+      path: parameters
+        .filter((each) => each.in === 'path')
+        .map((each, index) => ({ ...choice.bound(each), reserved: request.reserved[index] ?? [] })),
+      query: parameters
+        .filter((each) => each.in === 'query')
+        .map((each) => ({ ...choice.bound(each), style: each.style })),
+      headers: parameters.filter((each) => each.in === 'header').map((each) => choice.bound(each)),
+      accept: request.accept,
+      ...(body === undefined ? {} : { body: bodyBinding(body, bodyInputs, whole[0], choice) }),
+    },
+    fixed: choice.fixed,
+    faults: choice.faults,
+  };
+}
+
+function bodyBinding(
+  { kind, mediaType, isRequired }: RequestBody,
+  fields: readonly (RequestField & Input)[],
+  whole: Input | undefined,
+  choice: Choice,
+): BodyBinding {
+  const all = whole === undefined ? {} : choice.source(whole);
+  return {
+    kind,
+    mediaType,
+    isRequired,
+    ...(all.argument === undefined ? {} : { argument: all.argument }),
+    ...('fixed' in all ? { fixed: { value: all.fixed } } : {}),
+    fields: fields.flatMap((field): BodyField[] => {
+      if (choice.isLeftOut(field)) return [];
+      const form = kind === 'form' ? { style: field.style, explode: field.explode } : {};
+      return [{ name: field.name, ...choice.source(field), ...form }];
+    }),
+  };
+}
+
+function inputSchema(inputs: readonly Input[], definitions: ReadonlyMap<string, JsonObject>): JsonObject {
+  const required = inputs.filter(({ isRequired }) => isRequired).map(({ argument }) => argument);
+  return {
+    type: 'object',
+    ...(inputs.length === 0
+      ? {}
+      : { properties: Object.fromEntries(inputs.map(({ argument, schema }) => [argument, schema])) }),
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false,
+    ...(definitions.size === 0 ? {} : { $defs: Object.fromEntries(definitions) }),
+  };
+}
+
+/** `filter[status]` → `filter_status`: what a client refuses as a name of a property is in none. */
+function argumentName(name: string): string {
+  const plain = name.replaceAll(/[^A-Za-z0-9_.-]+/g, '_').replaceAll(/^_+(?=_)|(?<=_)_+$/g, '');
+  const trimmed = /[^A-Za-z0-9_.-]/.test(name) ? plain.replaceAll(/^_+|_+$/g, '') : plain;
+  return (trimmed === '__proto__' ? 'proto' : trimmed).slice(0, LONGEST_NAME) || 'value';
+}
+
+/** Gives every argument a name of its own. */
+class Naming {
+  private readonly taken = new Set<string>();
+
+  /** @param prefix for a second one of the name: `query_id`. */
+  name(name: string, prefix: string): string {
+    const plain = argumentName(name);
+    let free = this.taken.has(plain) ? `${prefix}_${plain}`.slice(0, LONGEST_NAME) : plain;
+    for (let number = 2; this.taken.has(free); number++) {
+      free = `${plain.slice(0, LONGEST_NAME - 5)}_${number}`;
+    }
+    this.taken.add(free);
+    return free;
+  }
+
+  /** Takes all of them, or none where one is taken. */
+  takeAll(names: readonly string[]): boolean {
+    if (new Set(names).size < names.length || names.some((name) => this.taken.has(name))) return false;
+    for (const name of names) this.taken.add(name);
+    return true;
+  }
+}
+
+/** What of the inputs an assistant does not see. */
+class Choice {
+  readonly faults: SettingFault[] = [];
+  readonly fixed: readonly FixedValue[];
+  private readonly hidden = new Set<Input>();
+  private readonly values = new Map<Input, unknown>();
+
+  constructor(
+    inputs: readonly Input[],
+    definitions: ReadonlyMap<string, JsonObject>,
+    { hide = [], fixed = {} }: Pick<ToolSettings, 'hide' | 'fixed'>,
+  ) {
+    const find = (name: string, field: 'hide' | 'fixed', at: string | number): Input | undefined => {
+      const found = inputs.find((each) => each.name === name) ?? inputs.find((each) => each.argument === name);
+      if (found !== undefined) return found;
+      const names = inputs.map((each) => each.name);
+      const known = names.length === 0 ? 'the operation has none' : `there are ${names.slice(0, 20).join(', ')}`;
+      const message = `the operation has no parameter \`${name.slice(0, 60)}\``;
+      this.faults.push({ field, at, message, hint: didYouMean(name, names) ?? known });
+      return undefined;
+    };
+    for (const [name, value] of Object.entries(fixed)) {
+      const input = find(name, 'fixed', name);
+      if (input !== undefined) this.values.set(input, value);
+    }
+    for (const [index, name] of hide.entries()) {
+      const input = find(name, 'hide', index);
+      if (input === undefined) continue;
+      this.hidden.add(input);
+      if (!input.isRequired || this.values.has(input)) continue;
+      const message = `\`${name}\` is required, so hidden it needs a value`;
+      this.faults.push({ field: 'hide', at: index, message, hint: `give it one under \`fixed\`, or do not hide it` });
+    }
+    this.fixed = [...this.values].map(([{ name, schema }, value]) => ({ name, value, schema, definitions }));
+  }
+
+  isHidden(input: Input): boolean {
+    return this.hidden.has(input) || this.values.has(input);
+  }
+
+  /** Whether nothing is sent of it. */
+  isLeftOut(input: Input): boolean {
+    return this.hidden.has(input) && !this.values.has(input);
+  }
+
+  /** Where its value comes from; from nowhere where it is left out. */
+  source(input: Input): { readonly argument?: string; readonly fixed?: unknown } {
+    if (this.values.has(input)) return { fixed: this.values.get(input) };
+    return this.hidden.has(input) ? {} : { argument: input.argument };
+  }
+
+  bound(parameter: Parameter & Input): ParameterBinding {
+    const { name, explode, isJson } = parameter;
+    return { name, explode, isJson, ...this.source(parameter) };
+  }
+}

@@ -1,0 +1,82 @@
+/** What can be said of tools that work, and that an assistant will hardly use well. */
+import type { DescribedTool } from '../../model/described-tool.js';
+import type { Operation } from '../../model/schema.js';
+import type { ConfigProblem } from '../../model/problem.js';
+import type { OptIn } from './opt-in.js';
+import { MOST_LISTED } from '../tool.js';
+
+/** A tool, and what is known of how it was made. */
+export interface MadeTool {
+  readonly tool: DescribedTool;
+  readonly operation: Operation;
+  readonly optIn: OptIn;
+  readonly isDescribed: boolean;
+  readonly isNameCut: boolean;
+  readonly isDescriptionCut: boolean;
+}
+
+const SHORTEST_DESCRIPTION = 20;
+const MOST_TOKENS = 3_000;
+/** Most tools that one warning names. */
+const MOST_NAMED = 3;
+
+/** One warning of a kind for each file, at the first tool that it is about. */
+export function toolWarnings(made: readonly MadeTool[]): ConfigProblem[] {
+  const warn = (isMeant: (each: MadeTool) => boolean, message: (names: string) => string, hint: string) =>
+    perFile(made.filter(isMeant)).map(([first, names]) => {
+      const { source, path } = first.optIn.placeOf();
+      return source.problem(path, message(names), hint, 'key');
+    });
+  const isPoor = ({ tool: { name, description } }: MadeTool): boolean =>
+    description.length < SHORTEST_DESCRIPTION || plain(description) === plain(name);
+  const describe = 'say what it does and when to use it: that is all an assistant chooses by';
+  const [first] = made;
+  const many = made.length > MOST_LISTED ? [first].flatMap((each) => (each === undefined ? [] : [each])) : [];
+  return [
+    ...warn(
+      (each) => !each.isDescribed,
+      (names) => `no description: ${names}`,
+      describe,
+    ),
+    ...warn(
+      (each) => each.isDescribed && isPoor(each),
+      (names) => `a description that says too little: ${names}`,
+      describe,
+    ),
+    ...warn(
+      ({ tool }) => tool.tokens > MOST_TOKENS,
+      (names) => `more than ${MOST_TOKENS} tokens (a quarter of the characters): ${names}`,
+      'hide parameters that assistants do not need, or say `response: text`',
+    ),
+    ...warn(
+      (each) => each.isNameCut,
+      (names) => `the operationId is cut to make a name: ${names}`,
+      'give it a `name` of up to 40 characters',
+    ),
+    ...warn(
+      (each) => each.isDescriptionCut,
+      (names) => `the description is cut at 2,000 characters: ${names}`,
+      'give the tool a `description` of its own',
+    ),
+    ...many.map(({ optIn }) => {
+      const { source, path } = optIn.placeOf();
+      const message = `there are ${made.length} tools: past ${MOST_LISTED}, assistants search them, and do not see all`;
+      return source.problem(path, message, 'fewer tools, for tasks rather than for operations, are used better', 'key');
+    }),
+  ];
+}
+
+function perFile(made: readonly MadeTool[]): [MadeTool, string][] {
+  const byFile = Map.groupBy(made, ({ optIn }) => optIn.placeOf().source.file);
+  return [...byFile.values()].flatMap((group): [MadeTool, string][] => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const names = group.slice(0, MOST_NAMED).map(({ tool }) => `\`${tool.name}\``);
+    const others = group.length > MOST_NAMED ? ` and ${group.length - MOST_NAMED} more` : '';
+    return [[first, `${names.join(', ')}${others}`]];
+  });
+}
+
+function plain(text: string): string {
+  return text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
+}
