@@ -18,6 +18,7 @@ interface LogsOptions extends CommonOptions {
   readonly operation?: string;
   readonly status?: string;
   readonly code?: string;
+  readonly source?: string;
   readonly from?: string;
   readonly to?: string;
   readonly limit: number;
@@ -34,6 +35,7 @@ export function addLogCommand(program: Command, terminal: Terminal): void {
     .option('--operation <id>', 'only requests of this operation')
     .option('--status <status>', 'only this status: 403, 4xx, error')
     .option('--code <code>', 'only this error code')
+    .option('--source <source>', 'only what came in by this: rest, mcp')
     .option('--from <instant>', 'no request that ended earlier, 2026-11-22T10:00:00Z')
     .option('--to <instant>', 'no request that ended later')
     .option('--limit <n>', 'most rows', parseLimit, 50)
@@ -41,8 +43,8 @@ export function addLogCommand(program: Command, terminal: Terminal): void {
   clientAction<LogsOptions>(logs, terminal, async (client, [account = '', request], options) => {
     const target = path('accounts', account, 'requests', ...(request === undefined ? [] : [request]));
     if (request !== undefined) return detail(await client.call(target), options);
-    const { key, operation, status, code, from, to, limit } = options;
-    const query = { api_key_id: key, operation, status, code, from, to };
+    const { key, operation, status, code, source, from, to, limit } = options;
+    const query = { api_key_id: key, operation, status, code, source, from, to };
     if (options.follow === true) return follow(client, target, query, options, terminal);
     const rows = await client.rows(target, limit, query);
     if (options.json === true) return `${JSON.stringify(rows, null, 2)}\n`;
@@ -111,7 +113,12 @@ class Lines {
       String(row['status']),
       `${duration < 100 ? duration.toFixed(1) : Math.round(duration)} ms`.padStart(9),
       oneLine(String(row['request_id'])).padEnd(ID_COLUMNS),
-      [row['operation'] ?? row['method'], row['code'], weight > 1 ? `×${weight}` : null]
+      [
+        row['operation'] ?? row['method'],
+        row['tool'] === null ? null : `(${String(row['tool'])})`,
+        row['code'],
+        weight > 1 ? `×${weight}` : null,
+      ]
         .filter((part) => part !== null)
         .map((part) => oneLine(String(part)))
         .join(' '),

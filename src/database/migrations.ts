@@ -13,6 +13,7 @@ import { notices } from './migrations/notices-migration.js';
 import { members } from './migrations/members-migration.js';
 import { nodeStatements } from './migrations/node-statements-migration.js';
 import { requestLogs } from './migrations/request-logs-migration.js';
+import { requestSources } from './migrations/request-sources-migration.js';
 import { secretUses } from './migrations/secret-uses-migration.js';
 import { webhooks } from './migrations/webhooks-migration.js';
 import { versions } from './versions-migration.js';
@@ -272,6 +273,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0017_failed_deliveries': failedDeliveries,
   '0018_held_deliveries': heldDeliveries,
   '0019_idempotent_requests': idempotentRequests,
+  '0020_request_sources': requestSources,
 };
 
 /**

@@ -235,6 +235,10 @@ export interface RequestLogTable {
   ip: string;
   /** How many requests it stands for. */
   weight: number;
+  /** By what it came in: `rest`, `mcp`. */
+  source: string;
+  /** The tool that was called; empty where there is none. */
+  tool: string;
 }
 
 export interface Tables extends MemberTables, WebhookTables {

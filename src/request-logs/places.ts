@@ -3,7 +3,7 @@
  * nothing of a request outlives it (decision 0026). A request id or an address may be a piece of a larger text, which a
  * reference would keep whole; what is kept by reference is a text of the configuration, the key or the program.
  */
-import type { EndedRequest } from './request-log-row.js';
+import type { EndedRequest, RequestLogSource } from './request-log-row.js';
 
 const LONGEST_REQUEST_ID = 128;
 /** An IPv6 address with an IPv4 address in it. */
@@ -24,6 +24,8 @@ export interface PlacedRequest {
   readonly bytesOut: number;
   readonly requestId: string;
   readonly ip: string;
+  readonly source: RequestLogSource;
+  readonly tool: string;
 }
 
 /** Places holds a number of requests. */
@@ -42,6 +44,8 @@ export class Places {
   private readonly operations: EndedRequest['operation'][] = [];
   private readonly methods: string[] = [];
   private readonly codes: string[] = [];
+  /** Undefined: it was a request of the API itself. */
+  private readonly tools: (string | undefined)[] = [];
   private readonly free: Uint32Array;
   /** For samples: which place follows which. */
   readonly next: Int32Array;
@@ -101,6 +105,7 @@ export class Places {
     this.operations[place] = request.operation;
     this.methods[place] = request.method ?? METHOD_OF_NOBODY;
     this.codes[place] = request.problemCode;
+    this.tools[place] = request.source?.tool;
   }
 
   /** Reads it again. */
@@ -120,6 +125,8 @@ export class Places {
       bytesOut: this.bytesOut[place]!,
       requestId: this.ids.toString('latin1', id, id + this.idLengths[place]!),
       ip: this.ips.toString('latin1', ip, ip + this.ipLengths[place]!),
+      source: this.tools[place] === undefined ? 'rest' : 'mcp',
+      tool: this.tools[place] ?? '',
     };
   }
 }

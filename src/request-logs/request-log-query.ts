@@ -1,5 +1,7 @@
 /** What is asked of the log. */
 
+import type { RequestLogSource } from './request-log-row.js';
+
 /** RequestLogQuery says which rows, and in which order. */
 export interface RequestLogQuery {
   /** The first instant and the last one, ms; both are in it. */
@@ -11,6 +13,7 @@ export interface RequestLogQuery {
   readonly status?: readonly [number, number] | undefined;
   readonly code?: string | undefined;
   readonly requestId?: string | undefined;
+  readonly source?: RequestLogSource | undefined;
   /** 1–100. */
   readonly limit: number;
   readonly cursor?: string | undefined;

@@ -38,8 +38,8 @@ export class RequestLogReader {
 
   /** A page. Rejects with `invalid_cursor`, or as the database does. */
   page(accountId: string, query: RequestLogQuery): Promise<RequestLogPage> {
-    const { keyId = '', operation = '', status = [], code = '', requestId = '', order } = query;
-    const list = ['requests', order, accountId, keyId, operation, status.join('-'), code, requestId].join(':');
+    const { keyId = '', operation = '', status = [], code = '', requestId = '', source = '', order } = query;
+    const list = ['requests', order, accountId, keyId, operation, status.join('-'), code, requestId, source].join(':');
     return order === 'asc' ? this.forward(accountId, query, list) : this.backward(accountId, query, list);
   }
 
@@ -106,7 +106,7 @@ export class RequestLogReader {
   }
 
   private async matching(
-    { operation, status, code, limit }: RequestLogQuery,
+    { operation, status, code, source, limit }: RequestLogQuery,
     seen: RawBuilder<unknown>,
     order: RawBuilder<unknown>,
   ): Promise<LoggedRequest[]> {
@@ -114,6 +114,7 @@ export class RequestLogReader {
       ...(operation === undefined ? [] : [sql`operation = ${operation}`]),
       ...(status === undefined ? [] : [sql`seen.status between ${status[0]} and ${status[1]}`]),
       ...(code === undefined ? [] : [sql`code = ${code}`]),
+      ...(source === undefined ? [] : [sql`source = ${source}`]),
       sql`1 = 1`,
     ];
     const { rows } = await sql<LoggedRequest>`
@@ -156,8 +157,8 @@ function upTo(passed: readonly PassedRows[]): RawBuilder<unknown> {
 }
 
 /** Whether rows are looked at that are not asked for. */
-function isSifted({ operation, status, code }: RequestLogQuery): boolean {
-  return operation !== undefined || status !== undefined || code !== undefined;
+function isSifted({ operation, status, code, source }: RequestLogQuery): boolean {
+  return operation !== undefined || status !== undefined || code !== undefined || source !== undefined;
 }
 
 function mostLookedAt(query: RequestLogQuery): number {

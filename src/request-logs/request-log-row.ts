@@ -1,5 +1,9 @@
 /** What the log keeps of one request. Never a body, a header field, a query or the path itself. */
 
+/** By what requests come in: the API itself, or the Model Context Protocol. */
+export const REQUEST_LOG_SOURCES = ['rest', 'mcp'] as const;
+export type RequestLogSource = (typeof REQUEST_LOG_SOURCES)[number];
+
 /** A request that has ended, as whoever ended it knows it. */
 export interface EndedRequest {
   readonly requestId: string;
@@ -8,6 +12,8 @@ export interface EndedRequest {
   /** Of the problem that the client was told; empty where there was none. */
   readonly problemCode: string;
   readonly clientAddress: string;
+  /** Of a request that came in by another door than that of the API; the tool that was called, empty for none. */
+  readonly source?: { readonly tool: string } | undefined;
   /** Of the body: read from the client, and written to it. */
   readonly bytesIn: number;
   readonly bytesOut: number;
@@ -35,6 +41,10 @@ export interface RequestLogRow {
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly ip: string;
+  /** By what it has come in. */
+  readonly source: RequestLogSource;
+  /** The tool that was called; empty where there is none. */
+  readonly tool: string;
   /** How many requests it stands for: itself, and others like it that were left out. */
   readonly weight: number;
 }

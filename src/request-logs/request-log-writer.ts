@@ -26,6 +26,8 @@ const COLUMNS: readonly (JsonColumn & { readonly name: keyof RequestLogTable })[
   { name: 'bytes_out', type: 'bigint' },
   { name: 'ip', type: 'text' },
   { name: 'weight', type: 'bigint' },
+  { name: 'source', type: 'text' },
+  { name: 'tool', type: 'text' },
 ];
 
 /** RequestLogWriter writes the log. */
@@ -84,5 +86,7 @@ function valuesOf(row: RequestLogRow): (string | number)[] {
     row.bytesOut,
     row.ip,
     row.weight,
+    row.source,
+    row.tool,
   ];
 }

@@ -97,6 +97,8 @@ describeOnDatabases('request logs', (kind) => {
         bytes_out: 9,
         ip: '203.0.113.7',
         weight: 1,
+        source: 'rest',
+        tool: '',
       },
     ]);
   });

@@ -18,6 +18,8 @@ export function requestLogRow(change: Partial<RequestLogRow> & Pick<RequestLogRo
     bytesOut: 9,
     ip: '203.0.113.7',
     weight: 1,
+    source: 'rest',
+    tool: '',
     ...change,
   };
 }

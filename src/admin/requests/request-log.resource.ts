@@ -5,6 +5,7 @@ import { formatMillisWithOffset } from '../../platform/rfc3339.js';
 import type { ErrorPages } from '../../problems/error-pages.js';
 import { ERRORS, type ErrorCode } from '../../problems/errors.js';
 import { statusRange } from '../../request-logs/request-log-query.js';
+import { REQUEST_LOG_SOURCES } from '../../request-logs/request-log-row.js';
 import type { LoggedRequest } from '../../request-logs/request-log-reader.js';
 import { explanationSchema } from '../explain/explanation.resource.js';
 import { countField, idField, timeField } from '../openapi/fields.js';
@@ -32,6 +33,10 @@ export const requestsQuerySchema = pageQuerySchema.extend({
       schema: { type: 'string', maxLength: 5, pattern: '^(?:[1-5]xx|[1-5][0-9][0-9]|error)$' },
     }),
   code: plainText(100).optional().meta({ description: 'Only responses with this error code.' }),
+  source: z
+    .enum(REQUEST_LOG_SOURCES, 'must be rest or mcp')
+    .optional()
+    .meta({ description: 'Only requests that came in by this: the API itself, or the Model Context Protocol.' }),
   request_id: plainText(128).optional().meta({ description: 'Only requests with this `X-Request-Id`.' }),
   order: z
     .enum(['desc', 'asc'], 'must be desc or asc')
@@ -61,6 +66,14 @@ const entry = z.object({
   bytes_in: countField.meta({ description: 'Of the body of the request, as far as it was read.' }),
   bytes_out: countField.meta({ description: 'Of the body of the response.' }),
   ip: z.string().max(45),
+  source: z
+    .enum(REQUEST_LOG_SOURCES)
+    .meta({ description: 'By what it came in: the API itself (`rest`), or the Model Context Protocol (`mcp`).' }),
+  tool: z
+    .string()
+    .max(40)
+    .nullable()
+    .meta({ description: 'The tool that an assistant called; null where there is none.' }),
   weight: z
     .int()
     .min(1)
@@ -118,6 +131,8 @@ export function requestLogEntry(row: LoggedRequest, timeZone: string): Entry {
     bytes_in: row.bytes_in,
     bytes_out: row.bytes_out,
     ip: row.ip,
+    source: row.source === 'mcp' ? 'mcp' : 'rest',
+    tool: orNull(row.tool),
     weight: row.weight,
   };
 }

@@ -105,6 +105,7 @@ function logQuery(query: RequestsQuery): RequestLogQuery {
     status: query.status === undefined ? undefined : statusRange(query.status),
     code: query.code,
     requestId: query.request_id,
+    source: query.source,
     limit: query.limit,
     cursor: query.cursor,
     order: query.order,

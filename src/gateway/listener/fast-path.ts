@@ -2,9 +2,10 @@
  * The way of nearly every request: from its connection, or from Node's server, by the entrance straight to the steps
  * (`src/admission/steps.ts`). Nest's router would ask the same ones with eight async functions, and Fastify's would
  * look the operation up in a table that has one entry. What is not for the API, or comes by HTTP/1.0, goes on through
- * both of them and to the same steps.
+ * both of them and to the same steps; what another plane has a door for goes there.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Door } from '../../admission/doors/door.js';
 import type { Routes } from '../../admission/routes.js';
 import type { StepWalk } from '../../admission/step-walk.js';
 import { plainConnectionOf, type PlainConnection } from '../../http1/client/plain-connection.js';
@@ -23,6 +24,8 @@ export interface FastPathParts {
   readonly walk: StepWalk<Exchange>;
   /** Of requests with one. */
   readonly keyedWalk: StepWalk<Exchange>;
+  /** Of another plane; undefined: there is none. */
+  readonly door: Door | undefined;
 }
 
 export class FastPath implements PlainRequestHandler {
@@ -66,12 +69,20 @@ export class FastPath implements PlainRequestHandler {
   /** Leads a request that Node has read to the steps; false: it is for Fastify's router. */
   private takes(exchange: Exchange): boolean {
     const { routes, walk, keyedWalk } = this.parts;
-    if (exchange.message.httpVersion === '1.0') return false;
+    if (exchange.message.httpVersion === '1.0') return this.passesDoor(exchange);
     const match = routes.match(exchange.method, exchange.path);
-    if (match.kind === 'not_ours') return false;
+    if (match.kind === 'not_ours') return this.passesDoor(exchange);
     exchange.match = match;
     if (exchange.message.headers['idempotency-key'] === undefined) walk.begin(exchange);
     else keyedWalk.begin(exchange);
+    return true;
+  }
+
+  /** Gives a request to the door that its path is one of; whether there is such a door. */
+  private passesDoor(exchange: Exchange): boolean {
+    const { door } = this.parts;
+    if (door?.takes(exchange.path) !== true) return false;
+    door.serve(exchange);
     return true;
   }
 }

@@ -33,6 +33,7 @@ import { respondToParserError, type ResponseFields } from './parser-errors.js';
 import { readProxyProtocol } from './proxied-connections.js';
 import { endQueuedWith } from './queued-responses.js';
 import { installRequestHooks } from './request-hooks.js';
+import { InnerCalls } from '../inner/inner-calls.js';
 import { RequestEnd } from '../request/request-end.js';
 import { Upgrades } from './upgrades.js';
 
@@ -108,12 +109,14 @@ export async function createGatewayApplication(
     admitted: (exchange) => backend.forward(exchange),
     refused: (reason, exchange) => filter.respond(reason, exchange),
   };
-  const fastPath = new FastPath({
-    routes: deps.routes,
-    entrance: new Entrance({ ...deps, arrivals, filter }),
-    walk: new StepWalk(inOrderWithoutKey(steps), end),
-    keyedWalk: new StepWalk(inOrder(steps), end),
+  const walk = new StepWalk(inOrderWithoutKey(steps), end);
+  const keyedWalk = new StepWalk(inOrder(steps), end);
+  const door = deps.openDoor?.({
+    inner: new InnerCalls({ routes: deps.routes, walk, requestEnd, date }),
+    refuse: (request, reason) => filter.respond(reason, request as Exchange),
   });
+  const entrance = new Entrance({ ...deps, arrivals, filter });
+  const fastPath = new FastPath({ routes: deps.routes, entrance, walk, keyedWalk, door });
   fastPath.install(server);
   delayContinue(server);
   refuseConnect(server, fields);

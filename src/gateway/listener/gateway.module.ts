@@ -16,6 +16,7 @@ import { Backend } from '../steps/backend.js';
 import type { Connections } from './connections.js';
 import type { Cors } from '../request/cors.js';
 import { STEPS_TOKEN } from '../steps/ask-step.js';
+import type { OpenDoor } from '../../admission/doors/door.js';
 import type { Steps } from '../../admission/steps.js';
 import type { ErrorPages } from '../../problems/error-pages.js';
 import type { Draining } from './draining.js';
@@ -44,6 +45,8 @@ export interface GatewayDependencies {
   readonly proxyStatus: ProxyStatus;
   readonly draining: Draining;
   readonly connections: Connections;
+  /** Another plane's door on the listener. */
+  readonly openDoor?: OpenDoor;
 }
 
 /** GatewayParts are what is put together of them, for the fast path and Nest's router alike. */

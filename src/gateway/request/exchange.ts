@@ -1,7 +1,9 @@
 /** What the steps of the request path know of one request and hand on to each other. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { AdmissionRequest, EndingPhase } from '../../admission/admission-request.js';
+import type { EndingPhase } from '../../admission/admission-request.js';
+import type { DoorRequest } from '../../admission/doors/door-request.js';
+import type { RequestSource } from '../../admission/doors/request-source.js';
 import { isUnknownProxy } from '../../admission/unknown-proxy.js';
 import type { Operation } from '../../config/model/schema.js';
 import type { Keyed } from '../../idempotency/key-claim.js';
@@ -31,7 +33,7 @@ export interface ExchangeOwner {
   onHandedOver(exchange: Exchange, message: IncomingMessage, response: ServerResponse): void;
 }
 
-export class Exchange implements ForwardClient, AdmissionRequest, Transaction {
+export class Exchange implements ForwardClient, DoorRequest, Transaction {
   readonly requestId: string;
   readonly startedMs = performance.now();
   /** Where the query begins in `url`; its length where there is none. */
@@ -55,6 +57,9 @@ export class Exchange implements ForwardClient, AdmissionRequest, Transaction {
   operation: Operation | undefined;
   /** What of its end was met: then it is counted who still asks. */
   ending: EndingPhase | '' = '';
+
+  /** Set by the door that it came in by; undefined for a request of the API. */
+  source: RequestSource | undefined;
 
   // Set by the key.
   key: CachedKey | undefined;

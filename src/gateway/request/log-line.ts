@@ -2,6 +2,7 @@
 import { withoutSecrets } from '../../keys/api-key-format.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import { formatUtc } from '../../platform/rfc3339.js';
+import type { RequestSource } from '../../admission/doors/request-source.js';
 import type { Exchange } from './exchange.js';
 
 const LONGEST_PATH = 1_000;
@@ -28,11 +29,17 @@ export function logLine(
   const code = exchange.problemCode === '' ? '' : `,"code":"${exchange.problemCode}"`;
   const replayed = exchange.keyed?.isReplay === true ? ',"replayed":true' : '';
   const upstream = exchange.upstreamMs < 0 ? '' : `,"upstream_ms":${exchange.upstreamMs.toFixed(2)}`;
+  const source = exchange.source === undefined ? '' : sourceMembers(exchange.source);
   const method = JSON.stringify((message.method ?? '').slice(0, LONGEST_METHOD));
   return (
     `{"level":"info","time":"${formatUtc(nowMs)}","event":"request","request_id":"${exchange.requestId}",` +
     `"method":${method},"path":${JSON.stringify(path)},"status":${status},` +
-    `"duration_ms":${durationMs.toFixed(2)}${upstream}${who}${where}${quota}${replayed}${code},` +
+    `"duration_ms":${durationMs.toFixed(2)}${upstream}${who}${where}${source}${quota}${replayed}${code},` +
     `"client_address":${JSON.stringify(exchange.clientAddress)}}\n`
   );
+}
+
+/** The name of a tool is one of the configuration, and of letters that need no escaping. */
+function sourceMembers({ name, tool }: RequestSource): string {
+  return tool === '' ? `,"source":"${name}"` : `,"source":"${name}","tool":"${tool}"`;
 }

@@ -42,6 +42,8 @@ export class RequestEnd {
    * @param sent status of the response; 0: the client did not get all of it.
    */
   end(exchange: Exchange, sent: number): void {
+    // Counted and logged as what it carried.
+    if (exchange.source?.isCarrier === true) return;
     const { metrics } = this;
     const { operation, isUpgraded, isStreamed, upstreamMs, problemCode } = exchange;
     const status = isUpgraded ? UPGRADED : sent === 0 ? CLIENT_GONE : sent;

@@ -23,6 +23,10 @@ export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorP
     response.destroy();
     return;
   }
+  if (response.writeProblem !== undefined) {
+    response.writeProblem(problem);
+    return;
+  }
   const body = problemBytes(problem, exchange.requestId, pages);
   if (message.method !== 'HEAD') exchange.bytesOut = body.length;
   let head = entityLines(body) + exchange.dateLine + exchange.problemLines + linesOf(problem.options.headers ?? []);

@@ -2,6 +2,7 @@
  * The response to one request of a client, however its connection is read; and what is asked of a request, likewise.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Problem } from '../../problems/errors.js';
 
 /**
  * The fields of a request that a gateway looks at, in the form that Node gives them: several of a name are one here
@@ -37,6 +38,8 @@ export interface ClientMessage extends Pick<
   readonly headers: ClientFields;
   /** Its body, where that has come as a whole with its head. */
   body?: Buffer | undefined;
+  /** Its field lines, each with its CRLF, where they are at hand; else `rawHeaders` has them. */
+  readonly lines?: string;
 }
 
 export interface ClientResponse {
@@ -46,6 +49,11 @@ export interface ClientResponse {
   readonly hasBegun: boolean;
   /** Whether `writeWhole` may write it: HTTP/1.1, and nobody has set a field on the response. */
   readonly takesWhole: boolean;
+  /**
+   * Only where the response is of use as a whole alone, and nothing of it can be streamed: how many bytes of its body
+   * are kept. `writeCut` takes those of a larger one, and `writeProblem` what else would be written as bytes.
+   */
+  readonly mostWholeBytes?: number;
   /** Node's, for whatever streams. Asking for it makes the connection Node's, where it was not. */
   readonly nodeResponse: ServerResponse;
   /**
@@ -55,6 +63,10 @@ export interface ClientResponse {
    * @param body bytes, which are of no use to it when this has returned; a text is Latin-1, byte for byte.
    */
   writeWhole(status: number, lines: string, body: string | Buffer): void;
+  /** Writes head and the beginning of a body that is larger than `mostWholeBytes`, and ends the response. */
+  writeCut?(status: number, lines: string, body: Buffer): void;
+  /** Ends the response with why there is none. */
+  writeProblem?(problem: Problem): void;
   /** No other request is served behind this one; the response says so. */
   endConnection(): void;
   /** Cuts the connection. */

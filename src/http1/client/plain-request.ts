@@ -71,7 +71,7 @@ export class PlainRequest implements ClientMessage {
 
 /** The fields of a request as lines, each with its CRLF. */
 export function linesOfMessage(message: ClientMessage): string {
-  return message instanceof PlainRequest ? message.lines : linesOf(message.rawHeaders);
+  return message.lines ?? linesOf(message.rawHeaders);
 }
 
 /** What can be among the fields of a plain request; always of one shape. */

@@ -1653,6 +1653,13 @@ export interface components {
             bytes_out: number;
             ip: string;
             /**
+             * @description By what it came in: the API itself (`rest`), or the Model Context Protocol (`mcp`).
+             * @enum {string}
+             */
+            source: "rest" | "mcp";
+            /** @description The tool that an assistant called; null where there is none. */
+            tool: string | null;
+            /**
              * Format: int64
              * @description How many requests it stands for: 1, or more where there were too many to keep them all.
              */
@@ -1695,6 +1702,13 @@ export interface components {
              */
             bytes_out: number;
             ip: string;
+            /**
+             * @description By what it came in: the API itself (`rest`), or the Model Context Protocol (`mcp`).
+             * @enum {string}
+             */
+            source: "rest" | "mcp";
+            /** @description The tool that an assistant called; null where there is none. */
+            tool: string | null;
             /**
              * Format: int64
              * @description How many requests it stands for: 1, or more where there were too many to keep them all.
@@ -5548,6 +5562,8 @@ export interface operations {
                 status?: string;
                 /** @description Only responses with this error code. */
                 code?: string;
+                /** @description Only requests that came in by this: the API itself, or the Model Context Protocol. */
+                source?: "rest" | "mcp";
                 /** @description Only requests with this `X-Request-Id`. */
                 request_id?: string;
                 /** @description `asc`: oldest first, to follow what comes: `next_cursor` is never null then. */

@@ -47,10 +47,15 @@ export class HeldCall extends HttpCall {
   }
 
   protected override get mostHeldBytes(): number {
-    return this.isAwaited ? MOST_KEPT_BYTES : super.mostHeldBytes;
+    return this.isWanted ? MOST_KEPT_BYTES : super.mostHeldBytes;
   }
 
   protected override get isAwaited(): boolean {
+    return this.isWanted || super.isAwaited;
+  }
+
+  /** Whether somebody wants the response that has begun. */
+  protected get isWanted(): boolean {
     return this.wanting !== NOBODY;
   }
 
@@ -77,7 +82,7 @@ export class HeldCall extends HttpCall {
   /** Whether there is, or may be, something to keep without the client. */
   private get goesOn(): boolean {
     const { state, body } = this;
-    if (state === CallState.Held) return this.isAwaited;
+    if (state === CallState.Held) return this.isWanted;
     if (state === CallState.Failing) return this.areErrorsWanted;
     const isSent = state === CallState.Sent || state === CallState.Announced;
     return isSent && (!(body instanceof RequestBody) || body.readableEnded);
@@ -93,7 +98,7 @@ export class HeldCall extends HttpCall {
       const wanting = this.keepers.filter((keeper) => keeper.wants(head));
       this.wanting = wanting.length === 0 ? NOBODY : wanting;
     }
-    if (this.isLeft && !(isError ? this.areErrorsWanted : this.isAwaited)) super.onClose();
+    if (this.isLeft && !(isError ? this.areErrorsWanted : this.isWanted)) super.onClose();
     else super.onHead(head);
   }
 
@@ -108,7 +113,7 @@ export class HeldCall extends HttpCall {
 
   override onEnd(trailerText: string): void {
     const { held } = this;
-    if (!this.isAwaited || held === undefined || this.state >= CallState.Aborting) {
+    if (!this.isWanted || held === undefined || this.state >= CallState.Aborting) {
       super.onEnd(trailerText);
       return;
     }

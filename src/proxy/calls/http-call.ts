@@ -66,12 +66,17 @@ export class HttpCall extends BackendCall implements Call {
 
   /** A larger body is not held back. */
   protected get mostHeldBytes(): number {
-    return LARGEST_HELD_BYTES;
+    return this.request.client.response.mostWholeBytes ?? LARGEST_HELD_BYTES;
   }
 
   /** Whether a body that comes in pieces is held back as well. */
   protected get isAwaited(): boolean {
-    return false;
+    return this.isWholeOnly;
+  }
+
+  /** Whether its response is of use as a whole alone. */
+  private get isWholeOnly(): boolean {
+    return this.request.client.response.mostWholeBytes !== undefined;
   }
 
   protected get isIntact(): boolean {
@@ -179,14 +184,14 @@ export class HttpCall extends BackendCall implements Call {
   }
 
   onData(piece: Buffer): void {
-    // An error waits for its end, and whoever asked with it: it has the time from its head on, however it trickles in.
+    // Whoever waits for the end of an error, or of the whole, waits no longer than this from its head on.
     if (this.errorResponse !== undefined) {
       this.errorResponse.add(piece);
       if (this.errorResponse.isTooLarge) this.respondWith(this.errorResponse);
       return;
     }
-    this.deadlineIn(this.upstream.config.timeouts.idle);
     const { held } = this;
+    if (!this.isWholeOnly) this.deadlineIn(this.upstream.config.timeouts.idle);
     if (held === undefined) {
       this.write(piece);
       return;
@@ -210,7 +215,8 @@ export class HttpCall extends BackendCall implements Call {
     const { response } = this.request.client;
     const body = held?.body;
     if (body !== undefined) this.request.client.bytesOut = body.length;
-    if (held !== undefined && body !== undefined && this.method !== 'HEAD' && response.takesWhole) {
+    const isWhole = (this.method !== 'HEAD' || this.isWholeOnly) && response.takesWhole;
+    if (held !== undefined && body !== undefined && isWhole) {
       this.end('answered');
       response.writeWhole(this.status, held.wholeLines, body);
       return;
@@ -240,6 +246,7 @@ export class HttpCall extends BackendCall implements Call {
   protected stream(): void {
     const { held } = this;
     if (held === undefined) return;
+    if (this.isWholeOnly) return this.cutWhole(held);
     if (this.barred !== undefined) {
       this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
       return;
@@ -248,6 +255,14 @@ export class HttpCall extends BackendCall implements Call {
     this.writeHead(held.lines);
     this.response.flushHeaders();
     for (const piece of held.takePieces()) this.write(piece);
+  }
+
+  /** Whoever waits for the whole takes no more: what is left is of no use, and the connection goes with it. */
+  private cutWhole(held: HeldResponse): void {
+    if (!held.isLargerThan(this.mostHeldBytes)) return;
+    this.end('answered');
+    this.request.client.response.writeCut?.(this.status, held.lines, held.body);
+    this.sending?.abort(this, peerError('TRAILGATE_ENOUGH'));
   }
 
   private writeHead(lines: string): void {

@@ -92,7 +92,7 @@ export class KeyedCall extends HeldCall {
   override onHead(head: ResponseHead): void {
     super.onHead(head);
     // Nobody wants it whole, or it would have been streamed by now.
-    if (this.held !== undefined && !this.isAwaited) this.stream();
+    if (this.held !== undefined && !this.isWanted) this.stream();
   }
 
   /** It is too large, or must not be held back: it was carried out, and a retry will hear no more than that. */

@@ -1,0 +1,64 @@
+/**
+ * Requests that are made inside: each is an exchange as any other, between a message that nobody has sent and a
+ * response that nobody reads from a connection, and goes the one way by the same steps, the same backend, the same end.
+ */
+import type { InnerCall, InnerPath, InnerResponse, RunningCall } from '../../admission/doors/inner-call.js';
+import type { RequestSource } from '../../admission/doors/request-source.js';
+import type { Routes } from '../../admission/routes.js';
+import type { StepWalk } from '../../admission/step-walk.js';
+import type { HttpDate } from '../../http1/client/http-date.js';
+import { NOT_OURS } from '../../proxy/routing/operation-table.js';
+import { Exchange, type ExchangeOwner } from '../request/exchange.js';
+import type { RequestEnd } from '../request/request-end.js';
+import { InnerMessage, InnerUpload } from './inner-message.js';
+import { WholeResponse } from './inner-response.js';
+
+/** InnerCallParts are what inner calls stand on. */
+export interface InnerCallParts {
+  readonly routes: Pick<Routes, 'match'>;
+  readonly walk: Pick<StepWalk<Exchange>, 'begin'>;
+  readonly requestEnd: Pick<RequestEnd, 'end'>;
+  readonly date: HttpDate;
+}
+
+/** What the log says of the request that an inner call is made of: nothing; the call stands there. */
+const CARRIER: RequestSource = { name: 'mcp', tool: '', isCarrier: true };
+
+/** InnerCalls begins inner calls. */
+export class InnerCalls implements InnerPath, ExchangeOwner {
+  readonly date: HttpDate;
+  private readonly routes: InnerCallParts['routes'];
+  private readonly walk: InnerCallParts['walk'];
+  private readonly requestEnd: InnerCallParts['requestEnd'];
+
+  constructor({ routes, walk, requestEnd, date }: InnerCallParts) {
+    this.routes = routes;
+    this.walk = walk;
+    this.requestEnd = requestEnd;
+    this.date = date;
+  }
+
+  begin(call: InnerCall, done: (response: InnerResponse) => void): RunningCall {
+    const { url, body, carrier, operation, mostBytes } = call;
+    const message = body === undefined ? new InnerMessage(call) : new InnerUpload(call, body);
+    const response = new WholeResponse(mostBytes, done);
+    const exchange = new Exchange(message, response, url, carrier.clientAddress, carrier.scheme, this);
+    response.exchange = exchange;
+    exchange.source = { name: 'mcp', tool: call.tool, isCarrier: false };
+    carrier.source = CARRIER;
+    const match = this.routes.match(operation.method, exchange.path);
+    // What is put into a path may lead to another operation, which may not be meant to be called this way.
+    const leadsThere = match.kind !== 'operation' || match.operation.index === operation.index;
+    exchange.match = leadsThere ? match : NOT_OURS;
+    this.walk.begin(exchange);
+    return response;
+  }
+
+  onEnd(exchange: Exchange, status: number): void {
+    exchange.closeListener?.onClose();
+    this.requestEnd.end(exchange, status);
+  }
+
+  /** No connection can become Node's. */
+  onHandedOver(): void {}
+}

@@ -1,0 +1,85 @@
+/** The request of an inner call, as the steps and the call to its backend read it. */
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import type { InnerCall } from '../../admission/doors/inner-call.js';
+import type { ClientFields, ClientMessage } from '../../http1/client/client-response.js';
+import { fieldsOfLines } from '../../http1/grammar/fields.js';
+
+/** What is looked at of its fields: those that the client has sent with the request that it is made of. */
+class InnerFields implements ClientFields {
+  readonly authorization: string | undefined;
+  readonly 'content-length': string | undefined;
+  readonly forwarded: string | undefined;
+  readonly host: string | undefined;
+  readonly traceparent: ClientFields['traceparent'];
+  readonly 'x-forwarded-for': ClientFields['x-forwarded-for'];
+  readonly 'x-request-id': string;
+
+  constructor({ carrier, body }: InnerCall) {
+    const { headers } = carrier.message;
+    this.authorization = headers.authorization;
+    this['content-length'] = body === undefined ? undefined : String(body.length);
+    this.forwarded = headers.forwarded;
+    this.host = headers.host;
+    this.traceparent = headers.traceparent;
+    this['x-forwarded-for'] = headers['x-forwarded-for'];
+    this['x-request-id'] = carrier.requestId;
+  }
+}
+
+/** InnerMessage is a request without a body. */
+export class InnerMessage implements ClientMessage {
+  readonly httpVersion = '1.1';
+  readonly httpVersionMajor = 1;
+  readonly complete = true;
+  readonly method: string;
+  readonly url: string;
+  readonly lines: string;
+  readonly headers: ClientFields;
+  /** The client's. */
+  readonly socket: Socket;
+
+  constructor(call: InnerCall) {
+    this.method = call.operation.method;
+    this.url = call.url;
+    this.lines = call.lines;
+    this.headers = new InnerFields(call);
+    this.socket = call.carrier.message.socket;
+  }
+
+  get rawHeaders(): string[] {
+    return fieldsOfLines(this.lines);
+  }
+}
+
+/** InnerUpload is a request with a body, which is there as a whole and is read as Node's are. */
+export class InnerUpload extends Readable implements ClientMessage {
+  readonly httpVersion = '1.1';
+  readonly httpVersionMajor = 1;
+  readonly complete = true;
+  readonly method: string;
+  readonly url: string;
+  readonly lines: string;
+  readonly headers: ClientFields;
+  readonly socket: Socket;
+  private readonly body: Buffer;
+
+  constructor(call: InnerCall, body: Buffer) {
+    super();
+    this.method = call.operation.method;
+    this.url = call.url;
+    this.lines = `${call.lines}Content-Length: ${body.length}\r\n`;
+    this.headers = new InnerFields(call);
+    this.socket = call.carrier.message.socket;
+    this.body = body;
+  }
+
+  get rawHeaders(): string[] {
+    return fieldsOfLines(this.lines);
+  }
+
+  override _read(): void {
+    this.push(this.body);
+    this.push(null);
+  }
+}
