@@ -9,6 +9,7 @@
  */
 import type { ErrorCode } from '../problems/errors.js';
 import { LIMIT_METRICS } from './limit-metrics.js';
+import { MCP_METRICS } from './mcp-metrics.js';
 import { counter, gauge } from './metric.js';
 import { REQUEST_METRICS } from './request-metrics.js';
 import { WEBHOOK_METRICS } from './webhook-metrics.js';
@@ -147,6 +148,7 @@ export const METRICS = {
     "When a listener's certificate ends, seconds since the Unix epoch.",
     [['listener', 'open']],
   ),
+  ...MCP_METRICS,
   ...WEBHOOK_METRICS,
   buildInfo: gauge('trailgate_build_info', 'Always 1; the version is a label.', [['version', 'open']]),
 } as const;

@@ -38,6 +38,9 @@ export const ERRORS = {
   operation_brownout: { status: 410, title: 'This operation will be retired, and rehearses it', fault: 'client' },
   operation_sunset: { status: 410, title: 'This operation has been retired', fault: 'client' },
 
+  // Who asks, of the MCP server.
+  origin_not_allowed: { status: 403, title: 'It is not asked under this name, or from this page', fault: 'client' },
+
   // Key.
   too_many_failed_attempts: {
     status: 429,

@@ -61,6 +61,12 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     meaning: 'The version or operation was deprecated, and its last day is over.',
     action: 'Move to the successor that the `Link` header names.',
   },
+  origin_not_allowed: {
+    meaning:
+      'The MCP server was asked under a host name that is not its own, or by a page of another site in a browser.',
+    action:
+      'Use the address that you were given; let the operator add the name, or the page, to `mcp` in `gateway.yaml`.',
+  },
   too_many_failed_attempts: {
     meaning: 'Too many requests from your address had a wrong key.',
     action: 'Stop, put the right key in place, and go on after `Retry-After`.',

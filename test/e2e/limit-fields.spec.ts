@@ -113,6 +113,7 @@ const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
   method_not_allowed: BEFORE,
   operation_brownout: BEFORE,
   operation_sunset: BEFORE,
+  origin_not_allowed: BEFORE,
   too_many_failed_attempts: BEFORE,
   malformed_authorization: BEFORE,
   missing_api_key: BEFORE,

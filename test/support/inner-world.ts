@@ -1,18 +1,19 @@
-/** A gateway in this process on all that the program gives it, with a door of the test's that makes inner calls. */
+/** A gateway in this process on all that the program gives it, with a door of the test's. */
 import { openSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import type { Door, DoorHost } from '../../src/admission/doors/door.js';
+import type { OpenDoor } from '../../src/admission/doors/door.js';
 import type { DoorRequest } from '../../src/admission/doors/door-request.js';
-import type { InnerResponse, RunningCall } from '../../src/admission/doors/inner-call.js';
-import { openAdmission } from '../../src/boot/open-admission.js';
+import type { InnerResponse } from '../../src/admission/doors/inner-call.js';
+import { openAdmission, type Admission } from '../../src/boot/open-admission.js';
 import { openDomain, type Domain } from '../../src/boot/open-domain.js';
 import { Shutdown } from '../../src/boot/shutdown.js';
-import { RunningConfig } from '../../src/config/running-config.js';
+import { RunningConfig, withoutDocuments } from '../../src/config/running-config.js';
 import { Connections } from '../../src/gateway/listener/connections.js';
 import { createGatewayApplication } from '../../src/gateway/listener/gateway.application.js';
 import { Cors } from '../../src/gateway/request/cors.js';
 import { systemClock } from '../../src/platform/clock.js';
-import { openLog } from '../../src/platform/log.js';
+import { openLog, type Log } from '../../src/platform/log.js';
+import type { ErrorPages } from '../../src/problems/error-pages.js';
 import { problemBody } from '../../src/problems/problem-body.js';
 import { ProxyStatus } from '../../src/proxy/calls/proxy-status.js';
 import type { RequestLogRow } from '../../src/request-logs/request-log-row.js';
@@ -41,70 +42,61 @@ export interface InnerResult {
   readonly problem: Record<string, unknown> | null;
 }
 
-export interface InnerWorld {
+export interface World {
   readonly url: string;
   readonly domain: Domain;
   /** Keys of new accounts. */
-  newKey(plan: string, scopes?: readonly string[]): Promise<{ secret: string; keyId: string; accountId: string }>;
-  inner(secret: string, request: InnerRequest): Promise<InnerResult>;
-  /** The calls that have been begun, in their order. */
-  readonly calls: readonly RunningCall[];
+  newKey(
+    plan: string,
+    scopes?: readonly string[],
+  ): Promise<{ readonly secret: string; readonly keyId: string; readonly accountId: string }>;
   /** Rows of the log of requests that an account has been given. */
   written(accountId: string): RequestLogRow[];
   stop(): Promise<void>;
+}
+
+export interface InnerWorld extends World {
+  inner(secret: string, request: InnerRequest): Promise<InnerResult>;
+}
+
+export interface WorldOptions {
+  readonly logFile?: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const MOST_BYTES = 64 * 1_024;
 const MOST_ROWS = 1_000;
 const CONTEXT = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_test' } as const;
 
-/** Starts it. */
-export async function startInnerWorld(files: ConfigFiles, logFile = '/dev/null'): Promise<InnerWorld> {
-  const loaded = await configOf(files, { TRAILGATE_DATA_DIR: temporaryFolder('inner') });
-  const running = new RunningConfig(loaded);
-  const log = openLog('info', openSync(logFile, 'w'));
+/** What is opened of it before the gateway. */
+export interface Opened {
+  readonly domain: Domain;
+  readonly admission: Admission;
+  readonly log: Log;
+  readonly shutdown: Shutdown;
+}
+
+/** Starts it with a door. */
+export async function startWorld(
+  files: ConfigFiles,
+  doorOf: (opened: Opened) => OpenDoor,
+  { logFile = '/dev/null', env = {} }: WorldOptions = {},
+): Promise<World> {
+  const loaded = await configOf(files, { TRAILGATE_DATA_DIR: temporaryFolder('inner'), ...env });
+  const running = new RunningConfig(withoutDocuments(loaded));
+  const log = openLog('info', openSync(logFile, 'a'));
   const shutdown = new Shutdown(log);
   const domain = await openDomain(running, ['gateway'], true, log, shutdown);
-  const { publicUrl, ...admission } = openAdmission(domain, log);
-  const { file, operations } = running.current;
-  const calls: RunningCall[] = [];
+  const admission = openAdmission(domain, log);
+  const { publicUrl, ...rest } = admission;
+  const { file } = running.current;
   const rows: RequestLogRow[] = [];
-  const openDoor = ({ inner, refuse }: DoorHost): Door => ({
-    takes: (path) => path === '/inner',
-    serve: (request) => {
-      void bodyOf(request).then((text) => {
-        const { match, url, lines = '', body, mostBytes = MOST_BYTES } = JSON.parse(text) as InnerRequest;
-        const operation = operations.find((one) => `${one.method} ${one.template}` === match);
-        if (operation === undefined) {
-          refuse(request, new Error(`no ${match}`));
-          return;
-        }
-        const upload = body === undefined ? undefined : Buffer.from(body);
-        const call = { operation, url, lines, body: upload, carrier: request, tool: 'a_tool', mostBytes };
-        const begun = inner.begin(call, (response) => {
-          request.closeListener = undefined;
-          const said = JSON.stringify(resultOf(response, request));
-          request.nodeResponse.writeHead(200, { 'content-length': Buffer.byteLength(said) }).end(said);
-        });
-        request.closeListener = { onClose: () => begun.cancel() };
-        calls.push(begun);
-      });
-    },
-  });
-  const resultOf = ({ status, lines, body, isCut, quotaLines, problem }: InnerResponse, request: DoorRequest) => ({
-    status,
-    lines,
-    body: body.toString(),
-    isCut,
-    quotaLines,
-    problem: problem === undefined ? null : problemBody(problem, request.requestId, publicUrl.errorPages),
-  });
   const application = await createGatewayApplication(
     {
       config: running.current,
       clock: systemClock,
       errorPages: publicUrl.errorPages,
-      ...admission,
+      ...rest,
       cors: new Cors(file.gateway.cors, admission.routes),
       requestLogs: domain.requestLogs,
       usage: domain.usage,
@@ -112,7 +104,7 @@ export async function startInnerWorld(files: ConfigFiles, logFile = '/dev/null')
       proxyStatus: new ProxyStatus(),
       draining: { hasBegun: false },
       connections: new Connections(file.gateway, file.services),
-      openDoor,
+      openDoor: doorOf({ domain, admission, log, shutdown }),
     },
     log,
     [],
@@ -120,11 +112,9 @@ export async function startInnerWorld(files: ConfigFiles, logFile = '/dev/null')
   await application.listen(0, '127.0.0.1');
   const { port } = application.getHttpServer().address() as AddressInfo;
   publicUrl.bind(port);
-  const url = `http://127.0.0.1:${port}`;
   return {
-    url,
+    url: `http://127.0.0.1:${port}`,
     domain,
-    calls,
     async newKey(plan, scopes = ['*']) {
       const account = { name: 'Inner', plan, time_zone: 'UTC', billing_day: 1 };
       const { id } = await domain.accounts.create(account, CONTEXT);
@@ -132,19 +122,60 @@ export async function startInnerWorld(files: ConfigFiles, logFile = '/dev/null')
       const { secret, key } = await domain.keyStore.create(id, wanted as never, CONTEXT);
       return { secret, keyId: key.id, accountId: id };
     },
-    async inner(secret, request) {
-      const headers = { authorization: `Bearer ${secret}` };
-      return (await send(`${url}/inner`, { method: 'POST', headers, body: request })).json<InnerResult>();
-    },
     written(accountId) {
       while (domain.requestLogs.accountsWaiting > 0) domain.requestLogs.takeFirst(() => MOST_ROWS, rows);
       return rows.filter((row) => row.accountId === accountId);
     },
     async stop() {
+      application.getHttpServer().closeAllConnections();
       await application.close();
       await shutdown.run();
     },
   };
+}
+
+/** Starts it with a door at `/inner` that makes the inner calls that it is asked for. */
+export async function startInnerWorld(files: ConfigFiles, logFile?: string): Promise<InnerWorld> {
+  const doorOf = ({ domain, admission }: Opened): OpenDoor => {
+    const { operations } = domain.config.current;
+    return ({ inner, refuse }) => ({
+      takes: (path) => path === '/inner',
+      serve: (request) => {
+        void bodyOf(request).then((text) => {
+          const { match, url, lines = '', body, mostBytes = MOST_BYTES } = JSON.parse(text) as InnerRequest;
+          const operation = operations.find((one) => `${one.method} ${one.template}` === match);
+          if (operation === undefined) {
+            refuse(request, new Error(`no ${match}`));
+            return;
+          }
+          const upload = body === undefined ? undefined : Buffer.from(body);
+          const call = { operation, url, lines, body: upload, carrier: request, tool: 'a_tool', mostBytes };
+          let isDone = false;
+          const begun = inner.begin(call, (response) => {
+            isDone = true;
+            request.closeListener = undefined;
+            const said = JSON.stringify(resultOf(response, request.requestId, admission.publicUrl.errorPages));
+            request.nodeResponse.writeHead(200, { 'content-length': Buffer.byteLength(said) }).end(said);
+          });
+          if (!isDone) request.closeListener = { onClose: () => begun.cancel() };
+        });
+      },
+    });
+  };
+  const world = await startWorld(files, doorOf, logFile === undefined ? {} : { logFile });
+  return {
+    ...world,
+    async inner(secret, request) {
+      const headers = { authorization: `Bearer ${secret}` };
+      return (await send(`${world.url}/inner`, { method: 'POST', headers, body: request })).json<InnerResult>();
+    },
+  };
+}
+
+function resultOf(response: InnerResponse, requestId: string, pages: ErrorPages): InnerResult {
+  const { status, lines, body, isCut, quotaLines, problem } = response;
+  const said = problem === undefined ? null : problemBody(problem, requestId, pages);
+  return { status, lines, body: body.toString(), isCut, quotaLines, problem: said as InnerResult['problem'] };
 }
 
 async function bodyOf({ incoming }: DoorRequest): Promise<string> {

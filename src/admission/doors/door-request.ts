@@ -16,6 +16,8 @@ export interface DoorRequest extends AdmissionRequest {
   readonly nodeResponse: ServerResponse;
   /** What the client spoke. */
   readonly scheme: 'http' | 'https';
+  /** Field lines that say which pages may read the response, each with its CRLF. */
+  corsLines: string;
   /** Field lines that every response to it carries, each with its CRLF: request id, limits. */
   readonly responseLines: string;
   /** The field `Date` of a response that begins now, with its CRLF. */

@@ -1,0 +1,41 @@
+/**
+ * Under which names the server may be asked, and from which pages: the browser of somebody who has a key must not be led
+ * here by a page of others, under a name of theirs that leads to this machine (DNS rebinding) or under ours.
+ */
+import { isLoopbackHost } from '../../config/model/address-values.js';
+import { Problem } from '../../problems/errors.js';
+import type { McpSettings } from '../settings.js';
+
+/** AllowedCallers are what the settings say of both. */
+export type AllowedCallers = Pick<McpSettings, 'allowedHosts' | 'allowedOrigins'>;
+
+/** Why a request is refused for its `Host` or `Origin`; undefined: it is not. */
+export function callerProblem(
+  { host = '', origin }: { readonly host?: string | undefined; readonly origin?: string | undefined },
+  { allowedHosts, allowedOrigins }: AllowedCallers,
+): Problem | undefined {
+  const name = nameOf(host);
+  if (!isLoopbackHost(name) && !allowedHosts.some((allowed) => nameOf(allowed) === name)) {
+    return refusal(`The MCP server is not asked under ${JSON.stringify(name.slice(0, 100))}: see mcp.allowedHosts.`);
+  }
+  if (origin === undefined || allowedOrigins.includes(origin) || isOfHost(origin, name)) return undefined;
+  return refusal(`A page of ${JSON.stringify(origin.slice(0, 100))} may not ask: see mcp.allowedOrigins.`);
+}
+
+/** Whether a page comes from the host that it asks; of this machine every name is one. */
+function isOfHost(origin: string, name: string): boolean {
+  const url = URL.parse(origin);
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return false;
+  const page = nameOf(url.host);
+  return page === name || (isLoopbackHost(page) && isLoopbackHost(name));
+}
+
+/** The host without its port, as names are compared. */
+function nameOf(host: string): string {
+  const [, inBrackets, plain = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [undefined, undefined, host];
+  return (inBrackets ?? plain).toLowerCase().replace(/\.$/, '');
+}
+
+function refusal(detail: string): Problem {
+  return new Problem('origin_not_allowed', { detail });
+}

@@ -1,0 +1,185 @@
+/**
+ * One request to the MCP server, from its head to its response: who may ask, with which key, what the message is, and
+ * the method that serves it. The first that says no ends it; what is wrong before there is a message is a problem of
+ * HTTP, and then an error of JSON-RPC.
+ */
+import type { DoorRequest } from '../../admission/doors/door-request.js';
+import type { RequestSource } from '../../admission/doors/request-source.js';
+import type { CachedKey } from '../../keys/cached-key.js';
+import type { McpMethod, McpOutcome } from '../../platform/mcp-metrics.js';
+import type { Waiting } from '../../platform/waiting.js';
+import { Problem } from '../../problems/errors.js';
+import { expectsContinue } from '../../proxy/calls/request-body.js';
+import type { Method, MethodCall } from '../method-call.js';
+import { noteCall } from '../mcp-metrics.js';
+import type { OpenedParts } from '../mcp-parts.js';
+import { serverInfo } from '../methods/server-words.js';
+import { METHODS_BY_NAME } from '../methods/methods.js';
+import { eraOf } from '../protocol/era.js';
+import { idIn, messageIn, type RpcMessage, type RpcRequest } from '../protocol/message.js';
+import { parseJson } from '../protocol/parse-json.js';
+import { errorText, resultText } from '../protocol/response-text.js';
+import { methodNotFound, RpcError } from '../protocol/rpc-error.js';
+import type { Era } from '../protocol/versions.js';
+import { callerProblem } from './allowed-callers.js';
+import type { FreeCalls } from './free-calls.js';
+import { letPageRead, respondToPreflight } from './pages.js';
+import { readBody } from './read-body.js';
+import { respondAccepted, respondJson } from './respond.js';
+
+/** In the log, unless a tool is called. */
+const SOURCE: RequestSource = { name: 'mcp', tool: '', isCarrier: false };
+
+const NOT_POST = new Problem('method_not_allowed', {
+  detail: 'Messages of the Model Context Protocol are sent by POST; there are no sessions, and no stream by GET.',
+  headers: ['Allow', 'POST'],
+});
+const NOT_JSON = new Problem('unsupported_media_type', {
+  detail: 'Send messages as "Content-Type: application/json".',
+});
+const NOT_TAKEN = new Problem('not_acceptable', {
+  detail:
+    'Responses are application/json, and streams text/event-stream: say "Accept: application/json, text/event-stream".',
+});
+const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
+const ACCEPTS_JSON = /\bapplication\/(?:json|\*)|\*\/\*/i;
+
+/** McpRequest serves itself, once. */
+export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
+  key!: CachedKey;
+  message!: RpcRequest;
+  era: Era = 'legacy';
+  /** What is counted as its method. */
+  private method: Method | undefined;
+  private isNotification = false;
+
+  constructor(
+    readonly parts: OpenedParts,
+    readonly request: DoorRequest,
+    private readonly freeCalls: FreeCalls,
+  ) {}
+
+  /** Serves the request. Never throws. */
+  begin(): void {
+    this.guard(() => {
+      const { request, parts } = this;
+      request.source = SOURCE;
+      const { message } = request;
+      const { headers } = message;
+      const stranger = callerProblem(headers, parts.settings());
+      if (stranger !== undefined) return this.refuse(stranger);
+      letPageRead(request);
+      if (message.method === 'OPTIONS' && headers.origin !== undefined) return respondToPreflight(request);
+      if (message.method !== 'POST') return this.refuse(NOT_POST);
+      const passes = parts.keyStep.ask(request, this);
+      if (passes !== undefined) this.onKey(passes);
+    });
+  }
+
+  answered(late: CachedKey | Problem): void {
+    this.guard(() => this.onKey(this.parts.keyStep.conclude(this.request, late)));
+  }
+
+  failed(error: unknown): void {
+    this.refuse(error);
+  }
+
+  respond(members: string): void {
+    const { request, era, message, method } = this;
+    const text = resultText(era, message.id, members, serverInfo(this), method?.isCacheable === true);
+    respondJson(request, 200, text);
+  }
+
+  fail(error: RpcError): void {
+    this.note('protocol_error');
+    // To a legacy client the request has arrived where its message was read, whatever came of it.
+    respondJson(this.request, this.era === 'legacy' ? 200 : error.status, errorText(error, this.message.id));
+  }
+
+  refuse(reason: unknown): void {
+    this.note('refused');
+    this.parts.host.refuse(this.request, reason);
+  }
+
+  async countFree(): Promise<Problem | undefined> {
+    try {
+      const counted = await this.freeCalls.count(this.key);
+      if (counted instanceof Problem) return counted;
+      await this.parts.quotaReport.addTo(this.request, counted);
+      return undefined;
+    } catch (error) {
+      return new Problem('quota_unavailable', { cause: error });
+    }
+  }
+
+  private onKey(passes: boolean): void {
+    const { request, parts } = this;
+    const { key, incoming } = request;
+    if (!passes || key === undefined) return parts.host.refuse(request, request.refusal);
+    this.key = key;
+    const { 'content-type': type = '', accept = '*/*' } = incoming.headers;
+    if (!JSON_TYPE.test(type)) return this.refuse(NOT_JSON);
+    if (!ACCEPTS_JSON.test(accept)) return this.refuse(NOT_TAKEN);
+    if (expectsContinue(request.message)) request.nodeResponse.writeContinue();
+    readBody(incoming, (body) => this.guard(() => this.onBody(body)));
+  }
+
+  private onBody(body: Buffer | Problem): void {
+    if (body instanceof Problem) return this.refuse(body);
+    this.request.bytesIn = body.length;
+    const parsed = parseJson(body);
+    if (parsed instanceof RpcError) return this.failUnread(parsed, undefined);
+    const message = messageIn(parsed.value);
+    if (message instanceof RpcError) return this.failUnread(message, parsed.value);
+    const era = eraOf(this.request.incoming.headers, message);
+    if (era instanceof RpcError) return this.failUnread(era, parsed.value);
+    this.era = era;
+    this.onMessage(message);
+  }
+
+  private onMessage(message: RpcMessage): void {
+    if (message.id === undefined) {
+      this.isNotification = true;
+      return this.free(() => respondAccepted(this.request));
+    }
+    this.message = message;
+    const method = METHODS_BY_NAME.get(message.method);
+    if (method === undefined || (method.era !== undefined && method.era !== this.era)) {
+      return this.fail(methodNotFound(message.method));
+    }
+    this.method = method;
+    if (method.serve !== undefined) return method.serve(this);
+    this.free(async () => {
+      const result = await method.result?.(this);
+      if (result instanceof RpcError) this.fail(result);
+      else {
+        this.note('success');
+        this.respond(result ?? '');
+      }
+    });
+  }
+
+  /** Counts it as one that costs nothing, and goes on where there is room. */
+  private free(go: () => void | Promise<void>): void {
+    void this.countFree()
+      .then((problem) => (problem === undefined ? go() : this.refuse(problem)))
+      .catch((error: unknown) => this.refuse(error));
+  }
+
+  private failUnread(error: RpcError, body: unknown): void {
+    this.note('protocol_error');
+    respondJson(this.request, error.status, errorText(error, idIn(body)));
+  }
+
+  private note(outcome: McpOutcome): void {
+    noteCall(this.isNotification ? 'notification' : ((this.method?.name as McpMethod | undefined) ?? 'other'), outcome);
+  }
+
+  private guard(go: () => void): void {
+    try {
+      go();
+    } catch (error) {
+      this.refuse(error);
+    }
+  }
+}

@@ -1,0 +1,44 @@
+/** The body of a request, read whole and within bounds: of size, and of time. */
+import type { IncomingMessage } from 'node:http';
+import { Problem } from '../../problems/errors.js';
+
+/** What a message may have; of arguments far more than an assistant writes. */
+export const MOST_BODY_BYTES = 1024 * 1024;
+/** For all of it, however it comes in. */
+export const BODY_TIMEOUT_MS = 10_000;
+
+const TOO_LARGE = new Problem('content_too_large', {
+  detail: `A message of the Model Context Protocol may have ${MOST_BODY_BYTES} bytes.`,
+});
+const TOO_SLOW = new Problem('request_timeout', {
+  detail: `The body had not arrived after ${BODY_TIMEOUT_MS / 1_000} seconds.`,
+});
+
+/**
+ * Reads the body of a request. `done` is called once with it, or with why there is none; not at all where the client
+ * has gone: the end of its connection is its end.
+ */
+export function readBody(incoming: IncomingMessage, done: (body: Buffer | Problem) => void): void {
+  if (Number(incoming.headers['content-length'] ?? 0) > MOST_BODY_BYTES) {
+    done(TOO_LARGE);
+    return;
+  }
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  const finish = (body: Buffer | Problem): void => {
+    clearTimeout(timer);
+    incoming.off('data', onData).off('end', onEnd).off('close', onClose);
+    done(body);
+  };
+  const onData = (piece: Buffer): void => {
+    bytes += piece.length;
+    pieces.push(piece);
+    if (bytes > MOST_BODY_BYTES) finish(TOO_LARGE);
+  };
+  const onEnd = (): void => finish(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
+  const onClose = (): void => clearTimeout(timer);
+  const timer = setTimeout(() => finish(TOO_SLOW), BODY_TIMEOUT_MS).unref();
+  incoming.on('data', onData).on('end', onEnd).on('close', onClose);
+  // A client that goes is no error of ours.
+  incoming.on('error', () => {});
+}

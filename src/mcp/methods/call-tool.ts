@@ -1,0 +1,25 @@
+/**
+ * `tools/call`: one of the server's own tools, which cost nothing, or an operation of the API, which costs what it
+ * costs. A tool that the key may not call is refused by the scope step, as its request would be.
+ */
+import { isObject, type JsonObject } from '../protocol/message.js';
+import { invalidParams, quoted } from '../protocol/rpc-error.js';
+import { callOperation } from '../tools/operation-call.js';
+import { OWN_TOOLS } from '../tools/own-tools.js';
+import type { Method } from '../method-call.js';
+
+const NO_ARGUMENTS: JsonObject = Object.freeze({});
+
+export const callTool: Method = {
+  name: 'tools/call',
+  serve(call) {
+    const { name, arguments: args = NO_ARGUMENTS } = call.message.params;
+    if (typeof name !== 'string') return call.fail(invalidParams('"name" must be the name of a tool.'));
+    if (!isObject(args)) return call.fail(invalidParams('"arguments" must be an object.'));
+    const tool = call.parts.tools.current.byName.get(name);
+    if (tool !== undefined) return callOperation(call, tool, args);
+    const own = OWN_TOOLS.get(name);
+    if (own !== undefined) return own.serve(call, args);
+    call.fail(invalidParams(`Unknown tool: ${quoted(name)}. tools/list has those that there are.`));
+  },
+};

@@ -1,0 +1,11 @@
+/** `server/discover` (2026-07-28, Discovery): versions, capabilities, instructions. */
+import { MODERN_VERSION } from '../protocol/versions.js';
+import type { Method } from '../method-call.js';
+import { serverMembers } from './server-words.js';
+
+export const discover: Method = {
+  name: 'server/discover',
+  era: 'modern',
+  isCacheable: true,
+  result: (call) => `"supportedVersions":["${MODERN_VERSION}"],${serverMembers(call)}`,
+};

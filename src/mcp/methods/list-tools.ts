@@ -1,0 +1,14 @@
+/** `tools/list`: what the key may call, in the order of the configuration, in pages. */
+import { invalidParams } from '../protocol/rpc-error.js';
+import { visibleTools } from '../tools/visible-tools.js';
+import type { Method } from '../method-call.js';
+
+export const listTools: Method = {
+  name: 'tools/list',
+  isCacheable: true,
+  result({ key, parts, message }) {
+    const { cursor } = message.params;
+    const page = visibleTools(parts.tools.current, key.scopeSet).page(cursor);
+    return page ?? invalidParams('The cursor is none that a list has given.');
+  },
+};

@@ -1,0 +1,33 @@
+/**
+ * `subscriptions/listen` (2026-07-28, Subscriptions): a stream of events that says when the list of tools is another one.
+ * Resources and prompts do not change while somebody listens, and nothing is promised of them.
+ */
+import { isObject } from '../protocol/message.js';
+import { invalidParams } from '../protocol/rpc-error.js';
+import type { Method } from '../method-call.js';
+import { noteCall } from '../mcp-metrics.js';
+
+export const listen: Method = {
+  name: 'subscriptions/listen',
+  era: 'modern',
+  serve(call) {
+    const { notifications } = call.message.params;
+    if (!isObject(notifications)) {
+      call.fail(invalidParams('"notifications" must be an object that says what to listen to.'));
+      return;
+    }
+    void call.countFree().then((problem) => {
+      if (problem !== undefined) {
+        call.refuse(problem);
+        return;
+      }
+      noteCall('subscriptions/listen', 'success');
+      call.parts.subscriptions.open(
+        call.request,
+        call.message.id,
+        call.key,
+        notifications['toolsListChanged'] === true,
+      );
+    });
+  },
+};

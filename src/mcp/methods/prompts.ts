@@ -1,0 +1,75 @@
+/** Prompts: what people ask an assistant of a gateway most, in words that lead it to what it can find out. */
+import { isObject } from '../protocol/message.js';
+import { invalidParams, quoted } from '../protocol/rpc-error.js';
+import type { Method } from '../method-call.js';
+import { hasCursor } from './list-resources.js';
+
+interface Prompt {
+  readonly description: Readonly<Record<string, unknown>> & { readonly name: string; readonly description: string };
+  readonly text: (args: Readonly<Record<string, string>>) => string;
+}
+
+const LONGEST_ARGUMENT = 4_000;
+
+const PROMPTS: readonly Prompt[] = [
+  {
+    description: {
+      name: 'explain_refusal',
+      title: 'Explain a refusal',
+      description: 'Says why a request to this API was refused, and what to do about it.',
+      arguments: [
+        {
+          name: 'refusal',
+          description: 'The error code, such as rate_limited, or the whole error as it came.',
+          required: true,
+        },
+      ],
+    },
+    text: ({ refusal = '' }) =>
+      'A request to this API was refused with the following. Read the resource "errors" for what its code means and what ' +
+      'to do; where a limit ran out, call get_usage. Then tell me in a few sentences why it was refused, whose fault it ' +
+      `is, and what to change or how long to wait.\n\n${refusal}`,
+  },
+  {
+    description: {
+      name: 'find_my_limits',
+      title: 'Find my limits',
+      description: 'Says what is left of the limits of this API key and its account, and when they come back.',
+    },
+    text: () =>
+      'Call get_usage. Then tell me, limit by limit, how much of it is used, how much is left, and when it comes back; ' +
+      'and which one I will reach first if I go on as I do.',
+  },
+];
+
+export const listPrompts: Method = {
+  name: 'prompts/list',
+  isCacheable: true,
+  result(call) {
+    if (hasCursor(call)) return invalidParams('The cursor is none that a list has given: there is one page.');
+    return `"prompts":${JSON.stringify(PROMPTS.map(({ description }) => description))}`;
+  },
+};
+
+export const getPrompt: Method = {
+  name: 'prompts/get',
+  result({ message }) {
+    const { name, arguments: given = {} } = message.params;
+    const prompt = PROMPTS.find(({ description }) => description.name === name);
+    if (prompt === undefined) return invalidParams(`Unknown prompt: ${quoted(String(name))}.`);
+    const args = textsIn(given);
+    if (args === undefined) return invalidParams('"arguments" must be an object of texts.');
+    const { description } = prompt.description;
+    const wanted = (prompt.description['arguments'] ?? []) as readonly { readonly name: string }[];
+    const missing = wanted.find((argument) => args[argument.name] === undefined);
+    if (missing !== undefined) return invalidParams(`The argument "${missing.name}" is missing.`);
+    const messages = [{ role: 'user', content: { type: 'text', text: prompt.text(args) } }];
+    return `"description":${JSON.stringify(description)},"messages":${JSON.stringify(messages)}`;
+  },
+};
+
+function textsIn(given: unknown): Readonly<Record<string, string>> | undefined {
+  if (!isObject(given)) return undefined;
+  const isText = (value: unknown) => typeof value === 'string' && value.length <= LONGEST_ARGUMENT;
+  return Object.values(given).every(isText) ? (given as Record<string, string>) : undefined;
+}

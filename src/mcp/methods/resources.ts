@@ -1,0 +1,57 @@
+/** What assistants may read: the API's description, and its error codes. */
+import type { McpReference } from '../mcp-parts.js';
+
+/** A description that is larger is read from its address: it would fill what an assistant can keep in view. */
+const MOST_DESCRIPTION_BYTES = 1024 * 1024;
+
+/** Resource is something that can be read. */
+export interface Resource {
+  readonly uri: string;
+  /** As `resources/list` says it: JSON. */
+  readonly json: string;
+  readonly mimeType: string;
+  readonly text: () => string;
+}
+
+/** All of them, as they are now. */
+export function resourcesOf({ openApi, errors }: McpReference, basePath: string): readonly Resource[] {
+  const { publicUrl, body } = openApi();
+  const openApiUrl = `${publicUrl}${basePath}/openapi.json`;
+  return [
+    resource(
+      {
+        uri: openApiUrl,
+        name: 'openapi',
+        title: 'Description of the API',
+        description: 'OpenAPI 3.1: every operation with its parameters, schemas, scopes and errors.',
+        mimeType: 'application/json',
+        size: body.length,
+      },
+      () =>
+        body.length <= MOST_DESCRIPTION_BYTES
+          ? body.toString('utf8')
+          : JSON.stringify({ detail: `It has ${body.length} bytes: read it from ${openApiUrl}, which wants no key.` }),
+    ),
+    resource(
+      {
+        uri: `${publicUrl}/docs/errors`,
+        name: 'errors',
+        title: 'Error codes',
+        description: 'Every code that a refusal can have: its status, what it means, and what to do.',
+        mimeType: 'application/json',
+      },
+      errors,
+    ),
+  ];
+}
+
+interface Description {
+  readonly uri: string;
+  readonly mimeType: string;
+  readonly [member: string]: unknown;
+}
+
+function resource(description: Description, text: () => string): Resource {
+  const { uri, mimeType } = description;
+  return { uri, mimeType, json: JSON.stringify(description), text };
+}

@@ -1,0 +1,24 @@
+/** What the server says of itself, to clients of both eras. */
+import { serverInfoText } from '../protocol/response-text.js';
+import type { MethodCall } from '../method-call.js';
+
+/** Lists can be followed by modern clients, which `subscriptions/listen`. */
+const MODERN_CAPABILITIES = '{"tools":{"listChanged":true},"resources":{},"prompts":{}}';
+const LEGACY_CAPABILITIES = '{"tools":{},"resources":{},"prompts":{}}';
+
+const USUAL_INSTRUCTIONS =
+  'Each tool is an operation of this API, called with the API key of this connection: calls count against its limits, and ' +
+  'see only what it may see. A refusal says in its text what ran out or is missing, and how long to wait; get_usage says ' +
+  'what is left and costs nothing. Long lists come in pages: ask for the next one with what the last one gave.';
+
+/** Members of the result by which a client learns whom it talks to, and what there is. */
+export function serverMembers({ era, parts }: MethodCall): string {
+  const { instructions = USUAL_INSTRUCTIONS } = parts.settings();
+  const capabilities = era === 'modern' ? MODERN_CAPABILITIES : LEGACY_CAPABILITIES;
+  return `"capabilities":${capabilities},"instructions":${JSON.stringify(instructions)}`;
+}
+
+/** Who serves, as JSON. */
+export function serverInfo({ parts }: Pick<MethodCall, 'parts'>): string {
+  return serverInfoText(parts.settings().name, parts.version);
+}

@@ -1,0 +1,71 @@
+/**
+ * By which era a message is served, and what a modern one owes: its version in a header and in `_meta`, and its method
+ * and name in headers as in the body, so that nobody on the way goes by another request than the one that is served
+ * (2026-07-28, Streamable HTTP, Request metadata).
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { isObject, type JsonObject, type RpcMessage } from './message.js';
+import { headerMismatch, missingMeta, quoted, RpcError, unsupportedVersion } from './rpc-error.js';
+import { CAPABILITIES_MEMBER, isLegacyVersion, MODERN_VERSION, VERSION_MEMBER, type Era } from './versions.js';
+
+const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
+
+/** Where the name stands in the parameters, by the methods that have one. */
+const NAME_MEMBERS: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+};
+
+/** The era of a message, or what is wrong with how it says that. */
+export function eraOf(headers: IncomingHttpHeaders, message: RpcMessage): Era | RpcError {
+  const inHeader = headers['mcp-protocol-version'];
+  const meta = metaOf(message.params);
+  const inBody = meta?.[VERSION_MEMBER];
+  if (inBody === undefined) {
+    if (inHeader === undefined || isLegacyVersion(String(inHeader))) return 'legacy';
+    if (inHeader !== MODERN_VERSION) return unsupportedVersion(String(inHeader));
+    // No notification of a modern client is defined here, nor what its headers would be.
+    return message.id === undefined ? 'modern' : missingMeta(VERSION_MEMBER);
+  }
+  if (typeof inBody !== 'string') return missingMeta(VERSION_MEMBER);
+  if (inHeader === undefined) return headerMismatch('MCP-Protocol-Version is missing.');
+  if (inHeader !== inBody) {
+    return headerMismatch(`MCP-Protocol-Version is ${quoted(String(inHeader))}, and in the body ${quoted(inBody)}.`);
+  }
+  if (inBody !== MODERN_VERSION) return unsupportedVersion(inBody);
+  return message.id === undefined ? 'modern' : (faultOf(headers, message, meta!) ?? 'modern');
+}
+
+/** The `_meta` of parameters. */
+export function metaOf(params: JsonObject): JsonObject | undefined {
+  const { _meta: meta } = params;
+  return isObject(meta) ? meta : undefined;
+}
+
+function faultOf(headers: IncomingHttpHeaders, { method, params }: RpcMessage, meta: JsonObject): RpcError | undefined {
+  const said = headers['mcp-method'];
+  if (said !== method) {
+    if (said === undefined) return headerMismatch('Mcp-Method is missing.');
+    return headerMismatch(`Mcp-Method is ${quoted(String(said))}, and in the body ${quoted(method)}.`);
+  }
+  const member = Object.hasOwn(NAME_MEMBERS, method) ? NAME_MEMBERS[method] : undefined;
+  const name = member === undefined ? undefined : params[member];
+  if (typeof name === 'string') {
+    const encoded = headers['mcp-name'];
+    if (encoded === undefined) return headerMismatch('Mcp-Name is missing.');
+    const decoded = decodedValue(String(encoded));
+    if (decoded === undefined) return headerMismatch('Mcp-Name is not encoded as it should be.');
+    if (decoded !== name) return headerMismatch(`Mcp-Name is ${quoted(decoded)}, and in the body ${quoted(name)}.`);
+  }
+  return isObject(meta[CAPABILITIES_MEMBER]) ? undefined : missingMeta(CAPABILITIES_MEMBER);
+}
+
+/** What a header says: as it stands, or as the text that it has in Base64; undefined where that is none. */
+export function decodedValue(value: string): string | undefined {
+  if (!value.startsWith('=?base64?') || !value.endsWith('?=')) return value;
+  const base64 = ENCODED.exec(value)?.[1];
+  if (base64 === undefined) return undefined;
+  const bytes = Buffer.from(base64, 'base64');
+  return bytes.toString('base64') === base64 ? bytes.toString('utf8') : undefined;
+}

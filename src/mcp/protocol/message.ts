@@ -1,0 +1,56 @@
+/** Messages of JSON-RPC 2.0 as MCP has them: one in a body, a request or a notification, and its parameters by name. */
+import { invalidRequest, RpcError } from './rpc-error.js';
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+export type RequestId = string | number;
+
+/** RpcRequest wants a response. */
+export interface RpcRequest {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** RpcNotification wants none. */
+export interface RpcNotification {
+  readonly id: undefined;
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+export type RpcMessage = RpcRequest | RpcNotification;
+
+const LONGEST_ID = 1_000;
+const LONGEST_METHOD = 200;
+const NO_PARAMS: JsonObject = Object.freeze({});
+
+/** The message that a body is, or why it is none. */
+export function messageIn(body: unknown): RpcMessage | RpcError {
+  if (Array.isArray(body)) return invalidRequest('Send one message in a body: batches are not taken.');
+  if (!isObject(body)) return invalidRequest('The body is not an object of JSON-RPC.');
+  if (body['jsonrpc'] !== '2.0') return invalidRequest('"jsonrpc" must be "2.0".');
+  const { method, id, params = NO_PARAMS } = body;
+  if (method === undefined && ('result' in body || 'error' in body)) {
+    return invalidRequest('Nothing was asked that this could be a response to.');
+  }
+  if (typeof method !== 'string' || method === '' || method.length > LONGEST_METHOD) {
+    return invalidRequest('"method" must be the name of a method.');
+  }
+  if (!isObject(params)) return invalidRequest('"params" must be an object.');
+  if (!Object.hasOwn(body, 'id')) return { id: undefined, method, params };
+  if (!isId(id)) return invalidRequest('"id" must be a text, or a whole number.');
+  return { id, method, params };
+}
+
+/** The id that an error can be told with; undefined where there is none that can be read. */
+export function idIn(body: unknown): RequestId | undefined {
+  return isObject(body) && isId(body['id']) ? body['id'] : undefined;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isId(id: unknown): id is RequestId {
+  return typeof id === 'string' ? id.length <= LONGEST_ID : Number.isSafeInteger(id);
+}

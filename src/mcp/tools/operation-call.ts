@@ -1,0 +1,58 @@
+/** A call of an operation: its arguments become a request of the API, and what comes of that becomes a result. */
+import type { InnerResponse } from '../../admission/doors/inner-call.js';
+import { areFaults, type Tool } from '../../config/tools/tool.js';
+import type { MethodCall } from '../method-call.js';
+import type { JsonObject } from '../protocol/message.js';
+import { noteCall } from '../mcp-metrics.js';
+import { faultsText, refusalText } from './refusal-words.js';
+import { responseResult } from './response-words.js';
+import { errorResult } from './result.js';
+
+/** Calls an operation by its tool, and responds. A client that leaves ends the call. */
+export function callOperation(call: MethodCall, tool: Tool, args: JsonObject): void {
+  const bound = tool.bind(args);
+  if (areFaults(bound)) {
+    refuseFaults(call, faultsText(bound, call.request.requestId));
+    return;
+  }
+  const { request, parts } = call;
+  const mostBytes = parts.settings().mostResponseBytes;
+  let isDone = false;
+  const running = parts.host.inner.begin(
+    {
+      operation: tool.operation,
+      url: parts.basePath + bound.url,
+      lines: bound.lines,
+      body: bound.body,
+      carrier: request,
+      tool: tool.name,
+      mostBytes,
+    },
+    (response) => {
+      isDone = true;
+      request.closeListener = undefined;
+      request.quotaLines = response.quotaLines;
+      respond(call, tool, response, mostBytes);
+    },
+  );
+  if (!isDone) request.closeListener = { onClose: () => running.cancel() };
+}
+
+function respond(call: MethodCall, tool: Tool, response: InnerResponse, mostBytes: number): void {
+  const { problem } = response;
+  noteCall('tools/call', problem === undefined ? 'success' : 'tool_error');
+  try {
+    if (problem === undefined) call.respond(responseResult(tool, response, mostBytes));
+    else call.respond(errorResult(refusalText(problem, call.request.requestId)));
+  } catch (error) {
+    call.refuse(error);
+  }
+}
+
+/** What is never sent costs nothing: so it is counted with what is free. */
+function refuseFaults(call: MethodCall, text: string): void {
+  void call.countFree().then((problem) => {
+    noteCall('tools/call', 'tool_error');
+    call.respond(errorResult(problem === undefined ? text : refusalText(problem, call.request.requestId)));
+  });
+}

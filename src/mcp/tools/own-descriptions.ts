@@ -1,0 +1,76 @@
+/** The server's own tools as `tools/list` says them. */
+import type { Tool } from '../../config/tools/tool.js';
+
+/** ListedTool is a tool as far as a list knows it. */
+export interface ListedTool {
+  readonly name: string;
+  /** As `tools/list` says it. */
+  readonly json: string;
+}
+
+const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+
+/** What is used and left of the limits. */
+export const GET_USAGE = listed({
+  name: 'get_usage',
+  title: 'Limits and usage',
+  description:
+    'What is used and what is left of every limit of this API key and its account, and when each comes back. Costs nothing: ' +
+    'call it before many calls, and after a refusal with rate_limited or quota_exceeded.',
+  inputSchema: { type: 'object', additionalProperties: false },
+  annotations: READS,
+});
+
+/** Finds tools among many. */
+export const SEARCH_OPERATIONS = listed({
+  name: 'search_operations',
+  title: 'Search operations',
+  description:
+    'Finds operations of this API by words, with the schema of their arguments. Costs nothing. Call what it finds with ' +
+    'call_operation.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      query: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 200,
+        description: 'What it should do, in a few words: "create customer", "list invoices".',
+      },
+      limit: { type: 'integer', minimum: 1, maximum: 20, default: 5, description: 'Most operations to be told.' },
+    },
+    required: ['query'],
+    additionalProperties: false,
+  },
+  annotations: READS,
+});
+
+/** Calls a tool by its name. It does what the tool does that it calls: nothing more, where all that it can call reads. */
+export function callOperationTool(tools: readonly Tool[]): ListedTool {
+  const reads = tools.every(({ annotations }) => annotations.readOnlyHint);
+  return listed({
+    name: 'call_operation',
+    title: 'Call an operation',
+    description:
+      'Calls an operation that search_operations has found, with arguments as its schema says. Costs what the operation costs.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        name: { type: 'string', maxLength: 40, description: 'The name that search_operations gave.' },
+        arguments: { type: 'object', description: 'As the inputSchema of the operation says.' },
+      },
+      required: ['name'],
+      additionalProperties: false,
+    },
+    annotations: {
+      readOnlyHint: reads,
+      destructiveHint: tools.some(({ annotations }) => annotations.destructiveHint),
+      idempotentHint: tools.every(({ annotations }) => annotations.idempotentHint),
+      openWorldHint: true,
+    },
+  });
+}
+
+function listed(description: Readonly<Record<string, unknown>> & { readonly name: string }): ListedTool {
+  return { name: description.name, json: JSON.stringify(description) };
+}

@@ -1,0 +1,72 @@
+/**
+ * A response of the API as the result of a tool: JSON as compact text, once, and as an object where the tool says what
+ * shape it has; an image as one; what is larger than the bound cut, with how to ask for less.
+ */
+import type { InnerResponse } from '../../admission/doors/inner-call.js';
+import type { Tool } from '../../config/tools/tool.js';
+import { errorResult, structuredResult, textResult } from './result.js';
+
+// Of field lines, each with its CRLF.
+const CONTENT_TYPE = /(?:^|\n)content-type:[ \t]*([^;\r\n]*[^;\r\n \t])/i;
+const LOCATION = /(?:^|\n)location:[ \t]*([^\r]*?)[ \t]*\r/i;
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/i;
+const TEXT_TYPE = /^(?:text\/|application\/(?:xml|x-www-form-urlencoded|yaml|x-ndjson|[\w.+-]+\+xml)$)/i;
+const IMAGE_TYPE = /^image\/(?:png|jpeg|gif|webp)$/i;
+/** What stands between the members of JSON that somebody has laid out for people. */
+const LAID_OUT = /[\r\n]|": |, "/;
+
+/** The members of the result. */
+export function responseResult(tool: Tool, response: InnerResponse, mostBytes: number): string {
+  const { status, lines, body, isCut } = response;
+  if (status >= 300) return errorResult(emptyText(status, lines));
+  if (body.length === 0) return withStructure(tool, emptyText(status, lines), undefined);
+  const type = CONTENT_TYPE.exec(lines)?.[1] ?? '';
+  if (isCut) return cutResult(tool, type, body, mostBytes);
+  if (JSON_TYPE.test(type)) return jsonResult(tool, body.toString('utf8'));
+  if (IMAGE_TYPE.test(type)) {
+    const block = { type: 'image', data: body.toString('base64'), mimeType: type.toLowerCase() };
+    return `"content":[${JSON.stringify(block)}]`;
+  }
+  if (type === '' || TEXT_TYPE.test(type)) return textResult(body.toString('utf8'));
+  return errorResult(`The response is ${type} of ${body.length} bytes, which is no text: ask for it over HTTP.`);
+}
+
+function jsonResult(tool: Tool, text: string): string {
+  if (tool.outputSchema === undefined && !LAID_OUT.test(text)) return textResult(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Called JSON and none: the text is all that there is.
+    return tool.outputSchema === undefined ? textResult(text) : errorResult(text, 'The response is not JSON.');
+  }
+  return withStructure(tool, LAID_OUT.test(text) ? JSON.stringify(value) : text, value);
+}
+
+/** A tool that says what shape its result has must have one of that shape. */
+function withStructure(tool: Tool, text: string, value: unknown): string {
+  const structured = tool.outputSchema === undefined ? undefined : tool.structure(value);
+  return structured === undefined ? textResult(text) : structuredResult(text, JSON.stringify(structured));
+}
+
+/** What comes without a body: that it went well, and where what was made is. */
+function emptyText(status: number, lines: string): string {
+  return JSON.stringify({ status, location: LOCATION.exec(lines)?.[1] });
+}
+
+/** What there is of it, and how to get the rest. Not in the tool's shape: so it is no success to a client. */
+function cutResult({ pagingArguments }: Tool, type: string, body: Buffer, mostBytes: number): string {
+  const howTo =
+    pagingArguments.length > 0
+      ? `Ask for less at once, or for the next part, with: ${pagingArguments.join(', ')}.`
+      : 'This tool has no arguments that ask for less: ask for something narrower, or over HTTP.';
+  const words = `The response is larger than ${mostBytes} bytes, and was cut there. ${howTo}`;
+  return JSON_TYPE.test(type) || type === '' || TEXT_TYPE.test(type)
+    ? errorResult(wholeText(body), words)
+    : errorResult(words);
+}
+
+/** The text of bytes that may end within a character. */
+function wholeText(bytes: Buffer): string {
+  return new TextDecoder().decode(bytes, { stream: true });
+}

@@ -1,0 +1,73 @@
+/**
+ * What of the tools a key sees: those that its scopes allow, and the server's own. Worked out once for each set of scopes
+ * and each configuration; keys with the same scopes share it.
+ */
+import type { Tool, ToolSet } from '../../config/tools/tool.js';
+import type { ScopeSet } from '../../keys/scopes.js';
+import { GET_USAGE, SEARCH_OPERATIONS, callOperationTool, type ListedTool } from './own-descriptions.js';
+
+/** More than these are searched: in view all the time, they would cost an assistant more than they are good for. */
+export const MOST_LISTED = 25;
+const PAGE_TOOLS = 50;
+const CURSOR_PREFIX = 'after:';
+
+/** VisibleTools are those that a set of scopes allows. */
+export class VisibleTools {
+  /** In the order of the configuration. */
+  readonly tools: readonly Tool[];
+  /** Whether they are searched instead of listed. */
+  readonly isSearched: boolean;
+  private readonly listed: readonly ListedTool[];
+  private readonly pages = new Map<number, string>();
+
+  constructor(toolSet: ToolSet, scopeSet: ScopeSet) {
+    this.tools = toolSet.tools.filter(({ operation }) => scopeSet.allows(operation));
+    this.isSearched = toolSet.isSearched && this.tools.length > MOST_LISTED;
+    this.listed = this.isSearched
+      ? [GET_USAGE, SEARCH_OPERATIONS, callOperationTool(this.tools)]
+      : [GET_USAGE, ...this.tools];
+  }
+
+  /** Members of a page of the list: JSON. Undefined for a cursor that none has given. */
+  page(cursor: unknown): string | undefined {
+    const from = cursor === undefined ? 0 : this.placeOf(cursor);
+    if (from === undefined) return undefined;
+    let page = this.pages.get(from);
+    if (page === undefined) this.pages.set(from, (page = this.pageFrom(from)));
+    return page;
+  }
+
+  private pageFrom(from: number): string {
+    const to = from + PAGE_TOOLS;
+    const members = `"tools":[${this.listed
+      .slice(from, to)
+      .map(({ json }) => json)
+      .join(',')}]`;
+    const last = this.listed[to - 1];
+    if (last === undefined || to >= this.listed.length) return members;
+    return `${members},"nextCursor":"${Buffer.from(CURSOR_PREFIX + last.name).toString('base64url')}"`;
+  }
+
+  /** Names stay where the configuration changes: a cursor goes on behind the tool that it names, wherever that is. */
+  private placeOf(cursor: unknown): number | undefined {
+    if (typeof cursor !== 'string') return undefined;
+    const text = Buffer.from(cursor, 'base64url').toString();
+    if (!text.startsWith(CURSOR_PREFIX)) return undefined;
+    const at = this.listed.findIndex(({ name }) => name === text.slice(CURSOR_PREFIX.length));
+    return at === -1 ? undefined : at + 1;
+  }
+}
+
+let current: ToolSet | undefined;
+let byScopes = new WeakMap<ScopeSet, VisibleTools>();
+
+/** Those of a set of scopes, by the tools in force. */
+export function visibleTools(toolSet: ToolSet, scopeSet: ScopeSet): VisibleTools {
+  if (toolSet !== current) {
+    current = toolSet;
+    byScopes = new WeakMap();
+  }
+  let visible = byScopes.get(scopeSet);
+  if (visible === undefined) byScopes.set(scopeSet, (visible = new VisibleTools(toolSet, scopeSet)));
+  return visible;
+}

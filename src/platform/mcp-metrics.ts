@@ -1,0 +1,37 @@
+/** Metrics of the MCP server. */
+import { counter } from './metric.js';
+
+/** Methods of the protocol that are served, and `other` for those that are not, and for what could not be read. */
+export const MCP_METHODS = [
+  'initialize',
+  'ping',
+  'server/discover',
+  'tools/list',
+  'tools/call',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'prompts/list',
+  'prompts/get',
+  'subscriptions/listen',
+  'notification',
+  'other',
+] as const;
+export type McpMethod = (typeof MCP_METHODS)[number];
+
+/** What became of them. */
+export const MCP_OUTCOMES = ['success', 'tool_error', 'protocol_error', 'refused'] as const;
+export type McpOutcome = (typeof MCP_OUTCOMES)[number];
+
+/** Rows of `METRICS`. */
+export const MCP_METRICS = {
+  mcpRequests: counter(
+    'trailgate_mcp_requests_total',
+    'Requests to the MCP server, by method and by what became of them: success, tool_error (a result that says why ' +
+      'not), protocol_error, refused (a status of HTTP: no valid key, too many free calls).',
+    [
+      ['method', MCP_METHODS],
+      ['outcome', MCP_OUTCOMES],
+    ],
+  ),
+} as const;

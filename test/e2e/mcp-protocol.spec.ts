@@ -1,0 +1,302 @@
+/** What the MCP server says to messages, well formed and not: versions, eras, headers, codes and statuses. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { send, type Answer } from '../support/http.js';
+import { MODERN, modernMessage, startMcpWorld, type McpWorld } from '../support/mcp-world.js';
+
+const VERSION_MEMBER = 'io.modelcontextprotocol/protocolVersion';
+const CAPABILITIES_MEMBER = 'io.modelcontextprotocol/clientCapabilities';
+
+let world: McpWorld;
+let secret: string;
+beforeAll(async () => {
+  world = await startMcpWorld();
+  ({ secret } = await world.newKey('unlimited'));
+});
+afterAll(() => world?.stop());
+
+/** A modern message, changed as a test wants it. */
+async function changed(
+  method: string,
+  params: object,
+  change: (sent: { body: Record<string, unknown>; headers: Record<string, string | undefined> }) => void,
+): Promise<Answer> {
+  const sent = modernMessage(method, params);
+  const headers: Record<string, string | undefined> = {
+    authorization: `Bearer ${secret}`,
+    accept: 'application/json, text/event-stream',
+    'content-type': 'application/json',
+    ...sent.headers,
+  };
+  const body = sent.body as Record<string, unknown>;
+  change({ body, headers });
+  const kept = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return send(world.mcpUrl, { method: 'POST', headers: Object.fromEntries(kept), body });
+}
+
+const metaOf = (body: Record<string, unknown>) => (body['params'] as { _meta: Record<string, unknown> })._meta;
+
+function expectError(
+  answer: Answer,
+  status: number,
+  code: number,
+  id: unknown = 1,
+): { message: string; data: unknown } {
+  const body = answer.json<{ error: { code: number; message: string; data: unknown } }>();
+  expect([answer.status, body.error?.code]).toEqual([status, code]);
+  expect(body).toMatchObject({ jsonrpc: '2.0', ...(id === undefined ? {} : { id }) });
+  if (id === undefined) expect(body).not.toHaveProperty('id');
+  return body.error;
+}
+
+const resultOf = (answer: Answer) => {
+  expect(answer.status).toBe(200);
+  return answer.json<{ result: Record<string, unknown> }>().result;
+};
+
+describe('a modern client', () => {
+  it('learns what there is from server/discover', async () => {
+    const answer = await world.modern(secret, 'server/discover');
+    expect(answer.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
+    expect(resultOf(answer)).toEqual({
+      resultType: 'complete',
+      supportedVersions: [MODERN],
+      capabilities: { tools: { listChanged: true }, resources: {}, prompts: {} },
+      instructions: expect.stringContaining('get_usage'),
+      ttlMs: 60_000,
+      cacheScope: 'private',
+      _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'Customers API', version: expect.any(String) } },
+    });
+  });
+
+  it.each(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'])(
+    'is told how long it may keep %s',
+    async (method) => {
+      expect(resultOf(await world.modern(secret, method))).toMatchObject({
+        resultType: 'complete',
+        ttlMs: 60_000,
+        cacheScope: 'private',
+      });
+    },
+  );
+
+  it.each(['initialize', 'ping', 'completion/complete', 'logging/setLevel', 'resources/subscribe', 'nothing'])(
+    'has no method %s: 404 and -32601',
+    async (method) => {
+      expectError(await world.modern(secret, method), 404, -32601);
+    },
+  );
+
+  it('reads resources by their URI, and is told of one that there is not by -32602', async () => {
+    const { resources } = resultOf(await world.modern(secret, 'resources/list')) as {
+      resources: { uri: string; mimeType: string }[];
+    };
+    expect(resources.map(({ uri }) => uri)).toEqual([
+      'https://api.example.com/api/v1/openapi.json',
+      'https://api.example.com/docs/errors',
+    ]);
+    for (const { uri, mimeType } of resources) {
+      const { contents } = resultOf(await world.modern(secret, 'resources/read', { uri })) as {
+        contents: { text: string }[];
+      };
+      expect(contents).toEqual([{ uri, mimeType, text: expect.any(String) }]);
+      JSON.parse(contents[0]!.text);
+    }
+    expectError(await world.modern(secret, 'resources/read', { uri: 'https://elsewhere.example' }), 200, -32602);
+  });
+
+  it('gets prompts with their arguments in them', async () => {
+    const { prompts } = resultOf(await world.modern(secret, 'prompts/list')) as { prompts: { name: string }[] };
+    expect(prompts.map(({ name }) => name)).toEqual(['explain_refusal', 'find_my_limits']);
+    const args = { name: 'explain_refusal', arguments: { refusal: 'rate_limited "x"' } };
+    expect(resultOf(await world.modern(secret, 'prompts/get', args))['messages']).toEqual([
+      { role: 'user', content: { type: 'text', text: expect.stringContaining('rate_limited "x"') } },
+    ]);
+    expectError(await world.modern(secret, 'prompts/get', { name: 'explain_refusal' }), 200, -32602);
+    expectError(await world.modern(secret, 'prompts/get', { name: 'nothing' }), 200, -32602);
+  });
+
+  it.each<
+    [string, number, number, (headers: Record<string, string | undefined>, body: Record<string, unknown>) => void]
+  >([
+    ['no version in its header', 400, -32020, (headers) => (headers['mcp-protocol-version'] = undefined)],
+    ['another version in its header', 400, -32020, (headers) => (headers['mcp-protocol-version'] = '2025-11-25')],
+    ['no version in its body', 400, -32602, (_headers, body) => delete metaOf(body)[VERSION_MEMBER]],
+    ['a version that is no text', 400, -32602, (_headers, body) => (metaOf(body)[VERSION_MEMBER] = 1)],
+    ['no capabilities', 400, -32602, (_headers, body) => delete metaOf(body)[CAPABILITIES_MEMBER]],
+    ['no method in its header', 400, -32020, (headers) => (headers['mcp-method'] = undefined)],
+    ['another method in its header', 400, -32020, (headers) => (headers['mcp-method'] = 'tools/list')],
+    ['a method of other case in its header', 400, -32020, (headers) => (headers['mcp-method'] = 'Tools/Call')],
+    ['no name in its header', 400, -32020, (headers) => (headers['mcp-name'] = undefined)],
+    ['another name in its header', 400, -32020, (headers) => (headers['mcp-name'] = 'delete_customer')],
+    ['a name that is badly encoded', 400, -32020, (headers) => (headers['mcp-name'] = '=?base64?!?=')],
+    [
+      'a version that nobody knows',
+      400,
+      -32022,
+      (headers, body) => {
+        headers['mcp-protocol-version'] = '2099-01-01';
+        metaOf(body)[VERSION_MEMBER] = '2099-01-01';
+      },
+    ],
+  ])('with %s is told so: %d and %d', async (_what, status, code, change) => {
+    const call = { name: 'list_customers', arguments: {} };
+    const before = world.backend.requests.length;
+    const answer = await changed('tools/call', call, ({ headers, body }) => change(headers, body));
+    const { data } = expectError(answer, status, code);
+    if (code === -32022) expect(data).toEqual({ supported: [MODERN], requested: '2099-01-01' });
+    expect(world.backend.requests.length).toBe(before);
+  });
+
+  it('may encode its name, and put white space around it', async () => {
+    const call = { name: 'list_customers', arguments: {} };
+    const encoded = `=?base64?${Buffer.from('list_customers').toString('base64')}?=`;
+    for (const name of [encoded, '  list_customers \t']) {
+      const answer = await changed('tools/call', call, ({ headers }) => (headers['mcp-name'] = name));
+      expect(resultOf(answer)['isError']).toBeUndefined();
+    }
+  });
+
+  it('that sends a session or an event id of old is served as without', async () => {
+    const headers = { 'mcp-session-id': 'x', 'last-event-id': '7' };
+    const answer = await world.modern(secret, 'tools/list', {}, { headers });
+    expect([answer.status, answer.headers['mcp-session-id']]).toEqual([200, undefined]);
+  });
+});
+
+describe('a legacy client', () => {
+  it.each([
+    ['2025-11-25', '2025-11-25'],
+    ['2025-06-18', '2025-06-18'],
+    ['2025-03-26', '2025-03-26'],
+    ['2024-11-05', '2025-03-26'],
+    ['2026-07-28', '2025-11-25'],
+    ['2025-08-01', '2025-06-18'],
+  ])('that asks for %s agrees on %s, and gets no session', async (protocolVersion, agreed) => {
+    const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'old', version: '1' } };
+    const sent = { headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' } };
+    const body = { jsonrpc: '2.0', id: 'a', method: 'initialize', params };
+    const answer = await send(world.mcpUrl, { method: 'POST', ...sent, body });
+    expect(answer.headers['mcp-session-id']).toBeUndefined();
+    expect(answer.json()).toMatchObject({
+      id: 'a',
+      result: { protocolVersion: agreed, serverInfo: { name: 'Customers API' }, capabilities: { tools: {} } },
+    });
+    expect(answer.text).not.toContain('resultType');
+  });
+
+  it('gets results without what it does not know, and errors with 200', async () => {
+    expect(resultOf(await world.legacy(secret, 'ping'))).toEqual({});
+    expect(Object.keys(resultOf(await world.legacy(secret, 'tools/list')))).toEqual(['tools']);
+    expectError(await world.legacy(secret, 'server/discover'), 200, -32601);
+    expectError(await world.legacy(secret, 'resources/read', { uri: 'x:y' }), 200, -32002);
+  });
+
+  it('gets 202 for notifications, and nothing more', async () => {
+    const body = { jsonrpc: '2.0', method: 'notifications/initialized' };
+    const answer = await world.legacy(secret, '', {}, { body });
+    expect([answer.status, answer.text]).toEqual([202, '']);
+  });
+
+  it.each(['GET', 'DELETE', 'PUT'])('is told by 405 that there is no %s', async (method) => {
+    const answer = await send(world.mcpUrl, { method, headers: { authorization: `Bearer ${secret}` } });
+    expect([answer.status, answer.headers['allow']]).toEqual([405, 'POST']);
+  });
+
+  it('with a version that nobody knows is refused', async () => {
+    const headers = { 'mcp-protocol-version': '1999-01-01' };
+    expectError(await world.legacy(secret, 'tools/list', {}, { headers }), 400, -32022);
+  });
+});
+
+describe('what is no message', () => {
+  const post = (body: string | Buffer, headers: Record<string, string> = {}) =>
+    send(world.mcpUrl, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...headers },
+      body,
+    });
+
+  it.each([
+    ['no JSON', '{"jsonrpc"', -32700],
+    ['nothing', '', -32700],
+    ['bytes that are no UTF-8', Buffer.from([0x22, 0xff, 0x22]), -32700],
+    ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600],
+    ['a text', '"ping"', -32600],
+    ['another version of JSON-RPC', '{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600],
+    ['a response', '{"jsonrpc":"2.0","id":1,"result":{}}', -32600],
+    ['no method', '{"jsonrpc":"2.0","id":1}', -32600],
+    ['parameters in a list', '{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32600],
+    ['an id that is null', '{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600],
+    ['an id that is no whole number', '{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600],
+    ['a name that changes all objects', '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"__proto__":{}}}', -32700],
+    ['the same, escaped', '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"\\u005f_proto__":{}}}', -32700],
+    ['too many lists in lists', `{"a":${'['.repeat(70)}${']'.repeat(70)}}`, -32700],
+  ])('%s is refused with 400', async (_what, body, code) => {
+    const answer = await post(body);
+    expect([answer.status, answer.json<{ error: { code: number } }>().error.code]).toEqual([400, code]);
+  });
+
+  it('of another type, or for who takes no JSON, is refused with 415 and 406', async () => {
+    expect((await post('{}', { 'content-type': 'text/plain' })).status).toBe(415);
+    expect((await post('{}', { accept: 'text/html' })).status).toBe(406);
+  });
+
+  it('that is larger than it may be is refused with 413, told before or not', async () => {
+    expect((await post('x'.repeat(1024 * 1024 + 1))).status).toBe(413);
+  });
+});
+
+describe('who asks', () => {
+  const ask = (headers: Record<string, string>, method = 'POST') =>
+    send(world.mcpUrl, {
+      method,
+      headers,
+      ...(method === 'POST' ? { body: { jsonrpc: '2.0', id: 1, method: 'ping' } } : {}),
+    });
+
+  it('without a key, or with a wrong one, gets 401 that names no OAuth', async () => {
+    for (const headers of [{}, { authorization: 'Bearer nonsense' }]) {
+      const answer = await ask({ 'content-type': 'application/json', ...headers });
+      expect(answer.status).toBe(401);
+      expect(answer.headers['www-authenticate']).toMatch(/^Bearer realm="api"/);
+      expect(answer.headers['www-authenticate']).not.toContain('resource_metadata');
+    }
+    for (const path of [
+      '/.well-known/oauth-protected-resource',
+      '/.well-known/oauth-protected-resource/mcp',
+      '/.well-known/oauth-authorization-server',
+      '/.well-known/openid-configuration',
+    ])
+      expect([path, (await send(world.url + path)).status]).toEqual([path, 404]);
+  });
+
+  it.each([
+    ['under another name', { host: 'evil.example' }, 403],
+    ['under its own name', { host: 'api.example.com' }, 200],
+    ['under its own name with a port', { host: 'API.example.com:8443' }, 200],
+    ['from this machine', { host: 'localhost:1234' }, 200],
+    ['by a page of others', { host: 'api.example.com', origin: 'https://evil.example' }, 403],
+    [
+      'by a page of this machine, of a server elsewhere',
+      { host: 'api.example.com', origin: 'http://localhost:3000' },
+      403,
+    ],
+    ['by a page without an origin', { host: 'api.example.com', origin: 'null' }, 403],
+    ['by a page of its own', { host: 'api.example.com', origin: 'https://api.example.com' }, 200],
+    ['by a page that may', { host: 'api.example.com', origin: 'https://assistant.example' }, 200],
+    ['by a page of this machine', { host: '127.0.0.1', origin: 'http://localhost:6274' }, 200],
+  ])('%s', async (_what, headers, status) => {
+    const answer = await ask({ authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...headers });
+    expect(answer.status).toBe(status);
+    if (status === 403) expect(answer.json()).toMatchObject({ code: 'origin_not_allowed' });
+    else expect(answer.headers['access-control-allow-origin']).toBe((headers as { origin?: string }).origin);
+  });
+
+  it('by a page asks first, without a key', async () => {
+    const answer = await ask(
+      { host: 'api.example.com', origin: 'https://assistant.example', 'access-control-request-method': 'POST' },
+      'OPTIONS',
+    );
+    expect([answer.status, answer.headers['access-control-allow-methods']]).toEqual([204, 'POST']);
+  });
+});
