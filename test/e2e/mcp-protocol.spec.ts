@@ -35,16 +35,10 @@ async function changed(
 
 const metaOf = (body: Record<string, unknown>) => (body['params'] as { _meta: Record<string, unknown> })._meta;
 
-function expectError(
-  answer: Answer,
-  status: number,
-  code: number,
-  id: unknown = 1,
-): { message: string; data: unknown } {
+function expectError(answer: Answer, status: number, code: number): { message: string; data: unknown } {
   const body = answer.json<{ error: { code: number; message: string; data: unknown } }>();
   expect([answer.status, body.error?.code]).toEqual([status, code]);
-  expect(body).toMatchObject({ jsonrpc: '2.0', ...(id === undefined ? {} : { id }) });
-  if (id === undefined) expect(body).not.toHaveProperty('id');
+  expect(body).toMatchObject({ jsonrpc: '2.0', id: 1 });
   return body.error;
 }
 
@@ -143,7 +137,7 @@ describe('a modern client', () => {
     const before = world.backend.requests.length;
     const answer = await changed('tools/call', call, ({ headers, body }) => change(headers, body));
     const { data } = expectError(answer, status, code);
-    if (code === -32022) expect(data).toEqual({ supported: [MODERN], requested: '2099-01-01' });
+    expect(data).toEqual(code === -32022 ? { supported: [MODERN], requested: '2099-01-01' } : undefined);
     expect(world.backend.requests.length).toBe(before);
   });
 
@@ -288,8 +282,9 @@ describe('who asks', () => {
   ])('%s', async (_what, headers, status) => {
     const answer = await ask({ authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...headers });
     expect(answer.status).toBe(status);
-    if (status === 403) expect(answer.json()).toMatchObject({ code: 'origin_not_allowed' });
-    else expect(answer.headers['access-control-allow-origin']).toBe((headers as { origin?: string }).origin);
+    const { origin } = headers as { origin?: string };
+    expect(answer.json()['code']).toBe(status === 403 ? 'origin_not_allowed' : undefined);
+    expect(answer.headers['access-control-allow-origin']).toBe(status === 403 ? undefined : origin);
   });
 
   it('by a page asks first, without a key', async () => {

@@ -50,6 +50,8 @@ export interface World {
     plan: string,
     scopes?: readonly string[],
   ): Promise<{ readonly secret: string; readonly keyId: string; readonly accountId: string }>;
+  /** Revokes a key. */
+  revoke(keyId: string): Promise<void>;
   /** Rows of the log of requests that an account has been given. */
   written(accountId: string): RequestLogRow[];
   stop(): Promise<void>;
@@ -91,6 +93,7 @@ export async function startWorld(
   const { publicUrl, ...rest } = admission;
   const { file } = running.current;
   const rows: RequestLogRow[] = [];
+  const connections = new Connections(file.gateway, file.services);
   const application = await createGatewayApplication(
     {
       config: running.current,
@@ -103,7 +106,7 @@ export async function startWorld(
       forwarder: domain.forwarder!,
       proxyStatus: new ProxyStatus(),
       draining: { hasBegun: false },
-      connections: new Connections(file.gateway, file.services),
+      connections,
       openDoor: doorOf({ domain, admission, log, shutdown }),
     },
     log,
@@ -122,13 +125,17 @@ export async function startWorld(
       const { secret, key } = await domain.keyStore.create(id, wanted as never, CONTEXT);
       return { secret, keyId: key.id, accountId: id };
     },
+    async revoke(keyId) {
+      await domain.keyStore.revoke(keyId, CONTEXT);
+    },
     written(accountId) {
       while (domain.requestLogs.accountsWaiting > 0) domain.requestLogs.takeFirst(() => MOST_ROWS, rows);
       return rows.filter((row) => row.accountId === accountId);
     },
     async stop() {
-      application.getHttpServer().closeAllConnections();
-      await application.close();
+      const closed = application.close();
+      await connections.endAll(0);
+      await closed;
       await shutdown.run();
     },
   };

@@ -33,6 +33,8 @@ export interface McpWorld extends World {
   answerWith(handler: BackendHandler): void;
   /** Other tools from now on. */
   useTools(tools: readonly ToolWords[]): void;
+  /** The configuration is changed, and with it the tools. */
+  changeTools(tools: readonly ToolWords[]): Promise<void>;
   /** A message as a modern client sends it, with all that it owes; what is given takes its place. */
   modern(secret: string, method: string, params?: object, options?: SendOptions): Promise<Answer>;
   /** As a legacy client sends it. */
@@ -125,6 +127,11 @@ export async function startMcpWorld(options: McpWorldOptions = {}): Promise<McpW
     backend,
     mcpUrl,
     useTools,
+    async changeTools(next) {
+      const { config: configuration } = world.domain;
+      configuration.onChange(() => () => useTools(next));
+      await configuration.replace({ config: configuration.current });
+    },
     answerWith(next) {
       handler = next;
       backend.requests.length = 0;

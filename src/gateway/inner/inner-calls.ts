@@ -10,7 +10,7 @@ import type { HttpDate } from '../../http1/client/http-date.js';
 import { NOT_OURS } from '../../proxy/routing/operation-table.js';
 import { Exchange, type ExchangeOwner } from '../request/exchange.js';
 import type { RequestEnd } from '../request/request-end.js';
-import { InnerMessage, InnerUpload } from './inner-message.js';
+import { InnerMessage } from './inner-message.js';
 import { WholeResponse } from './inner-response.js';
 
 /** InnerCallParts are what inner calls stand on. */
@@ -39,8 +39,8 @@ export class InnerCalls implements InnerPath, ExchangeOwner {
   }
 
   begin(call: InnerCall, done: (response: InnerResponse) => void): RunningCall {
-    const { url, body, carrier, operation, mostBytes } = call;
-    const message = body === undefined ? new InnerMessage(call) : new InnerUpload(call, body);
+    const { url, carrier, operation, mostBytes } = call;
+    const message = new InnerMessage(call);
     const response = new WholeResponse(mostBytes, done);
     const exchange = new Exchange(message, response, url, carrier.clientAddress, carrier.scheme, this);
     response.exchange = exchange;

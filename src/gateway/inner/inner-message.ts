@@ -1,6 +1,5 @@
 /** The request of an inner call, as the steps and the call to its backend read it. */
 import type { Socket } from 'node:net';
-import { Readable } from 'node:stream';
 import type { InnerCall } from '../../admission/doors/inner-call.js';
 import type { ClientFields, ClientMessage } from '../../http1/client/client-response.js';
 import { fieldsOfLines } from '../../http1/grammar/fields.js';
@@ -27,7 +26,7 @@ class InnerFields implements ClientFields {
   }
 }
 
-/** InnerMessage is a request without a body. */
+/** InnerMessage is a request that nobody has sent. */
 export class InnerMessage implements ClientMessage {
   readonly httpVersion = '1.1';
   readonly httpVersionMajor = 1;
@@ -38,37 +37,13 @@ export class InnerMessage implements ClientMessage {
   readonly headers: ClientFields;
   /** The client's. */
   readonly socket: Socket;
+  readonly body: Buffer | undefined;
 
   constructor(call: InnerCall) {
+    const { body, lines } = call;
     this.method = call.operation.method;
     this.url = call.url;
-    this.lines = call.lines;
-    this.headers = new InnerFields(call);
-    this.socket = call.carrier.message.socket;
-  }
-
-  get rawHeaders(): string[] {
-    return fieldsOfLines(this.lines);
-  }
-}
-
-/** InnerUpload is a request with a body, which is there as a whole and is read as Node's are. */
-export class InnerUpload extends Readable implements ClientMessage {
-  readonly httpVersion = '1.1';
-  readonly httpVersionMajor = 1;
-  readonly complete = true;
-  readonly method: string;
-  readonly url: string;
-  readonly lines: string;
-  readonly headers: ClientFields;
-  readonly socket: Socket;
-  private readonly body: Buffer;
-
-  constructor(call: InnerCall, body: Buffer) {
-    super();
-    this.method = call.operation.method;
-    this.url = call.url;
-    this.lines = `${call.lines}Content-Length: ${body.length}\r\n`;
+    this.lines = body === undefined ? lines : `${lines}Content-Length: ${body.length}\r\n`;
     this.headers = new InnerFields(call);
     this.socket = call.carrier.message.socket;
     this.body = body;
@@ -76,10 +51,5 @@ export class InnerUpload extends Readable implements ClientMessage {
 
   get rawHeaders(): string[] {
     return fieldsOfLines(this.lines);
-  }
-
-  override _read(): void {
-    this.push(this.body);
-    this.push(null);
   }
 }

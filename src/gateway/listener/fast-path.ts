@@ -51,13 +51,14 @@ export class FastPath implements PlainRequestHandler {
     });
   }
 
-  /** Serves a plain request for the API; false: it is left untouched. */
+  /** Serves a plain request for the API, or for the door; false: it is left untouched. */
   readonly serve = (request: PlainRequest, connection: PlainConnection): boolean => {
     const { routes, entrance, walk, keyedWalk } = this.parts;
     const { method, url } = request;
     const query = url.indexOf('?');
-    const match = routes.match(method, query === -1 ? url : url.slice(0, query));
-    if (match.kind === 'not_ours') return false;
+    const path = query === -1 ? url : url.slice(0, query);
+    const match = routes.match(method, path);
+    if (match.kind === 'not_ours') return this.serveAtDoor(path, request, connection);
     const exchange = entrance.receivePlain(request, connection);
     if (exchange === undefined) return true;
     exchange.match = match;
@@ -75,6 +76,15 @@ export class FastPath implements PlainRequestHandler {
     exchange.match = match;
     if (exchange.message.headers['idempotency-key'] === undefined) walk.begin(exchange);
     else keyedWalk.begin(exchange);
+    return true;
+  }
+
+  /** Likewise one for the door. */
+  private serveAtDoor(path: string, request: PlainRequest, connection: PlainConnection): boolean {
+    const { door, entrance } = this.parts;
+    if (door?.takes(path) !== true) return false;
+    const exchange = entrance.receivePlain(request, connection);
+    if (exchange !== undefined) door.serve(exchange);
     return true;
   }
 

@@ -9,13 +9,13 @@ import type { CachedKey } from '../../keys/cached-key.js';
 import type { McpMethod, McpOutcome } from '../../platform/mcp-metrics.js';
 import type { Waiting } from '../../platform/waiting.js';
 import { Problem } from '../../problems/errors.js';
-import { expectsContinue } from '../../proxy/calls/request-body.js';
 import type { Method, MethodCall } from '../method-call.js';
 import { noteCall } from '../mcp-metrics.js';
 import type { OpenedParts } from '../mcp-parts.js';
 import { serverInfo } from '../methods/server-words.js';
 import { METHODS_BY_NAME } from '../methods/methods.js';
 import { eraOf } from '../protocol/era.js';
+import { mcpFieldsOf, type McpFields } from '../protocol/mcp-fields.js';
 import { idIn, messageIn, type RpcMessage, type RpcRequest } from '../protocol/message.js';
 import { parseJson } from '../protocol/parse-json.js';
 import { errorText, resultText } from '../protocol/response-text.js';
@@ -114,24 +114,24 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
 
   private onKey(passes: boolean): void {
     const { request, parts } = this;
-    const { key, incoming } = request;
+    const { key } = request;
     if (!passes || key === undefined) return parts.host.refuse(request, request.refusal);
     this.key = key;
-    const { 'content-type': type = '', accept = '*/*' } = incoming.headers;
+    const fields = mcpFieldsOf(request.message);
+    const { 'content-type': type = '', accept = '*/*' } = fields;
     if (!JSON_TYPE.test(type)) return this.refuse(NOT_JSON);
     if (!ACCEPTS_JSON.test(accept)) return this.refuse(NOT_TAKEN);
-    if (expectsContinue(request.message)) request.nodeResponse.writeContinue();
-    readBody(incoming, (body) => this.guard(() => this.onBody(body)));
+    readBody(request, (body) => this.guard(() => this.onBody(body, fields)));
   }
 
-  private onBody(body: Buffer | Problem): void {
+  private onBody(body: Buffer | Problem, fields: McpFields): void {
     if (body instanceof Problem) return this.refuse(body);
     this.request.bytesIn = body.length;
     const parsed = parseJson(body);
     if (parsed instanceof RpcError) return this.failUnread(parsed, undefined);
     const message = messageIn(parsed.value);
     if (message instanceof RpcError) return this.failUnread(message, parsed.value);
-    const era = eraOf(this.request.incoming.headers, message);
+    const era = eraOf(fields, message);
     if (era instanceof RpcError) return this.failUnread(era, parsed.value);
     this.era = era;
     this.onMessage(message);

@@ -1,6 +1,7 @@
 /** The body of a request, read whole and within bounds: of size, and of time. */
-import type { IncomingMessage } from 'node:http';
+import type { DoorRequest } from '../../admission/doors/door-request.js';
 import { Problem } from '../../problems/errors.js';
+import { expectsContinue } from '../../proxy/calls/request-body.js';
 
 /** What a message may have; of arguments far more than an assistant writes. */
 export const MOST_BODY_BYTES = 1024 * 1024;
@@ -18,11 +19,14 @@ const TOO_SLOW = new Problem('request_timeout', {
  * Reads the body of a request. `done` is called once with it, or with why there is none; not at all where the client
  * has gone: the end of its connection is its end.
  */
-export function readBody(incoming: IncomingMessage, done: (body: Buffer | Problem) => void): void {
-  if (Number(incoming.headers['content-length'] ?? 0) > MOST_BODY_BYTES) {
-    done(TOO_LARGE);
+export function readBody(request: DoorRequest, done: (body: Buffer | Problem) => void): void {
+  const { body: atHand, headers } = request.message;
+  if (atHand !== undefined || Number(headers['content-length'] ?? 0) > MOST_BODY_BYTES) {
+    done(atHand ?? TOO_LARGE);
     return;
   }
+  if (expectsContinue(request.message)) request.nodeResponse.writeContinue();
+  const { incoming } = request;
   const pieces: Buffer[] = [];
   let bytes = 0;
   const finish = (body: Buffer | Problem): void => {

@@ -3,7 +3,7 @@
  * and name in headers as in the body, so that nobody on the way goes by another request than the one that is served
  * (2026-07-28, Streamable HTTP, Request metadata).
  */
-import type { IncomingHttpHeaders } from 'node:http';
+import type { McpFields } from './mcp-fields.js';
 import { isObject, type JsonObject, type RpcMessage } from './message.js';
 import { headerMismatch, missingMeta, quoted, RpcError, unsupportedVersion } from './rpc-error.js';
 import { CAPABILITIES_MEMBER, isLegacyVersion, MODERN_VERSION, VERSION_MEMBER, type Era } from './versions.js';
@@ -18,20 +18,20 @@ const NAME_MEMBERS: Readonly<Record<string, string>> = {
 };
 
 /** The era of a message, or what is wrong with how it says that. */
-export function eraOf(headers: IncomingHttpHeaders, message: RpcMessage): Era | RpcError {
+export function eraOf(headers: McpFields, message: RpcMessage): Era | RpcError {
   const inHeader = headers['mcp-protocol-version'];
   const meta = metaOf(message.params);
   const inBody = meta?.[VERSION_MEMBER];
   if (inBody === undefined) {
-    if (inHeader === undefined || isLegacyVersion(String(inHeader))) return 'legacy';
-    if (inHeader !== MODERN_VERSION) return unsupportedVersion(String(inHeader));
+    if (inHeader === undefined || isLegacyVersion(inHeader)) return 'legacy';
+    if (inHeader !== MODERN_VERSION) return unsupportedVersion(inHeader);
     // No notification of a modern client is defined here, nor what its headers would be.
     return message.id === undefined ? 'modern' : missingMeta(VERSION_MEMBER);
   }
   if (typeof inBody !== 'string') return missingMeta(VERSION_MEMBER);
   if (inHeader === undefined) return headerMismatch('MCP-Protocol-Version is missing.');
   if (inHeader !== inBody) {
-    return headerMismatch(`MCP-Protocol-Version is ${quoted(String(inHeader))}, and in the body ${quoted(inBody)}.`);
+    return headerMismatch(`MCP-Protocol-Version is ${quoted(inHeader)}, and in the body ${quoted(inBody)}.`);
   }
   if (inBody !== MODERN_VERSION) return unsupportedVersion(inBody);
   return message.id === undefined ? 'modern' : (faultOf(headers, message, meta!) ?? 'modern');
@@ -43,18 +43,18 @@ export function metaOf(params: JsonObject): JsonObject | undefined {
   return isObject(meta) ? meta : undefined;
 }
 
-function faultOf(headers: IncomingHttpHeaders, { method, params }: RpcMessage, meta: JsonObject): RpcError | undefined {
+function faultOf(headers: McpFields, { method, params }: RpcMessage, meta: JsonObject): RpcError | undefined {
   const said = headers['mcp-method'];
   if (said !== method) {
     if (said === undefined) return headerMismatch('Mcp-Method is missing.');
-    return headerMismatch(`Mcp-Method is ${quoted(String(said))}, and in the body ${quoted(method)}.`);
+    return headerMismatch(`Mcp-Method is ${quoted(said)}, and in the body ${quoted(method)}.`);
   }
   const member = Object.hasOwn(NAME_MEMBERS, method) ? NAME_MEMBERS[method] : undefined;
   const name = member === undefined ? undefined : params[member];
   if (typeof name === 'string') {
     const encoded = headers['mcp-name'];
     if (encoded === undefined) return headerMismatch('Mcp-Name is missing.');
-    const decoded = decodedValue(String(encoded));
+    const decoded = decodedValue(encoded);
     if (decoded === undefined) return headerMismatch('Mcp-Name is not encoded as it should be.');
     if (decoded !== name) return headerMismatch(`Mcp-Name is ${quoted(decoded)}, and in the body ${quoted(name)}.`);
   }

@@ -1,4 +1,5 @@
 /** The server's own tools: what is left of the limits, and a search where there are very many operations. */
+import type { ArgumentFault } from '../../config/tools/tool.js';
 import type { RequestSource } from '../../admission/doors/request-source.js';
 import { Problem } from '../../problems/errors.js';
 import type { MethodCall } from '../method-call.js';
@@ -20,10 +21,11 @@ interface OwnTool {
 const USUAL_RESULTS = 5;
 const MOST_RESULTS = 20;
 const LONGEST_QUERY = 200;
+const MOST_FAULTS = 10;
 
 /** By their names. */
 export const OWN_TOOLS: ReadonlyMap<string, OwnTool> = new Map<string, OwnTool>([
-  ['get_usage', { serve: (call) => free(call, 'get_usage', () => usageText(call)) }],
+  ['get_usage', { serve: (call, args) => free(call, 'get_usage', () => usageResult(call, args)) }],
   ['search_operations', { serve: (call, args) => free(call, 'search_operations', () => searchResult(call, args)) }],
   ['call_operation', { serve: callByName }],
 ]);
@@ -55,7 +57,9 @@ function refuse(call: MethodCall, error: unknown): void {
   call.respond(errorResult(refusalText(error, call.request.requestId)));
 }
 
-async function usageText({ key, parts }: MethodCall): Promise<string> {
+async function usageResult({ key, parts, request }: MethodCall, args: JsonObject): Promise<string> {
+  const faults = unknownIn(args, []);
+  if (faults.length > 0) return errorResult(faultsText({ faults }, request.requestId));
   try {
     return textResult(JSON.stringify(await parts.usage.readWithRows(key.record, undefined, key.subject)));
   } catch (error) {
@@ -66,6 +70,7 @@ async function usageText({ key, parts }: MethodCall): Promise<string> {
 function searchResult({ key, parts, request }: MethodCall, args: JsonObject): string {
   const { query, limit = USUAL_RESULTS } = args;
   const faults = [
+    ...unknownIn(args, ['query', 'limit']),
     ...(typeof query === 'string' && query !== '' && query.length <= LONGEST_QUERY
       ? []
       : [{ field: 'query', detail: `must be a text of 1 to ${LONGEST_QUERY} characters` }]),
@@ -84,17 +89,24 @@ function searchResult({ key, parts, request }: MethodCall, args: JsonObject): st
 /** Told where nothing was found, so that the next words are better ones. */
 const MOST_NAMES = 300;
 
-function callByName(call: MethodCall, { name, arguments: args = {} }: JsonObject): void {
+function callByName(call: MethodCall, given: JsonObject): void {
+  const { name, arguments: args = {} } = given;
   const tool = typeof name === 'string' ? call.parts.tools.current.byName.get(name) : undefined;
-  if (tool !== undefined && isObject(args)) {
-    callOperation(call, tool, args);
-    return;
+  const faults = unknownIn(given, ['name', 'arguments']);
+  if (tool === undefined) {
+    const said = typeof name === 'string' ? `; ${quoted(name)} is none` : '';
+    faults.push({ field: 'name', detail: `must be one that search_operations gave${said}` });
   }
-  const fault =
-    tool === undefined
-      ? { field: 'name', detail: `must be one that search_operations gave; ${quoted(String(name))} is none` }
-      : { field: 'arguments', detail: 'must be an object' };
-  free(call, 'call_operation', () => errorResult(faultsText({ faults: [fault] }, call.request.requestId)));
+  if (!isObject(args)) faults.push({ field: 'arguments', detail: 'must be an object' });
+  if (tool !== undefined && isObject(args) && faults.length === 0) callOperation(call, tool, args);
+  else free(call, 'call_operation', () => errorResult(faultsText({ faults }, call.request.requestId)));
+}
+
+function unknownIn(args: JsonObject, known: readonly string[]): ArgumentFault[] {
+  const unknown = Object.keys(args).filter((name) => !known.includes(name));
+  return unknown
+    .slice(0, MOST_FAULTS)
+    .map((field) => ({ field: field.slice(0, 100), detail: 'is not an argument of it' }));
 }
 
 function ownSource(tool: string): RequestSource {

@@ -3,7 +3,7 @@
  * small body goes out together with its head in one write, which saves a tenth of the cost of a request; everything
  * else streams.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { Framing, type ResponseHead } from '../../http1/backend/response-head.js';
 import type { Call, Sending } from '../../http1/backend/call.js';
 import type { ClientMessage } from '../../http1/client/client-response.js';
@@ -24,7 +24,7 @@ import { endResponse } from './end-response.js';
 import { ErrorResponse } from './error-response.js';
 import { HeldResponse, LARGEST_HELD_BYTES } from './held-response.js';
 import { MOST_INTERIM_RESPONSES, passInterimResponse } from './interim-responses.js';
-import { expectsContinue, hasBody, peerError, RequestBody } from './request-body.js';
+import { bodyOf, hasBody, peerError, RequestBody } from './request-body.js';
 import { responseHead } from './response-head.js';
 
 /** How long a target that was ejected may take for its first response, when another one could give it. */
@@ -97,24 +97,15 @@ export class HttpCall extends BackendCall implements Call {
 
   protected connect({ pool, prefix }: Endpoint): void {
     const { request } = this;
-    const { message } = request;
-    if (this.withBody && this.body === null) this.takeBody(message);
+    if (this.withBody && this.body === null) this.takeBody(request.message);
     this.target = prefix + request.path;
     pool.dispatch(this);
   }
 
-  protected takeBody(message: ClientMessage): void {
-    const { client } = this.request;
-    if (message.body !== undefined) {
-      this.body = message.body;
-      client.bytesIn = message.body.length;
-      return;
-    }
-    // What else has a body is read by Node.
-    this.body = new RequestBody(message as IncomingMessage, this.upstream.config.maxBodyBytes, (piece) =>
-      this.onBodyProgress(piece),
-    );
-    if (expectsContinue(message)) client.response.nodeResponse.writeContinue();
+  /** Takes the body of the request, which has one, once. */
+  protected takeBody(_message: ClientMessage): void {
+    const { maxBodyBytes } = this.upstream.config;
+    this.body = bodyOf(this.request, maxBodyBytes, (piece) => this.onBodyProgress(piece));
   }
 
   protected disconnect(reason: Error, from: CallState): void {

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { ClientMessage } from '../../http1/client/client-response.js';
 import { errorOfPeer } from '../../http1/grammar/errors.js';
+import type { ForwardRequest } from '../targets/forward-request.js';
 import { discardRest } from './discard-body.js';
 
 /** An error that names itself by `code`; made without a stack, because it describes the peer and not the program. */
@@ -24,6 +25,26 @@ export function hasBody(message: ClientMessage): boolean {
 /** RFC 9110 section 10.1.1: HTTP/1.0 knows no 1xx, and no other expectation exists. */
 export function expectsContinue({ headers: { expect }, httpVersion }: ClientMessage): boolean {
   return expect !== undefined && httpVersion !== '1.0' && expect.toLowerCase() === '100-continue';
+}
+
+/**
+ * The body of a request for its backend: the bytes that are at hand, or a stream of what the client sends, which is told
+ * to where it waits for that.
+ * @param maxBytes and `onProgress` of the stream.
+ */
+export function bodyOf(
+  { message, client }: ForwardRequest,
+  maxBytes: number,
+  onProgress: (piece: Buffer) => void,
+): RequestBody | Buffer {
+  if (message.body !== undefined) {
+    client.bytesIn = message.body.length;
+    return message.body;
+  }
+  // What else has a body is read by Node.
+  const body = new RequestBody(message as IncomingMessage, maxBytes, onProgress);
+  if (expectsContinue(message)) client.response.nodeResponse.writeContinue();
+  return body;
 }
 
 export class RequestBody extends Readable {

@@ -1,0 +1,183 @@
+/** The official clients, of today's protocol and of the one before, list, call, page, read, listen, and are refused. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { json } from '../support/backend.js';
+import { startMcpWorld, TOOLS, type McpWorld } from '../support/mcp-world.js';
+import { eventually } from '../support/processes.js';
+
+const INFO = { name: 'test', version: '1.0.0' };
+
+/** What both clients are asked for. */
+interface AnyClient {
+  listTools(params?: { cursor?: string }): Promise<{ tools: { name: string }[]; nextCursor?: string | undefined }>;
+  callTool(params: {
+    name: string;
+    arguments?: Record<string, unknown>;
+  }): Promise<{ isError?: unknown; content?: unknown }>;
+  listResources(): Promise<{ resources: { uri: string }[] }>;
+  readResource(params: { uri: string }): Promise<{ contents: unknown[] }>;
+  listPrompts(): Promise<{ prompts: { name: string }[] }>;
+  getPrompt(params: { name: string; arguments?: Record<string, string> }): Promise<{ messages: unknown[] }>;
+  getServerVersion(): { name: string } | undefined;
+  getInstructions(): string | undefined;
+  close(): Promise<void>;
+}
+
+let world: McpWorld;
+let secret: string;
+beforeAll(async () => {
+  world = await startMcpWorld();
+  ({ secret } = await world.newKey('unlimited'));
+});
+afterAll(() => world?.stop());
+
+const opened: AnyClient[] = [];
+afterAll(async () => {
+  for (const client of opened) await client.close();
+});
+
+const requestInit = (of: string) => ({ headers: { authorization: `Bearer ${of}` } });
+
+async function modernClient(of: string): Promise<Client> {
+  const client = new Client(INFO, { versionNegotiation: { mode: 'auto' } });
+  await client.connect(new StreamableHTTPClientTransport(new URL(world.mcpUrl), { requestInit: requestInit(of) }));
+  opened.push(client as unknown as AnyClient);
+  return client;
+}
+
+const CLIENTS: readonly (readonly [string, (of: string) => Promise<AnyClient>])[] = [
+  ['@modelcontextprotocol/client 2.4', async (of) => (await modernClient(of)) as unknown as AnyClient],
+  [
+    '@modelcontextprotocol/client 2.4, of the versions before',
+    async (of) => {
+      const client = new Client(INFO, { versionNegotiation: { mode: 'legacy' } });
+      await client.connect(new StreamableHTTPClientTransport(new URL(world.mcpUrl), { requestInit: requestInit(of) }));
+      opened.push(client as unknown as AnyClient);
+      return client as unknown as AnyClient;
+    },
+  ],
+  [
+    '@modelcontextprotocol/sdk 1.32',
+    async (of) => {
+      const client = new LegacyClient(INFO);
+      const transport = new LegacyTransport(new URL(world.mcpUrl), { requestInit: requestInit(of) });
+      await client.connect(transport as Parameters<LegacyClient['connect']>[0]);
+      opened.push(client as unknown as AnyClient);
+      return client as unknown as AnyClient;
+    },
+  ],
+];
+
+describe.each(CLIENTS)('%s', (_name, connect) => {
+  it('learns whom it talks to', async () => {
+    const client = await connect(secret);
+    expect(client.getServerVersion()).toMatchObject({ name: 'Customers API' });
+    expect(client.getInstructions()).toContain('get_usage');
+  });
+
+  it('lists what its key may call, and calls it', async () => {
+    const { secret: reader } = await world.newKey('unlimited', ['customers:read']);
+    const client = await connect(reader);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(['get_usage', 'list_customers', 'get_customer']);
+    world.answerWith(json({ data: [] }));
+    const result = await client.callTool({ name: 'list_customers', arguments: { limit: 3 } });
+    expect(result).toMatchObject({ content: [{ type: 'text', text: '{"data":[]}' }] });
+    expect(world.backend.requests[0]?.url).toBe('/customers?limit=3');
+    const usage = await client.callTool({ name: 'get_usage' });
+    expect(usage).toMatchObject({ content: [{ text: expect.stringContaining('"windows"') }] });
+  });
+
+  it('takes an object beside the text where a tool says what shape it has', async () => {
+    const outputSchema = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
+    world.useTools([{ ...TOOLS[1]!, outputSchema }]);
+    world.answerWith(json({ id: 'cus_1' }));
+    const client = await connect(secret);
+    await client.listTools();
+    const call = { name: 'get_customer', arguments: { id: 'cus_1' } };
+    expect(await client.callTool(call)).toMatchObject({ structuredContent: { id: 'cus_1' } });
+    world.answerWith(json({ message: 'gone' }, 404));
+    expect(await client.callTool(call)).toMatchObject({ isError: true });
+    world.useTools(TOOLS);
+  });
+
+  it('pages', async () => {
+    world.useTools(Array.from({ length: 70 }, (_, at) => ({ match: 'GET /open', name: `tool_${at}` })));
+    const client = await connect(secret);
+    const first = await client.listTools({});
+    // The newer one walks through the pages by itself.
+    const rest = first.nextCursor === undefined ? [] : (await client.listTools({ cursor: first.nextCursor })).tools;
+    expect(new Set([...first.tools, ...rest].map(({ name }) => name)).size).toBe(71);
+    world.useTools(TOOLS);
+  });
+
+  it('is told of a missing scope and of a limit in words', async () => {
+    world.answerWith(json({}));
+    const { secret: reader } = await world.newKey('few', ['customers:read']);
+    const client = await connect(reader);
+    const refused = await client.callTool({ name: 'create_customer', arguments: { name: 'x' } });
+    expect(refused).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('"missing_scopes":["customers:write"]') }],
+    });
+    for (let at = 0; at < 2; at++) await client.callTool({ name: 'list_customers' });
+    const limited = await client.callTool({ name: 'list_customers' });
+    expect(limited).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('"error":"rate_limited"') }],
+    });
+  });
+
+  it('reads resources and prompts', async () => {
+    const client = await connect(secret);
+    const { resources } = await client.listResources();
+    expect((await client.readResource({ uri: resources[0]!.uri })).contents).toHaveLength(1);
+    const { prompts } = await client.listPrompts();
+    expect((await client.getPrompt({ name: prompts[1]!.name })).messages).toHaveLength(1);
+  });
+
+  it('with a key that nobody has cannot connect', async () => {
+    await expect(connect('tg_live_nonsense')).rejects.toThrow(/401|nauthorized|API key/);
+  });
+
+  it('calls many at once, and each gets its own', async () => {
+    world.answerWith((request, response) => {
+      const id = request.url?.split('/').at(-1);
+      setTimeout(
+        () => response.writeHead(200, { 'content-type': 'application/json' }).end(`"${id}"`),
+        Math.random() * 30,
+      );
+    });
+    const client = await connect(secret);
+    const ids = Array.from({ length: 50 }, (_, at) => `cus_${at}`);
+    const results = await Promise.all(ids.map((id) => client.callTool({ name: 'get_customer', arguments: { id } })));
+    expect(results.map(({ content }) => (content as { text: string }[])[0]?.text)).toEqual(ids.map((id) => `"${id}"`));
+  });
+});
+
+describe('a client that listens', () => {
+  it('is told when the list of tools is another one, and of nothing else', async () => {
+    const client = await modernClient(secret);
+    expect(client.getProtocolEra()).toBe('modern');
+    let told = 0;
+    client.setNotificationHandler('notifications/tools/list_changed', () => void told++);
+    const subscription = await client.listen({ toolsListChanged: true });
+    expect(told).toBe(0);
+    await world.changeTools(TOOLS.slice(0, 2));
+    await eventually('it is told', () => told === 1);
+    await subscription.close();
+  });
+
+  it('loses its stream within a second when its key is revoked', async () => {
+    const { secret: of, keyId } = await world.newKey('unlimited');
+    const client = await modernClient(of);
+    const subscription = await client.listen({ toolsListChanged: true });
+    let isOver = false;
+    void subscription.closed.then(() => (isOver = true));
+    await world.revoke(keyId);
+    await eventually('it is over', () => isOver, 1_000);
+    await expect(client.callTool({ name: 'list_customers' })).rejects.toThrow(/401|nauthorized|revoked/);
+  });
+});

@@ -1,0 +1,72 @@
+/** REST and MCP are one account: one limit, one usage, one revocation. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Agent } from 'node:http';
+import { json } from '../support/backend.js';
+import { describeWithRedis } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { startMcpWorld, type McpWorld } from '../support/mcp-world.js';
+import { eventually } from '../support/processes.js';
+import { sharedRedisUrl } from '../support/redis.js';
+
+const LIMIT = 100;
+const AT_ONCE = 500;
+
+function suite(env: () => Promise<Record<string, string>>): void {
+  let world: McpWorld;
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  beforeAll(async () => {
+    world = await startMcpWorld({ env: await env() });
+    world.answerWith(json({ data: [] }));
+  });
+  afterAll(async () => {
+    agent.destroy();
+    await world?.stop();
+  });
+
+  const rest = async (secret: string): Promise<number> => {
+    const headers = { authorization: `Bearer ${secret}` };
+    return (await send(`${world.url}/api/v1/customers`, { headers, agent })).status;
+  };
+  /** The status that its request would have had. */
+  const tool = async (secret: string): Promise<number> => {
+    const answer = await world.modern(secret, 'tools/call', { name: 'list_customers' }, { agent });
+    const { isError, content } = answer.json<{ result: { isError?: boolean; content: { text: string }[] } }>().result;
+    return isError === true ? (JSON.parse(content[0]!.text) as { status: number }).status : answer.status;
+  };
+
+  it(`of ${AT_ONCE} requests at once, by REST and by tools in turn, exactly ${LIMIT} pass`, async () => {
+    const { secret } = await world.newKey('hundred');
+    const before = world.backend.requests.length;
+    const asked = Array.from({ length: AT_ONCE }, (_, at) => (at % 2 === 0 ? rest(secret) : tool(secret)));
+    const statuses = await Promise.all(asked);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(LIMIT);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(AT_ONCE - LIMIT);
+    expect(world.backend.requests.length - before).toBe(LIMIT);
+    // Both ways had some: neither goes before the other.
+    const byTool = statuses.filter((status, at) => at % 2 === 1 && status === 200).length;
+    expect(byTool).toBeGreaterThan(0);
+    expect(byTool).toBeLessThan(LIMIT);
+    const usage = await send(`${world.url}/api/v1/usage`, { headers: { authorization: `Bearer ${secret}` } });
+    expect(usage.json()).toMatchObject({ windows: [{ policy: 'account-minute', used: LIMIT, remaining: 0 }] });
+  });
+
+  it('a key that is revoked is refused within a second, by REST and by tools', async () => {
+    const { secret, keyId } = await world.newKey('unlimited');
+    expect([await rest(secret), await tool(secret)]).toEqual([200, 200]);
+    await world.revoke(keyId);
+    await eventually(
+      'both refuse it',
+      async () =>
+        (await rest(secret)) === 401 &&
+        (await world.modern(secret, 'tools/call', { name: 'list_customers' })).status === 401,
+      1_000,
+    );
+  });
+}
+
+describe('counters in the process', () => {
+  suite(async () => ({}));
+});
+describeWithRedis('counters in Redis', () => {
+  suite(async () => ({ REDIS_URL: await sharedRedisUrl() }));
+});
