@@ -2,12 +2,13 @@
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import type { McpMethod, McpOutcome } from '../platform/mcp-metrics.js';
 
-const kept = new Map<string, ValueSeries>();
+type Series = Partial<Record<McpOutcome, ValueSeries>>;
+
+const kept = new Map<McpMethod, Series>();
 
 /** Counts a request that has had its response. */
 export function noteCall(method: McpMethod, outcome: McpOutcome): void {
-  const name = `${method} ${outcome}`;
-  let series = kept.get(name);
-  if (series === undefined) kept.set(name, (series = METRICS.mcpRequests.series(method, outcome)));
-  series.inc();
+  let series = kept.get(method);
+  if (series === undefined) kept.set(method, (series = {}));
+  (series[outcome] ??= METRICS.mcpRequests.series(method, outcome)).inc();
 }

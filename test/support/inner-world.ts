@@ -156,7 +156,16 @@ export async function startInnerWorld(files: ConfigFiles, logFile?: string): Pro
             return;
           }
           const upload = body === undefined ? undefined : Buffer.from(body);
-          const call = { operation, url, lines, body: upload, carrier: request, tool: 'a_tool', mostBytes };
+          const call = {
+            operation,
+            url,
+            lines,
+            body: upload,
+            carrier: request,
+            key: undefined,
+            tool: 'a_tool',
+            mostBytes,
+          };
           let isDone = false;
           const begun = inner.begin(call, (response) => {
             isDone = true;

@@ -3,6 +3,7 @@
  * forwarded, refunded and logged as if it had come in by its connection, and its response comes back whole.
  */
 import type { Operation } from '../../config/model/schema.js';
+import type { CachedKey } from '../../keys/cached-key.js';
 import type { Problem } from '../../problems/errors.js';
 import type { DoorRequest } from './door-request.js';
 
@@ -12,11 +13,19 @@ export interface InnerCall {
   readonly operation: Operation;
   /** Path and query, with the base path. */
   readonly url: string;
-  /** Field lines for the backend, each with its CRLF: without `Content-Length`, and without what the gateway sets. */
+  /**
+   * Field lines for the backend, names in lower case, each with its CRLF: without `Content-Length`, and without what the
+   * gateway sets. An `idempotency-key` among them is one.
+   */
   readonly lines: string;
   readonly body: Buffer | undefined;
   /** The client's request that it is made of: its key, its address, its id, its trace, its Host. */
   readonly carrier: DoorRequest;
+  /**
+   * The carrier's key, where the key step has found it within this turn of the event loop: it is not asked for again.
+   * Undefined: it is, as time has passed in which it may have been revoked.
+   */
+  readonly key: CachedKey | undefined;
   /** The tool that it stands for, in the log. */
   readonly tool: string;
   /** Of the body of the response: what is larger is cut, and the backend's connection let go of. */

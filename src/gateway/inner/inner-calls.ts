@@ -5,7 +5,9 @@
 import type { InnerCall, InnerPath, InnerResponse, RunningCall } from '../../admission/doors/inner-call.js';
 import type { RequestSource } from '../../admission/doors/request-source.js';
 import type { Routes } from '../../admission/routes.js';
-import type { StepWalk } from '../../admission/step-walk.js';
+import type { Step } from '../../admission/step.js';
+import { StepWalk, type WalkEnd } from '../../admission/step-walk.js';
+import { inOrder, inOrderWithoutKey, type Steps } from '../../admission/steps.js';
 import type { HttpDate } from '../../http1/client/http-date.js';
 import { NOT_OURS } from '../../proxy/routing/operation-table.js';
 import { Exchange, type ExchangeOwner } from '../request/exchange.js';
@@ -16,9 +18,16 @@ import { WholeResponse } from './inner-response.js';
 /** InnerCallParts are what inner calls stand on. */
 export interface InnerCallParts {
   readonly routes: Pick<Routes, 'match'>;
-  readonly walk: Pick<StepWalk<Exchange>, 'begin'>;
+  readonly steps: Steps;
+  readonly end: WalkEnd<Exchange>;
   readonly requestEnd: Pick<RequestEnd, 'end'>;
   readonly date: HttpDate;
+}
+
+/** By whether a request has an `Idempotency-Key`. */
+interface Walks {
+  readonly usual: StepWalk<Exchange>;
+  readonly keyed: StepWalk<Exchange>;
 }
 
 /** What the log says of the request that an inner call is made of: nothing; the call stands there. */
@@ -28,12 +37,17 @@ const CARRIER: RequestSource = { name: 'mcp', tool: '', isCarrier: true };
 export class InnerCalls implements InnerPath, ExchangeOwner {
   readonly date: HttpDate;
   private readonly routes: InnerCallParts['routes'];
-  private readonly walk: InnerCallParts['walk'];
+  private readonly walks: Walks;
+  /** Of requests whose key is known. */
+  private readonly knownWalks: Walks;
   private readonly requestEnd: InnerCallParts['requestEnd'];
 
-  constructor({ routes, walk, requestEnd, date }: InnerCallParts) {
+  constructor({ routes, steps, end, requestEnd, date }: InnerCallParts) {
     this.routes = routes;
-    this.walk = walk;
+    const without = (list: readonly Step[]): readonly Step[] => list.filter((step) => step !== steps.key);
+    const [usual, keyed] = [inOrderWithoutKey(steps), inOrder(steps)];
+    this.walks = { usual: new StepWalk(usual, end), keyed: new StepWalk(keyed, end) };
+    this.knownWalks = { usual: new StepWalk(without(usual), end), keyed: new StepWalk(without(keyed), end) };
     this.requestEnd = requestEnd;
     this.date = date;
   }
@@ -50,7 +64,13 @@ export class InnerCalls implements InnerPath, ExchangeOwner {
     // What is put into a path may lead to another operation, which may not be meant to be called this way.
     const leadsThere = match.kind !== 'operation' || match.operation.index === operation.index;
     exchange.match = leadsThere ? match : NOT_OURS;
-    this.walk.begin(exchange);
+    if (call.key !== undefined) {
+      exchange.key = call.key;
+      exchange.subject = call.key.subject;
+    }
+    const { usual, keyed } = call.key === undefined ? this.walks : this.knownWalks;
+    if (message.headers['idempotency-key'] === undefined) usual.begin(exchange);
+    else keyed.begin(exchange);
     return response;
   }
 

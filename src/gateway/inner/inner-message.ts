@@ -2,22 +2,26 @@
 import type { Socket } from 'node:net';
 import type { InnerCall } from '../../admission/doors/inner-call.js';
 import type { ClientFields, ClientMessage } from '../../http1/client/client-response.js';
-import { fieldsOfLines } from '../../http1/grammar/fields.js';
+import { fieldsOfLines, trimmed } from '../../http1/grammar/fields.js';
 
-/** What is looked at of its fields: those that the client has sent with the request that it is made of. */
+/** What is looked at of its fields: of those that say who asks, the client's own. */
 class InnerFields implements ClientFields {
   readonly authorization: string | undefined;
   readonly 'content-length': string | undefined;
+  readonly 'content-type': string | undefined;
+  readonly 'idempotency-key': string | undefined;
   readonly forwarded: string | undefined;
   readonly host: string | undefined;
   readonly traceparent: ClientFields['traceparent'];
   readonly 'x-forwarded-for': ClientFields['x-forwarded-for'];
   readonly 'x-request-id': string;
 
-  constructor({ carrier, body }: InnerCall) {
+  constructor({ carrier, body, lines }: InnerCall) {
     const { headers } = carrier.message;
     this.authorization = headers.authorization;
     this['content-length'] = body === undefined ? undefined : String(body.length);
+    this['content-type'] = body === undefined ? undefined : valueIn(lines, 'content-type:');
+    this['idempotency-key'] = valueIn(lines, 'idempotency-key:');
     this.forwarded = headers.forwarded;
     this.host = headers.host;
     this.traceparent = headers.traceparent;
@@ -52,4 +56,11 @@ export class InnerMessage implements ClientMessage {
   get rawHeaders(): string[] {
     return fieldsOfLines(this.lines);
   }
+}
+
+/** The value of a field among lines whose names are in lower case. */
+function valueIn(lines: string, begin: string): string | undefined {
+  const at = lines.startsWith(begin) ? 0 : lines.indexOf(`\n${begin}`) + 1;
+  if (at === 0 && !lines.startsWith(begin)) return undefined;
+  return trimmed(lines, at + begin.length, lines.indexOf('\r', at));
 }

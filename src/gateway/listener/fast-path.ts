@@ -79,7 +79,7 @@ export class FastPath implements PlainRequestHandler {
     return true;
   }
 
-  /** Likewise one for the door. */
+  /** Serves a plain request at the door; false: it is left untouched. */
   private serveAtDoor(path: string, request: PlainRequest, connection: PlainConnection): boolean {
     const { door, entrance } = this.parts;
     if (door?.takes(path) !== true) return false;

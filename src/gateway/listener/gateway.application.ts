@@ -112,7 +112,7 @@ export async function createGatewayApplication(
   const walk = new StepWalk(inOrderWithoutKey(steps), end);
   const keyedWalk = new StepWalk(inOrder(steps), end);
   const door = deps.openDoor?.({
-    inner: new InnerCalls({ routes: deps.routes, walk, requestEnd, date }),
+    inner: new InnerCalls({ routes: deps.routes, steps, end, requestEnd, date }),
     refuse: (request, reason) => filter.respond(reason, request as Exchange),
   });
   const entrance = new Entrance({ ...deps, arrivals, filter });

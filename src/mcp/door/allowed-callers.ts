@@ -9,15 +9,22 @@ import type { McpSettings } from '../settings.js';
 /** AllowedCallers are what the settings say of both. */
 export type AllowedCallers = Pick<McpSettings, 'allowedHosts' | 'allowedOrigins'>;
 
+// Nearly all ask under the same name.
+let lastHost: string | undefined;
+let lastAllowed: readonly string[] | undefined;
+
 /** Why a request is refused for its `Host` or `Origin`; undefined: it is not. */
 export function callerProblem(
   { host = '', origin }: { readonly host?: string | undefined; readonly origin?: string | undefined },
   { allowedHosts, allowedOrigins }: AllowedCallers,
 ): Problem | undefined {
+  if (origin === undefined && host === lastHost && allowedHosts === lastAllowed) return undefined;
   const name = nameOf(host);
   if (!isLoopbackHost(name) && !allowedHosts.some((allowed) => nameOf(allowed) === name)) {
     return refusal(`The MCP server is not asked under ${JSON.stringify(name.slice(0, 100))}: see mcp.allowedHosts.`);
   }
+  lastHost = host;
+  lastAllowed = allowedHosts;
   if (origin === undefined || allowedOrigins.includes(origin) || isOfHost(origin, name)) return undefined;
   return refusal(`A page of ${JSON.stringify(origin.slice(0, 100))} may not ask: see mcp.allowedOrigins.`);
 }

@@ -41,6 +41,8 @@ const NOT_TAKEN = new Problem('not_acceptable', {
   detail:
     'Responses are application/json, and streams text/event-stream: say "Accept: application/json, text/event-stream".',
 });
+const USUAL_TYPE = 'application/json';
+const USUAL_ACCEPT = 'application/json, text/event-stream';
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 const ACCEPTS_JSON = /\bapplication\/(?:json|\*)|\*\/\*/i;
 
@@ -119,8 +121,8 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     this.key = key;
     const fields = mcpFieldsOf(request.message);
     const { 'content-type': type = '', accept = '*/*' } = fields;
-    if (!JSON_TYPE.test(type)) return this.refuse(NOT_JSON);
-    if (!ACCEPTS_JSON.test(accept)) return this.refuse(NOT_TAKEN);
+    if (type !== USUAL_TYPE && !JSON_TYPE.test(type)) return this.refuse(NOT_JSON);
+    if (accept !== USUAL_ACCEPT && !ACCEPTS_JSON.test(accept)) return this.refuse(NOT_TAKEN);
     readBody(request, (body) => this.guard(() => this.onBody(body, fields)));
   }
 

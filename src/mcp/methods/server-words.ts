@@ -1,6 +1,7 @@
 /** What the server says of itself, to clients of both eras. */
 import { serverInfoText } from '../protocol/response-text.js';
 import type { MethodCall } from '../method-call.js';
+import type { McpSettings } from '../settings.js';
 
 /** Lists can be followed by modern clients, which `subscriptions/listen`. */
 const MODERN_CAPABILITIES = '{"tools":{"listChanged":true},"resources":{},"prompts":{}}';
@@ -18,7 +19,15 @@ export function serverMembers({ era, parts }: MethodCall): string {
   return `"capabilities":${capabilities},"instructions":${JSON.stringify(instructions)}`;
 }
 
+let infoOf: McpSettings | undefined;
+let info = '';
+
 /** Who serves, as JSON. */
 export function serverInfo({ parts }: Pick<MethodCall, 'parts'>): string {
-  return serverInfoText(parts.settings().name, parts.version);
+  const settings = parts.settings();
+  if (settings !== infoOf) {
+    infoOf = settings;
+    info = serverInfoText(settings.name, parts.version);
+  }
+  return info;
 }

@@ -12,25 +12,35 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** May be wrong: whether it is a name, and no value, is looked at then. */
-const SUSPICIOUS = /__proto__|prototype|\\u00/i;
+/** Without one of these in the text there is no such name; with it, it is looked for. */
+const SUSPICIOUS = ['__proto__', 'prototype', '\\u00'] as const;
 
 /** The value of a JSON text in UTF-8, or what is wrong with it. */
 export function parseJson(bytes: Buffer): { readonly value: unknown } | RpcError {
   if (!isUtf8(bytes)) return parseError('The body is not UTF-8.');
-  // Before it is parsed: nothing that walks through a value is to be led deeper than this.
-  if (isTooDeep(bytes)) return parseError(`The body has more than ${DEEPEST} objects and lists inside of each other.`);
   const text = bytes.toString('utf8');
+  // Before it is parsed: nothing that walks through a value is to be led deeper than this.
+  if (mayBeTooDeep(text) && isTooDeep(bytes))
+    return parseError(`The body has more than ${DEEPEST} objects and lists inside of each other.`);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return parseError('The body is not JSON.');
   }
-  if (SUSPICIOUS.test(text) && hasPrototypeName(value)) {
+  if (SUSPICIOUS.some((part) => text.includes(part)) && hasPrototypeName(value)) {
     return parseError('The body has a member of the name "__proto__", or "prototype" in "constructor".');
   }
   return { value };
+}
+
+/** Nearly all have fewer of them than that, however they stand. */
+function mayBeTooDeep(text: string): boolean {
+  let left = DEEPEST;
+  for (const begin of ['{', '[']) {
+    for (let at = text.indexOf(begin); at !== -1; at = text.indexOf(begin, at + 1)) if (--left < 0) return true;
+  }
+  return false;
 }
 
 function isTooDeep(bytes: Buffer): boolean {

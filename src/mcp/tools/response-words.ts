@@ -12,8 +12,9 @@ const LOCATION = /(?:^|\n)location:[ \t]*([^\r]*?)[ \t]*\r/i;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/i;
 const TEXT_TYPE = /^(?:text\/|application\/(?:xml|x-www-form-urlencoded|yaml|x-ndjson|[\w.+-]+\+xml)$)/i;
 const IMAGE_TYPE = /^image\/(?:png|jpeg|gif|webp)$/i;
-/** What stands between the members of JSON that somebody has laid out for people. */
+/** What stands between the members of JSON that somebody has laid out for people, and how far that is looked for. */
 const LAID_OUT = /[\r\n]|": |, "/;
+const LAID_OUT_WITHIN = 200;
 
 /** The members of the result. */
 export function responseResult(tool: Tool, response: InnerResponse, mostBytes: number): string {
@@ -32,7 +33,8 @@ export function responseResult(tool: Tool, response: InnerResponse, mostBytes: n
 }
 
 function jsonResult(tool: Tool, text: string): string {
-  if (tool.outputSchema === undefined && !LAID_OUT.test(text)) return textResult(text);
+  const isLaidOut = LAID_OUT.test(text.slice(0, LAID_OUT_WITHIN));
+  if (tool.outputSchema === undefined && !isLaidOut) return textResult(text);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -40,7 +42,7 @@ function jsonResult(tool: Tool, text: string): string {
     // Called JSON and none: the text is all that there is.
     return tool.outputSchema === undefined ? textResult(text) : errorResult(text, 'The response is not JSON.');
   }
-  return withStructure(tool, LAID_OUT.test(text) ? JSON.stringify(value) : text, value);
+  return withStructure(tool, isLaidOut ? JSON.stringify(value) : text, value);
 }
 
 /** A tool that says what shape its result has must have one of that shape. */
