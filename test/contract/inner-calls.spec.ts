@@ -9,7 +9,7 @@ import type { ServerResponse } from 'node:http';
 import type { CachedKey } from '../../src/keys/cached-key.js';
 import { startBackend, type Backend, type RecordedRequest } from '../support/backend.js';
 import { open, send } from '../support/http.js';
-import { startInnerWorld, type InnerRequest, type InnerWorld } from '../support/inner-world.js';
+import { startInnerWorld, type InnerRequest, type InnerResult, type InnerWorld } from '../support/inner-world.js';
 import { eventually, temporaryFolder } from '../support/processes.js';
 
 const LARGE = 'x'.repeat(200_000);
@@ -229,6 +229,53 @@ describe('a request that is refused or fails', () => {
     const inner = await world.inner(secret, get('secret'));
     expect(inner.problem).toMatchObject({ code: 'route_not_found' });
     expect(backend.requests.length).toBe(before);
+  });
+});
+
+describe('an Idempotency-Key among its fields', () => {
+  const keyed = (name: string, key: string): InnerRequest => ({
+    match: 'POST /files/{name}',
+    url: `/api/v1/files/${name}`,
+    body: '{"a":1}',
+    lines: `content-type: application/json\r\nidempotency-key: ${key}\r\n`,
+  });
+
+  it('lets it be carried out once: what came of it is told again, and costs nothing', async () => {
+    const { secret: few } = await world.newKey('few');
+    const before = backend.requests.length;
+    const results: InnerResult[] = [];
+    for (let at = 0; at < 5; at++) results.push(await world.inner(few, keyed('echo', 'once')));
+    expect(results.map(({ status, body }) => [status, body])).toEqual(
+      Array.from({ length: 5 }, () => [200, '{"a":1}']),
+    );
+    expect(backend.requests.length - before).toBe(1);
+    expect(results.map(({ lines }) => lines.includes('Idempotent-Replayed: true'))).toEqual([
+      false,
+      true,
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it('is the same one over HTTP', async () => {
+    const before = backend.requests.length;
+    await world.inner(secret, keyed('echo', 'both-ways'));
+    const headers = {
+      authorization: `Bearer ${secret}`,
+      'content-type': 'application/json',
+      'idempotency-key': 'both-ways',
+    };
+    const asked = await send(`${world.url}/api/v1/files/echo`, { method: 'POST', headers, body: '{"a":1}' });
+    expect([asked.status, asked.headers['idempotent-replayed']]).toEqual([200, 'true']);
+    expect(backend.requests.length - before).toBe(1);
+  });
+
+  it('tells a refusal of the backend again, too', async () => {
+    const first = await world.inner(secret, keyed('409', 'refused'));
+    expect(first.problem).toMatchObject({ code: 'conflict' });
+    const again = await world.inner(secret, keyed('409', 'refused'));
+    expect([again.status, (JSON.parse(again.body) as { code: string }).code]).toEqual([409, 'conflict']);
   });
 });
 

@@ -44,8 +44,9 @@ function respond(call: MethodCall, tool: Tool, response: InnerResponse, mostByte
   const { problem } = response;
   noteCall('tools/call', problem === undefined ? 'success' : 'tool_error');
   try {
-    if (problem === undefined) call.respond(responseResult(tool, response, mostBytes));
-    else call.respond(errorResult(refusalText(problem, call.request.requestId)));
+    const { requestId } = call.request;
+    if (problem === undefined) call.respond(responseResult(tool, response, mostBytes, requestId));
+    else call.respond(errorResult(refusalText(problem, requestId)));
   } catch (error) {
     call.refuse(error);
   }

@@ -55,6 +55,17 @@ export function refusalText(problem: Problem, requestId: string): string {
   });
 }
 
+/** The same of a problem that was told before, as the body of its response. */
+export function storedRefusalText(body: Buffer, requestId: string): string {
+  try {
+    const { type: _, title, code, ...said } = JSON.parse(body.toString('utf8')) as Record<string, unknown>;
+    const advice = ADVICE[code as ErrorCode];
+    return JSON.stringify({ error: code, detail: title, ...said, what_to_do: advice, request_id: requestId });
+  } catch {
+    return body.toString('utf8');
+  }
+}
+
 /** The text of arguments that cannot be taken; the request was not made. */
 export function faultsText({ faults }: ArgumentFaults, requestId: string): string {
   return JSON.stringify({

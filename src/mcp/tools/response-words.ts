@@ -4,6 +4,7 @@
  */
 import type { InnerResponse } from '../../admission/doors/inner-call.js';
 import type { Tool } from '../../config/tools/tool.js';
+import { storedRefusalText } from './refusal-words.js';
 import { errorResult, structuredResult, textResult } from './result.js';
 
 // Of field lines, each with its CRLF.
@@ -17,8 +18,10 @@ const LAID_OUT = /[\r\n]|": |, "/;
 const LAID_OUT_WITHIN = 200;
 
 /** The members of the result. */
-export function responseResult(tool: Tool, response: InnerResponse, mostBytes: number): string {
+export function responseResult(tool: Tool, response: InnerResponse, mostBytes: number, requestId: string): string {
   const { status, lines, body, isCut } = response;
+  // The stored response to an earlier call with the same idempotency key.
+  if (status >= 400) return errorResult(storedRefusalText(body, requestId));
   if (status >= 300) return errorResult(emptyText(status, lines));
   if (body.length === 0) return withStructure(tool, emptyText(status, lines), undefined);
   const type = CONTENT_TYPE.exec(lines)?.[1] ?? '';

@@ -74,7 +74,7 @@ export class HttpCall extends BackendCall implements Call {
     return this.isWholeOnly;
   }
 
-  /** Whether its response is of use as a whole alone. */
+  /** Whether nothing of it can be streamed. */
   private get isWholeOnly(): boolean {
     return this.request.client.response.mostWholeBytes !== undefined;
   }
@@ -96,16 +96,14 @@ export class HttpCall extends BackendCall implements Call {
   }
 
   protected connect({ pool, prefix }: Endpoint): void {
-    const { request } = this;
-    if (this.withBody && this.body === null) this.takeBody(request.message);
-    this.target = prefix + request.path;
+    if (this.withBody && this.body === null) this.takeBody(this.request.message);
+    this.target = prefix + this.request.path;
     pool.dispatch(this);
   }
 
   /** Takes the body of the request, which has one, once. */
   protected takeBody(_message: ClientMessage): void {
-    const { maxBodyBytes } = this.upstream.config;
-    this.body = bodyOf(this.request, maxBodyBytes, (piece) => this.onBodyProgress(piece));
+    this.body = bodyOf(this.request, this.upstream.config.maxBodyBytes, (piece) => this.onBodyProgress(piece));
   }
 
   protected disconnect(reason: Error, from: CallState): void {
