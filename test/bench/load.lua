@@ -1,6 +1,7 @@
 -- The load: every request carries the next of the API keys. Prints one line, `RESULT {json}`, at the end.
 -- Arguments after `--` are `name=value`:
 --   path, method, body   the request; `body` is a file of JSON
+--   fields               more lines of its head, with `|` between them
 --   secrets, from        file with one secret a line, and which of them goes first; without it no key is sent
 --   verify               looks at every answer: `status` (those that may come, with commas), `length` of its body (a number), `contains`
 --                        (text in its body), `limits` (the RateLimit fields must be there); each only where it is given
@@ -44,6 +45,7 @@ function build(secret)
   if secret then lines[#lines + 1] = "Authorization: Bearer " .. secret end
   lines[#lines + 1] = "Accept: application/json"
   lines[#lines + 1] = "User-Agent: trailgate-bench/1"
+  for line in (options.fields or ""):gmatch("[^|]+") do lines[#lines + 1] = line end
   if body then
     lines[#lines + 1] = "Content-Type: application/json"
     lines[#lines + 1] = "Content-Length: " .. #body

@@ -12,7 +12,7 @@ const TIMEOUT = '10s';
 
 /**
  * What is sent, and what has to come back.
- * @typedef {{ path: string, method?: string, bodyFile?: string, secretsFile?: string | null, status?: number, sometimes?: number,
+ * @typedef {{ path: string, method?: string, bodyFile?: string, fields?: string[], secretsFile?: string | null, status?: number, sometimes?: number,
  *   length?: number, contains?: string, limits?: boolean, streams?: number }} LoadRequest
  *   `secretsFile` instead of the gateway's own, null: no key; `status` of the answers (200), `sometimes` another one that may be among
  *   them; `length` of a body in bytes; `contains` text of it; `limits`: whether answers carry RateLimit fields; `streams` of each
@@ -60,6 +60,7 @@ function scriptArguments(gateway, request, verify) {
     path: request.path,
     method: request.method,
     body: request.bodyFile,
+    fields: request.fields?.join('|'),
     secrets,
     from: gateway.sent,
     ...(verify && {

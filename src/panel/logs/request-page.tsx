@@ -63,6 +63,11 @@ function Shown({ request }: { readonly request: RequestDetail }) {
             </Anchor>
           </Fact>
           <Fact label={t`From`}>{request.ip}</Fact>
+          {request.tool !== null && (
+            <Fact label={t`Asked by an assistant, with the tool`}>
+              <Code className="name">{request.tool}</Code>
+            </Fact>
+          )}
           <Fact label={t`Took`}>
             <Trans>{number(Math.round(request.duration_ms))} ms</Trans>
           </Fact>

@@ -15,11 +15,12 @@ import * as latency from './latency.mjs';
 import * as refusals from './refusals.mjs';
 import { caption, writeLoadDocs, writeLoadResult } from './report.mjs';
 import * as soak from './soak.mjs';
+import * as tools from './tools.mjs';
 import * as ways from './ways.mjs';
 import * as workers from './workers.mjs';
 import { wholeNumbers } from '../whole-number.mjs';
 
-const LOADS = { latency, keys, bodies, connections, refusals, workers, logs, ways, soak };
+const LOADS = { latency, keys, bodies, connections, refusals, workers, logs, ways, tools, soak };
 /** Takes as long as it is told to, so it runs only when it is asked for. */
 const ON_DEMAND = 'soak';
 

@@ -1,0 +1,124 @@
+/** Load 10: what a tool call of an assistant costs beside the REST request that it stands for. Same key, same limits, same backend. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { SCOPE } from '../keys.mjs';
+import { PLAIN_REQUEST } from '../load.mjs';
+import { temporaryFolder } from '../processes.mjs';
+import { aimLine, fixed, medianOf, notesOf, tableOf, whole } from './report.mjs';
+import { measureRows } from './rounds.mjs';
+import { openScene } from './scene.mjs';
+
+/** Of the REST request: what the protocol may add. */
+const AIM_RATIO = 1.5;
+const MODERN = '2026-07-28';
+const LEGACY = '2025-06-18';
+
+const BODY = { name: 'Guest Number 9', email: 'guest.9@rafting.example', tours: 3 };
+const FIELDS = { name: { type: 'string' }, email: { type: 'string' }, tours: { type: 'integer' } };
+
+export const title = 'Tool calls';
+
+/** The service's description, from which the tools are made. */
+function writeDescription() {
+  const operation = (operationId, description, more) => ({
+    operationId,
+    description,
+    'x-mcp': { response: 'text' },
+    security: [{ key: [SCOPE] }],
+    responses: { 200: { description: 'As the backend says.', content: { 'application/json': {} } } },
+    ...more,
+  });
+  const file = path.join(temporaryFolder(), 'tools.openapi.json');
+  const description = {
+    openapi: '3.1.0',
+    info: { title: 'Tools', version: '1' },
+    components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
+    paths: {
+      '/customers': {
+        get: operation('listCustomers', 'Lists customers, newest first, page by page.', {
+          parameters: [{ name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 100 } }],
+        }),
+        post: operation('createCustomer', 'Creates a customer from a name and an address.', {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: { type: 'object', properties: FIELDS, required: ['name'] } } },
+          },
+        }),
+      },
+    },
+  };
+  writeFileSync(file, JSON.stringify(description));
+  return file;
+}
+
+export async function measure(settings) {
+  const gateway = await openScene({ name: 'tools', operations: [], service: { openapi: writeDescription() } });
+  const bodyFile = path.join(temporaryFolder(), 'customer.json');
+  writeFileSync(bodyFile, JSON.stringify(BODY));
+  const list = { path: `${PLAIN_REQUEST.path}?limit=8`, length: PLAIN_REQUEST.length };
+  const create = { path: PLAIN_REQUEST.path, method: 'POST', bodyFile, length: PLAIN_REQUEST.length };
+  const rows = [
+    { id: 'GET', title: '`GET /customers`', request: list },
+    {
+      id: 'tool of GET',
+      title: 'the tool that it is, 2026-07-28',
+      request: call(MODERN, 'list_customers', { limit: 8 }),
+    },
+    { id: 'tool of GET, legacy', title: 'the same, 2025-06-18', request: call(LEGACY, 'list_customers', { limit: 8 }) },
+    { id: 'POST', title: '`POST /customers`', request: create },
+    { id: 'tool of POST', title: 'the tool that it is, 2026-07-28', request: call(MODERN, 'create_customer', BODY) },
+  ].map((row) => ({ ...row, gateway }));
+  const summaries = await measureRows(rows, settings);
+  const restOf = [0, 0, 0, 3, 3];
+  return { rows: summaries.map((row, index) => ({ ...row, rest: summaries[restOf[index]] })) };
+}
+
+/** A call as a client sends it; its result has what the backend says. */
+function call(version, name, args) {
+  const isModern = version === MODERN;
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': version,
+    'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const params = { ...(isModern ? { _meta: meta } : {}), name, arguments: args };
+  const bodyFile = path.join(temporaryFolder(), `${name}-${version}.json`);
+  writeFileSync(bodyFile, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }));
+  const fields = [
+    `MCP-Protocol-Version: ${version}`,
+    ...(isModern ? ['Mcp-Method: tools/call', `Mcp-Name: ${name}`] : []),
+  ];
+  return { path: '/mcp', method: 'POST', bodyFile, fields, contains: '"content":[{"type":"text","text":"{\\"data\\"' };
+}
+
+export function table({ rows }) {
+  const ratio = (of) => (row) => {
+    const [own, rest] = [of(row), of(row.rest)];
+    return row === row.rest || row.rest.id === row.id || own === undefined ? '–' : fixed(own / rest, 2);
+  };
+  const columns = {
+    'CPU µs/request, lowest': (row) => fixed(row.lowestCpu),
+    'of REST': ratio((row) => row.lowestCpu),
+    median: medianOf('cpuMicroseconds'),
+    'of its median': ratio((row) => row.medians.cpuMicroseconds),
+    'instructions/request': (row) => whole(row.medians.instructions),
+    'of its': ratio((row) => row.medians.instructions),
+    'requests/s': (row) => whole(row.medians.requestsPerSecond),
+    'p99 ms': medianOf('p99', 2),
+  };
+  const calls = rows.filter((row) => row.rest.id !== row.id);
+  const worst = Math.max(
+    ...calls.map(
+      (row) => (row.medians.instructions ?? row.lowestCpu) / (row.rest.medians.instructions ?? row.rest.lowestCpu),
+    ),
+  );
+  return [
+    tableOf('request', rows, columns),
+    aimLine(
+      `a tool call takes at most ${AIM_RATIO} times its REST request`,
+      `${fixed(worst, 2)} at the most`,
+      worst <= AIM_RATIO,
+    ),
+    ...notesOf(rows),
+  ].join('\n\n');
+}
