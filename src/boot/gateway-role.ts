@@ -15,8 +15,10 @@ import { createGatewayApplication } from '../gateway/listener/gateway.applicatio
 import { LiveStreams } from '../gateway/listener/live-streams.js';
 import { announce, listenQuietly, refuseTakenPort } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
+import { mcpSources } from './mcp-sources.js';
 import type { Admission } from './open-admission.js';
 import type { Domain } from './open-domain.js';
+import { openMcp } from './open-mcp.js';
 import type { Forwarder } from '../proxy/calls/forwarder.js';
 import { ProxyStatus } from '../proxy/calls/proxy-status.js';
 import { PlanSeries } from '../limits/plan-series.js';
@@ -83,13 +85,15 @@ export async function startGatewayRole(
 }
 
 async function startGateway(
-  { config, keys, requestLogs, usage, forwarder, webhooks }: Domain,
-  { publicUrl, ...admission }: Admission,
+  domain: Domain,
+  admissionParts: Admission,
   description: ApiDescription | undefined,
   isWorker: boolean,
   log: Log,
   shutdown: Shutdown,
 ): Promise<string> {
+  const { config, keys, requestLogs, usage, forwarder, webhooks } = domain;
+  const { publicUrl, ...admission } = admissionParts;
   if (forwarder === undefined || description === undefined)
     throw new Error('a process without backends cannot be a gateway');
   const { file } = config.current;
@@ -111,6 +115,7 @@ async function startGateway(
     proxyStatus,
     draining: { hasBegun: false },
     connections: await openConnections(config.current, log),
+    openDoor: openMcp(domain, admissionParts, mcpSources(config, documents), log, shutdown),
   };
   config.onChange(({ config: changed, description: described }) => {
     return () => {

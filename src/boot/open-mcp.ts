@@ -1,6 +1,6 @@
 /** The MCP server on the public listener: its parts, and what it follows. */
 import type { OpenDoor } from '../admission/doors/door.js';
-import type { RunningTools } from '../config/tools/running-tools.js';
+import type { RunningTools } from '../config/running-tools.js';
 import { mcpDoor } from '../mcp/door/mcp-door.js';
 import type { McpReference } from '../mcp/mcp-parts.js';
 import type { McpSettings } from '../mcp/settings.js';
@@ -14,7 +14,7 @@ import type { Shutdown } from './shutdown.js';
 /** What differs from process to process, or follows the configuration. */
 export interface McpSources {
   readonly settings: () => McpSettings;
-  readonly tools: RunningTools;
+  readonly tools: Pick<RunningTools, 'current'>;
   readonly reference: McpReference;
 }
 

@@ -2,6 +2,7 @@
  * Under which names the server may be asked, and from which pages: the browser of somebody who has a key must not be led
  * here by a page of others, under a name of theirs that leads to this machine (DNS rebinding) or under ours.
  */
+import { isIP } from 'node:net';
 import { isLoopbackHost } from '../../config/model/address-values.js';
 import { Problem } from '../../problems/errors.js';
 import type { McpSettings } from '../settings.js';
@@ -20,12 +21,15 @@ export function callerProblem(
 ): Problem | undefined {
   if (origin === undefined && host === lastHost && allowedHosts === lastAllowed) return undefined;
   const name = nameOf(host);
-  if (!isLoopbackHost(name) && !allowedHosts.some((allowed) => nameOf(allowed) === name)) {
-    return refusal(`The MCP server is not asked under ${JSON.stringify(name.slice(0, 100))}: see mcp.allowedHosts.`);
+  // Whoever leads a browser here needs a name: an address alone says where it is.
+  const isUnnamed = isLoopbackHost(name) || isIP(name) !== 0;
+  if (!isUnnamed && !allowedHosts.some((allowed) => nameOf(allowed) === name)) {
+    return refusal(`The MCP server is not asked under ${JSON.stringify(name.slice(0, 100))}: see api.publicUrl.`);
   }
   lastHost = host;
   lastAllowed = allowedHosts;
-  if (origin === undefined || allowedOrigins.includes(origin) || isOfHost(origin, name)) return undefined;
+  if (origin === undefined || isOfHost(origin, name)) return undefined;
+  if (allowedOrigins.includes(origin) || allowedOrigins.includes('*')) return undefined;
   return refusal(`A page of ${JSON.stringify(origin.slice(0, 100))} may not ask: see mcp.allowedOrigins.`);
 }
 
