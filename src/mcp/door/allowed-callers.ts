@@ -1,5 +1,5 @@
 /**
- * Under which names the server may be asked, and from which pages: the browser of somebody who has a key must not be led
+ * Under which names the server may be asked, and from which pages: the browser of somebody with a key must not be led
  * here by a page of others, under a name of theirs that leads to this machine (DNS rebinding) or under ours.
  */
 import { isIP } from 'node:net';

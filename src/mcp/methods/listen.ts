@@ -1,5 +1,5 @@
 /**
- * `subscriptions/listen` (2026-07-28, Subscriptions): a stream of events that says when the list of tools is another one.
+ * `subscriptions/listen` (2026-07-28, Subscriptions): a stream of events that says when the list of tools has changed.
  * Resources and prompts do not change while somebody listens, and nothing is promised of them.
  */
 import { isObject } from '../protocol/message.js';

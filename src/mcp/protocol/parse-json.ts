@@ -1,5 +1,5 @@
 /**
- * JSON that a stranger has sent, read within bounds: so deep and no deeper, and without the names by which a program can
+ * JSON that a stranger has sent, read within bounds: so deep and no deeper, and without names by which a program can
  * be led to change what all its objects have in common.
  */
 import { isUtf8 } from 'node:buffer';

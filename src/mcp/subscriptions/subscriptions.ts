@@ -7,7 +7,7 @@ import type { Problem } from '../../problems/errors.js';
 import type { RequestId } from '../protocol/message.js';
 import { SUBSCRIPTION_MEMBER } from '../protocol/versions.js';
 
-/** Of one key; the oldest makes room. A client that lost its connection opens another, and may not be seen to have gone. */
+/** Of one key; the oldest makes room. A client that lost its connection opens another, unseen. */
 const MOST_OF_KEY = 8;
 /** Of this process. */
 const MOST_STREAMS = 2_000;

@@ -15,7 +15,8 @@ export const GET_USAGE = listed({
   name: 'get_usage',
   title: 'Limits and usage',
   description:
-    'What is used and what is left of every limit of this API key and its account, and when each comes back. Costs nothing: ' +
+    'What is used and what is left of every limit of this API key and its account, and when each comes back. Costs ' +
+    'nothing: ' +
     'call it before many calls, and after a refusal with rate_limited or quota_exceeded.',
   inputSchema: { type: 'object', additionalProperties: false },
   annotations: READS,
@@ -26,7 +27,7 @@ export const SEARCH_OPERATIONS = listed({
   name: 'search_operations',
   title: 'Search operations',
   description:
-    'Finds operations of this API by words, with the schema of their arguments. Costs nothing. Call what it finds with ' +
+    'Finds operations of this API by words, with the schema of their arguments. Costs nothing. Call what is found by ' +
     'call_operation.',
   inputSchema: {
     type: 'object',
@@ -45,14 +46,14 @@ export const SEARCH_OPERATIONS = listed({
   annotations: READS,
 });
 
-/** Calls a tool by its name. It does what the tool does that it calls: nothing more, where all that it can call reads. */
+/** Calls a tool by its name. It does what that tool does: nothing more, where all that it can call reads. */
 export function callOperationTool(tools: readonly Tool[]): ListedTool {
   const reads = tools.every(({ annotations }) => annotations.readOnlyHint);
   return listed({
     name: 'call_operation',
     title: 'Call an operation',
     description:
-      'Calls an operation that search_operations has found, with arguments as its schema says. Costs what the operation costs.',
+      'Calls an operation that search_operations has found, with arguments as its schema says. Costs what that costs.',
     inputSchema: {
       type: 'object',
       properties: {

@@ -37,7 +37,7 @@ function worthOf({ name, title, path, description }: Indexed, words: readonly st
   return worth;
 }
 
-/** 1 where the word stands there, half where it begins another one, or another one begins it: `customer`, `customers`. */
+/** 1 where the word stands there, half where it begins another one, or another begins it: `customer`, `customers`. */
 function share(texts: readonly string[], word: string): number {
   if (texts.includes(word)) return 1;
   return texts.some((text) => text.startsWith(word) || (text.length > 2 && word.startsWith(text))) ? 1 / 2 : 0;

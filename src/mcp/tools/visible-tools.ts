@@ -1,5 +1,5 @@
 /**
- * What of the tools a key sees: those that its scopes allow, and the server's own. Worked out once for each set of scopes
+ * What of the tools a key sees: those that its scopes allow, and the server's own. Made once for each set of scopes
  * and each configuration; keys with the same scopes share it.
  */
 import type { Tool, ToolSet } from '../../config/tools/tool.js';
