@@ -73,7 +73,8 @@ export class IdempotencyStep implements Step<Keyed | Problem> {
       METRICS.idempotentRequests.series('invalid').inc();
       return idempotencyKey;
     }
-    const name = recordName(key.record.keyId, idempotencyKey);
-    return this.requests.claim(name, fingerprintOf(method, url, contentType), retentionMs);
+    const { accountId, keyId } = key.record;
+    const name = recordName(keyId, idempotencyKey);
+    return this.requests.claim(accountId, name, fingerprintOf(method, url, contentType), retentionMs);
   }
 }

@@ -19,7 +19,7 @@ export type RecordTime = () => RawBuilder<number>;
  * what was done look as if it were forgotten.
  */
 export function recordTime(kind: DatabaseHandle['kind'], clock: Clock): RecordTime {
-  if (kind === 'postgres') return () => sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+  if (kind === 'postgres') return () => sql`(extract(epoch from statement_timestamp()) * 1000)::bigint`;
   const aheadMs = clock.now() - performance.now();
   return () => instant(Math.floor(performance.now() + aheadMs));
 }
@@ -31,6 +31,9 @@ export function instant(ms: number): RawBuilder<number> {
 
 /** DatabaseRecords is the store of records where quotas are counted without Redis. */
 export class DatabaseRecords implements RecordStore {
+  /** A database that has none says so itself. */
+  readonly room = 'plenty';
+
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly now: RecordTime,

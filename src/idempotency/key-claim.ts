@@ -5,7 +5,7 @@ import type { ClaimTerms, KeptResponse, Outcome } from './record.js';
 /** Who is told what came of claims. */
 export interface ClaimOwner {
   released(terms: ClaimTerms): void;
-  /** @param done told once, and soon: whether it stands in the store. */
+  /** @param done told once, and soon: whether the response stands in the store. */
   ended(terms: ClaimTerms, outcome: Outcome, done?: (isStored: boolean) => void): void;
 }
 
@@ -64,8 +64,7 @@ export class KeyClaim {
     }
     const kept = isBodyWhole ? response : undefined;
     const bodyHash = isBodyWhole ? this.body.digest('base64url') : '';
-    const told = done === undefined ? undefined : (isStored: boolean) => done(isStored && kept !== undefined);
-    this.owner.ended(this.terms, { kind: 'done', status, bodyHash, response: kept }, told);
+    this.owner.ended(this.terms, { kind: 'done', status, bodyHash, response: kept }, done);
   }
 
   private close(): boolean {

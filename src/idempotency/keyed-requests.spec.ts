@@ -1,12 +1,13 @@
-/** What a process promises of requests with a key while their store does not: no endless wait, nothing forgotten. */
+/** What a process promises of requests with a key, also while their store does not: no waiting without end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { TestClock } from '../../test/support/stores.js';
 import { Problem } from '../problems/errors.js';
+import { MOST_STORED_BYTES } from './storage-budget.js';
 import { KeyClaim, Replay } from './key-claim.js';
 import { KeyedRequests } from './keyed-requests.js';
-import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordStore } from './record.js';
+import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordStore, Room } from './record.js';
 
 const NAME = { apiKeyId: 'key_1', keyHash: 'hash' };
 const RESPONSE: KeptResponse = { status: 201, code: '', lines: '', body: Buffer.from('{}') };
@@ -14,6 +15,7 @@ const RESPONSE: KeptResponse = { status: 201, code: '', lines: '', body: Buffer.
 /** A store that does what a test says, and remembers what it was told. */
 class ScriptedStore implements RecordStore {
   readonly told: string[] = [];
+  room: Room = 'plenty';
   claimed: Claimed = { state: 'claimed' };
   /** What every call waits for. */
   gate: Promise<unknown> = Promise.resolve();
@@ -58,7 +60,7 @@ describe('requests with a key', () => {
     await requests.stop();
   });
 
-  const claim = () => requests.claim(NAME, 'fingerprint', 86_400_000);
+  const claim = () => requests.claim('acc_1', NAME, 'fingerprint', 86_400_000);
   const claimed = async (): Promise<KeyClaim> => {
     const made = await claim();
     if (!(made instanceof KeyClaim)) throw new Error('it was not claimed');
@@ -100,7 +102,7 @@ describe('requests with a key', () => {
     expect(store.told.at(-1)).toBe('done 201 undefined');
   });
 
-  it('are refused within the deadline of a store that hangs, then at once, until it is back', async () => {
+  it('are refused within a deadline by a store that hangs, then at once, and carried out when it is back', async () => {
     let open = (): void => undefined;
     store.gate = new Promise<void>((resolve) => (open = resolve));
     const beganMs = performance.now();
@@ -114,7 +116,7 @@ describe('requests with a key', () => {
     expect(await claim()).toBeInstanceOf(KeyClaim);
   });
 
-  it('whose claim got no response are released when the store is back, twice: it may run later', async () => {
+  it('whose claim got no response are released twice when the store is back: it may run behind the first', async () => {
     store.gate = Promise.reject(new Error('away'));
     expect(await claim()).toBeInstanceOf(Problem);
     store.gate = Promise.resolve();
@@ -153,6 +155,31 @@ describe('requests with a key', () => {
     store.gate = Promise.resolve();
     await requests.stop();
     expect(store.told).toEqual(['claim true', 'unknown', 'close']);
+  });
+
+  it('keep no responses where the store has little room, and are refused where it has none', async () => {
+    const made = await claimed();
+    store.room = 'tight';
+    expect(await kept(made)).toBe(false);
+    expect(store.told.at(-1)).toBe('done 201 undefined');
+    expect(await claim()).toBeInstanceOf(KeyClaim);
+    store.room = 'none';
+    expect(await claim()).toMatchObject({ code: 'idempotency_unavailable' });
+    store.room = 'plenty';
+    expect(await kept(await claimed())).toBe(true);
+  });
+
+  it('of an account keep so many bytes of responses within an hour', async () => {
+    const body = Buffer.alloc(65_536);
+    const keep = async (): Promise<boolean> => {
+      const made = await claimed();
+      return new Promise((resolve) => made.end(201, true, { ...RESPONSE, body }, resolve));
+    };
+    const most = MOST_STORED_BYTES / body.length;
+    for (let count = 0; count < most; count++) expect(await keep()).toBe(true);
+    expect(await keep()).toBe(false);
+    clock.advance(3_660_000);
+    expect(await keep()).toBe(true);
   });
 
   it('that come to nothing are counted, and throttled at last', async () => {

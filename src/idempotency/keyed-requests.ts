@@ -15,6 +15,7 @@ import { FreeRequests } from './free-requests.js';
 import { KeyClaim, Replay, type ClaimOwner, type Keyed } from './key-claim.js';
 import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStore } from './record.js';
 import { inProgress, MISMATCH, notStored, OUTCOME_UNKNOWN, tooManyRetries, unavailable } from './refusals.js';
+import { StorageBudget } from './storage-budget.js';
 import type { Problem } from '../problems/errors.js';
 import { UnsaidOutcomes } from './unsaid.js';
 
@@ -38,6 +39,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
   private readonly telling = new Set<Promise<void>>();
   private readonly unsaid: UnsaidOutcomes;
   private readonly free: FreeRequests;
+  private readonly budget: StorageBudget;
   private readonly breaker: Breaker;
   private readonly timer: NodeJS.Timeout;
 
@@ -48,18 +50,20 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
   ) {
     this.unsaid = new UnsaidOutcomes(store);
     this.free = new FreeRequests(clock);
+    this.budget = new StorageBudget(clock);
     this.breaker = new Breaker(clock);
     this.timer = setInterval(() => void this.extend(), EXTENSION_INTERVAL_MS).unref();
   }
 
   /** Claims the record of a request, or says what its client is told instead. Never rejects. */
-  async claim(name: RecordName, fingerprint: string, retentionMs: number): Promise<Keyed | Problem> {
+  async claim(accountId: string, name: RecordName, fingerprint: string, retentionMs: number): Promise<Keyed | Problem> {
     const waitMs = this.free.waitMs(name.apiKeyId);
     if (waitMs > 0) return count('throttled', tooManyRetries(waitMs));
     const { breaker } = this;
-    if (this.open.size >= MOST_CLAIMS || !breaker.allows()) return count('unavailable', unavailable(breaker.waitMs));
+    const isFull = this.open.size >= MOST_CLAIMS || this.store.room === 'none';
+    if (isFull || !breaker.allows()) return count('unavailable', unavailable(breaker.waitMs));
     const owner = randomBytes(OWNER_BYTES).toString('base64url');
-    const terms: ClaimTerms = { name, fingerprint, owner, leaseMs: LEASE_MS, retentionMs };
+    const terms: ClaimTerms = { name, accountId, fingerprint, owner, leaseMs: LEASE_MS, retentionMs };
     try {
       const claimed = await within(CLAIM_TIMEOUT_MS, this.store.claim(terms));
       if (breaker.succeeded())
@@ -80,7 +84,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
   }
 
   ended(terms: ClaimTerms, outcome: Outcome, done?: (isStored: boolean) => void): void {
-    this.tell(terms, outcome, done);
+    this.tell(terms, this.asRoomAllows(terms, outcome), done);
   }
 
   readGauges(): void {
@@ -114,6 +118,14 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
         if (!claimed.isKept) return count('not_stored', notStored(claimed.status));
         return new Replay(claimed.bodyHash, () => this.read(terms.name));
     }
+  }
+
+  /** What is stored of an outcome: no response where it would fill a store that others need. */
+  private asRoomAllows({ accountId }: ClaimTerms, outcome: Outcome): Outcome {
+    if (outcome.kind === 'unknown' || outcome.response === undefined) return outcome;
+    const { lines, body } = outcome.response;
+    const isRoom = this.store.room === 'plenty' && this.budget.takes(accountId, lines.length + body.length);
+    return isRoom ? outcome : { ...outcome, response: undefined };
   }
 
   private async read(name: RecordName): Promise<KeptResponse | undefined> {
@@ -150,7 +162,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
       clearTimeout(late);
     }
     if (outcome !== undefined) METRICS.idempotentOutcomes.series(nameOf(outcome, isStored)).inc();
-    done(isStored);
+    done(isStored && outcome?.kind === 'done' && outcome.response !== undefined);
   }
 
   /** Says of the requests that have been under way for long that their process lives. */

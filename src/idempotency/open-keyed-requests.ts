@@ -35,5 +35,5 @@ export async function openKeyedRequests(
     client.disconnect();
     throw error;
   }
-  return new KeyedRequests(new RedisRecords(client), clock, log);
+  return new KeyedRequests(new RedisRecords(client, log), clock, log);
 }

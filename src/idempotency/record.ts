@@ -8,9 +8,17 @@ export interface RecordName {
   readonly keyHash: string;
 }
 
+/**
+ * Room says what a store still takes: `plenty`, everything; `tight`, no responses, but what came of requests; `none`,
+ * nothing new.
+ */
+export type Room = 'plenty' | 'tight' | 'none';
+
 /** ClaimTerms is what a request claims its record with. */
 export interface ClaimTerms {
   readonly name: RecordName;
+  /** Whose request it is. */
+  readonly accountId: string;
   /** Digest of method, path, query and content type; see `fingerprintOf`. */
   readonly fingerprint: string;
   /** Tells the request from whoever claims the record before and after it. */
@@ -58,6 +66,7 @@ export type Outcome =
 
 /** RecordStore keeps records. Whatever it is asked it does as one step, or rejects where it cannot be asked. */
 export interface RecordStore {
+  readonly room: Room;
   /** Claims a record that nobody has, or says what is known of it. */
   claim(terms: ClaimTerms): Promise<Claimed>;
   /** Extends the leases of requests that are under way, and their records; others stay as they are. */

@@ -1,8 +1,10 @@
 /** Records in Redis: a hash for each, which goes by itself when its time is over. The time is Redis's own. */
+import type { Logger } from '../platform/log.js';
 import type { RedisClient } from '../redis/connect.js';
 import { idempotencyKey } from '../redis/keys.js';
 import { Script } from '../redis/script.js';
-import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStore } from './record.js';
+import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStore, Room } from './record.js';
+import { RedisRoom } from './redis-room.js';
 import { CLAIM_LUA, END_LUA, EXTEND_LUA, RELEASE_LUA } from './redis-scripts.js';
 
 const CLAIM = new Script(CLAIM_LUA);
@@ -14,7 +16,18 @@ const STATES = ['claimed', 'under_way', 'unknown', 'mismatch'] as const;
 
 /** RedisRecords is the store of records that all nodes share where there is Redis. */
 export class RedisRecords implements RecordStore {
-  constructor(private readonly client: RedisClient) {}
+  private readonly memory: RedisRoom;
+
+  constructor(
+    private readonly client: RedisClient,
+    log: Logger,
+  ) {
+    this.memory = new RedisRoom(client, log);
+  }
+
+  get room(): Room {
+    return this.memory.room;
+  }
 
   async claim({ name, fingerprint, owner, leaseMs, retentionMs }: ClaimTerms): Promise<Claimed> {
     const args = [fingerprint, owner, leaseMs, retentionMs];
@@ -54,6 +67,7 @@ export class RedisRecords implements RecordStore {
   }
 
   close(): void {
+    this.memory.stop();
     this.client.disconnect();
   }
 }

@@ -129,6 +129,7 @@ async function play({ store, wait }: RecordStoreUnderTest, steps: readonly Step[
       case 'claim': {
         const terms: ClaimTerms = {
           name: nameOf(each.name),
+          accountId: 'acc_1',
           fingerprint: `fingerprint ${each.fingerprint}`,
           owner: `owner ${asked.length}`,
           leaseMs: LEASE_S * 1_000,
@@ -203,6 +204,7 @@ describeRecordStores('a store of records', (open) => {
             for (const [round, { dies, waitS, at }] of rounds.entries()) {
               const terms = Array.from({ length: at }, (_, one) => ({
                 name: { apiKeyId: 'key_1', keyHash: 'the one' },
+                accountId: 'acc_1',
                 fingerprint: 'same',
                 owner: `${round} ${one}`,
                 leaseMs: LEASE_S * 1_000,

@@ -30,6 +30,7 @@ describeRecordStores('a record', (open) => {
     await under.empty();
     terms = {
       name: { apiKeyId: 'key_1', keyHash: randomUUID() },
+      accountId: 'acc_1',
       fingerprint: 'one',
       owner: 'first',
       leaseMs: LEASE_S * 1_000,

@@ -28,6 +28,7 @@ describeOnDatabases('the sweep of records', (kind) => {
 
   const terms = (at: number, retentionMs = KEPT_MS) => ({
     name: { apiKeyId: `key_${at % 3}`, keyHash: `${at}` },
+    accountId: 'acc_1',
     fingerprint: 'same',
     owner: `owner ${at}`,
     leaseMs: 15_000,

@@ -1,5 +1,6 @@
 /** Every store of records of requests with an `Idempotency-Key`, with a clock that a test turns. */
 import { describe } from '@jest/globals';
+import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { DatabaseRecords, instant } from '../../src/idempotency/database-records.js';
 import type { RecordStore } from '../../src/idempotency/record.js';
@@ -41,7 +42,7 @@ end
 
 async function onRedis(): Promise<RecordStoreUnderTest> {
   const client = await emptyRedis();
-  const store = new RedisRecords(client);
+  const store = new RedisRecords(client, pino({ level: 'silent' }));
   return {
     store,
     wait: async (seconds) => void (await client.eval(AGE, 0, seconds * 1_000)),

@@ -1,0 +1,55 @@
+/**
+ * How much room Redis has. The counters of the limits are there too, and must never be without: responses are not
+ * stored any more when its memory gets tight, and no request is carried out under a key when it is nearly full.
+ */
+import { Cluster, type Redis } from 'ioredis';
+import type { Logger } from '../platform/log.js';
+import type { RedisClient } from '../redis/connect.js';
+import type { Room } from './record.js';
+
+const INTERVAL_MS = 5_000;
+/** Percent of `maxmemory`. */
+const TIGHT_PERCENT = 75;
+const FULL_PERCENT = 90;
+
+/** RedisRoom asks Redis now and then. */
+export class RedisRoom {
+  room: Room = 'plenty';
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(
+    private readonly client: RedisClient,
+    private readonly log: Logger,
+  ) {
+    this.timer = setInterval(() => void this.look(), INTERVAL_MS).unref();
+  }
+
+  /** Looks once. Never rejects: one that does not tell has room until it refuses. */
+  async look(): Promise<void> {
+    const nodes = this.client instanceof Cluster ? this.client.nodes('master') : [this.client];
+    const percents = await Promise.all(nodes.map(percentUsed));
+    const percent = Math.max(0, ...percents);
+    const room = percent >= FULL_PERCENT ? 'none' : percent >= TIGHT_PERCENT ? 'tight' : 'plenty';
+    if (room === this.room) return;
+    this.room = room;
+    this.log.warn(
+      { event: 'idempotency_store_room', room, percent: Math.round(percent) },
+      'The memory of Redis that is used has changed what is kept of requests with an Idempotency-Key',
+    );
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+}
+
+async function percentUsed(client: Redis): Promise<number> {
+  try {
+    const text = await client.info('memory');
+    const numberOf = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1] ?? 0);
+    const most = numberOf('maxmemory');
+    return most === 0 ? 0 : (numberOf('used_memory') / most) * 100;
+  } catch {
+    return 0;
+  }
+}

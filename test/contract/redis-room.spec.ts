@@ -1,0 +1,55 @@
+/** Records of idempotency keys give way before the counters do: how full a Redis is, is noticed. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { Redis } from 'ioredis';
+import { RedisRoom } from '../../src/idempotency/redis-room.js';
+import { describeWithOwnRedis } from '../support/describe-with.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+
+describeWithOwnRedis('the room in a Redis', () => {
+  let redis: RedisServer;
+  let client: Redis;
+  let lines: { event: string; room: string }[];
+  let room: RedisRoom;
+  beforeEach(async () => {
+    redis = await startRedis();
+    client = new Redis(redis.url);
+    lines = [];
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    room = new RedisRoom(client, log);
+  });
+  afterEach(async () => {
+    room.stop();
+    client.disconnect();
+    await redis.stop();
+  });
+
+  /** Lets what is used be so many percent of what there is. */
+  async function fillTo(percent: number): Promise<void> {
+    const used = Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))?.[1]);
+    await client.config('SET', 'maxmemory', Math.round((used * 100) / percent));
+  }
+
+  it.each([
+    [50, 'plenty'],
+    [80, 'tight'],
+    [97, 'none'],
+  ] as const)('at %d percent is %s', async (percent, expected) => {
+    await fillTo(percent);
+    await room.look();
+    expect(room.room).toBe(expected);
+    await client.config('SET', 'maxmemory', 0);
+    await room.look();
+    expect(room.room).toBe('plenty');
+    const told = expected === 'plenty' ? [] : [expected, 'plenty'];
+    expect(lines.map((line) => [line.event, line.room])).toEqual(told.map((each) => ['idempotency_store_room', each]));
+  });
+
+  it('is plenty without a bound, and where nobody tells', async () => {
+    await room.look();
+    expect(room.room).toBe('plenty');
+    await redis.kill9();
+    await room.look();
+    expect(room.room).toBe('plenty');
+  });
+});
