@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
+import { send } from '../support/http.js';
 import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { Caller } from '../support/rate-limit.js';
@@ -51,6 +52,22 @@ describeWithOwnRedis('two gateways on a Redis Cluster', () => {
       }),
     );
     expect(results).toEqual(results.map(() => 5));
+  });
+
+  it('carry requests with an Idempotency-Key out once, on every shard', async () => {
+    const { key } = await gateways[0]!.admin.newKey('unlimited');
+    const post = (name: string, at: number) =>
+      send(`${gateways[at % 2]!.gatewayUrl}/api/v1/customers`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${key.secret}`, 'Idempotency-Key': name },
+        body: '{}',
+      });
+    const names = Array.from({ length: 20 }, (_, at) => `order ${at}`);
+    await Promise.all(names.flatMap((name) => [0, 1, 2].map((at) => post(name, at))));
+    const again = await Promise.all(names.map(post));
+    expect(again.map(({ headers }) => headers['idempotent-replayed'])).toEqual(names.map(() => 'true'));
+    const carriedOut = backend.requests.map(({ headers }) => headers['idempotency-key']).filter(Boolean);
+    expect(carriedOut.toSorted()).toEqual(names.toSorted());
   });
 
   it('go on by themselves while a shard is gone, and count once what they admitted when it is back', async () => {

@@ -5,6 +5,8 @@ import type { ClientOutcome } from './foreign-clients.js';
 export interface ClientResult extends ClientOutcome {
   readonly client: string;
   readonly scenario: string;
+  /** What it asked for. */
+  readonly path: string;
   /** What it was answered with, request by request. */
   readonly statuses: readonly number[];
 }
