@@ -36,8 +36,7 @@ export interface PublicOpenApiOptions {
 /** Builds the document. Backends' own servers, security schemes and unpublished parts do not appear in it. */
 export function buildPublicOpenApi(config: LoadedConfig, options: PublicOpenApiOptions = {}): JsonObject {
   const publicUrl = options.publicUrl ?? config.publicUrl;
-  const hasKeys = config.operations.some(({ idempotency }) => idempotency !== undefined);
-  const components = sharedComponents(new ErrorPages(publicUrl), hasKeys);
+  const components = sharedComponents(new ErrorPages(publicUrl), keyedStatuses(config.operations));
   const paths: Record<string, Record<string, unknown>> = {};
   const tags = new Map<string, unknown>();
   for (const service of Object.keys(config.file.services)) {
@@ -165,7 +164,12 @@ function publicResponses(own: JsonObject, document: JsonObject, { idempotency }:
     const isError = /^[45]/.test(status) || (status === 'default' && succeeds);
     responses[status] = {
       ...response,
-      headers: { ...(isObject(response['headers']) ? response['headers'] : {}), ...headerReferences(status), ...keyed },
+      ...also(response['description'], idempotency === undefined ? undefined : KEYED_REFUSALS[status]?.description),
+      headers: {
+        ...(isObject(response['headers']) ? response['headers'] : {}),
+        ...headerReferences(status, refusals),
+        ...keyed,
+      },
       ...(isError ? { content: problemContent(problemMedia(response)) } : {}),
     };
   }
@@ -176,6 +180,19 @@ function publicResponses(own: JsonObject, document: JsonObject, { idempotency }:
     responses[status] ??= sharedReference('responses', name);
   }
   return responses;
+}
+
+/** A description with what else it is about. */
+function also(own: unknown, more: string | undefined): { description?: string } {
+  return more === undefined ? {} : { description: typeof own === 'string' ? `${own.trim()}\n\n${more}` : more };
+}
+
+/** Statuses of refusals that only an `Idempotency-Key` brings about somewhere; undefined: no operation takes one. */
+function keyedStatuses(operations: readonly DescribedOperation[]): ReadonlySet<string> | undefined {
+  const keyed = operations.filter(({ idempotency }) => idempotency !== undefined);
+  if (keyed.length === 0) return undefined;
+  const described = keyed.map(({ openapi }) => (isObject(openapi?.['responses']) ? openapi['responses'] : {}));
+  return new Set(Object.keys(KEYED_REFUSALS).filter((status) => described.some((responses) => !(status in responses))));
 }
 
 /** What a backend already describes as a problem, for its examples; other shapes never reach the client. */

@@ -34,8 +34,8 @@ export function withSharedReferences<Document extends JsonObject>(document: Docu
 }
 
 /** References to the headers of a response with this status. */
-export function headerReferences(status: string): Record<string, unknown> {
-  const names = ['X-Request-Id', ...(REFUSALS[status]?.headers ?? LIMIT_HEADERS)];
+export function headerReferences(status: string, refusals = REFUSALS): Record<string, unknown> {
+  const names = ['X-Request-Id', ...(refusals[status]?.headers ?? LIMIT_HEADERS)];
   return referencesTo(names);
 }
 
@@ -62,10 +62,13 @@ export function problemContent(media: Readonly<Record<string, unknown>> = {}): R
 
 /**
  * A fresh copy of the shared components, to which those of the services are added; examples name `pages`.
- * @param hasKeys whether an operation takes an `Idempotency-Key`.
+ * @param keyed statuses of refusals of an `Idempotency-Key` that an operation refers to; undefined: none takes one.
  */
-export function sharedComponents(pages: ErrorPages, hasKeys: boolean): Components {
-  const refusals = [...Object.values(REFUSALS), ...(hasKeys ? Object.values(KEYED_REFUSALS) : [])];
+export function sharedComponents(pages: ErrorPages, keyed: ReadonlySet<string> | undefined): Components {
+  const refusals = [
+    ...Object.values(REFUSALS),
+    ...Object.entries(KEYED_REFUSALS).flatMap(([status, refusal]) => (keyed?.has(status) === true ? [refusal] : [])),
+  ];
   const responses = refusals.map(({ name, description, code, headers }) => [
     name,
     {
@@ -79,8 +82,8 @@ export function sharedComponents(pages: ErrorPages, hasKeys: boolean): Component
       ...PROBLEM_SCHEMAS,
       ...USAGE_SCHEMAS,
     },
-    headers: structuredClone(hasKeys ? { ...HEADERS, ...KEYED_HEADERS } : HEADERS),
-    ...(hasKeys ? { parameters: { IdempotencyKey: IDEMPOTENCY_KEY } } : {}),
+    headers: structuredClone(keyed === undefined ? HEADERS : { ...HEADERS, ...KEYED_HEADERS }),
+    ...(keyed === undefined ? {} : { parameters: { IdempotencyKey: IDEMPOTENCY_KEY } }),
     responses: Object.fromEntries(responses) as Record<string, unknown>,
     securitySchemes: {
       bearerAuth: {
