@@ -33,6 +33,31 @@ export function useCodeWords(): (code: string) => CodeWords | undefined {
       advice: t`Change what the key may do, or use another one.`,
     },
     account_suspended: { means: t`The account is suspended.`, advice: t`Talk to whoever runs this API.` },
+    invalid_idempotency_key: {
+      means: t`The Idempotency-Key was sent in a wrong form.`,
+      advice: t`Send one of up to 255 printable characters, such as a UUID.`,
+    },
+    idempotency_in_progress: {
+      means: t`The same request is still being carried out.`,
+      advice: t`Send it again a little later.`,
+    },
+    idempotency_mismatch: {
+      means: t`The Idempotency-Key belongs to another request.`,
+      advice: t`Take a new key for each new request.`,
+    },
+    idempotency_outcome_unknown: {
+      means: t`Nobody knows whether the request was carried out.`,
+      advice: t`Look whether it had its effect; if not, send it with a new key.`,
+    },
+    idempotency_not_stored: {
+      means: t`The request was carried out before, and its response was not kept.`,
+      advice: t`Read what it has made.`,
+    },
+    too_many_idempotent_retries: {
+      means: t`Requests were repeated too often.`,
+      advice: t`Wait longer each time between two tries.`,
+    },
+    idempotency_unavailable: { means: t`Idempotency keys could not be looked up.`, advice: again },
     rate_limited: {
       means: t`Too many requests within a minute.`,
       advice: t`Send them more slowly, or spread them over the minute.`,
