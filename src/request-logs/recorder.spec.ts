@@ -64,10 +64,30 @@ describe('the recorder of request logs', () => {
         bytesOut: 12,
         ip: '203.0.113.7',
         weight: 1,
+        source: 'rest',
+        tool: '',
       },
     ]);
     expect(drained()).toEqual([]);
     expect(recorder.length).toBe(0);
+  });
+
+  it('says of a tool call whose it was, and which, and of the request that follows in its place neither', () => {
+    note('acc_1', 1, 200, { source: { tool: 'list_customers' } });
+    note('acc_1', 1, 200, { source: { tool: '' } });
+    expect(
+      drained()
+        .map(({ source, tool }) => [source, tool])
+        .toSorted(),
+    ).toEqual([
+      ['mcp', ''],
+      ['mcp', 'list_customers'],
+    ]);
+    note('acc_1', 2);
+    expect(drained().map(({ source, tool }) => [source, tool])).toEqual([
+      ['rest', ''],
+      ['rest', ''],
+    ]);
   });
 
   it('keeps nothing while it is turned off', () => {
