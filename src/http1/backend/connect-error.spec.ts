@@ -1,7 +1,8 @@
 /** Whose fault it is that a connection could not be opened. */
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { networkInterfaces } from 'node:os';
 import { METRICS } from '../../platform/metrics.js';
+import { SHORTAGES } from '../../platform/resources/shortages.js';
 import { connectError } from './connect-error.js';
 
 const failed = (code: string, more: object = { syscall: 'connect', address: '10.0.0.7' }): Error =>
@@ -25,10 +26,9 @@ it.each([
   expect(noted()).toBe(before + 1);
 });
 
-it('a look-up for which no file could be opened is our own', () => {
-  expect(connectError(failed('EMFILE', { syscall: 'getaddrinfo' }))).toMatchObject({
-    code: 'TRAILGATE_OUT_OF_RESOURCES',
-  });
+// Whether the descriptor is there again meanwhile, or not.
+it.each(['EMFILE', 'EBUSY'])('a look-up for which no file could be opened (%s) is our own', (code) => {
+  expect(connectError(failed(code, { syscall: 'getaddrinfo' }))).toMatchObject({ code: 'TRAILGATE_OUT_OF_RESOURCES' });
 });
 
 it.each(['ECONNREFUSED', 'EHOSTUNREACH', 'ETIMEDOUT', 'TRAILGATE_CONNECT_TIMEOUT', 'CERT_HAS_EXPIRED'])(
@@ -38,6 +38,20 @@ it.each(['ECONNREFUSED', 'EHOSTUNREACH', 'ETIMEDOUT', 'TRAILGATE_CONNECT_TIMEOUT
     const error = failed(code);
     expect(connectError(error)).toBe(error);
     expect(noted()).toBe(before);
+  },
+);
+
+it.each(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'ENOENT'])(
+  'a look-up that fails with %s is our own where no file can be opened, and else stays what it is',
+  (code) => {
+    const error = failed(code, { syscall: 'getaddrinfo' });
+    const before = noted();
+    const shortage = jest.spyOn(SHORTAGES, 'isOutOfDescriptors', 'get').mockReturnValue(false);
+    expect(connectError(error)).toBe(error);
+    shortage.mockReturnValue(true);
+    expect(connectError(error)).toMatchObject({ code: 'TRAILGATE_OUT_OF_RESOURCES' });
+    expect(noted()).toBe(before + 1);
+    shortage.mockRestore();
   },
 );
 

@@ -7,9 +7,6 @@ import { networkInterfaces } from 'node:os';
 import { resourceOf, SHORTAGES } from '../../platform/resources/shortages.js';
 import { connectionError } from '../grammar/errors.js';
 
-/** A name that cannot be resolved, or not now. */
-const LOOKUP_CODES: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_AGAIN']);
-
 /** The calls to the system by which a connection is opened. */
 const OPENING: ReadonlySet<string> = new Set(['getaddrinfo', 'connect']);
 
@@ -41,12 +38,15 @@ export function connectError(error: ConnectError): Error {
 
 /**
  * The code that says what happened.
- * - Without a free file descriptor the C library opens neither its files nor a socket, and says of each name that there
- *   is none.
+ * - Without a free file descriptor the C library opens neither its files nor a socket, and says of a name whatever
+ *   comes to it: that there is none, or to try again; `EBUSY` it says of nothing else. So no look-up that fails is
+ *   believed before it is known that a file can be opened.
  * - An address of a family that this machine does not have fails as if all ports were in use.
  */
 function codeOf({ code = '', syscall, address }: ConnectError): string {
-  if (LOOKUP_CODES.has(code)) return SHORTAGES.isOutOfDescriptors ? 'EMFILE' : code;
+  if (syscall === 'getaddrinfo' && resourceOf(code) === undefined) {
+    return code === 'EBUSY' || SHORTAGES.isOutOfDescriptors ? 'EMFILE' : code;
+  }
   if (syscall === undefined || !OPENING.has(syscall)) return '';
   return code === 'EADDRNOTAVAIL' && address !== undefined && isIPv6(address) && !hasIpv6() ? 'EAFNOSUPPORT' : code;
 }

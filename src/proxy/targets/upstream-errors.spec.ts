@@ -55,6 +55,17 @@ describe('what went wrong on the way to a backend', () => {
     expect(upstreamFailure(error)).toEqual({ code: 'backend_bad_response', outcome: 'bad_response' });
   });
 
+  it.each([
+    ['EBUSY', 'getaddrinfo', 'unreachable'],
+    ['EAI_FAIL', 'getaddrinfo', 'unreachable'],
+    ['EACCES', 'connect', 'unreachable'],
+    ['EPERM', 'connect', 'unreachable'],
+    ['ETIMEDOUT', 'connect', 'connect_timeout'],
+    ['EPROTO', 'write', 'bad_response'],
+  ])('%s of %s is %s: without a connection there was no response', (errorCode, syscall, outcome) => {
+    expect(upstreamFailure(Object.assign(withCode(errorCode), { syscall })).outcome).toBe(outcome);
+  });
+
   it('the code is found in a cause, and in the errors of several addresses', () => {
     expect(upstreamFailure(new Error('fetch failed', { cause: withCode('ECONNREFUSED') })).outcome).toBe('unreachable');
     const several = new AggregateError([withCode('ECONNREFUSED'), withCode('ETIMEDOUT')]);

@@ -54,12 +54,18 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   TRAILGATE_BODY_LENGTH: { code: 'request_timeout', outcome: 'client_gone' },
 };
 
-/** The failure that an error stands for; what nobody foresaw is a bad response of the backend. */
+/** What the system is asked before there is a connection: where it fails, nothing was sent to anybody. */
+const OPENING: ReadonlySet<unknown> = new Set(['getaddrinfo', 'connect']);
+
+/**
+ * The failure that an error stands for. What nobody foresaw is a bad response of the backend, once there was a
+ * connection to it.
+ */
 export function upstreamFailure(error: unknown): UpstreamFailure {
-  const code = errorCode(error);
-  if (code === undefined) return BAD_RESPONSE;
+  const { code, syscall } = causeOf(error);
+  if (typeof code !== 'string') return BAD_RESPONSE;
   if (CERTIFICATE.test(code)) return UNREACHABLE;
-  return BY_CODE[code] ?? BAD_RESPONSE;
+  return BY_CODE[code] ?? (OPENING.has(syscall) ? UNREACHABLE : BAD_RESPONSE);
 }
 
 /** Words for the caller. Nothing of the backend's name, address or message is in them. */
@@ -87,17 +93,24 @@ export function failureDetail(failure: UpstreamFailure): string {
 
 interface ErrorLike {
   readonly code?: unknown;
+  readonly syscall?: unknown;
   readonly cause?: unknown;
   readonly errors?: unknown;
 }
 
 /** The first code along the chain of causes: `AggregateError` of several addresses carries it one level down. */
 export function errorCode(error: unknown): string | undefined {
+  const { code } = causeOf(error);
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** The first error along the chain of causes that has a code; empty where none has. */
+function causeOf(error: unknown): ErrorLike {
   let current = error;
   for (let depth = 0; depth < 4 && typeof current === 'object' && current !== null; depth++) {
     const { code, cause, errors } = current as ErrorLike;
-    if (typeof code === 'string') return code;
+    if (typeof code === 'string') return current;
     current = Array.isArray(errors) ? errors[0] : cause;
   }
-  return undefined;
+  return {};
 }
