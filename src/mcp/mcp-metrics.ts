@@ -1,6 +1,6 @@
 /** What the MCP server counts: requests by method, and by what became of them. */
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
-import type { McpMethod, McpOutcome } from '../platform/mcp-metrics.js';
+import type { McpMethod, McpOutcome } from '../platform/metrics/mcp-metrics.js';
 
 type Series = Partial<Record<McpOutcome, ValueSeries>>;
 

@@ -1,21 +1,20 @@
 /**
  * Every metric: name, help, labels with the values that are known beforehand, buckets. `docs/metrics.md` is held to it
- * by a test. They stand here, in `request-metrics.ts`, `limit-metrics.ts` and `webhook-metrics.ts`, in the order of the
- * scrape.
+ * by a test. They stand here, and area by area in `metrics/`, in the order of the scrape.
  *
  * Series are looked up once and kept by whoever counts, so that counting on the request path is an
  * addition, not a look-up by labels. Names follow OpenTelemetry's HTTP conventions and Prometheus's
  * rules: base units, `_total` for counters.
  */
 import type { ErrorCode } from '../problems/errors.js';
-import { LIMIT_METRICS } from './limit-metrics.js';
-import { MCP_METRICS } from './mcp-metrics.js';
-import { counter, gauge } from './metric.js';
-import { REQUEST_METRICS } from './request-metrics.js';
-import { WEBHOOK_METRICS } from './webhook-metrics.js';
+import { LIMIT_METRICS } from './metrics/limit-metrics.js';
+import { MCP_METRICS } from './metrics/mcp-metrics.js';
+import { counter, gauge } from './metrics/metric.js';
+import { REQUEST_METRICS } from './metrics/request-metrics.js';
+import { WEBHOOK_METRICS } from './metrics/webhook-metrics.js';
 
-export type { HistogramSeries, ValueSeries } from './metric.js';
-export type { WebhookAttemptOutcome } from './webhook-metrics.js';
+export type { HistogramSeries, ValueSeries } from './metrics/metric.js';
+export type { WebhookAttemptOutcome } from './metrics/webhook-metrics.js';
 
 /** How far the end of an operation has come: announced, rehearsed, there. */
 export const ENDING_PHASES = ['deprecated', 'brownout', 'sunset'] as const;

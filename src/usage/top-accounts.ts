@@ -10,7 +10,7 @@ import type { DatabaseHandle } from '../database/connect.js';
 import { jsonRows } from '../database/json-rows.js';
 import type { Tables } from '../database/schema.js';
 import type { Logger } from '../platform/log.js';
-import { OTHER_ACCOUNTS } from '../platform/limit-metrics.js';
+import { OTHER_ACCOUNTS } from '../platform/metrics/limit-metrics.js';
 import { METRICS } from '../platform/metrics.js';
 import { calendarOf, type MonthPeriod } from '../limits/model/month-period.js';
 

@@ -1,5 +1,5 @@
 /** Shows the accounts that are refused most in the metrics, as many as the configuration says. */
-import { OTHER_ACCOUNTS } from '../platform/limit-metrics.js';
+import { OTHER_ACCOUNTS } from '../platform/metrics/limit-metrics.js';
 import { METRICS } from '../platform/metrics.js';
 import type { ReadsGauges } from '../platform/metrics-text.js';
 import type { RefusalTally } from './refusal-tally.js';

@@ -6,7 +6,7 @@
 import type { DoorRequest } from '../../admission/doors/door-request.js';
 import type { RequestSource } from '../../admission/doors/request-source.js';
 import type { CachedKey } from '../../keys/cached-key.js';
-import type { McpMethod, McpOutcome } from '../../platform/mcp-metrics.js';
+import type { McpMethod, McpOutcome } from '../../platform/metrics/mcp-metrics.js';
 import type { Waiting } from '../../platform/waiting.js';
 import { Problem } from '../../problems/errors.js';
 import type { Method, MethodCall } from '../method-call.js';

@@ -13,7 +13,7 @@ const BACKSLASH = 0x5c;
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** Without one of these in the text there is no such name; with it, it is looked for. */
-const SUSPICIOUS = ['__proto__', 'prototype', '\\u00'] as const;
+const SUSPICIOUS = ['prototype', '__proto__', '\\u00'] as const;
 
 /** The value of a JSON text in UTF-8, or what is wrong with it. */
 export function parseJson(bytes: Buffer): { readonly value: unknown } | RpcError {

@@ -40,7 +40,7 @@ export function methodNotFound(method: string): RpcError {
 
 /** Members of `_meta` that every modern request has. */
 export function missingMeta(member: string): RpcError {
-  return new RpcError(INVALID_PARAMS, `params._meta must have ${member}.`, 400);
+  return new RpcError(INVALID_PARAMS, `The member _meta of params must have ${member}.`, 400);
 }
 
 /** Parameters that a method does not take. The message was understood: HTTP says so. */

@@ -3,7 +3,7 @@
  * can see.
  */
 import { describe, expect, it } from '@jest/globals';
-import { UPSTREAM_OUTCOMES } from '../../platform/request-metrics.js';
+import { UPSTREAM_OUTCOMES } from '../../platform/metrics/request-metrics.js';
 import { Problem } from '../../problems/errors.js';
 import { isRepeatable, mayRetry, toldAfterSending } from './retry-rules.js';
 import type { UpstreamOutcome } from './upstream-errors.js';

@@ -3,7 +3,7 @@
  * RFC 9209 section 2.3 names the cases.
  */
 import type { ErrorCode } from '../../problems/errors.js';
-import { UPSTREAM_OUTCOMES } from '../../platform/request-metrics.js';
+import { UPSTREAM_OUTCOMES } from '../../platform/metrics/request-metrics.js';
 
 /** How a call to a backend ended, for metrics and the log. */
 export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];

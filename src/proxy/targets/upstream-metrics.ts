@@ -2,7 +2,7 @@
  * The numbers of a service and of its targets. Series are kept, so that counting a
  * call is one look-up and two additions.
  */
-import { BACKEND_STATUSES } from '../../platform/request-metrics.js';
+import { BACKEND_STATUSES } from '../../platform/metrics/request-metrics.js';
 import { METRICS, type HistogramSeries, type ValueSeries } from '../../platform/metrics.js';
 import type { ForwardClient } from './forward-request.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
