@@ -33,3 +33,9 @@ export function jsonRows(
   });
   return sql`(select ${sql.join(list)} from ${source}) as ${sql.ref(alias)}`;
 }
+
+/** `(select …)` of texts, to be put behind `in`: a statement of one text, however many they are, stays compiled. */
+export function textList(kind: DatabaseHandle['kind'], texts: readonly string[]): RawBuilder<string> {
+  const rows = texts.map((text) => [text]);
+  return sql<string>`(select listed from ${jsonRows(kind, [{ name: 'listed', type: 'text' }], rows, 'list')})`;
+}

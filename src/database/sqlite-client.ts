@@ -3,7 +3,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { DatabaseUnavailable, SqliteError, translateSqliteError } from './database-errors.js';
-import type { SqliteReply, SqliteRequest, SqliteWorkerData } from './sqlite-worker.js';
+import type { SqliteReply, SqliteRequest, SqliteResult, SqliteStatement, SqliteWorkerData } from './sqlite-worker.js';
 
 export interface SqliteClientOptions extends SqliteWorkerData {
   /** A call that has no response by then rejects with `DatabaseUnavailable`. */
@@ -46,10 +46,15 @@ export class SqliteClient {
   }
 
   /**
-   * One statement. Rejects with `SqliteError`, or `DatabaseUnavailable` after the deadline or where the worker died.
+   * Statements, in one message: what the event loop has to do for several is what it has to do for one. Rejects with
+   * `SqliteError`, or `DatabaseUnavailable` after the deadline or where the worker died.
    */
-  query(sql: string, parameters: readonly unknown[]): Promise<SqliteReply> {
-    return this.call({ kind: 'query', sql, parameters });
+  async run(
+    statements: readonly SqliteStatement[],
+    { begins = false, commits = false }: { readonly begins?: boolean; readonly commits?: boolean } = {},
+  ): Promise<readonly SqliteResult[]> {
+    const { results = [] } = await this.call({ kind: 'run', statements, begins, commits });
+    return results;
   }
 
   /** Rolls back the open transaction, if there is one: SQLite has itself rolled back after some errors. */

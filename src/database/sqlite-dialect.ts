@@ -65,22 +65,18 @@ class SqliteWorkerDriver implements Driver {
   }
 
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    // Not deferred: two transactions that both read and then both want to write
-    // would otherwise fail each other at once.
-    await session(connection).run('begin immediate');
-    session(connection).inTransaction = true;
+    session(connection).begin();
   }
 
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await session(connection).run('commit');
-    session(connection).inTransaction = false;
+    await session(connection).commit();
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     // A broken session is rolled back on its release, without making the caller wait for it.
     if (session(connection).broken) return;
     await this.client.rollback();
-    session(connection).inTransaction = false;
+    session(connection).ended();
   }
 
   async releaseConnection(connection: DatabaseConnection): Promise<void> {
@@ -98,35 +94,73 @@ class SqliteWorkerDriver implements Driver {
   }
 }
 
-class SqliteWorkerConnection implements DatabaseConnection {
+/** SqliteWorkerConnection is the one connection, in the hands of one caller. */
+export class SqliteWorkerConnection implements DatabaseConnection {
   broken = false;
   inTransaction = false;
+  /** Its transaction begins with its first statement, in the same message. */
+  private mustBegin = false;
   private readonly generation: number;
 
   constructor(private readonly client: SqliteClient) {
     this.generation = client.generation;
   }
 
-  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    return this.run<R>(query.sql, query.parameters);
+  begin(): void {
+    this.inTransaction = true;
+    this.mustBegin = true;
   }
 
-  async run<R>(sql: string, parameters: readonly unknown[] = []): Promise<QueryResult<R>> {
-    // After a lost response or worker the transaction is gone: the next statement would run, and stay, on its own.
-    if (this.broken || this.generation !== this.client.generation) {
-      throw new DatabaseUnavailable('SQLite: the connection was lost in the middle of a transaction');
-    }
-    try {
-      const { rows, changes } = await this.client.query(sql, parameters);
-      return { rows: (rows ?? []) as R[], ...(changes === undefined ? {} : { numAffectedRows: BigInt(changes) }) };
-    } catch (error) {
-      if (error instanceof DatabaseUnavailable) this.broken = true;
-      throw error;
-    }
+  async commit(): Promise<void> {
+    // Where it has had no statement there is nothing to end.
+    if (!this.mustBegin) await this.run([], true);
+    this.ended();
+  }
+
+  /** There is no transaction any more. */
+  ended(): void {
+    this.inTransaction = false;
+    this.mustBegin = false;
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const [result] = await this.run<R>([query], false);
+    return result!;
+  }
+
+  /** Statements in one message; those that are a whole transaction where no transaction is open. */
+  async executeTogether(
+    queries: readonly CompiledQuery[],
+    isTransaction: boolean,
+  ): Promise<readonly QueryResult<unknown>[]> {
+    if (isTransaction) this.begin();
+    const results = await this.run(queries, isTransaction);
+    if (isTransaction) this.ended();
+    return results;
   }
 
   streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new Error('streaming is not supported on SQLite; page with a cursor');
+  }
+
+  private async run<R>(queries: readonly CompiledQuery[], commits: boolean): Promise<QueryResult<R>[]> {
+    // After a lost response or worker the transaction is gone: the next statement would run, and stay, on its own.
+    if (this.broken || this.generation !== this.client.generation) {
+      throw new DatabaseUnavailable('SQLite: the connection was lost in the middle of a transaction');
+    }
+    const begins = this.mustBegin;
+    this.mustBegin = false;
+    try {
+      const statements = queries.map(({ sql, parameters }) => ({ sql, parameters }));
+      const results = await this.client.run(statements, { begins, commits });
+      return results.map(({ rows, changes }) => ({
+        rows: (rows ?? []) as R[],
+        ...(changes === undefined ? {} : { numAffectedRows: BigInt(changes) }),
+      }));
+    } catch (error) {
+      if (error instanceof DatabaseUnavailable) this.broken = true;
+      throw error;
+    }
   }
 }
 

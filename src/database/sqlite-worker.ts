@@ -15,19 +15,39 @@ export interface SqliteWorkerData {
   readonly busyTimeoutMs: number;
 }
 
+/** A statement with what is bound to it. */
+export interface SqliteStatement {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+}
+
 /**
- * `query` runs one statement; `reset` rolls back whatever transaction is open; `close` checkpoints and closes the file.
+ * `run` runs statements one behind the other, up to the first that fails: behind the begin of a transaction and before
+ * its end, where it is told so. What it was to end and could not is rolled back. `reset` rolls back whatever
+ * transaction is open; `close` checkpoints and closes the file.
  */
 export type SqliteRequest =
-  | { readonly id: number; readonly kind: 'query'; readonly sql: string; readonly parameters: readonly unknown[] }
+  | {
+      readonly id: number;
+      readonly kind: 'run';
+      readonly statements: readonly SqliteStatement[];
+      readonly begins: boolean;
+      readonly commits: boolean;
+    }
   | { readonly id: number; readonly kind: 'reset' }
   | { readonly id: number; readonly kind: 'close' };
+
+/** What came of a statement. */
+export interface SqliteResult {
+  readonly rows?: readonly unknown[];
+  readonly changes?: number;
+}
 
 /** The response to the request of the same id; id 0 is the response to opening the file. */
 export interface SqliteReply {
   readonly id: number;
-  readonly rows?: readonly unknown[];
-  readonly changes?: number;
+  /** Of each statement. */
+  readonly results?: readonly SqliteResult[];
   readonly error?: { readonly message: string; readonly code?: string; readonly errcode?: number };
 }
 
@@ -89,10 +109,30 @@ function carryOut(request: SqliteRequest): SqliteReply {
     if (database.isTransaction) database.exec('rollback');
     return { id };
   }
-  const { statement, isReader } = prepare(database, request.sql);
-  const parameters = request.parameters as SQLInputValue[];
-  if (isReader) return { id, rows: statement.all(...parameters) };
-  return { id, changes: Number(statement.run(...parameters).changes) };
+  return { id, results: run(database, request) };
+}
+
+function run(
+  connection: DatabaseSync,
+  { statements, begins, commits }: SqliteRequest & { kind: 'run' },
+): SqliteResult[] {
+  try {
+    // Not deferred: two transactions that both read and then both want to write would otherwise fail each other at once.
+    if (begins) prepare(connection, 'begin immediate').statement.run();
+    const results = statements.map((statement) => runOne(connection, statement));
+    if (commits) prepare(connection, 'commit').statement.run();
+    return results;
+  } catch (error) {
+    if (commits && connection.isTransaction) connection.exec('rollback');
+    throw error;
+  }
+}
+
+function runOne(connection: DatabaseSync, { sql, parameters }: SqliteStatement): SqliteResult {
+  const { statement, isReader } = prepare(connection, sql);
+  const values = parameters as SQLInputValue[];
+  if (isReader) return { rows: statement.all(...values) };
+  return { changes: Number(statement.run(...values).changes) };
 }
 
 function failure(id: number, error: unknown): SqliteReply {

@@ -1,10 +1,12 @@
 /** What both databases promise to the stores above them. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { sql } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
 import { MIGRATIONS } from '../../src/database/migrations.js';
 import { isUniqueViolation } from '../../src/database/database-errors.js';
+import type { Tables } from '../../src/database/schema.js';
+import { executeTogether, transactTogether } from '../../src/database/together.js';
 import { answersNow, emptyDatabase, type TestDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 
@@ -176,6 +178,36 @@ describeOnDatabases('the database', (kind) => {
     });
     expect(isUniqueViolation(await failed.catch((error: unknown) => error))).toBe(true);
     expect(await handle.db.selectFrom('account').selectAll().execute()).toEqual([]);
+  });
+
+  const insert = (db: Kysely<Tables>, id: string) => db.insertInto('account').values(account(id)).compile();
+  const ids = (db: Kysely<Tables>) => db.selectFrom('account').select('id').orderBy('id').compile();
+
+  it('runs statements that are known beforehand as one transaction: all of them or none', async () => {
+    const { db } = handle;
+    const [, read] = await transactTogether(db, [insert(db, 'acc_1'), ids(db)]);
+    expect(read?.rows).toEqual([{ id: 'acc_1' }]);
+    const failed = transactTogether(db, [insert(db, 'acc_2'), insert(db, 'acc_1'), insert(db, 'acc_3')]);
+    expect(isUniqueViolation(await failed.catch((error: unknown) => error))).toBe(true);
+    expect((await executeTogether(db, [ids(db)]))[0]?.rows).toEqual([{ id: 'acc_1' }]);
+  });
+
+  it('runs them within a transaction where there is one, and rolls them back with it', async () => {
+    const { db } = handle;
+    const failed = db.transaction().execute(async (trx) => {
+      const [, read] = await executeTogether(trx, [insert(trx, 'acc_1'), ids(trx)]);
+      await transactTogether(trx, [insert(trx, 'acc_2')]);
+      throw new Error(`${read?.rows.length} row`);
+    });
+    await expect(failed).rejects.toThrow('1 row');
+    expect((await executeTogether(db, [ids(db)]))[0]?.rows).toEqual([]);
+  });
+
+  it('takes a transaction without any statement', async () => {
+    await handle.db.transaction().execute(async () => undefined);
+    const failed = handle.db.transaction().execute(() => Promise.reject(new Error('nothing done')));
+    await expect(failed).rejects.toThrow('nothing done');
+    expect(await answersNow(handle)).toBe(true);
   });
 
   it('runs transactions that compete for a row one after the other, and loses none', async () => {

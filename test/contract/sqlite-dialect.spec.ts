@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely, sql } from 'kysely';
 import { DatabaseUnavailable } from '../../src/database/database-errors.js';
+import type { Tables } from '../../src/database/schema.js';
 import { SqliteClient } from '../../src/database/sqlite-client.js';
 import { sqliteDialect } from '../../src/database/sqlite-dialect.js';
+import { transactTogether } from '../../src/database/together.js';
 
 interface Counters {
   counter: { id: number; value: number };
@@ -91,6 +93,20 @@ describe('SQLite in its worker', () => {
     expect(await db.selectFrom('counter').select('id').execute()).toEqual([{ id: 1 }]);
   });
 
+  it('takes a lock that another process holds for what it is also where a whole transaction is one message', async () => {
+    await db.destroy();
+    db = open(2_000, 100);
+    const other = new DatabaseSync(file);
+    other.exec('begin immediate');
+    const insert = db.insertInto('counter').values({ id: 1, value: 1 }).compile();
+    const all = () => transactTogether(db as unknown as Kysely<Tables>, [insert]);
+    await expect(all()).rejects.toThrow(DatabaseUnavailable);
+    other.exec('commit');
+    other.close();
+    await all();
+    expect(await db.selectFrom('counter').select('id').execute()).toEqual([{ id: 1 }]);
+  });
+
   it("keeps SQLite's codes on an error of the statement", async () => {
     await db.insertInto('counter').values({ id: 1, value: 1 }).execute();
     const again = db.insertInto('counter').values({ id: 1, value: 1 }).execute();
@@ -116,17 +132,17 @@ describe('the SQLite worker', () => {
     const folder = mkdtempSync(join(tmpdir(), 'trailgate-sqlite-'));
     const client = new SqliteClient({ file: join(folder, 'test.db'), busyTimeoutMs: 100, deadlineMs: 60_000 });
     await client.open();
-    const pending = client.query(
+    const run = (text: string) => client.run([{ sql: text, parameters: [] }]);
+    const pending = run(
       'with recursive n(i) as (select 1 union all select i + 1 from n where i < 50000000) select count(*) from n',
-      [],
     );
-    const queued = client.query('select 1', []);
+    const queued = run('select 1');
     const { worker } = client as unknown as { worker: { terminate(): Promise<number> } };
     void worker.terminate();
     await expect(pending).rejects.toThrow(DatabaseUnavailable);
     await expect(queued).rejects.toThrow(DatabaseUnavailable);
     await client.open();
-    expect((await client.query('select 7 as n', [])).rows).toEqual([{ n: 7 }]);
+    expect(await run('select 7 as n')).toEqual([{ rows: [{ n: 7 }] }]);
     expect(client.generation).toBe(2);
     await client.close();
     rmSync(folder, { recursive: true, force: true });
