@@ -20,7 +20,7 @@ export async function deliverWebhooks(domain: Domain, log: Log, shutdown: Shutdo
     log: log.logger,
     signal: workSignal,
     sender: stores.sender,
-    openKeys: (endpointId, nowMs) => stores.secrets.signingKeys(endpointId, nowMs),
+    openKeys: (endpointIds, nowMs) => stores.secrets.signingKeysOf(endpointIds, nowMs),
     timeoutMs,
     hasMail: () => config.current.file.admin.mail !== undefined,
     databaseUrl,

@@ -72,8 +72,18 @@ describe('a lane', () => {
     expect(pace.waitMs(0)).toBe(60_000);
   });
 
-  it('is slow when its attempts take over two seconds, and is not any more when they do not', () => {
+  it('counts as slow until its first attempt has ended soon, unless it has done well before', () => {
+    expect(pace.isSlow).toBe(true);
+    pace.trust();
     expect(pace.isSlow).toBe(false);
+    pace.reset();
+    expect(pace.isSlow).toBe(true);
+    attempt(made());
+    expect(pace.isSlow).toBe(false);
+  });
+
+  it('is slow when its attempts take over two seconds, and is not any more when they do not', () => {
+    pace.trust();
     attempt(failed(408, { durationMs: 15_000 }));
     expect(pace.isSlow).toBe(true);
     for (let count = 0; count < 8; count++) attempt(made());
@@ -120,6 +130,7 @@ describe('a receiver that is down', () => {
   it('is another one after a change of its URL', () => {
     for (let count = 0; count < 5; count++) attempt(failed(500, { durationMs: 5_000 }));
     pace.reset();
+    attempt(made());
     expect([pace.isOpen, pace.isSlow, pace.waitMs(0)]).toEqual([false, false, 0]);
   });
 });

@@ -4,6 +4,7 @@
  */
 import type { AttemptMade } from '../events/sending/attempt.js';
 import { Breaker } from '../limits/breaker.js';
+import { SLOW_MS } from './places.js';
 
 /** Unless an endpoint says otherwise. */
 const USUAL_CONCURRENCY = 8;
@@ -15,9 +16,8 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 /** A receiver that asks for more time gets it for that delivery alone. */
 const LONGEST_ASKED_MS = 60_000;
-/** Attempts that say whether a lane is slow, and what that is. */
+/** Attempts that say whether a lane is slow. */
 const REMEMBERED = 8;
-const SLOW_MS = 2_000;
 const TOO_MANY_REQUESTS = 429;
 const SERVER_ERRORS = 500;
 
@@ -38,6 +38,7 @@ export class LanePace {
   private notBeforeMs = 0;
   private failuresInRow = 0;
   private durationsMs: number[] = [];
+  private isTrusted = false;
   private breaker: Breaker;
 
   /** @param now milliseconds that never go back. */
@@ -55,12 +56,18 @@ export class LanePace {
     this.atOnce = Math.min(this.atOnce, this.mostAtOnce);
   }
 
+  /** The receiver has done well when somebody had this lane before: it is quick until it shows that it is not. */
+  trust(): void {
+    this.isTrusted = true;
+  }
+
   /** Forgets what the receiver did: there is another one now. */
   reset(): void {
     this.breaker = this.newBreaker();
     this.failuresInRow = 0;
     this.atOnce = 1;
     this.durationsMs = [];
+    this.isTrusted = false;
     this.notBeforeMs = 0;
   }
 
@@ -109,10 +116,13 @@ export class LanePace {
     return this.breaker.openSinceMs !== undefined;
   }
 
-  /** Whether its attempts take so long that it must not have many of the places that all lanes share. */
+  /**
+   * Whether its attempts take so long that it must not have many of the places that all lanes share; or may, for all
+   * that is known of it.
+   */
   get isSlow(): boolean {
     const count = this.durationsMs.length;
-    return count > 0 && this.durationsMs.reduce((sum, ms) => sum + ms, 0) / count > SLOW_MS;
+    return count === 0 ? !this.isTrusted : this.durationsMs.reduce((sum, ms) => sum + ms, 0) / count > SLOW_MS;
   }
 
   private fill(nowMs: number): void {

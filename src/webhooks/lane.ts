@@ -8,6 +8,7 @@ import type { DueDelivery } from '../events/deliveries/due-deliveries.js';
 import type { LaneEndpoint } from '../events/deliveries/lane-endpoints.js';
 import type { AttemptMade, AttemptPutOff } from '../events/sending/attempt.js';
 import type { SigningKeys } from '../events/signing/webhook-signature.js';
+import type { DuePage } from './due-reader.js';
 import { LanePace } from './lane-pace.js';
 import type { Place } from './places.js';
 import type { OpenedKeys } from './resting-keys.js';
@@ -26,12 +27,6 @@ const OUTAGE_PAUSE_MS = 1_000;
 
 /** What came of a lane's turn: an attempt, and perhaps there is another one; none for want of a place; nothing. */
 export type Step = 'began' | 'no_place' | 'nothing';
-
-/** What is due of a lane, as far as it was read. */
-export interface DuePage {
-  readonly due: readonly DueDelivery[];
-  readonly hasMore: boolean;
-}
 
 /** What lanes ask of the rest of the worker. */
 export interface LaneCrew {
@@ -90,6 +85,7 @@ export class Lane {
     this.endpoint = endpoint;
     if (endpoint === undefined) return;
     this.pace.use(endpoint);
+    if (before === undefined && endpoint.hasDoneWell) this.pace.trust();
     if (before !== undefined && before.url !== endpoint.url) this.pace.reset();
     if (before?.version !== endpoint.version) this.keys = keys;
     if (!endpoint.isEnabled) this.waiting = [];
@@ -108,9 +104,9 @@ export class Lane {
     return endpoint === undefined || keys === undefined ? undefined : { version: endpoint.version, keys };
   }
 
-  /** Its keys may be others now. */
-  forgetKeys(): void {
-    this.keys = undefined;
+  /** Does not sign any longer with a key that has ended. */
+  forgetEndedKeys(): void {
+    if (this.keys?.endsAtMs !== undefined && this.crew.msUntil(this.keys.endsAtMs) === 0) this.keys = undefined;
   }
 
   /** The lane is another process's: nothing more begins here; what is under way comes to its end and is recorded. */
@@ -198,11 +194,16 @@ export class Lane {
     this.isReading = true;
     this.mustRead = false;
     try {
-      this.keys ??= await this.crew.openKeys(this.endpointId);
-      this.keysUnreadable = false;
       const most = Math.min(MOST_READ, Math.max(FEWEST_READ, (endpoint.concurrency ?? 0) * 2));
       const except = [...this.underWay, ...this.waiting.map(({ id }) => id)];
-      const { due, hasMore } = await this.crew.readDue(endpoint, most, except);
+      const [keys, { due, hasMore }] = await Promise.all([
+        this.keys ?? this.crew.openKeys(this.endpointId),
+        this.crew.readDue(endpoint, most, except),
+      ]);
+      this.keysUnreadable = false;
+      // What was asked for before the endpoint was changed may be what it signed with before.
+      if (this.endpoint?.version === endpoint.version) this.keys = keys;
+      else this.mustRead = true;
       if (this.isDropped || this.endpoint?.isEnabled !== true) return;
       this.waiting.push(...due);
       if (hasMore) this.mustRead = true;

@@ -1,5 +1,6 @@
 /** The bodies of attempts under way fit in their bound, whoever they are for, and nobody waits for ever. */
-import { beforeEach, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { AttemptRecord } from '../events/deliveries/delivery-results.js';
 import type { DueDelivery } from '../events/deliveries/due-deliveries.js';
 import type { LaneEndpoint } from '../events/deliveries/lane-endpoints.js';
@@ -9,20 +10,24 @@ import { LanesHeld } from './lanes-held.js';
 import { Places } from './places.js';
 
 /** Room for three bodies of 1,000 bytes, and for one of a slow receiver. */
-const BOUNDS = { most: 100, mostSlow: 25, mostBytes: 4_000, mostSlowBytes: 1_500 };
+const BOUNDS = { mostQuick: 4, mostSlow: 2, mostTurned: 5, mostBytes: 4_000, mostSlowBytes: 1_500 };
 
 let held: LanesHeld;
+let nowMs: number;
 let begun: string[];
 let ends: Map<string, (durationMs?: number) => void>;
 let due: Map<string, DueDelivery[]>;
 
 beforeEach(() => {
-  const places = new Places(BOUNDS);
+  nowMs = 0;
+  const places = new Places(BOUNDS, () => nowMs);
   held = new LanesHeld(places);
   begun = [];
   ends = new Map();
   due = new Map();
 });
+
+afterEach(() => held.dropAll());
 
 const crew: LaneCrew = {
   takePlace: (lane) => held.takePlace(lane),
@@ -53,15 +58,14 @@ const made = (durationMs: number): AttemptMade => ({
   responseBody: null,
 });
 
-/** Deliveries of an endpoint, each named after it and its number. */
+/** Deliveries of an endpoint, each named after it and its number. One of which nobody knows anything yet is `new`. */
 async function happen(id: string, ...dataBytes: number[]): Promise<void> {
   const rows = dataBytes.map((bytes, at) => ({ id: `${id}${at}`, endpointId: id, dataBytes: bytes }) as DueDelivery);
   due.set(id, rows);
   if (held.get(id) === undefined) {
-    held.add(
-      { id, isEnabled: true, version: 1, url: '', concurrency: null, ratePerSecond: null } as LaneEndpoint,
-      crew,
-    );
+    const hasDoneWell = !id.startsWith('new');
+    const usual = { isEnabled: true, version: 1, url: '', concurrency: null, ratePerSecond: null };
+    held.add({ id, hasDoneWell, ...usual } as LaneEndpoint, crew);
   } else held.get(id)?.told();
   await quiet();
 }
@@ -134,4 +138,34 @@ it('who is let go of while it waits for room keeps nobody waiting', async () => 
   held.drop('large');
   await end('a0');
   expect(begun).toEqual(['a0', 'b0']);
+});
+
+it('endpoints that nobody knows share the places of the slow, until the first attempt that ends soon', async () => {
+  for (const id of ['new1', 'new2', 'new3']) await happen(id, 10, 10);
+  await happen('a', 10);
+  expect(begun).toEqual(['new10', 'new20', 'a0']);
+  await end('new10');
+  expect(begun.slice(3)).toEqual(['new30', 'new11']);
+});
+
+it('endpoints that all were quick and all hang keep the others waiting for two seconds, not until they are given up', async () => {
+  for (const id of ['a', 'b', 'c', 'd', 'e']) await happen(id, 10);
+  expect(begun).toEqual(['a0', 'b0', 'c0', 'd0']);
+  nowMs = 1_999;
+  await sleep(150);
+  expect(begun).toHaveLength(4);
+  nowMs = 2_000;
+  await sleep(150);
+  expect(begun.slice(4)).toEqual(['e0']);
+  // What has become slow is room that no slow one has.
+  await happen('new', 10);
+  expect(begun).toHaveLength(5);
+  for (const id of ['a0', 'b0', 'c0']) await end(id);
+  expect(begun.slice(5)).toEqual(['new0']);
+});
+
+it('however many hang, no more attempts are under way than there are places', async () => {
+  for (let count = 0; count < 20; count++) await happen(`lane ${count}`, 10);
+  for (nowMs = 2_000; nowMs < 20_000; nowMs += 2_000) await sleep(150);
+  expect(begun).toHaveLength(BOUNDS.mostQuick + BOUNDS.mostTurned);
 });

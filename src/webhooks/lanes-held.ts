@@ -4,9 +4,12 @@
  * place waits before all who come later, also where theirs would be smaller: else a large body might wait for ever.
  */
 import type { LaneEndpoint } from '../events/deliveries/lane-endpoints.js';
-import { Lane, type LaneCrew } from './lane.js';
+import { Lane, type LaneCrew, type Step } from './lane.js';
 import type { Place, Places } from './places.js';
 import { RestingKeys } from './resting-keys.js';
+
+/** While quick lanes wait for a place, it is looked so often for attempts that are not quick. */
+const MAKE_ROOM_INTERVAL_MS = 100;
 
 /** LanesHeld keeps them by their endpoint. */
 export class LanesHeld {
@@ -17,6 +20,7 @@ export class LanesHeld {
   private readonly starved = { fast: new Set<Lane>(), slow: new Set<Lane>() };
   private readonly restingKeys = new RestingKeys();
   private isTurning = false;
+  private isMakingRoom = false;
   /** Whether it is the turn of those that had no place. */
   private isForStarved = false;
 
@@ -43,6 +47,7 @@ export class LanesHeld {
     const lane = new Lane(endpoint.id, crew);
     this.lanes.set(endpoint.id, lane);
     lane.use(endpoint, this.restingKeys.take(endpoint.id, endpoint.version));
+    lane.forgetEndedKeys();
   }
 
   /** Lets go of a lane that has nothing to do; its keys are kept for a while. */
@@ -52,10 +57,9 @@ export class LanesHeld {
     this.drop(endpointId);
   }
 
-  /** All keys are opened anew. */
-  forgetKeys(): void {
-    this.restingKeys.forgetAll();
-    for (const lane of this.lanes.values()) lane.forgetKeys();
+  /** Keys that have ended sign nothing more: those that are left are opened anew. */
+  forgetEndedKeys(): void {
+    for (const lane of this.lanes.values()) lane.forgetEndedKeys();
   }
 
   /** Lets go of a lane: nothing more begins there. */
@@ -109,21 +113,33 @@ export class LanesHeld {
     const { fast, slow } = this.starved;
     this.isForStarved = true;
     for (const lane of fast) {
-      if (!this.places.hasRoom(false, lane.nextDataBytes)) break;
-      this.step(lane, fast);
+      if (!this.places.hasRoom(false, lane.nextDataBytes) || this.step(lane, fast) === 'no_place') break;
     }
     for (const lane of slow) {
-      if (!this.places.hasRoom(true, lane.nextDataBytes)) break;
-      this.step(lane, slow);
+      if (!this.places.hasRoom(true, lane.nextDataBytes) || this.step(lane, slow) === 'no_place') break;
     }
     this.isForStarved = false;
     for (const lane of this.ready) this.step(lane, this.ready);
+    if (fast.size > 0) this.makeRoomLater();
   }
 
-  private step(lane: Lane, from: Set<Lane>): void {
+  /** Quick ones wait: attempts that take long are to stand in nobody's way but that of the slow. */
+  private makeRoomLater(): void {
+    if (this.isMakingRoom) return;
+    this.isMakingRoom = true;
+    const timer = setTimeout(() => {
+      this.isMakingRoom = false;
+      this.places.turnSlow();
+      this.turnSoon();
+    }, MAKE_ROOM_INTERVAL_MS);
+    timer.unref();
+  }
+
+  private step(lane: Lane, from: Set<Lane>): Step {
     from.delete(lane);
     const came = lane.step();
     if (came === 'began') this.ready.add(lane);
     if (came === 'no_place') (lane.pace.isSlow ? this.starved.slow : this.starved.fast).add(lane);
+    return came;
   }
 }

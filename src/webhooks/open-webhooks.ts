@@ -25,7 +25,8 @@ export interface WebhooksParts {
   readonly log: Logger;
   readonly signal: WorkSignal;
   readonly sender: WebhookSender;
-  readonly openKeys: (endpointId: string, nowMs: number) => Promise<SigningKeys>;
+  /** For each endpoint its keys, or why they do not open. */
+  readonly openKeys: (endpointIds: readonly string[], nowMs: number) => Promise<readonly (SigningKeys | Error)[]>;
   readonly timeoutMs: () => number;
   /** Whether owners of an account can be told by mail. */
   readonly hasMail: () => boolean;

@@ -7,10 +7,14 @@ import { Places } from './places.js';
 
 let held: LanesHeld;
 let opened: number;
+let nowMs: number;
+let endsAtMs: number | undefined;
 
 beforeEach(() => {
   held = new LanesHeld(new Places());
   opened = 0;
+  nowMs = 0;
+  endsAtMs = undefined;
 });
 
 const crew = {
@@ -19,8 +23,9 @@ const crew = {
   readDue: async () => ({ due: [], hasMore: false }),
   openKeys: async () => {
     opened += 1;
-    return { secrets: [], privateKeys: [] };
+    return { secrets: [], privateKeys: [], endsAtMs };
   },
+  msUntil: (atMs) => Math.max(0, atMs - nowMs),
 } as Partial<LaneCrew> as LaneCrew;
 
 /** Takes the lane up, as it is told that there is something to do. */
@@ -29,6 +34,14 @@ async function takeUp(version: number): Promise<void> {
     { id: 'a', isEnabled: true, version, url: '', concurrency: null, ratePerSecond: null } as LaneEndpoint,
     crew,
   );
+  for (let count = 0; count < 5; count++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** As the worker looks now and then; taken up where it sleeps. */
+async function again(): Promise<void> {
+  if (held.get('a') === undefined) return takeUp(1);
+  held.forgetEndedKeys();
+  held.get('a')?.told();
   for (let count = 0; count < 5; count++) await new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -47,11 +60,19 @@ it('keys are opened anew where the endpoint has changed meanwhile: its secret ma
   expect(opened).toBe(2);
 });
 
-it('keys that rest are forgotten with those in use: one that has ended does not sign for longer', async () => {
+it.each([
+  ['rest', () => held.rest('a')],
+  ['are in use', () => undefined],
+])('keys of which one has ended are opened anew, where they %s', async (_where, lay) => {
+  endsAtMs = 1_000;
   await takeUp(1);
-  held.rest('a');
-  held.forgetKeys();
-  await takeUp(1);
+  lay();
+  nowMs = 999;
+  await again();
+  expect(opened).toBe(1);
+  lay();
+  nowMs = 1_000;
+  await again();
   expect(opened).toBe(2);
 });
 

@@ -1,6 +1,6 @@
 /**
  * Keys of endpoints that have been put to sleep: opening them costs a query and as much as two signatures, and one that
- * hears every few seconds is put to sleep and taken up again each time. They are forgotten as often as those in use.
+ * hears every few seconds is put to sleep and taken up again each time.
  */
 import type { SigningKeys } from '../events/signing/webhook-signature.js';
 
@@ -26,9 +26,5 @@ export class RestingKeys {
     const opened = this.byEndpoint.get(endpointId);
     this.byEndpoint.delete(endpointId);
     return opened?.version === version ? opened.keys : undefined;
-  }
-
-  forgetAll(): void {
-    this.byEndpoint.clear();
   }
 }

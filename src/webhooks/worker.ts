@@ -34,8 +34,6 @@ const REFRESH_INTERVAL_MS = 5_000;
 const SLEEP_INTERVAL_MS = 500;
 /** What was being committed while a lane was put to sleep is there by then. */
 const SECOND_LOOK_MS = 1_000;
-/** Keys are opened anew after so long: one that has ended does not sign for longer. */
-const KEYS_LIFE_MS = 60_000;
 const LANES_A_STATEMENT = 500;
 
 /** What the worker stands on. */
@@ -62,7 +60,6 @@ export class WebhookWorker {
   private told = new Set<string>();
   /** By `performance.now()`; the leases are good for a while from then on. */
   private renewedMs = -Infinity;
-  private keysOpenedMs = performance.now();
   private allRefreshedMs = performance.now();
   /** Endpoints that were told of: they may have been changed. */
   private readonly toRefresh = new Set<string>();
@@ -244,10 +241,7 @@ export class WebhookWorker {
     const ids = isForAll ? this.held.ids() : [...this.toRefresh];
     this.toRefresh.clear();
     if (isForAll) this.allRefreshedMs = nowMs;
-    if (nowMs - this.keysOpenedMs >= KEYS_LIFE_MS) {
-      this.keysOpenedMs = nowMs;
-      this.held.forgetKeys();
-    }
+    this.held.forgetEndedKeys();
     for (let at = 0; at < ids.length; at += LANES_A_STATEMENT) {
       await this.refreshThese(ids.slice(at, at + LANES_A_STATEMENT));
     }

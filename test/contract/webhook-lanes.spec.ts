@@ -1,7 +1,6 @@
 /** A webhook endpoint has one owner at a time, whatever happens to owners and clocks; and nothing due is forgotten. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
-import { readDue } from '../../src/events/deliveries/due-deliveries.js';
 import { ASLEEP, quietLane, wakeLanes } from '../../src/events/deliveries/lane-rows.js';
 import { LaneScan } from '../../src/events/deliveries/lane-scan.js';
 import { Lanes, LEASE_MS } from '../../src/events/deliveries/lanes.js';
@@ -10,7 +9,7 @@ import { times } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
-import { addAccount, addEndpoint, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
+import { addAccount, addEndpoint, dueOf, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
 
 const DAY_MS = 86_400_000;
 
@@ -208,7 +207,7 @@ describeOnDatabases('lanes', (kind) => {
     await lanes('w').claim(1);
     await lanes('w').sleep([id!]);
     expect(await new LaneScan(database.db, clock).scan()).toEqual([id]);
-    const due = { endpointId: id!, nowMs: clock.now(), most: 8, except: [], isOrdered: false };
-    expect(await readDue(database.db, due)).toHaveLength(1);
+    const query = { nowMs: clock.now(), most: 8, isOrdered: false };
+    expect(await dueOf(database.db, { endpointId: id!, except: [] }, query)).toHaveLength(1);
   });
 });

@@ -10,7 +10,7 @@ import {
   type AttemptRecord,
   type DeliveryOutcome,
 } from '../../src/events/deliveries/delivery-results.js';
-import { readDue, type DueDelivery } from '../../src/events/deliveries/due-deliveries.js';
+import type { DueDelivery } from '../../src/events/deliveries/due-deliveries.js';
 import { quietLane, wakeLanes } from '../../src/events/deliveries/lane-rows.js';
 import { LaneScan } from '../../src/events/deliveries/lane-scan.js';
 import { Lanes } from '../../src/events/deliveries/lanes.js';
@@ -22,7 +22,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { SeededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/stores.js';
-import { addAccount, addEndpoint, attemptOf, serviceEvent } from '../support/webhooks.js';
+import { addAccount, addEndpoint, attemptOf, dueOf, serviceEvent } from '../support/webhooks.js';
 
 const AT_ONCE = 100;
 const ROUNDS = 24;
@@ -111,7 +111,7 @@ describeOnDatabases('random histories of webhook endpoints', (kind) => {
 
   async function read({ endpointId, isOrdered, deliveries }: World, worker: Worker, isAlone: boolean): Promise<void> {
     const except = worker.underWay.map(({ id }) => id);
-    const due = await readDue(database.db, { endpointId, nowMs: clock.now(), most: 4, except, isOrdered });
+    const due = await dueOf(database.db, { endpointId, except }, { nowMs: clock.now(), most: 4, isOrdered });
     const blocked = due.filter(({ isBlocked }) => isBlocked).map(({ id }) => id);
     await holdBlocked(database.db, endpointId, blocked, clock.now());
     for (const each of due.filter(({ isBlocked }) => !isBlocked)) {

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { writeResults, type AttemptRecord } from '../../src/events/deliveries/delivery-results.js';
-import { readDue, readPayloads } from '../../src/events/deliveries/due-deliveries.js';
+import { readPayloads } from '../../src/events/deliveries/due-deliveries.js';
 import type { EndpointHealth } from '../../src/events/deliveries/endpoint-health.js';
 import { ASLEEP, quietLane } from '../../src/events/deliveries/lane-rows.js';
 import { holdBlocked, lockLanes, releaseSome } from '../../src/events/deliveries/order.js';
@@ -12,7 +12,7 @@ import { addEvents } from '../../src/events/outbox.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
-import { addAccount, addEndpoint, attemptOf, deliveriesIn, serviceEvent } from '../support/webhooks.js';
+import { addAccount, addEndpoint, attemptOf, deliveriesIn, dueOf, serviceEvent } from '../support/webhooks.js';
 
 const DAY_MS = 86_400_000;
 const SUCCEEDED = { state: 'succeeded' } as const;
@@ -37,7 +37,7 @@ describeOnDatabases('deliveries', (kind) => {
       clock.now(),
     );
   const due = (isOrdered = false, except: readonly string[] = []) =>
-    readDue(database.db, { endpointId, nowMs: clock.now(), most: 8, except, isOrdered });
+    dueOf(database.db, { endpointId, except }, { nowMs: clock.now(), most: 8, isOrdered });
   const write = (records: readonly AttemptRecord[], health: readonly EndpointHealth[] = []) =>
     writeResults(database.db, records, health, clock.now());
   const states = async () => (await deliveriesIn(database.db)).map(({ state, reason }) => reason ?? state);

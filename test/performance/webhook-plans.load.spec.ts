@@ -4,7 +4,6 @@ import { CompiledQuery, sql, type Kysely, type QueryId, type RootOperationNode }
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import type { Tables } from '../../src/database/schema.js';
 import { writeResults } from '../../src/events/deliveries/delivery-results.js';
-import { readDue } from '../../src/events/deliveries/due-deliveries.js';
 import { readBacklog } from '../../src/events/deliveries/backlog.js';
 import { LaneScan } from '../../src/events/deliveries/lane-scan.js';
 import { Lanes } from '../../src/events/deliveries/lanes.js';
@@ -14,7 +13,7 @@ import { Replays } from '../../src/events/management/replays.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
-import { attemptOf } from '../support/webhooks.js';
+import { attemptOf, dueOf } from '../support/webhooks.js';
 
 /** A million by `TRAILGATE_TEST_ROWS=1000000`: two and a half minutes more, and the same plans. */
 const ROWS = Number(process.env['TRAILGATE_TEST_ROWS'] ?? 200_000);
@@ -76,7 +75,7 @@ describeOnDatabases(`${ROWS.toLocaleString('en')} pending deliveries`, (kind) =>
   }
 
   const due = (db: Kysely<Tables>, endpointId = 'whe_0007') =>
-    readDue(db, { endpointId, nowMs: now, most: 8, except: [], isOrdered: false });
+    dueOf(db, { endpointId, except: [] }, { nowMs: now, most: 8, isOrdered: false });
 
   it.each([
     ['claim', 'webhook_lane_due_at', (db: Kysely<Tables>) => new Lanes(db, kind, clock, 'w').claim(64)],

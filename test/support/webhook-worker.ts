@@ -30,7 +30,7 @@ export function startWorker(
     log: pino({ level: 'silent' }),
     signal,
     sender: new WebhookSender({ connections, rules: () => rules, clock: systemClock }),
-    openKeys: () => openKeys(),
+    openKeys: (ids) => Promise.all(ids.map(() => openKeys().catch((error: unknown) => error as Error))),
     timeoutMs: () => 1_000,
     hasMail: () => hasMail,
     databaseUrl: undefined,

@@ -4,6 +4,12 @@ import { newId } from '../../src/database/ids.js';
 import type { Tables } from '../../src/database/schema.js';
 import type { WebhookDeliveryTable, WebhookEndpointTable } from '../../src/database/tables/webhook-tables.js';
 import type { AttemptRecord, DeliveryOutcome } from '../../src/events/deliveries/delivery-results.js';
+import {
+  readDue,
+  type AskedLane,
+  type DueDelivery,
+  type DueQuery,
+} from '../../src/events/deliveries/due-deliveries.js';
 import { addLane } from '../../src/events/deliveries/lane-rows.js';
 import type { ForeignEvent } from '../../src/events/model/event-types.js';
 
@@ -65,4 +71,9 @@ export function attemptOf(
   const statusCode = outcome.state === 'succeeded' ? 204 : 500;
   const usual = { atMs: 1_795_000_000_000, durationMs: 12, statusCode, error: null, address: '192.0.2.1' };
   return { delivery, attempt: { ...usual, responseBody: 'no', ...given }, outcome, isOrdered };
+}
+
+/** What is due of one endpoint. */
+export async function dueOf(db: Kysely<Tables>, asked: AskedLane, query: DueQuery): Promise<readonly DueDelivery[]> {
+  return (await readDue(db, [asked], query)).get(asked.endpointId) ?? [];
 }

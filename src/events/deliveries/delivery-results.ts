@@ -3,14 +3,16 @@
  * result that comes too late, from an owner that has lost its lane meanwhile, changes nothing; its attempt is recorded
  * all the same, for it was made. A success counts however late it comes.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type QueryResult, type RawBuilder } from 'kysely';
+import type { DatabaseHandle } from '../../database/connect.js';
 import { kindOf } from '../../database/database-kind.js';
 import { newId } from '../../database/ids.js';
 import { jsonRows, type JsonColumn } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
 import type { WebhookDeliveryTable } from '../../database/tables/webhook-tables.js';
+import { executeTogether, transactTogether } from '../../database/together.js';
 import type { DueDelivery } from './due-deliveries.js';
-import { recordHealth, type EndpointHealth } from './endpoint-health.js';
+import { healthUpdate, type EndpointHealth } from './endpoint-health.js';
 import { lockLanes, releaseNext, type ResourceOfEndpoint } from './order.js';
 
 /** What is kept of a response's body, in characters. */
@@ -90,15 +92,24 @@ export async function writeResults(
   nowMs: number,
 ): Promise<WrittenResults> {
   const ended = endedResources(records);
+  const kind = kindOf(db);
+  const ofHealth = health.length === 0 ? [] : [healthUpdate(kind, health).compile(db)];
+  const ofResults = [outcomeUpdate(kind, records, nowMs).compile(db), attemptInsert(kind, records, nowMs).compile(db)];
+  // Endpoint, lane, deliveries: whoever changes several of them does so in this order.
+  if (ended.length === 0) {
+    const results = await transactTogether(db, [...ofHealth, ...ofResults]);
+    return { changed: idsIn(results[ofHealth.length]), released: [] };
+  }
   return db.transaction().execute(async (trx) => {
-    // Endpoint, lane, deliveries: whoever changes several of them does so in this order.
-    await recordHealth(trx, health);
+    await executeTogether(trx, ofHealth);
     await lockLanes(trx, [...new Set(ended.map(({ endpointId }) => endpointId))]);
-    const changed = await writeOutcomes(trx, records, nowMs);
-    await writeAttempts(trx, records, nowMs);
-    const released = await releaseNext(trx, ended, nowMs);
-    return { changed, released };
+    const [outcomes] = await executeTogether(trx, ofResults);
+    return { changed: idsIn(outcomes), released: await releaseNext(trx, ended, nowMs) };
   });
+}
+
+function idsIn(result: QueryResult<unknown> | undefined): ReadonlySet<string> {
+  return new Set(((result?.rows ?? []) as { id: string }[]).map(({ id }) => id));
 }
 
 function endedResources(records: readonly AttemptRecord[]): ResourceOfEndpoint[] {
@@ -107,27 +118,29 @@ function endedResources(records: readonly AttemptRecord[]): ResourceOfEndpoint[]
   );
 }
 
-async function writeOutcomes(
-  trx: Kysely<Tables>,
+function outcomeUpdate(
+  kind: DatabaseHandle['kind'],
   records: readonly AttemptRecord[],
   nowMs: number,
-): Promise<ReadonlySet<string>> {
+): RawBuilder<unknown> {
   const rows = records.map(({ delivery: { id, cycle, attempts }, outcome }): Value[] => {
     const reason = outcome.state === 'failed' ? outcome.reason : null;
     return [id, cycle, attempts, outcome.state, reason, outcome.state === 'pending' ? outcome.dueAtMs : null];
   });
-  const { rows: changed } = await sql<{ id: string }>`
+  return sql`
     update webhook_delivery set state = new_state, reason = new_reason, due_at = coalesce(new_due_at, due_at),
       attempts = case when attempts > read_attempts then attempts else read_attempts + 1 end, updated_at = ${nowMs}
-    from ${jsonRows(kindOf(trx), RESULT_COLUMNS, rows, 'result')}
+    from ${jsonRows(kind, RESULT_COLUMNS, rows, 'result')}
     where id = delivery_id and cycle = read_cycle and (
       (state = 'pending' and attempts = read_attempts) or (new_state = 'succeeded' and state <> 'succeeded'))
-    returning id
-  `.execute(trx);
-  return new Set(changed.map(({ id }) => id));
+    returning id`;
 }
 
-async function writeAttempts(trx: Kysely<Tables>, records: readonly AttemptRecord[], nowMs: number): Promise<void> {
+function attemptInsert(
+  kind: DatabaseHandle['kind'],
+  records: readonly AttemptRecord[],
+  nowMs: number,
+): RawBuilder<unknown> {
   const rows = records.map(({ delivery: { id, cycle, attempts }, attempt }): Value[] => [
     newId('wha', nowMs),
     id,
@@ -141,13 +154,12 @@ async function writeAttempts(trx: Kysely<Tables>, records: readonly AttemptRecor
     storable(attempt.responseBody),
   ]);
   // Not of a delivery that was forgotten meanwhile.
-  await sql`
+  return sql`
     insert into webhook_attempt (id, delivery_id, number, cycle, at, status_code, duration_ms, error, address,
       response_body)
     select new_id, of_delivery, of_number, of_cycle, made_at, status, duration, failure, peer, body
-    from ${jsonRows(kindOf(trx), ATTEMPT_COLUMNS, rows, 'made')}
-    join webhook_delivery on webhook_delivery.id = of_delivery
-  `.execute(trx);
+    from ${jsonRows(kind, ATTEMPT_COLUMNS, rows, 'made')}
+    join webhook_delivery on webhook_delivery.id = of_delivery`;
 }
 
 /** PostgreSQL takes no text with a NUL or half a character in it, and one response must not cost the others theirs. */

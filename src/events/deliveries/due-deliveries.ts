@@ -1,5 +1,8 @@
-/** What the owner of a lane reads: which deliveries are due, and what they bring. */
-import { sql, type Kysely } from 'kysely';
+/** What owners of lanes read, of many lanes together: which deliveries are due, and what they bring. */
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import type { DatabaseHandle } from '../../database/connect.js';
+import { kindOf } from '../../database/database-kind.js';
+import { jsonRows, textList } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
 
 /** A delivery as it is attempted. Hand it back with the result: what has changed meanwhile is seen by its numbers. */
@@ -20,13 +23,18 @@ export interface DueDelivery {
   readonly isBlocked: boolean;
 }
 
-/** Which are asked for. */
-export interface DueQuery {
+/** A lane that is read. */
+export interface AskedLane {
   readonly endpointId: string;
-  readonly nowMs: number;
-  readonly most: number;
-  /** Those that the owner has in hand. */
+  /** Deliveries that the owner has in hand. */
   readonly except: readonly string[];
+}
+
+/** What is asked for, of lanes that are read together. */
+export interface DueQuery {
+  readonly nowMs: number;
+  /** Of each lane. */
+  readonly most: number;
   /** Whether it matters what stands before them. */
   readonly isOrdered: boolean;
 }
@@ -41,24 +49,59 @@ export interface EventPayload {
   readonly dataText: string;
 }
 
-/** Reads deliveries that are due, those first that have been for longest. */
-export async function readDue(db: Kysely<Tables>, query: DueQuery): Promise<DueDelivery[]> {
-  const { endpointId, nowMs, most, except, isOrdered } = query;
-  const others = except.length === 0 ? sql`` : sql`and d.id not in (${sql.join(except)})`;
-  const isBlocked = isOrdered
+/** Reads deliveries that are due, by endpoint, those first that have been for longest. Without any, it is not in it. */
+export async function readDue(
+  db: Kysely<Tables>,
+  asked: readonly AskedLane[],
+  query: DueQuery,
+): Promise<ReadonlyMap<string, DueDelivery[]>> {
+  const isBlocked = query.isOrdered
     ? sql`case when exists (select 1 from webhook_delivery as o where o.endpoint_id = d.endpoint_id
         and o.resource = d.resource and o.state in ('pending', 'held') and o.id < d.id) then 1 else 0 end`
     : sql`0`;
   const { rows } = await sql<Row>`
-    select d.id, d.event_id, d.resource, d.attempts, d.cycle, d.created_at, d.due_at, ${isBlocked} as is_blocked,
-      (select octet_length(e.data) from event as e where e.id = d.event_id) as data_bytes
-    from webhook_delivery as d where d.state = 'pending' and d.endpoint_id = ${endpointId} and d.due_at <= ${nowMs}
-    ${others} order by d.due_at, d.id limit ${most}
+    select d.id, d.event_id, d.endpoint_id, d.resource, d.attempts, d.cycle, d.created_at, d.due_at,
+      ${isBlocked} as is_blocked, (select octet_length(e.data) from event as e where e.id = d.event_id) as data_bytes
+    from ${dueOf(kindOf(db), asked, query)} order by d.due_at, d.id
   `.execute(db);
-  return rows.map((row) => ({
+  const byEndpoint = new Map<string, DueDelivery[]>();
+  for (const row of rows) {
+    const delivery = deliveryOf(row);
+    const others = byEndpoint.get(delivery.endpointId);
+    if (others === undefined) byEndpoint.set(delivery.endpointId, [delivery]);
+    else others.push(delivery);
+  }
+  return byEndpoint;
+}
+
+/** The first of each lane, from its index, as `d`: neither reads what else is pending there. */
+function dueOf(
+  kind: DatabaseHandle['kind'],
+  asked: readonly AskedLane[],
+  { nowMs, most }: DueQuery,
+): RawBuilder<unknown> {
+  const lanes = jsonRows(
+    kind,
+    [{ name: 'asked_id', type: 'text' }],
+    asked.map(({ endpointId }) => [endpointId]),
+    'asked',
+  );
+  const inHand = asked.flatMap(({ except }) => except);
+  const others = inHand.length === 0 ? sql`` : sql`and p.id not in ${textList(kind, inHand)}`;
+  const first = (column: string): RawBuilder<unknown> => sql`(
+    select ${sql.raw(column)} from webhook_delivery as p
+    where p.state = 'pending' and p.endpoint_id = asked_id and p.due_at <= ${nowMs} ${others}
+    order by p.due_at, p.id limit ${most})`;
+  return kind === 'postgres'
+    ? sql`${lanes} cross join lateral ${first('p.*')} as d`
+    : sql`${lanes} cross join webhook_delivery as d on d.rowid in ${first('p.rowid')}`;
+}
+
+function deliveryOf(row: Row): DueDelivery {
+  return {
     id: row.id,
     eventId: row.event_id,
-    endpointId,
+    endpointId: row.endpoint_id,
     resource: row.resource,
     attempts: row.attempts,
     cycle: row.cycle,
@@ -66,12 +109,13 @@ export async function readDue(db: Kysely<Tables>, query: DueQuery): Promise<DueD
     dueAt: row.due_at,
     dataBytes: row.data_bytes ?? 0,
     isBlocked: row.is_blocked === 1,
-  }));
+  };
 }
 
 interface Row {
   readonly id: string;
   readonly event_id: string;
+  readonly endpoint_id: string;
   readonly resource: string | null;
   readonly attempts: number;
   readonly cycle: number;
@@ -93,7 +137,7 @@ export async function readPayloads(
   const rows = await db
     .selectFrom('event')
     .select(['id', 'type', 'account_id', 'occurred_at', 'data'])
-    .where('id', 'in', [...new Set(eventIds)])
+    .where('id', 'in', textList(kindOf(db), [...new Set(eventIds)]))
     .execute();
   return new Map(
     rows.map(({ id, type, account_id: accountId, occurred_at: occurredAt, data: dataText }) => [

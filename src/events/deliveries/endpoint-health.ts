@@ -1,8 +1,7 @@
 /** How it stands with endpoints, as their owners see it: since when they fail, how often, when they last did not. */
-import { sql, type Kysely } from 'kysely';
-import { kindOf } from '../../database/database-kind.js';
+import { sql, type RawBuilder } from 'kysely';
+import type { DatabaseHandle } from '../../database/connect.js';
 import { jsonRows, type JsonColumn } from '../../database/json-rows.js';
-import type { Tables } from '../../database/schema.js';
 
 /** What some attempts say of an endpoint. */
 export interface EndpointHealth {
@@ -22,15 +21,13 @@ const COLUMNS: readonly JsonColumn[] = [
 ];
 
 /** Adds what attempts say to what is known of their endpoints; each endpoint once. */
-export async function recordHealth(trx: Kysely<Tables>, health: readonly EndpointHealth[]): Promise<void> {
-  if (health.length === 0) return;
+export function healthUpdate(kind: DatabaseHandle['kind'], health: readonly EndpointHealth[]): RawBuilder<unknown> {
   const rows = health
     .toSorted((one, other) => (one.endpointId < other.endpointId ? -1 : 1))
     .map((each) => [each.endpointId, each.succeededAtMs, each.failures, each.failingSinceMs]);
-  await sql`
+  return sql`
     update webhook_endpoint set last_success_at = coalesce(succeeded_at, last_success_at),
       failing_since = case when succeeded_at is null then coalesce(failing_since, since) else since end,
       failures = case when succeeded_at is null then failures else 0 end + more_failures
-    from ${jsonRows(kindOf(trx), COLUMNS, rows, 'health')} where id = of_endpoint
-  `.execute(trx);
+    from ${jsonRows(kind, COLUMNS, rows, 'health')} where id = of_endpoint`;
 }

@@ -5,7 +5,7 @@
 import { sql, type Kysely } from 'kysely';
 import { kindOf } from '../../database/database-kind.js';
 import { newId } from '../../database/ids.js';
-import { jsonRows, type JsonColumn } from '../../database/json-rows.js';
+import { jsonRows, textList, type JsonColumn } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
 import { wantsType } from '../model/event-patterns.js';
 import { wakeLanes } from './lane-rows.js';
@@ -75,7 +75,7 @@ async function endpointsOf(
   const rows = await trx
     .selectFrom('webhook_endpoint')
     .select(['id', 'account_id', 'event_types', 'status'])
-    .where('account_id', 'in', [...accountIds])
+    .where('account_id', 'in', textList(kindOf(trx), [...accountIds]))
     .where('deleted_at', 'is', null)
     .orderBy('id')
     .execute();

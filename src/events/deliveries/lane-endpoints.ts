@@ -1,5 +1,7 @@
 /** What the owner of a lane knows of its endpoint: read when it takes the lane, when it is told, and now and then. */
 import type { Kysely } from 'kysely';
+import { kindOf } from '../../database/database-kind.js';
+import { textList } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
 import { USUAL_RETRY_SCHEDULE_MS } from './retry-schedule.js';
 
@@ -16,6 +18,8 @@ export interface LaneEndpoint {
   readonly ratePerSecond: number | null;
   readonly concurrency: number | null;
   readonly timeoutMs: number | null;
+  /** The last attempt that came to its end has succeeded. */
+  readonly hasDoneWell: boolean;
   /** Grows with every change that a person makes. */
   readonly version: number;
 }
@@ -31,6 +35,8 @@ const COLUMNS = [
   'rate_per_second',
   'concurrency',
   'timeout_ms',
+  'last_success_at',
+  'failing_since',
   'version',
 ] as const;
 
@@ -39,7 +45,11 @@ const MS_PER_SECOND = 1_000;
 /** Reads endpoints by their ids; what is not there is not in it. */
 export async function readLaneEndpoints(db: Kysely<Tables>, ids: readonly string[]): Promise<LaneEndpoint[]> {
   if (ids.length === 0) return [];
-  const rows = await db.selectFrom('webhook_endpoint').select(COLUMNS).where('id', 'in', ids).execute();
+  const rows = await db
+    .selectFrom('webhook_endpoint')
+    .select(COLUMNS)
+    .where('id', 'in', textList(kindOf(db), ids))
+    .execute();
   return rows.map((row) => ({
     id: row.id,
     accountId: row.account_id,
@@ -50,6 +60,7 @@ export async function readLaneEndpoints(db: Kysely<Tables>, ids: readonly string
     ratePerSecond: row.rate_per_second,
     concurrency: row.concurrency,
     timeoutMs: row.timeout_ms,
+    hasDoneWell: row.last_success_at !== null && row.failing_since === null,
     version: row.version,
   }));
 }

@@ -4,6 +4,7 @@
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { kindOf } from '../../database/database-kind.js';
+import { textList } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
 
 /** When a lane is due that has nothing to do. */
@@ -25,7 +26,7 @@ export async function wakeLanes(trx: Kysely<Tables>, endpointIds: readonly strin
   if (endpointIds.length === 0) return;
   await sql`
     update webhook_lane set due_at = ${nowMs}
-    where endpoint_id in ${inOrder(trx, sql`endpoint_id in (${sql.join(endpointIds)}) and due_at > ${nowMs}`)}
+    where endpoint_id in ${inOrder(trx, sql`endpoint_id in ${textList(kindOf(trx), endpointIds)} and due_at > ${nowMs}`)}
   `.execute(trx);
 }
 

@@ -9,6 +9,7 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Clock } from '../../platform/clock.js';
 import type { DatabaseHandle } from '../../database/connect.js';
+import { textList } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
 import { ASLEEP, inOrder } from './lane-rows.js';
 
@@ -43,7 +44,7 @@ export class Lanes {
    */
   async claimThese(endpointIds: readonly string[]): Promise<string[]> {
     if (endpointIds.length === 0) return [];
-    return this.take(sql`endpoint_id in (${sql.join(endpointIds)})`, endpointIds.length);
+    return this.take(sql`endpoint_id in ${textList(this.kind, endpointIds)}`, endpointIds.length);
   }
 
   /** Renews leases. @returns those that are still this process's; the others are somebody else's, or gone. */
@@ -131,7 +132,7 @@ export class Lanes {
   }
 
   private own(endpointIds: readonly string[]): RawBuilder<unknown> {
-    return sql`endpoint_id in (${sql.join(endpointIds)}) and owner = ${this.owner}`;
+    return sql`endpoint_id in ${textList(this.kind, endpointIds)} and owner = ${this.owner}`;
   }
 
   /** Now, by the clock of leases. */

@@ -4,6 +4,8 @@
  */
 import type { Kysely } from 'kysely';
 import type { EventType } from '../../config/model/schema.js';
+import { kindOf } from '../../database/database-kind.js';
+import { textList } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import { METRICS } from '../../platform/metrics.js';
@@ -177,7 +179,11 @@ function noteOrConflict(events: readonly ForeignEvent[], known: Map<string, Know
 
 async function knownAccounts(trx: Kysely<Tables>, events: readonly ForeignEvent[]): Promise<ReadonlySet<string>> {
   const ids = [...new Set(events.map(({ accountId }) => accountId))];
-  const rows = await trx.selectFrom('account').select('id').where('id', 'in', ids).execute();
+  const rows = await trx
+    .selectFrom('account')
+    .select('id')
+    .where('id', 'in', textList(kindOf(trx), ids))
+    .execute();
   return new Set(rows.map(({ id }) => id));
 }
 

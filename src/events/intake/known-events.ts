@@ -1,5 +1,7 @@
 /** Events that were handed in before, by their names. */
 import type { Kysely } from 'kysely';
+import { kindOf } from '../../database/database-kind.js';
+import { textList } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
 import type { ForeignEvent } from '../model/event-types.js';
 
@@ -26,7 +28,7 @@ export async function knownEvents(
         .whereRef('event_id', '=', 'event.id')
         .as('deliveries'),
     )
-    .where('dedupe_key', 'in', [...new Set(events.map(({ dedupeKey }) => dedupeKey))])
+    .where('dedupe_key', 'in', textList(kindOf(trx), [...new Set(events.map(({ dedupeKey }) => dedupeKey))]))
     .execute();
   return new Map(
     rows.map(({ id, dedupe_key: key, fingerprint, deliveries }) => [

@@ -5,6 +5,8 @@
 import { createHmac } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import { newId } from '../../database/ids.js';
+import { kindOf } from '../../database/database-kind.js';
+import { textList } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
 import type { WebhookSecretTable } from '../../database/tables/webhook-tables.js';
 import { SealError, type SecretBox } from '../../platform/secrets/secret-box.js';
@@ -91,7 +93,7 @@ export class WebhookSecrets {
       .set({ expires_at: endMs })
       .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', endMs)]))
       .execute();
-    const live = await liveOf(trx, endpointId, nowMs);
+    const live = await liveOf(trx, [endpointId], nowMs);
     const tooMany = live.slice(MOST_LIVE - 1).map(({ id }) => id);
     if (tooMany.length > 0) await own.set({ expires_at: nowMs }).where('id', 'in', tooMany).execute();
     return this.add(trx, endpointId, brought, nowMs);
@@ -99,17 +101,16 @@ export class WebhookSecrets {
 
   /** What an attempt is signed with, the current keys first. Throws `secrets_unavailable` where they do not open. */
   async signingKeys(endpointId: string, nowMs: number): Promise<SigningKeys> {
+    const [keys] = await this.signingKeysOf([endpointId], nowMs);
+    if (keys instanceof Error) throw keys;
+    return keys!;
+  }
+
+  /** As `signingKeys`, of many endpoints with one query: for each its keys, or why they do not open. */
+  async signingKeysOf(endpointIds: readonly string[], nowMs: number): Promise<readonly (SigningKeys | Error)[]> {
     const box = this.check();
-    const rows = await liveOf(this.db, endpointId, nowMs);
-    try {
-      return {
-        secrets: rows.map(({ id, secret }) => box.open(secret, boundTo(id))),
-        privateKeys: rows.map(({ id, seed }) => privateKeyOf(box.open(seed, boundTo(id, 'seed')))),
-      };
-    } catch (error) {
-      if (!(error instanceof SealError)) throw error;
-      throw secretsUnavailable('The secrets of this endpoint were sealed with another key.', error);
-    }
+    const rows = Map.groupBy(await liveOf(this.db, endpointIds, nowMs), (row) => row.endpoint_id);
+    return endpointIds.map((id) => opened(box, rows.get(id) ?? []));
   }
 
   /** The public keys that sign now, by endpoint, the current ones first. */
@@ -137,15 +138,29 @@ export class WebhookSecrets {
   }
 }
 
-/** The secrets of an endpoint that sign now, the newest first. */
-function liveOf(db: Kysely<Tables>, endpointId: string, nowMs: number): Promise<WebhookSecretTable[]> {
+/** The secrets of endpoints that sign now, the newest first. */
+function liveOf(db: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): Promise<WebhookSecretTable[]> {
   return db
     .selectFrom('webhook_secret')
     .selectAll()
-    .where('endpoint_id', '=', endpointId)
+    .where('endpoint_id', 'in', textList(kindOf(db), endpointIds))
     .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', nowMs)]))
     .orderBy('id', 'desc')
     .execute();
+}
+
+function opened(box: SecretBox, rows: readonly WebhookSecretTable[]): SigningKeys | Error {
+  const ends = rows.flatMap(({ expires_at: endMs }) => endMs ?? []);
+  try {
+    return {
+      secrets: rows.map(({ id, secret }) => box.open(secret, boundTo(id))),
+      privateKeys: rows.map(({ id, seed }) => privateKeyOf(box.open(seed, boundTo(id, 'seed')))),
+      endsAtMs: ends.length === 0 ? undefined : Math.min(...ends),
+    };
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    return secretsUnavailable('The secrets of this endpoint were sealed with another key.', error);
+  }
 }
 
 /** What a sealed text belongs to: moved to another row or column it does not open. */

@@ -11,6 +11,8 @@ export interface SigningKeys {
   readonly secrets: readonly Buffer[];
   /** Each gives a signature `v1a`. */
   readonly privateKeys: readonly KeyObject[];
+  /** When the first of them ends, and the others are to be opened without it; undefined: none does. */
+  readonly endsAtMs?: number | undefined;
 }
 
 /** The three fields of a webhook. */
