@@ -48,6 +48,8 @@ export interface LaneCrew {
   msUntil(dueAtMs: number): number;
   /** Resolves when it is written. */
   record(record: AttemptRecord): Promise<void>;
+  /** The endpoint has been changed since it was read: `use` is called soon. */
+  changed(lane: Lane): void;
   /** The lane has something to do: `step` is called soon. */
   wantsTurn(lane: Lane): void;
   /** Something could not be done; it is tried again. */
@@ -65,6 +67,8 @@ export class Lane {
   private readonly underWay = new Set<string>();
   private isReading = false;
   private mustRead = true;
+  /** The endpoint has been changed, and nobody has said yet into what. */
+  private isStale = false;
   private isDropped = false;
   private lastWorkMs = performance.now();
   private notBeforeMs = 0;
@@ -83,13 +87,14 @@ export class Lane {
   use(endpoint: LaneEndpoint | undefined, keys?: SigningKeys): void {
     const before = this.endpoint;
     this.endpoint = endpoint;
+    this.isStale = false;
     if (endpoint === undefined) return;
     this.pace.use(endpoint);
     if (before === undefined && endpoint.hasDoneWell) this.pace.trust();
     if (before !== undefined && before.url !== endpoint.url) this.pace.reset();
     if (before?.version !== endpoint.version) this.keys = keys;
     if (!endpoint.isEnabled) this.waiting = [];
-    else if (before?.version !== endpoint.version) this.told();
+    else if (before?.version !== endpoint.version || this.mustRead) this.told();
   }
 
   /** There may be something new: looks at once. */
@@ -145,7 +150,7 @@ export class Lane {
   /** Does the next thing that can be done. */
   step(): Step {
     const { endpoint, keys } = this;
-    if (this.isDropped || endpoint?.isEnabled !== true || !this.crew.mayBegin()) return 'nothing';
+    if (this.isDropped || this.isStale || endpoint?.isEnabled !== true || !this.crew.mayBegin()) return 'nothing';
     const troubleMs = this.notBeforeMs - performance.now();
     if (troubleMs > 0) return this.turnIn(troubleMs);
     if (this.wantsRead && !this.isReading) void this.read(endpoint);
@@ -205,6 +210,14 @@ export class Lane {
       if (this.endpoint?.version === endpoint.version) this.keys = keys;
       else this.mustRead = true;
       if (this.isDropped || this.endpoint?.isEnabled !== true) return;
+      const { version } = this.endpoint;
+      // What happened behind a change goes out as the endpoint is since then, though nobody has told of it yet.
+      if (due.some(({ endpointVersion }) => endpointVersion !== version)) {
+        this.mustRead = true;
+        this.isStale = true;
+        this.crew.changed(this);
+        return;
+      }
       this.waiting.push(...due);
       if (hasMore) this.mustRead = true;
       if (due.length > 0) this.lastWorkMs = performance.now();

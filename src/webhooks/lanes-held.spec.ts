@@ -42,6 +42,7 @@ const crew: LaneCrew = {
   outcomeOf: () => ({ outcome: { state: 'succeeded' }, delivery: { resource: null } }) as AttemptRecord,
   msUntil: () => 0,
   record: async () => undefined,
+  changed: () => undefined,
   wantsTurn: (lane) => held.wantsTurn(lane),
   failed: (_lane, error) => {
     throw error;
@@ -60,12 +61,13 @@ const made = (durationMs: number): AttemptMade => ({
 
 /** Deliveries of an endpoint, each named after it and its number. One of which nobody knows anything yet is `new`. */
 async function happen(id: string, ...dataBytes: number[]): Promise<void> {
-  const rows = dataBytes.map((bytes, at) => ({ id: `${id}${at}`, endpointId: id, dataBytes: bytes }) as DueDelivery);
+  const usual = { endpointId: id, endpointVersion: 1 };
+  const rows = dataBytes.map((bytes, at) => ({ id: `${id}${at}`, ...usual, dataBytes: bytes }) as DueDelivery);
   due.set(id, rows);
   if (held.get(id) === undefined) {
     const hasDoneWell = !id.startsWith('new');
-    const usual = { isEnabled: true, version: 1, url: '', concurrency: null, ratePerSecond: null };
-    held.add({ id, hasDoneWell, ...usual } as LaneEndpoint, crew);
+    const rest = { isEnabled: true, version: 1, url: '', concurrency: null, ratePerSecond: null };
+    held.add({ id, hasDoneWell, ...rest } as LaneEndpoint, crew);
   } else held.get(id)?.told();
   await quiet();
 }

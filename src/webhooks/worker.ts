@@ -98,6 +98,7 @@ export class WebhookWorker {
       attempt: (endpoint, keys, delivery) => crew.attempt(endpoint, keys, delivery),
       outcomeOf: (endpoint, delivery, made) => crew.outcomeOf(endpoint, delivery, made),
       record: (record) => crew.record(record),
+      changed: (lane) => this.laneChanged(lane),
       wantsTurn: (lane) => this.held.wantsTurn(lane),
       failed: (lane, error) => this.laneFailed(lane, error),
     };
@@ -272,6 +273,11 @@ export class WebhookWorker {
     // Where it fails, the scan does it.
     const found = await this.parts.scan.look(endpointIds).catch(() => []);
     if (found.length > 0) this.tell(found);
+  }
+
+  private laneChanged({ endpointId }: Lane): void {
+    this.toRefresh.add(endpointId);
+    this.refreshes.now();
   }
 
   private laneFailed({ endpointId }: Lane, error: unknown): void {

@@ -58,8 +58,6 @@ describeOnDatabases('the worker', (kind) => {
   const states = async () => (await deliveriesIn(database.db)).map(({ state }) => state);
   const arrived = (count: number) => eventually(`${count} arrive`, () => receiver.received.length >= count);
   const names = () => receiver.received.map(({ body }) => (JSON.parse(body) as { data: { name: string } }).data.name);
-  const update = (id: string, values: EndpointOptions) =>
-    database.db.updateTable('webhook_endpoint').set(values).where('id', '=', id).execute();
 
   it('delivers an event at once, signed, writes down the attempt, and lets go of the lane', async () => {
     const id = await endpoint();
@@ -123,34 +121,6 @@ describeOnDatabases('the worker', (kind) => {
     await happens('ana');
     await eventually('it has ended', async () => (await states())[0] === 'failed');
     expect(await deliveriesIn(database.db)).toMatchObject([{ reason: 'aborted' }]);
-  });
-
-  it('leaves a paused endpoint alone, and then tells the new address all that waits', async () => {
-    const id = await endpoint({ status: 'paused', url: 'http://127.0.0.1:9/' });
-    await start();
-    await happens('ana', 'ben');
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(await states()).toEqual(['pending', 'pending']);
-    await update(id, { status: 'enabled', url: receiver.url, version: 2 });
-    signal.tell([id]);
-    await arrived(2);
-    expect(names().toSorted()).toEqual(['ana', 'ben']);
-  });
-
-  it('begins nothing more at an endpoint that is paused while it is told', async () => {
-    const id = await endpoint({ concurrency: 1 });
-    let release = (): void => {};
-    receiver.respond((response) => (release = () => response.writeHead(204).end()));
-    await start();
-    await happens('ana', 'ben');
-    await arrived(1);
-    await update(id, { status: 'paused', version: 2 });
-    signal.tell([id]);
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    release();
-    await eventually('the first has ended', async () => (await states()).includes('succeeded'));
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(receiver.received).toHaveLength(1);
   });
 
   it('tells of one resource in order where that is wanted, also behind a failure, and of others meanwhile', async () => {

@@ -21,6 +21,8 @@ export interface DueDelivery {
   readonly dataBytes: number;
   /** An older one of its resource is open: hold it where the endpoint wants order (`holdBlocked`). */
   readonly isBlocked: boolean;
+  /** Of its endpoint as it was then; null where that is gone. */
+  readonly endpointVersion: number | null;
 }
 
 /** A lane that is read. */
@@ -61,7 +63,8 @@ export async function readDue(
     : sql`0`;
   const { rows } = await sql<Row>`
     select d.id, d.event_id, d.endpoint_id, d.resource, d.attempts, d.cycle, d.created_at, d.due_at,
-      ${isBlocked} as is_blocked, (select octet_length(e.data) from event as e where e.id = d.event_id) as data_bytes
+      ${isBlocked} as is_blocked, (select octet_length(e.data) from event as e where e.id = d.event_id) as data_bytes,
+      (select w.version from webhook_endpoint as w where w.id = d.endpoint_id) as endpoint_version
     from ${dueOf(kindOf(db), asked, query)} order by d.due_at, d.id
   `.execute(db);
   const byEndpoint = new Map<string, DueDelivery[]>();
@@ -109,6 +112,7 @@ function deliveryOf(row: Row): DueDelivery {
     dueAt: row.due_at,
     dataBytes: row.data_bytes ?? 0,
     isBlocked: row.is_blocked === 1,
+    endpointVersion: row.endpoint_version,
   };
 }
 
@@ -123,6 +127,7 @@ interface Row {
   readonly due_at: number;
   readonly is_blocked: number;
   readonly data_bytes: number | null;
+  readonly endpoint_version: number | null;
 }
 
 /**

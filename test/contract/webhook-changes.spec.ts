@@ -1,0 +1,123 @@
+/** Endpoints that are changed while there is something to deliver: what waits, and what happens then, goes as they are now. */
+import { createHmac } from 'node:crypto';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { QueryId, QueryResult, RootOperationNode, UnknownRow } from 'kysely';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
+import { addEvents } from '../../src/events/outbox.js';
+import type { SigningKeys } from '../../src/events/signing/webhook-signature.js';
+import type { RunningWebhooks } from '../../src/webhooks/open-webhooks.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { eventually } from '../support/processes.js';
+import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
+import { startWorker, TEST_SECRET } from '../support/webhook-worker.js';
+import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
+
+describeOnDatabases('the worker', (kind) => {
+  let database: DatabaseHandle;
+  let receiver: Receiver;
+  let signal: WorkSignal;
+  let worker: RunningWebhooks | undefined;
+  let openKeys: () => Promise<SigningKeys>;
+
+  beforeEach(async () => {
+    database = await testDatabase(kind);
+    receiver = await startReceiver();
+    signal = new WorkSignal();
+    worker = undefined;
+    openKeys = async () => ({ secrets: [TEST_SECRET], privateKeys: [] });
+    await addAccount(database.db, 'acc_1', Date.now());
+  });
+  afterEach(async () => {
+    await worker?.stop(1_000);
+    receiver.stop();
+    await database.close();
+  });
+
+  const endpoint = (options: EndpointOptions = {}) =>
+    addEndpoint(database.db, Date.now(), { url: receiver.url, ...options });
+
+  async function start(on = database): Promise<void> {
+    worker = await startWorker(on, signal, () => openKeys());
+  }
+
+  async function happens(...names: string[]): Promise<void> {
+    const { endpointIds } = await addEvents(
+      database.db,
+      names.map((name) => serviceEvent(name)),
+      Date.now(),
+    );
+    signal.tell(endpointIds);
+  }
+
+  const states = async () => (await deliveriesIn(database.db)).map(({ state }) => state);
+  const arrived = (count: number) => eventually(`${count} arrive`, () => receiver.received.length >= count);
+  const names = () => receiver.received.map(({ body }) => (JSON.parse(body) as { data: { name: string } }).data.name);
+  const update = (id: string, values: EndpointOptions) =>
+    database.db.updateTable('webhook_endpoint').set(values).where('id', '=', id).execute();
+
+  it('leaves a paused endpoint alone, and then tells the new address all that waits', async () => {
+    const id = await endpoint({ status: 'paused', url: 'http://127.0.0.1:9/' });
+    await start();
+    await happens('ana', 'ben');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await states()).toEqual(['pending', 'pending']);
+    await update(id, { status: 'enabled', url: receiver.url, version: 2 });
+    signal.tell([id]);
+    await arrived(2);
+    expect(names().toSorted()).toEqual(['ana', 'ben']);
+  });
+
+  it('begins nothing more at an endpoint that is paused while it is told', async () => {
+    const id = await endpoint({ concurrency: 1 });
+    let release = (): void => {};
+    receiver.respond((response) => (release = () => response.writeHead(204).end()));
+    await start();
+    await happens('ana', 'ben');
+    await arrived(1);
+    await update(id, { status: 'paused', version: 2 });
+    signal.tell([id]);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    release();
+    await eventually('the first has ended', async () => (await states()).includes('succeeded'));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it('sends what happens behind a change as the endpoint is then, however late it hears of the change', async () => {
+    const id = await endpoint();
+    const moved = await startReceiver();
+    try {
+      // What the worker reads of endpoints is late, by more than an event needs.
+      let lateMs = 0;
+      const ofEndpoints = new WeakSet<QueryId>();
+      const late = {
+        transformQuery: ({ node, queryId }: { node: RootOperationNode; queryId: QueryId }) => {
+          if (JSON.stringify(node).includes('"failing_since"')) ofEndpoints.add(queryId);
+          return node;
+        },
+        transformResult: async ({ result, queryId }: { result: QueryResult<UnknownRow>; queryId: QueryId }) => {
+          if (ofEndpoints.has(queryId)) await new Promise((resolve) => setTimeout(resolve, lateMs));
+          return result;
+        },
+      };
+      await start({ ...database, db: database.db.withPlugin(late) });
+      await happens('ana');
+      await arrived(1);
+      lateMs = 500;
+      const secret = Buffer.alloc(32, 9);
+      openKeys = async () => ({ secrets: [secret], privateKeys: [] });
+      await update(id, { url: moved.url, version: 2 });
+      signal.tell([id]);
+      await happens('ben');
+      await eventually('it arrives', () => moved.received.length > 0);
+      expect(receiver.received).toHaveLength(1);
+      const { id: eventId, headers, body } = moved.received[0]!;
+      const content = `${eventId}.${String(headers['webhook-timestamp'])}.${body}`;
+      expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', secret).update(content).digest('base64')}`);
+    } finally {
+      moved.stop();
+    }
+  });
+});
