@@ -12,6 +12,9 @@ import { startWebhooks, type RunningWebhooks } from '../../src/webhooks/open-web
 /** What every endpoint signs with, unless a test opens other keys. */
 export const TEST_SECRET = Buffer.alloc(32, 5);
 
+/** For receivers that respond: an attempt that is given up on a busy machine is made again, and counted. */
+const PATIENCE_MS = 20_000;
+
 const rules = outboundRules({ allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] });
 const testKeys = async (): Promise<SigningKeys> => ({ secrets: [TEST_SECRET], privateKeys: [] });
 
@@ -22,7 +25,7 @@ export function startWorker(
   openKeys: () => Promise<SigningKeys> = testKeys,
   hasMail = false,
 ): Promise<RunningWebhooks> {
-  const connections = new GuardedConnections({ resolve: async () => ['127.0.0.1'], connectTimeoutMs: 1_000 });
+  const connections = new GuardedConnections({ resolve: async () => ['127.0.0.1'], connectTimeoutMs: PATIENCE_MS });
   return startWebhooks({
     db,
     kind,
@@ -31,7 +34,7 @@ export function startWorker(
     signal,
     sender: new WebhookSender({ connections, rules: () => rules, clock: systemClock }),
     openKeys: (ids) => Promise.all(ids.map(() => openKeys().catch((error: unknown) => error as Error))),
-    timeoutMs: () => 1_000,
+    timeoutMs: () => PATIENCE_MS,
     hasMail: () => hasMail,
     databaseUrl: undefined,
     isAlone: false,
