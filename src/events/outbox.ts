@@ -2,29 +2,36 @@
  * The outbox: events stand in the database, in the transaction of what they tell about, before anybody is told; and
  * with each the deliveries that it means. Any number of processes may add the same event; it is there once.
  */
-import { CompiledQuery, type Kysely, type Selectable } from 'kysely';
+import { sql, type CompiledQuery, type Kysely, type Selectable } from 'kysely';
 import type { Clock } from '../platform/clock.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
 import { kindOf } from '../database/database-kind.js';
 import { newId } from '../database/ids.js';
+import { jsonRows, textList, type JsonColumn } from '../database/json-rows.js';
 import type { Tables } from '../database/schema.js';
 import type { EventTable } from '../database/tables/webhook-tables.js';
+import { executeTogether } from '../database/together.js';
 import { METRICS } from '../platform/metrics.js';
 import { Problem } from '../problems/errors.js';
-import { fanOut } from './deliveries/fan-out.js';
-import { InsertText } from './insert-text.js';
+import { endpointsQuery, fanOut } from './deliveries/fan-out.js';
 import type { Event, ForeignEvent, NewEvent } from './model/event-types.js';
 
 const ROWS_PER_STATEMENT = 500;
 
-const COLUMNS = [
-  ...(['id', 'account_id', 'type', 'data', 'dedupe_key', 'source', 'resource'] as const),
-  ...(['occurred_at', 'fingerprint', 'created_at', 'keep_until'] as const),
+/** What differs between events that are added together. */
+type DifferentColumn = Exclude<keyof EventTable, 'created_at' | 'keep_until'>;
+
+const COLUMNS: readonly (JsonColumn & { readonly name: DifferentColumn })[] = [
+  { name: 'id', type: 'text' },
+  { name: 'account_id', type: 'text' },
+  { name: 'type', type: 'text' },
+  { name: 'dedupe_key', type: 'text' },
+  { name: 'source', type: 'text' },
+  { name: 'resource', type: 'text' },
+  { name: 'occurred_at', type: 'bigint' },
+  { name: 'fingerprint', type: 'text' },
+  { name: 'data', type: 'text' },
 ];
-const INSERTS = {
-  sqlite: new InsertText('event', COLUMNS, 'on conflict (dedupe_key) do nothing returning id', () => '?'),
-  postgres: new InsertText('event', COLUMNS, 'on conflict (dedupe_key) do nothing returning id', (at) => `$${at}`),
-};
 
 /** Longer than a period in which an event must not be told twice. */
 const EVENT_RETENTION_MS = 90 * 24 * 3_600_000;
@@ -78,36 +85,57 @@ async function addInTransaction(
 ): Promise<AddedEvents> {
   // Ids in the order of the events.
   const rows = events.map((event) => rowOf(event, nowMs));
-  const ids = await insertRows(trx, rows);
+  const queries = [
+    ...insertQueries(trx, rows, nowMs),
+    endpointsQuery(
+      trx,
+      rows.map((row) => row.account_id),
+    ),
+  ];
+  const results = await executeTogether(trx, queries);
+  const inserted = results.slice(0, -1).reduce((sum, { numAffectedRows = 0n }) => sum + Number(numAffectedRows), 0);
+  // Nearly always all are new, and which they are needs no question.
+  const ids = inserted === rows.length ? undefined : await idsThere(trx, rows);
   const added = rows.flatMap((row, at) => {
     const event = events[at]!;
     const except = 'exceptEndpointId' in event ? event.exceptEndpointId : undefined;
-    const { id, account_id: accountId, type, resource } = row;
-    return ids.has(id) ? [{ id, accountId, type, resource, exceptEndpointId: except, dedupeKey: row.dedupe_key }] : [];
+    const { id, account_id: accountId, type, resource, dedupe_key: dedupeKey } = row;
+    const isNew = ids === undefined || ids.has(id);
+    return isNew ? [{ id, accountId, type, resource, exceptEndpointId: except, dedupeKey }] : [];
   });
   if (added.length === 0) return NOTHING_ADDED;
-  const { deliveries, endpointIds } = await fanOut(trx, added, nowMs);
+  const { deliveries, endpointIds } = await fanOut(trx, added, results.at(-1)!, nowMs);
   const keys = added.map(({ id, dedupeKey }) => [dedupeKey, { id, deliveries: deliveries.get(id) ?? 0 }] as const);
   return { events: new Map(keys), endpointIds };
 }
 
-/** Ids of those that are new. */
-async function insertRows(trx: Kysely<Tables>, rows: readonly EventTable[]): Promise<ReadonlySet<string>> {
-  const ids = new Set<string>();
+/** What is there by its name already stays as it is. */
+function insertQueries(trx: Kysely<Tables>, rows: readonly EventRow[], nowMs: number): CompiledQuery[] {
   // In one order for all processes: two that add the same wait for each other, no deadlock.
   const sorted = rows.toSorted((one, other) => (one.dedupe_key < other.dedupe_key ? -1 : 1));
+  const names = sql.join(COLUMNS.map(({ name }) => sql.ref(name)));
+  const queries: CompiledQuery[] = [];
   for (let at = 0; at < sorted.length; at += ROWS_PER_STATEMENT) {
-    for (const id of await insertTogether(trx, sorted.slice(at, at + ROWS_PER_STATEMENT))) ids.add(id);
+    const values = sorted.slice(at, at + ROWS_PER_STATEMENT).map((row) => COLUMNS.map(({ name }) => row[name]));
+    // `where true`: without it SQLite takes `on` for part of a join.
+    const query = sql`
+      insert into event (${names}, created_at, keep_until)
+      select ${names}, cast(${nowMs} as bigint), cast(${nowMs + EVENT_RETENTION_MS} as bigint)
+      from ${jsonRows(kindOf(trx), COLUMNS, values, 'added')} where true
+      on conflict (dedupe_key) do nothing`;
+    queries.push(query.compile(trx));
   }
-  return ids;
+  return queries;
 }
 
-/** Ids of those that are new. */
-async function insertTogether(trx: Kysely<Tables>, rows: readonly EventTable[]): Promise<readonly string[]> {
-  const statement = INSERTS[kindOf(trx)].statement(rows.length);
-  const values = rows.flatMap((row) => COLUMNS.map((name) => row[name]));
-  const { rows: inserted } = await trx.executeQuery<{ id: string }>(CompiledQuery.raw(statement, values));
-  return inserted.map(({ id }) => id);
+/** Those of these ids, which nobody else has made, that are in the table now. */
+async function idsThere(trx: Kysely<Tables>, rows: readonly EventRow[]): Promise<ReadonlySet<string>> {
+  const ids = textList(
+    kindOf(trx),
+    rows.map(({ id }) => id),
+  );
+  const there = await trx.selectFrom('event').select('id').where('id', 'in', ids).execute();
+  return new Set(there.map(({ id }) => id));
 }
 
 /** EventOutbox reads the events of accounts. */
@@ -155,15 +183,15 @@ export class EventOutbox {
   }
 }
 
-function rowOf(event: NewEvent | ForeignEvent, nowMs: number): EventTable {
+type EventRow = Pick<EventTable, DifferentColumn>;
+
+function rowOf(event: NewEvent | ForeignEvent, nowMs: number): EventRow {
   return {
     id: newId('evt', nowMs),
     account_id: event.accountId,
     type: event.type,
     dedupe_key: event.dedupeKey,
     resource: event.resource ?? null,
-    created_at: nowMs,
-    keep_until: nowMs + EVENT_RETENTION_MS,
     ...('dataText' in event
       ? {
           data: event.dataText,

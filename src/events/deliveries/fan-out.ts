@@ -2,11 +2,12 @@
  * Makes the deliveries of events, in the transaction that adds them: one for each endpoint of the account that wants
  * their type. Where no endpoint is, it is one look into an index.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql, type CompiledQuery, type Kysely, type QueryResult } from 'kysely';
 import { kindOf } from '../../database/database-kind.js';
 import { newId } from '../../database/ids.js';
 import { jsonRows, textList, type JsonColumn } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
+import type { WebhookEndpointTable } from '../../database/tables/webhook-tables.js';
 import { wantsType } from '../model/event-patterns.js';
 import { wakeLanes } from './lane-rows.js';
 
@@ -43,9 +44,15 @@ const NOTHING: FanOut = { deliveries: new Map(), endpointIds: [] };
 /**
  * Makes the deliveries. An endpoint that is paused or disabled gets its own, too: they wait. A deleted one gets none.
  * @param trx the transaction in which the events were added.
+ * @param found what `endpointsQuery` came to, in the same transaction, behind the events.
  */
-export async function fanOut(trx: Kysely<Tables>, events: readonly AddedEvent[], nowMs: number): Promise<FanOut> {
-  const endpoints = await endpointsOf(trx, new Set(events.map(({ accountId }) => accountId)));
+export async function fanOut(
+  trx: Kysely<Tables>,
+  events: readonly AddedEvent[],
+  found: QueryResult<unknown>,
+  nowMs: number,
+): Promise<FanOut> {
+  const endpoints = endpointsIn(found.rows as readonly EndpointRow[]);
   if (endpoints.size === 0) return NOTHING;
   const deliveries = new Map<string, number>();
   const toWake = new Set<string>();
@@ -68,17 +75,18 @@ export async function fanOut(trx: Kysely<Tables>, events: readonly AddedEvent[],
   return { deliveries, endpointIds };
 }
 
-async function endpointsOf(
-  trx: Kysely<Tables>,
-  accountIds: ReadonlySet<string>,
-): Promise<ReadonlyMap<string, readonly Endpoint[]>> {
-  const rows = await trx
-    .selectFrom('webhook_endpoint')
-    .select(['id', 'account_id', 'event_types', 'status'])
-    .where('account_id', 'in', textList(kindOf(trx), [...accountIds]))
-    .where('deleted_at', 'is', null)
-    .orderBy('id')
-    .execute();
+type EndpointRow = Pick<WebhookEndpointTable, 'id' | 'account_id' | 'event_types' | 'status'>;
+
+/** The endpoints of these accounts. Apart, so that it goes to the database together with the events. */
+export function endpointsQuery(trx: Kysely<Tables>, accountIds: readonly string[]): CompiledQuery {
+  const ids = textList(kindOf(trx), [...new Set(accountIds)]);
+  const query = sql<EndpointRow>`
+    select id, account_id, event_types, status from webhook_endpoint
+    where account_id in ${ids} and deleted_at is null order by id`;
+  return query.compile(trx);
+}
+
+function endpointsIn(rows: readonly EndpointRow[]): ReadonlyMap<string, readonly Endpoint[]> {
   const byAccount = new Map<string, Endpoint[]>();
   for (const { id, account_id: accountId, event_types: types, status } of rows) {
     const endpoint = { id, patterns: JSON.parse(types) as string[], isEnabled: status === 'enabled' };
