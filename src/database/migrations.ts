@@ -12,6 +12,7 @@ import { mails } from './migrations/mail-migration.js';
 import { notices } from './migrations/notices-migration.js';
 import { members } from './migrations/members-migration.js';
 import { nodeStatements } from './migrations/node-statements-migration.js';
+import { openDeliveries } from './migrations/open-deliveries-migration.js';
 import { requestLogs } from './migrations/request-logs-migration.js';
 import { requestSources } from './migrations/request-sources-migration.js';
 import { secretUses } from './migrations/secret-uses-migration.js';
@@ -274,6 +275,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0018_held_deliveries': heldDeliveries,
   '0019_idempotent_requests': idempotentRequests,
   '0020_request_sources': requestSources,
+  '0021_open_deliveries': openDeliveries,
 };
 
 /**

@@ -5,10 +5,12 @@ import type { DatabaseHandle } from '../../src/database/connect.js';
 import type { Tables } from '../../src/database/schema.js';
 import { writeResults } from '../../src/events/deliveries/delivery-results.js';
 import { readBacklog } from '../../src/events/deliveries/backlog.js';
+import { DeliveryRetention } from '../../src/events/deliveries/retention.js';
 import { LaneScan } from '../../src/events/deliveries/lane-scan.js';
 import { Lanes } from '../../src/events/deliveries/lanes.js';
 import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
 import { DeliveryReader } from '../../src/events/management/delivery-reader.js';
+import { EventOutbox } from '../../src/events/outbox.js';
 import { Replays } from '../../src/events/management/replays.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
@@ -48,6 +50,9 @@ describeOnDatabases(`${ROWS.toLocaleString('en')} pending deliveries`, (kind) =>
           updated_at, keep_until)
         select 'whd_' || (10000000 + i), 'evt_' || i, ${id}, 'acc_1', 'pending', ${sql.lit(now)} - i % 2000, 'event', 1, 1,
           ${sql.lit(now + 1000)} from ${numbers(from, from + ROWS_AT_ONCE - 1)}`.execute(db);
+      await sql`insert into event (id, account_id, type, data, dedupe_key, occurred_at, created_at, keep_until)
+        select 'evt_' || i, 'acc_1', 'customer.created', '{}', 'svc:a:' || i, 1, 1, ${sql.lit(now + 1000)} + i
+        from ${numbers(from, from + ROWS_AT_ONCE - 1)}`.execute(db);
     }
     await sql`analyze`.execute(db);
   }, FILL_TIMEOUT_MS);
@@ -74,12 +79,13 @@ describeOnDatabases(`${ROWS.toLocaleString('en')} pending deliveries`, (kind) =>
     return plans.join('\n');
   }
 
-  const due = (db: Kysely<Tables>, endpointId = 'whe_0007') =>
-    dueOf(db, { endpointId, except: [] }, { nowMs: now, most: 8, isOrdered: false });
+  const due = (db: Kysely<Tables>, isOrdered = false) =>
+    dueOf(db, { endpointId: 'whe_0007', except: [] }, { nowMs: now, most: 8, isOrdered });
 
   it.each([
     ['claim', 'webhook_lane_due_at', (db: Kysely<Tables>) => new Lanes(db, kind, clock, 'w').claim(64)],
     ['read', 'webhook_delivery_lane', (db: Kysely<Tables>) => due(db)],
+    ['read in order', 'webhook_delivery_order', (db: Kysely<Tables>) => due(db, true)],
     ['scan', 'webhook_delivery_lane', (db: Kysely<Tables>) => new LaneScan(db, clock).scan()],
     [
       'results',
@@ -95,6 +101,18 @@ describeOnDatabases(`${ROWS.toLocaleString('en')} pending deliveries`, (kind) =>
     expect(plans).not.toMatch(/Seq Scan on webhook_delivery|SCAN (?:d|webhook_delivery)(?! USING)/);
   });
 
+  it.each([
+    [
+      'expires and forgets deliveries',
+      (db: Kysely<Tables>) => new DeliveryRetention(db, clock, new WorkSignal()).sweep(),
+    ],
+    ['forgets events', (db: Kysely<Tables>) => new EventOutbox(db, clock).deleteOld()],
+  ])('what %s finds them by their time, whatever else is there', async (_what, run) => {
+    const plans = await plansOf(run);
+    expect(plans).toContain('keep_until');
+    expect(plans).not.toMatch(/Seq Scan on (?:webhook_delivery|event)|SCAN (?:event|webhook_delivery)(?! USING)/);
+  });
+
   it('counting what waits reads no more of an endpoint than is counted', async () => {
     const plans = await plansOf((db) => readBacklog(db, now));
     expect(plans).toContain('webhook_delivery_lane');
@@ -104,17 +122,26 @@ describeOnDatabases(`${ROWS.toLocaleString('en')} pending deliveries`, (kind) =>
 
   it.each([
     [
+      'a page of what waits',
+      'webhook_delivery_open',
+      (db: Kysely<Tables>) => new DeliveryReader(db).list('whe_0007', { limit: 20, status: 'pending' }),
+    ],
+    [
       'a page of what has failed',
+      'webhook_delivery_failed',
       (db: Kysely<Tables>) => new DeliveryReader(db).list('whe_0007', { limit: 20, status: 'failed' }),
     ],
     [
       'a replay of what has failed',
+      'webhook_delivery_failed',
       (db: Kysely<Tables>) =>
         new Replays({ ...database, db }, clock, new WorkSignal()).replayAll('whe_0007', { status: 'failed' }, OPERATOR),
     ],
-  ])('%s reads that, and not what has succeeded, in the order of its index', async (_what, run) => {
-    const plans = await plansOf(run);
-    expect(plans).toContain('webhook_delivery_failed');
+  ])('%s reads that, and not what has succeeded, in the order of %s', async (_what, index, run) => {
+    // Of its attempts, and of the lane that is woken, there are few.
+    const lines = (await plansOf(run)).split('\n').filter((line) => !/webhook_attempt|webhook_lane/.test(line));
+    const plans = lines.join('\n');
+    expect(plans).toContain(index);
     expect(plans).not.toMatch(/webhook_delivery_endpoint_id|Sort|TEMP B-TREE/);
     expect(plans).not.toMatch(/Seq Scan on webhook_delivery|SCAN (?:delivery|webhook_delivery)(?! USING)/);
   });

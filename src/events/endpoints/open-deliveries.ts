@@ -2,7 +2,7 @@
  * What becomes of the deliveries of an endpoint that is enabled again, loses its order or is deleted: a part at a time,
  * because there may be very many, and each part behind the lane's lock, as everywhere where order changes.
  */
-import type { Kysely, Transaction } from 'kysely';
+import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Tables } from '../../database/schema.js';
 import type { WebhookDeliveryTable } from '../../database/tables/webhook-tables.js';
 import { lockLanes, releaseSome, ROWS_AT_ONCE } from '../deliveries/order.js';
@@ -26,7 +26,7 @@ export async function endOpenDeliveries(
       .selectFrom('webhook_delivery')
       .select('id')
       .where('endpoint_id', '=', endpointId)
-      .where('state', 'in', ['pending', 'held'])
+      .where('state', 'in', [sql.lit('pending'), sql.lit('held')])
       .limit(ROWS_AT_ONCE);
     if (except !== undefined) {
       const { sinceMs, untilMs } = except;
