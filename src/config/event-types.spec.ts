@@ -41,7 +41,7 @@ it.each([
     'events["a.b"].example',
     'the example, at /name, must be string',
   ],
-  ['{ created: {} }', {}, 'events', 'must be a list of'],
+  ['{ created: {} }', {}, 'events.created', 'must be resource.verb'],
 ])('events: %s with %j is wrong at %s: %s', async (events, more, path, words) => {
   const problems = await problemsOf(files(events, more));
   expect(problems.map((problem) => problem.path)).toEqual([path]);

@@ -34,7 +34,18 @@ function issuesOf(value: unknown, error: z.ZodError): Issue[] {
     const named = schema?.safeParse(valueAt(value, issue.path as (string | number)[]));
     return (named?.error?.issues ?? []).map((each) => ({ ...each, path: [...issue.path, ...each.path] }));
   });
-  return [...error.issues, ...hidden];
+  return [...error.issues, ...hidden].flatMap((issue) => ofUnion(issue, value));
+}
+
+/** What is wrong with a map or a list where something else may stand, too: the faults of the map, or of the list. */
+function ofUnion(issue: Issue, value: unknown): readonly Issue[] {
+  const found = issue.code === 'invalid_union' ? valueAt(value, issue.path as (string | number)[]) : undefined;
+  if (issue.code !== 'invalid_union' || typeof found !== 'object') return [issue];
+  const isOfKind = (issues: readonly Issue[]): boolean =>
+    !issues.some(({ code, path }) => code === 'invalid_type' && path.length === 0);
+  const [meant, ...others] = issue.errors.filter(isOfKind);
+  if (meant === undefined || others.length > 0) return [issue];
+  return meant.map((each) => ({ ...each, path: [...issue.path, ...each.path] }));
 }
 
 /** Whether a text was exchanged for what it stands for. */

@@ -45,7 +45,7 @@ let known: JsonSchemaNode | undefined;
 
 /** The keys that may stand in the map at a path; none where the path leads to no map. */
 export function knownKeysAt(path: readonly PropertyKey[]): string[] {
-  return Object.keys(nodesTo(path)?.at(-1)?.properties ?? {});
+  return Object.keys(mapOf(nodesTo(path)?.at(-1))?.properties ?? {});
 }
 
 /** What is said of the setting at a path, or of the nearest one around it that anything is said of. */
@@ -62,12 +62,18 @@ function nodesTo(path: readonly PropertyKey[]): JsonSchemaNode[] | undefined {
   let node: JsonSchemaNode = (known ??= gatewayJsonSchema());
   const nodes = [node];
   for (const part of path) {
+    const map: JsonSchemaNode = mapOf(node) ?? node;
     const next: JsonSchemaNode | boolean | undefined =
-      typeof part === 'number' ? node.items : (ownOf(node.properties ?? {}, String(part)) ?? node.additionalProperties);
+      typeof part === 'number' ? node.items : (ownOf(map.properties ?? {}, String(part)) ?? map.additionalProperties);
     if (typeof next !== 'object') return undefined;
     nodes.push((node = next));
   }
   return nodes;
+}
+
+/** The map that may stand somewhere, where something else may, too. */
+function mapOf(node: JsonSchemaNode | undefined): JsonSchemaNode | undefined {
+  return node?.anyOf?.find(({ properties }) => properties !== undefined) ?? node;
 }
 
 function ownOf<Value>(object: Readonly<Record<string, Value>>, key: string): Value | undefined {
