@@ -31,7 +31,7 @@ export function checkArguments(args: unknown, inputSchema: JsonSchema): readonly
     const field = fieldOf(place);
     told.set(`${field} ${detail}`, { field, detail });
   }
-  return [...told.values()];
+  return [...told.values()].slice(0, MOST_FAULTS);
 }
 
 /** Why there can be no such arguments, whatever the schema. */
@@ -60,10 +60,15 @@ class Check {
     return this.stepsLeft < 0;
   }
 
+  private isDone(faults: readonly Fault[]): boolean {
+    return this.isSpent || faults.length >= MOST_FAULTS;
+  }
+
   /** Adds what is wrong with a value. @param place undefined: the arguments as a whole. */
   check(value: unknown, schema: unknown, place: Place | undefined, faults: Fault[]): void {
     if (schema === false) faults.push({ place, kind: 'other', detail: 'must not be given' });
-    if (!isObject(schema) || faults.length >= MOST_FAULTS || --this.stepsLeft < 0) return;
+    if (!isObject(schema) || this.isDone(faults)) return;
+    this.stepsLeft--;
     const { $ref: reference } = schema;
     if (typeof reference === 'string') this.check(value, this.definition(reference), place, faults);
     if (!isOfType(value, schema, place, faults)) return;
@@ -119,6 +124,7 @@ class Check {
     }
     const first = listOf(schema['prefixItems']);
     for (const [index, value] of list.entries()) {
+      if (this.isDone(faults)) return;
       this.check(value, index < first.length ? first[index] : items, { within: place, key: index }, faults);
     }
     if (contains === undefined) return;
@@ -162,6 +168,7 @@ class Check {
     const known = objectOf(properties);
     const patterns = Object.entries(objectOf(patternProperties));
     for (const name of names) {
+      if (this.isDone(faults)) return;
       const at: Place = { within: place, key: name };
       if (propertyNames !== undefined) this.check(name, propertyNames, at, faults);
       let isKnown = Object.hasOwn(known, name);

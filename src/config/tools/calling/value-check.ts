@@ -1,4 +1,5 @@
 /** What a schema says of a single value: its type, what it is, its bounds. */
+import { isDeepStrictEqual } from 'node:util';
 import { fastFormats } from 'ajv-formats/dist/formats.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { patternOf } from './bounded-pattern.js';
@@ -129,8 +130,7 @@ function countOf(text: string): number {
 }
 
 function isSame(one: unknown, other: unknown): boolean {
-  if (one === other) return true;
-  return typeof one === 'object' && typeof other === 'object' && JSON.stringify(one) === JSON.stringify(other);
+  return one === other || (typeof one === 'object' && typeof other === 'object' && isDeepStrictEqual(one, other));
 }
 
 function oneOf(values: readonly unknown[]): string {

@@ -1,0 +1,67 @@
+/** Tools of an OpenAPI document that a test writes, made as the program makes them. */
+import { formatPath, type ConfigProblem, type DocumentPath } from '../../src/config/model/problem.js';
+import { readOperations } from '../../src/config/openapi/openapi-operations.js';
+import { mergeOperations } from '../../src/config/openapi/operations.js';
+import type { SourceDocument } from '../../src/config/source/source-document.js';
+import { readTools } from '../../src/config/tools/making/read-tools.js';
+import { makeToolSet } from '../../src/config/tools/calling/tool-set.js';
+import type { ArgumentFaults, BoundRequest, Tool, ToolSet } from '../../src/config/tools/tool.js';
+
+/** Parts of a document; each operation in `paths` says `x-mcp` by itself. */
+export interface ToolDocument {
+  readonly paths: Readonly<Record<string, unknown>>;
+  readonly components?: Readonly<Record<string, unknown>>;
+  readonly openapi?: '3.0.3' | '3.1.1';
+}
+
+/** All tools of a document. @throws Error with the first problem, where there is one. */
+export function toolsOf({ paths, components = {}, openapi = '3.1.1' }: ToolDocument): ToolSet {
+  const value = { openapi, security: [{ key: ['a:b'] }], paths, components };
+  const { drafts, problems } = readOperations('s', { value, source: SOURCE });
+  const entries = { source: SOURCE, value: [], services: new Set(['s']), basePath: '/', areDocumentsComplete: true };
+  const merged = mergeOperations(drafts, entries);
+  const made = readTools(merged.numbered, new Map([['s', value]]));
+  const [problem] = [...problems, ...merged.problems, ...made.problems];
+  if (problem !== undefined) throw new Error(`${problem.path}: ${problem.message}`);
+  return makeToolSet(made.tools, merged.operations);
+}
+
+/** A document that stands in no file: its places have no lines. */
+const SOURCE = {
+  file: 's.json',
+  problem: (path: DocumentPath, message: string, hint: string): ConfigProblem => {
+    return { file: 's.json', line: 1, column: 1, path: formatPath(path), message, hint };
+  },
+} as SourceDocument;
+
+/** The tool of one operation. @param rest goes into the operation, or over it. */
+export function toolOf(
+  match: string,
+  rest: Readonly<Record<string, unknown>>,
+  document: Omit<ToolDocument, 'paths'> = {},
+): Tool {
+  const [method = '', path = ''] = match.split(' ');
+  const operation = { operationId: 'op', 'x-mcp': true, responses: { '200': { description: 'ok' } }, ...rest };
+  const { tools } = toolsOf({ ...document, paths: { [path]: { [method.toLowerCase()]: operation } } });
+  const [tool] = tools;
+  if (tool === undefined) throw new Error('no tool');
+  return tool;
+}
+
+/** What a call becomes, its body as text. */
+export function bound(tool: Tool, args: Readonly<Record<string, unknown>>): BoundRequestText | ArgumentFaults {
+  const request = tool.bind(args);
+  return 'faults' in request ? request : { ...request, body: request.body?.toString() };
+}
+
+type BoundRequestText = Omit<BoundRequest, 'body'> & { readonly body: string | undefined };
+
+/** Parts of an operation: one parameter of the query, a body of JSON, a response of JSON. */
+export const query = (schema: unknown, more: object = {}) => ({
+  parameters: [{ name: 'q', in: 'query', schema, ...more }],
+});
+export const json = (schema: unknown) => ({ content: { 'application/json': { schema } } });
+export const ok = (schema: unknown) => ({ responses: { '200': { description: 'ok', ...json(schema) } } });
+/** Those of a schema, which a test looks into. */
+export const propertiesOf = (schema: unknown): Readonly<Record<string, unknown>> =>
+  (schema as { properties?: Readonly<Record<string, unknown>> } | undefined)?.properties ?? {};
