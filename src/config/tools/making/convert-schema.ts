@@ -21,12 +21,20 @@ export interface ConvertedSchema {
   readonly definitions: ReadonlyMap<string, JsonObject>;
 }
 
+/** A reference that was followed to where something stands, and those before it. */
+interface Inside {
+  readonly reference: string;
+  readonly depth: number;
+  readonly outer: Inside | undefined;
+}
+
 /** Thrown within, where a schema is larger than it may be. */
 const TOO_LARGE = Symbol('too large');
 
 /** Converts the schemas of one document. */
 export class SchemaConverter {
   private readonly isOld: boolean;
+  private readonly names = new Map<string, string>();
   /** What references name, by use, depth that is left and reference: many schemas name the same. */
   readonly converted = new Map<string, { readonly schema: JsonObject | boolean; readonly schemas: number }>();
 
@@ -59,6 +67,18 @@ export class SchemaConverter {
     return isObject(found) ? found : {};
   }
 
+  /** What a reference is called in `$defs`: the same in all that is converted, so that it can be put together. */
+  nameOf(reference: string): string {
+    const known = this.names.get(reference);
+    if (known !== undefined) return known;
+    const base = reference.slice(reference.lastIndexOf('/') + 1).replaceAll(/[^\w-]/g, '_');
+    const taken = new Set(this.names.values());
+    let name = base;
+    for (let number = 2; taken.has(name); number++) name = `${base}_${number}`;
+    this.names.set(reference, name);
+    return name;
+  }
+
   /** One schema, not those within it, in 3.1's words. */
   upgraded(schema: JsonObject): JsonObject {
     return this.isOld ? upgradeSchema(schema) : schema;
@@ -72,9 +92,9 @@ export class SchemaConverter {
 
 class Conversion {
   readonly definitions = new Map<string, JsonObject>();
-  private readonly names = new Map<string, string>();
   private schemasLeft = MOST_SCHEMAS;
-  private namesUsed = 0;
+  /** How often a reference has led back to where it stands. */
+  private leadsBack = 0;
 
   constructor(
     private readonly converter: SchemaConverter,
@@ -84,12 +104,12 @@ class Conversion {
   ) {}
 
   convert(schema: unknown): JsonObject {
-    const converted = this.any(schema, [], 0);
+    const converted = this.any(schema, undefined, 0);
     return isObject(converted) ? converted : {};
   }
 
   /** @param inside the references that lead here. */
-  private any(schema: unknown, inside: readonly string[], depth: number): JsonObject | boolean {
+  private any(schema: unknown, inside: Inside | undefined, depth: number): JsonObject | boolean {
     if (typeof schema === 'boolean') return schema;
     if (!isObject(schema)) return {};
     if (--this.schemasLeft < 0) throw TOO_LARGE;
@@ -98,8 +118,13 @@ class Conversion {
     return this.withBeside(this.referred(reference, inside, depth), beside, inside, depth);
   }
 
-  private referred(reference: string, inside: readonly string[], depth: number): JsonObject | boolean {
-    if (this.depth === Infinity && inside.includes(reference)) return { $ref: `#/$defs/${this.define(reference)}` };
+  private referred(reference: string, inside: Inside | undefined, depth: number): JsonObject | boolean {
+    const outer = outerOf(reference, inside);
+    if (outer !== undefined && (outer.depth === depth || this.depth === Infinity)) {
+      this.leadsBack++;
+      // That a value is as it has to be says nothing.
+      return outer.depth === depth ? {} : { $ref: `#/$defs/${this.define(reference)}` };
+    }
     const key = `${this.use} ${this.depth - depth} ${reference}`;
     const known = this.converter.converted.get(key);
     if (known !== undefined) {
@@ -107,10 +132,10 @@ class Conversion {
       if (this.schemasLeft < 0) throw TOO_LARGE;
       return known.schema;
     }
-    const [schemasLeft, names] = [this.schemasLeft, this.namesUsed];
-    const schema = this.any(this.converter.resolved({ $ref: reference }), [...inside, reference], depth);
+    const [schemasLeft, leadsBack] = [this.schemasLeft, this.leadsBack];
+    const schema = this.any(this.converter.resolved({ $ref: reference }), { reference, depth, outer: inside }, depth);
     // What leads back to where it stands is another schema elsewhere.
-    if (this.namesUsed === names) {
+    if (this.leadsBack === leadsBack) {
       this.converter.converted.set(key, { schema, schemas: schemasLeft - this.schemasLeft });
     }
     return schema;
@@ -120,7 +145,7 @@ class Conversion {
   private withBeside(
     target: JsonObject | boolean,
     beside: JsonObject,
-    inside: readonly string[],
+    inside: Inside | undefined,
     depth: number,
   ): JsonObject | boolean {
     if (!this.converter.readsBesideReferences || Object.keys(beside).length === 0) return target;
@@ -132,27 +157,31 @@ class Conversion {
   }
 
   private define(reference: string): string {
-    this.namesUsed++;
-    const known = this.names.get(reference);
-    if (known !== undefined) return known;
-    const name = freeName(reference, new Set(this.names.values()));
-    this.names.set(reference, name);
-    const converted = this.any(this.converter.resolved({ $ref: reference }), [reference], 0);
+    const name = this.converter.nameOf(reference);
+    if (this.definitions.has(name)) return name;
+    // It is named within itself.
+    this.definitions.set(name, {});
+    const converted = this.any(
+      this.converter.resolved({ $ref: reference }),
+      { reference, depth: 0, outer: undefined },
+      0,
+    );
     this.definitions.set(name, isObject(converted) ? converted : {});
     return name;
   }
 
-  private plain(schema: JsonObject, inside: readonly string[], depth: number): JsonObject {
+  private plain(schema: JsonObject, inside: Inside | undefined, depth: number): JsonObject {
     const kept = keptKeywords(schema, this.use);
     if (depth >= this.depth) return outline(kept);
     const one = (value: unknown): unknown => this.any(value, inside, depth + 1);
-    const map = (value: unknown): JsonObject => mapValues(isObject(value) ? value : {}, one);
     const { required: _, ...rest } = kept;
     const converted: Record<string, unknown> = kept['properties'] === undefined ? { ...kept } : rest;
     for (const [name, value] of Object.entries(kept)) {
       if (name === 'properties') Object.assign(converted, this.properties(kept, one));
-      else if (name === 'patternProperties' || name === 'dependentSchemas') converted[name] = map(value);
-      else if (['allOf', 'anyOf', 'oneOf', 'prefixItems'].includes(name)) {
+      else if (name === 'patternProperties') converted[name] = mapValues(value as JsonObject, one);
+      else if (name === 'dependentSchemas') {
+        converted[name] = mapValues(value as JsonObject, (each) => this.any(each, inside, depth));
+      } else if (['allOf', 'anyOf', 'oneOf', 'prefixItems'].includes(name)) {
         // An alternative is no further down than what it is an alternative of.
         converted[name] = listOf(value).map((each) => this.any(each, inside, depth + (name === 'prefixItems' ? 1 : 0)));
       } else if (['not', 'if', 'then', 'else'].includes(name)) converted[name] = this.any(value, inside, depth);
@@ -180,18 +209,18 @@ class Conversion {
   }
 }
 
+/** The nearest place at which a reference was followed already. */
+function outerOf(reference: string, inside: Inside | undefined): Inside | undefined {
+  let outer = inside;
+  while (outer !== undefined && outer.reference !== reference) outer = outer.outer;
+  return outer;
+}
+
 /** What is left of a schema that is too far down. */
 function outline(schema: JsonObject): JsonObject {
   const { type, description } = schema;
   const of = type ?? (isObject(schema['properties']) ? 'object' : undefined);
   return { ...(of === undefined ? {} : { type: of }), ...(description === undefined ? {} : { description }) };
-}
-
-function freeName(reference: string, taken: ReadonlySet<string>): string {
-  const base = reference.slice(reference.lastIndexOf('/') + 1).replaceAll(/[^\w-]/g, '_');
-  let name = base;
-  for (let number = 2; taken.has(name); number++) name = `${base}_${number}`;
-  return name;
 }
 
 function mapValues(map: JsonObject, convert: (value: unknown) => unknown): JsonObject {

@@ -1,5 +1,6 @@
 /** What comes back of a tool: the JSON of its operation's response of success (OpenAPI, Responses Object). */
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
+import { checkArguments } from '../calling/argument-check.js';
 import { WRAPPED_UNDER } from '../tool.js';
 import type { SchemaConverter } from './convert-schema.js';
 import { isJsonType, mediaTypesOf } from './media-types.js';
@@ -29,11 +30,23 @@ export function readResultSchema(openapi: JsonObject, converter: SchemaConverter
   if (isText || json?.schema === undefined) return none;
   const { schema } = converter.convert(json.schema, 'output');
   if (Object.keys(schema).length === 0) return none;
-  const { type } = schema;
-  const isObjectSchema = type === 'object' || (type === undefined && isObject(schema['properties']));
-  if (isObjectSchema) return { accept, outputSchema: { ...schema, type: 'object' }, wrapsResult: false };
+  if (isObjectOnly(schema)) {
+    const outputSchema = { type: 'object', ...schema };
+    // What no object can be, a client refuses whatever comes back.
+    return checkArguments({}, outputSchema).length > 0 ? none : { accept, outputSchema, wrapsResult: false };
+  }
   const outputSchema = { type: 'object', properties: { [WRAPPED_UNDER]: schema } };
   return { accept, outputSchema, wrapsResult: true };
+}
+
+/** Whether a schema allows objects and nothing else. */
+function isObjectOnly(schema: unknown): boolean {
+  if (!isObject(schema)) return false;
+  const { type, properties, allOf, anyOf } = schema;
+  if (type !== undefined) return type === 'object';
+  if (Array.isArray(allOf) && allOf.some(isObjectOnly)) return true;
+  if (Array.isArray(anyOf)) return anyOf.every(isObjectOnly);
+  return isObject(properties);
 }
 
 /** Responses of success, 200 and 201 first. */

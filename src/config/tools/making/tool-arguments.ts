@@ -136,11 +136,11 @@ function inputSchema(inputs: readonly Input[], definitions: ReadonlyMap<string, 
   };
 }
 
-/** `filter[status]` → `filter_status`: what a client refuses as a name of a property is in none. */
+/** `filter[status]` → `filter_status`: what clients refuse in a property's name is in none; `__proto__` is none. */
 function argumentName(name: string): string {
-  const plain = name.replaceAll(/[^A-Za-z0-9_.-]+/g, '_').replaceAll(/^_+(?=_)|(?<=_)_+$/g, '');
-  const trimmed = /[^A-Za-z0-9_.-]/.test(name) ? plain.replaceAll(/^_+|_+$/g, '') : plain;
-  return (trimmed === '__proto__' ? 'proto' : trimmed).slice(0, LONGEST_NAME) || 'value';
+  const isPlain = /^[A-Za-z0-9_.-]+$/.test(name);
+  const plain = name.replaceAll(/[^A-Za-z0-9_.-]+/g, '_').replaceAll(/^_+|_+$/g, isPlain ? '_' : '');
+  return plain.slice(0, LONGEST_NAME) || 'value';
 }
 
 /** Gives every argument a name of its own. */
