@@ -115,6 +115,35 @@ describe('trailgate check', () => {
     });
   });
 
+  it('lists the tools with what each costs, and warns of those that assistants will hardly use well', async () => {
+    const published = (entries: string) => `${MINIMAL}operations:\n${entries}`;
+    const list = '  - { match: GET /customers, mcp: { title: List, description: "Lists customers, newest first." } }\n';
+    const create = '  - { match: POST /customers, mcp: true }\n';
+    const { code, output } = await check(published(list));
+    expect(code).toBe(0);
+    expect(output).toMatch(/^list_customers +List +GET \/customers +\d+$/m);
+    expect(output).toMatch(/^1 tool for AI assistants, about \d+ tokens \(a quarter of the characters\)$/m);
+    expect(output).not.toContain('warning');
+
+    const poor = await check(published(list + create));
+    expect(poor.output).toMatch(/gateway\.yaml:\d+:\d+ +operations\[1\]\.mcp: no description: `post_customers`/);
+    expect(poor.output).toMatch(/^2 tools for AI assistants/m);
+    const json = JSON.parse((await check(published(list + create), true)).output) as { tools: { tokens: number }[] };
+    expect(json.tools).toMatchObject([
+      { name: 'list_customers', title: 'List', operation: 'listCustomers' },
+      { name: 'post_customers', operation: 'post_customers' },
+    ]);
+    expect(Math.min(...json.tools.map(({ tokens: each }) => each))).toBeGreaterThan(20);
+
+    const tool = 'mcp: { description: "Tells of this boat alone." }';
+    const entry = (at: number) => `  - { match: GET /boats/${at}, service: customers, scopes: [], ${tool} }\n`;
+    const many = await check(published(Array.from({ length: 26 }, (_, at) => entry(at)).join('')));
+    expect(many.output).toContain('there are 26 tools: past 25, assistants search them, and do not see all');
+    expect(many.output).toMatch(/^26 tools for AI assistants/m);
+    const none = await check(MINIMAL);
+    expect(none.output).not.toContain('AI assistants');
+  });
+
   it('does not warn of comments that look like comments, nor of what is escaped', async () => {
     const lines = 'api: # of the shop\n  title: "Shop #1" # one\ngateway:\n  host: 127.0.0.1 # 0.0.0.0 in production\n';
     const { code, output } = await check(MINIMAL + lines, true);

@@ -2,12 +2,10 @@
  * What of the tools a key sees: those that its scopes allow, and the server's own. Made once for each set of scopes
  * and each configuration; keys with the same scopes share it.
  */
-import type { Tool, ToolSet } from '../../config/tools/tool.js';
+import { MOST_LISTED, type Tool, type ToolSet } from '../../config/tools/tool.js';
 import type { ScopeSet } from '../../keys/scopes.js';
 import { GET_USAGE, SEARCH_OPERATIONS, callOperationTool, type ListedTool } from './own-descriptions.js';
 
-/** More than these are searched: in view all the time, they would cost an assistant more than they are good for. */
-export const MOST_LISTED = 25;
 const PAGE_TOOLS = 50;
 const CURSOR_PREFIX = 'after:';
 

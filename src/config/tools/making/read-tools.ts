@@ -6,7 +6,7 @@ import type { OperationDraft } from '../../openapi/openapi-operations.js';
 import type { JsonObject } from '../../openapi/openapi-traversal.js';
 import type { NumberedDraft } from '../../openapi/operations.js';
 import { annotationsOf } from './annotations.js';
-import { OWN_NAMES } from '../search-operations.js';
+import { OWN_NAMES } from '../own-names.js';
 import { checkArguments } from '../calling/argument-check.js';
 import { SchemaConverter } from './convert-schema.js';
 import { type OptIn, readOptIn } from './opt-in.js';
