@@ -26,7 +26,7 @@ export async function endOpenDeliveries(
       .selectFrom('webhook_delivery')
       .select('id')
       .where('endpoint_id', '=', endpointId)
-      .where('state', 'in', [sql.lit('pending'), sql.lit('held')])
+      .where('state', 'in', [sql.lit('pending' as const), sql.lit('held' as const)])
       .limit(ROWS_AT_ONCE);
     if (except !== undefined) {
       const { sinceMs, untilMs } = except;
