@@ -49,6 +49,13 @@ describe('the fields of an account', () => {
     }
   });
 
+  it('refuse a name that nobody can see', () => {
+    for (const code of [0x200b, 0x200d, 0xad, 0x34f, 0x301, 0x115f, 0x2060, 0x2800, 0x3000, 0x3164, 0xfe0f, 0xe0041]) {
+      expect([code, path(account({ name: String.fromCodePoint(code, code) }))]).toEqual([code, ['name']]);
+    }
+    for (const name of ['.', '👩‍🚀', '‌ا', 'e\u0301', '⠃']) expect(account({ name }).data?.name).toBe(name);
+  });
+
   it('refuse what they do not know, so that nobody sets an id, a status at creation, or a prototype', () => {
     expect(account({ id: 'acc_mine' }).success).toBe(false);
     expect(account({ status: 'active' }).success).toBe(false);

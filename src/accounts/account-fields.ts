@@ -14,12 +14,17 @@ const PLAIN_NAME = /^[^\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]*$/;
 const isWhole = (text: string): boolean => text.isWellFormed();
 const NOT_WHOLE = 'must not contain half a character (a lone surrogate)';
 
+/** What leaves no mark by itself: spaces, joiners, fillers, marks on no letter, Braille without a dot. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+/** A name that nobody sees is a link that nobody finds. */
+const isVisible = (text: string): boolean => text.replaceAll(INVISIBLE, '') !== '';
+
 /** Text of one line; no name or id of ours has a control character. */
 export function plainText(maxLength: number): z.ZodString {
   return z.string().max(maxLength).regex(PLAIN_TEXT, 'must not contain control characters').refine(isWhole, NOT_WHOLE);
 }
 
-/** A name for people: trimmed, no control characters, nothing that turns text around. */
+/** A name for people: trimmed, something to see, no control characters, nothing that turns text around. */
 export const nameField = z
   .string()
   .trim()
@@ -27,6 +32,7 @@ export const nameField = z
   .max(200, 'must be at most 200 characters')
   .regex(PLAIN_NAME, 'must not contain control characters, nor marks that turn text around')
   .refine(isWhole, NOT_WHOLE)
+  .refine(isVisible, 'must have a character that can be seen')
   .meta({ description: 'A name for people, 1 to 200 characters.', example: 'Salzach Rafting' });
 
 /** The zone's usual spelling, or undefined where there is no such zone. Offsets such as `+01:00` are no zones. */
