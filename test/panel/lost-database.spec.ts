@@ -1,0 +1,104 @@
+/** A database that goes away under the panel: nobody is signed out, nothing that was typed is lost, and nothing is done twice. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
+import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { startBrowser, type Browser } from '../support/browser.js';
+import { answersNow } from '../support/database.js';
+import { describeWithChromium, describeWithOwnPostgres } from '../support/describe-with.js';
+import { startPostgres, type PostgresServer } from '../support/postgres.js';
+import { eventually } from '../support/processes.js';
+import { GOOD_PASSWORD, memberWithPassword } from '../support/signed-in.js';
+
+describeWithChromium('the panel', () => {
+  describeWithOwnPostgres('without its database', () => {
+    let server: PostgresServer;
+    let database: DatabaseHandle;
+    let running: RunningAdmin;
+    let browser: Browser;
+    let page: Page;
+    let email: string;
+    let accountId: string;
+
+    beforeAll(async () => {
+      const panel = readPanelFiles('dist/panel');
+      if (panel === null) throw new Error('dist/panel was not built');
+      server = await startPostgres();
+      database = await openDatabase({ databaseUrl: await server.createDatabase('panel'), dataDir: '' });
+      running = await startAdmin(database, { panel });
+      accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
+      ({ email } = await memberWithPassword(database, running, { roles: { [accountId]: 'owner' } }));
+      browser = await startBrowser();
+      page = await browser.newPage();
+    });
+    afterAll(async () => {
+      await browser?.close();
+      await running?.close();
+      await database?.close();
+      await server?.stop();
+    });
+
+    const lose = async (): Promise<void> => {
+      await server.kill9();
+      await eventually('the database is gone', async () => !(await answersNow(database)));
+    };
+    const bringBack = async (): Promise<void> => {
+      await server.restart();
+      await eventually('the database is back', async () => answersNow(database));
+    };
+    const busy = () => page.getByText('The server is busy').first().waitFor();
+    const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+
+    it('says at the sign-in that nothing is wrong with anybody, keeps the name, and lets in when it is back', async () => {
+      await page.goto(`http://localhost:${running.port}/`);
+      await page.getByLabel('Email').fill(email);
+      await page.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
+      await lose();
+      await press('Sign in');
+      await busy();
+      expect(await page.getByText('That did not match').count()).toBe(0);
+      expect(await page.getByLabel('Email').inputValue()).toBe(email);
+      await bringBack();
+      await page.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
+      await press('Sign in');
+      await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
+    });
+
+    it('keeps what was typed, signs nobody out, and makes the key once when it is back', async () => {
+      await page.goto(`http://localhost:${running.port}/${accountId}/api-keys/new`);
+      await page.getByLabel('Name', { exact: true }).fill('Typed before');
+      await page.locator('input[type=checkbox][value="customers:read"]').check();
+      await lose();
+      await press('Create key');
+      await busy();
+      expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Typed before');
+      await press('Create key');
+      await busy();
+      await bringBack();
+      await press('Create key');
+      await page.getByText('Copy it now').waitFor();
+      const { data } = await running.admin.listKeys(accountId);
+      expect(data.map(({ name }) => name)).toEqual(['Typed before']);
+      await page.getByLabel('I have stored it in a safe place').check();
+      await press('Done');
+    });
+
+    it('says so on a page that is gone to, and shows it when it is back, without a new sign-in', async () => {
+      await lose();
+      await page.getByRole('link', { name: 'Members' }).click();
+      await busy();
+      await page.reload();
+      await busy();
+      expect(await page.getByLabel('Password', { exact: true }).count()).toBe(0);
+      await bringBack();
+      await page.getByRole('button', { name: 'Try again' }).first().click();
+      await page.getByRole('heading', { name: 'Members', exact: true }).waitFor();
+      await page.getByText(email).first().waitFor();
+    });
+
+    it('threw nothing on the way', () => {
+      expect(browser.faults).toEqual([]);
+    });
+  });
+});
