@@ -18,6 +18,7 @@ import { DatabaseKeyLookup } from '../keys/api-key-lookup.js';
 import { apiKeyNotFound, apiKeyOf, auditedKey, lockApiKey, timestamp, type ApiKey } from './api-key-rows.js';
 import { checkVersion, type ExpectedVersions } from './versions.js';
 import { ChangeEvents } from './change-events.js';
+import type { AuditAction } from './audit-actions.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
 
 /** A key with the secret that was just made: the only moment at which it exists in the clear. */
@@ -197,7 +198,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   private async setStatus(
     id: string,
     status: ApiKeyTable['status'],
-    action: string,
+    action: AuditAction,
     context: ChangeContext,
     expected: ExpectedVersions,
   ): Promise<ApiKey> {
@@ -246,7 +247,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     trx: Transaction<Tables>,
     context: ChangeContext,
     row: ApiKeyTable,
-    action: string,
+    action: AuditAction,
     change: { readonly before: AuditedFields | null; readonly after: AuditedFields },
   ): Promise<void> {
     const target = { accountId: row.account_id, targetType: 'api_key', targetId: row.id } as const;

@@ -6,6 +6,8 @@ import type { Kysely, Transaction } from 'kysely';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
 import { newId } from '../database/ids.js';
 import type { AuditEntryTable, Tables } from '../database/schema.js';
+import type { AuditAction } from './audit-actions.js';
+import { namesOf } from './audit-names.js';
 
 /** Who asks for a change, and from where. */
 export interface ChangeContext {
@@ -49,8 +51,7 @@ export const TARGET_TYPES = [
 
 export interface AuditedChange {
   readonly accountId: string | null;
-  /** `api_key.created`, `account.updated`, … */
-  readonly action: string;
+  readonly action: AuditAction;
   readonly targetType: (typeof TARGET_TYPES)[number];
   readonly targetId: string;
   /** The version that the change made of the target, where it has one. */
@@ -63,7 +64,10 @@ export interface AuditedChange {
 export interface AuditEntry extends AuditedChange {
   readonly id: string;
   readonly actor: string;
+  /** As they were called then; where nobody wrote that down, as they are called now. */
   readonly actorLabel: string | null;
+  /** What the target is called now; null where it has no name, or none any more. */
+  readonly targetName: string | null;
   readonly ip: string;
   readonly requestId: string;
   readonly createdAt: number;
@@ -124,17 +128,20 @@ export class AuditLog {
       .limit(limit + 1);
     if (accountId !== undefined) query = query.where('entry.account_id', '=', accountId);
     if (cursor !== undefined) query = query.where('entry.id', '<', decodeCursor(list, cursor));
-    return pageOf(list, limit, await query.execute(), entryOf);
+    const rows = await query.execute();
+    const names = await namesOf(this.db, rows);
+    return pageOf(list, limit, rows, (row) => entryOf(row, names));
   }
 }
 
-function entryOf(row: AuditEntryTable & { time_zone: string | null }): AuditEntry {
+function entryOf(row: AuditEntryTable & { time_zone: string | null }, names: ReadonlyMap<string, string>): AuditEntry {
   return {
     id: row.id,
     accountId: row.account_id,
     actor: row.actor,
-    actorLabel: row.actor_label,
-    action: row.action,
+    actorLabel: row.actor_label ?? names.get(row.actor) ?? null,
+    targetName: names.get(row.target_id) ?? null,
+    action: row.action as AuditAction,
     targetType: row.target_type as AuditEntry['targetType'],
     targetId: row.target_id,
     before: parsed(row.before),

@@ -167,7 +167,7 @@ export class QuotaAdjustmentStore {
     await trx.insertInto('quota_adjustment').values(row).execute();
     const made = { window: 'month', type, amount: row.amount, api_key_id: key?.id ?? null, reason };
     const target = { accountId: account.id, targetType: 'quota_adjustment', targetId: row.id } as const;
-    const entry = { ...target, action: 'quota_adjustment.created', before: change.before };
+    const entry = { ...target, action: 'quota_adjustment.created', before: change.before } as const;
     await recordChange(trx, context, { ...entry, after: { ...change.after, ...made } }, now);
     const adjustment = adjustmentOf(row, account.time_zone);
     await context.made?.(trx, adjustment);

@@ -1,6 +1,7 @@
 /** Who is what in an account. The last owner stays. */
 import type { Transaction } from 'kysely';
 import { lockAccount } from '../accounts/accounts.js';
+import type { AuditAction } from '../accounts/audit-actions.js';
 import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { checkVersion, type ExpectedVersions, type VersionedRow } from '../accounts/versions.js';
@@ -68,7 +69,7 @@ export class AccountMembers {
       const now = this.clock.now();
       const after = { role, version: before.version + 1, updated_at: now };
       await ofAccount(trx.updateTable('account_member').set(after), accountId, memberId).execute();
-      const change = { action: 'member.role_changed', before: { role: before.role }, after: { role } };
+      const change = { action: 'member.role_changed', before: { role: before.role }, after: { role } } as const;
       const target = { ...targetOf(accountId, memberId), targetVersion: after.version };
       await recordChange(trx, context, { ...target, ...change }, now);
       await withdrawInvitationsOf(trx, memberId, context, now, accountId);
@@ -127,7 +128,7 @@ export class AccountMembers {
   private async takeOut(
     trx: Transaction<Tables>,
     { account_id: accountId, member_id: memberId, role }: AccountMemberTable,
-    action: string,
+    action: AuditAction,
     context: ChangeContext,
   ): Promise<void> {
     if (role === 'owner') await this.checkOthersOwn(trx, accountId, memberId);
@@ -197,7 +198,7 @@ export async function joinAccount(
     .values({ account_id: accountId, member_id: memberId, role, ...times })
     .execute();
   const target = { ...targetOf(accountId, memberId), targetVersion: times.version };
-  const change = { action: 'member.joined', before: null, after: { role } };
+  const change = { action: 'member.joined', before: null, after: { role } } as const;
   await recordChange(trx, context, { ...target, ...change }, nowMs);
 }
 

@@ -75,7 +75,7 @@ export class AccountTokens {
     await this.database.db.transaction().execute(async (trx) => {
       await lockAccount(trx, this.database.kind, accountId);
       await trx.insertInto('account_token').values(row).execute();
-      const change = { ...targetOf(row), action: 'account_token.created', before: null, after };
+      const change = { ...targetOf(row), action: 'account_token.created', before: null, after } as const;
       await recordChange(trx, context, change, now);
     });
     return { token: tokenOf(row, now), secret };

@@ -68,7 +68,7 @@ export class Forgetting {
     const now = this.clock.now();
     await trx.updateTable('member').set(forgotten(row, now)).where('id', '=', id).execute();
     const target = { accountId: null, targetType: 'member', targetId: id, targetVersion: row.version + 1 } as const;
-    const change = { action: 'member.forgotten', before: { status: row.status }, after: null };
+    const change = { action: 'member.forgotten', before: { status: row.status }, after: null } as const;
     const by = context.actor === id ? { ...context, actorLabel: undefined } : context;
     await recordChange(trx, by, { ...target, ...change }, now);
     await withdrawInvitationsOf(trx, id, by, now);

@@ -133,7 +133,7 @@ export class MemberAdmin {
     await open.where('member_id', '=', id).where('used_at', 'is', null).where('revoked_at', 'is', null).execute();
     const link = { kind: 'password_reset', memberId: id, createdBy: context.actor, lastsMs } as const;
     const { token, row } = await createLink(trx, link, now);
-    const change = { action: 'member.password_link_made', before: null, after: null };
+    const change = { action: 'member.password_link_made', before: null, after: null } as const;
     await recordChange(trx, context, { ...targetOf(id), ...change }, now);
     if (!this.hasMail()) return { token, expiresAt: row.expires_at };
     const to = { name, address: email };
@@ -163,7 +163,7 @@ export async function updateMemberRow(
   await trx.updateTable('member').set(changed).where('id', '=', id).execute();
   // A session that was begun with other rights is not to be found by who steals the browser.
   if (status === 'disabled' || operator !== before.is_operator) await endSessionsOf(trx, id);
-  const target = { ...targetOf(id), targetVersion: after.version, action: 'member.updated' };
+  const target = { ...targetOf(id), targetVersion: after.version, action: 'member.updated' } as const;
   await recordChange(trx, context, { ...target, ...difference }, nowMs);
   await withdrawInvitationsOf(trx, id, context, nowMs);
   return after;

@@ -21,7 +21,7 @@ export async function addMember(
   try {
     const row = await insertMember(trx, made, nowMs);
     const target = { accountId: null, targetType: 'member', targetId: row.id, targetVersion: row.version } as const;
-    const change = { action: 'member.created', before: null, after: auditedMember(row) };
+    const change = { action: 'member.created', before: null, after: auditedMember(row) } as const;
     await recordChange(trx, contextOf(row.id), { ...target, ...change }, nowMs);
     return row;
   } catch (error) {

@@ -186,7 +186,7 @@ export class Sessions {
         throw new Problem('resource_not_found', { detail: 'There is no session with this id.' });
       }
       const target = { accountId: null, targetType: 'session', targetId: id } as const;
-      const change = { action: 'session.ended', before: { member: memberId }, after: null };
+      const change = { action: 'session.ended', before: { member: memberId }, after: null } as const;
       await recordChange(trx, context, { ...target, ...change }, this.clock.now());
     });
   }
@@ -197,7 +197,7 @@ export class Sessions {
       const count = await endSessionsOf(trx, memberId, except);
       if (count === 0) return;
       const target = { accountId: null, targetType: 'member', targetId: memberId } as const;
-      const change = { action: 'member.sessions_ended', before: { sessions: count }, after: null };
+      const change = { action: 'member.sessions_ended', before: { sessions: count }, after: null } as const;
       await recordChange(trx, context, { ...target, ...change }, this.clock.now());
     });
   }
@@ -210,7 +210,7 @@ export class Sessions {
       const row = await ended.returning(['id', 'member_id', 'account_id']).executeTakeFirst();
       if (row === undefined) return;
       const target = { accountId: row.account_id, targetType: 'session', targetId: row.id } as const;
-      const change = { action: 'session.signed_out', before: { member: row.member_id }, after: null };
+      const change = { action: 'session.signed_out', before: { member: row.member_id }, after: null } as const;
       await recordChange(trx, context, { ...target, ...change }, this.clock.now());
     });
   }

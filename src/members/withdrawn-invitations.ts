@@ -40,7 +40,7 @@ export async function withdrawInvitationsOf(
     const update = trx.updateTable('link').set({ revoked_at: nowMs }).where('id', '=', id).where('used_at', 'is', null);
     if ((await update.executeTakeFirst()).numUpdatedRows === 0n) continue;
     const target = { accountId: ofAccount, targetType: 'invitation', targetId: id } as const;
-    const change = { action: 'invitation.revoked', before: { status: 'open' }, after: { status: 'revoked' } };
+    const change = { action: 'invitation.revoked', before: { status: 'open' }, after: { status: 'revoked' } } as const;
     // The response of the request tells of what was asked for, not of this.
     await recordChange(trx, { ...context, response: undefined }, { ...target, ...change }, nowMs);
   }

@@ -3,6 +3,7 @@ import { expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
+import { AUDIT_ACTIONS } from '../../src/accounts/audit-actions.js';
 
 /** Of all scripts that the first page loads, compressed. */
 const MOST_FIRST_SCRIPT_BYTES = 250_000;
@@ -55,4 +56,9 @@ it('the first page loads less than 250 KB of scripts', () => {
   const sizes = [...loaded].map((file) => gzipSync(readFileSync(`dist/panel/${file}`), { level: 9 }).length);
   expect(loaded.size).toBeGreaterThan(1);
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MOST_FIRST_SCRIPT_BYTES);
+});
+
+it('everything that the audit log tells of has its words, and nothing that it does not', () => {
+  const words = readFileSync('src/panel/audit-log/actions.ts', 'utf8').matchAll(/^ {4}'([a-z_]+\.[a-z_]+)': t`/gm);
+  expect([...words].map(([, action]) => action).toSorted()).toEqual([...AUDIT_ACTIONS]);
 });

@@ -30,7 +30,15 @@ const auditEntrySchema = z
       .meta({ description: '`operator`, `system`, `portal:` and a name, or the id of a member or token.' }),
     actor_label: z.string().max(320).nullable().meta({ description: 'The actor by name, as it was then.' }),
     action: z.string().max(100).meta({ example: 'api_key.rotated' }),
-    target: z.object({ type: z.enum(TARGET_TYPES), id: z.string().max(100) }),
+    target: z.object({
+      type: z.enum(TARGET_TYPES),
+      id: z.string().max(100),
+      name: z
+        .string()
+        .max(2_048)
+        .nullable()
+        .meta({ description: 'What it is called now; null where it has no name, or none any more.' }),
+    }),
     before: fields.meta({ description: 'The fields that changed, as they were; null where the target is new.' }),
     after: fields.meta({ description: 'The same fields, as they are.' }),
     ip: z.string().max(45),
@@ -67,7 +75,7 @@ function auditEntryResource(entry: AuditEntry): AuditEntryResource {
     actor: entry.actor,
     actor_label: entry.actorLabel,
     action: entry.action,
-    target: { type: entry.targetType, id: entry.targetId },
+    target: { type: entry.targetType, id: entry.targetId, name: entry.targetName },
     before: entry.before,
     after: entry.after,
     ip: entry.ip,

@@ -1,4 +1,5 @@
 /** What a change makes of the row of a webhook endpoint. */
+import type { AuditAction } from '../../accounts/audit-actions.js';
 import type { WebhookEndpointTable } from '../../database/tables/webhook-tables.js';
 import type { UpdateWebhookEndpoint } from './endpoint-fields.js';
 
@@ -34,7 +35,7 @@ export function changedEndpoint(
 }
 
 /** What the audit log calls a change. */
-export function statusAction(before: WebhookEndpointTable, after: WebhookEndpointTable): string {
+export function statusAction(before: WebhookEndpointTable, after: WebhookEndpointTable): AuditAction {
   if (before.status === after.status) return 'webhook_endpoint.updated';
   return `webhook_endpoint.${after.status}`;
 }

@@ -4,6 +4,7 @@
  */
 import { sql, type Transaction } from 'kysely';
 import { lockAccount } from '../../accounts/accounts.js';
+import type { AuditAction } from '../../accounts/audit-actions.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from '../../accounts/audit-log.js';
 import { checkVersion, type ExpectedVersions } from '../../accounts/versions.js';
 import type { DatabaseHandle } from '../../database/connect.js';
@@ -281,7 +282,7 @@ function record(
   trx: Transaction<Tables>,
   context: ChangeContext,
   row: WebhookEndpointTable,
-  action: string,
+  action: AuditAction,
   { before, after }: { readonly before: AuditedFields | null; readonly after: AuditedFields | null },
 ): Promise<void> {
   const target = { accountId: row.account_id, targetType: 'webhook_endpoint', targetId: row.id } as const;

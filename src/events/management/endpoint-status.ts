@@ -147,7 +147,7 @@ function recordDisabled(trx: Transaction<Tables>, row: WebhookEndpointTable, now
     targetVersion: row.version,
     before: { status: 'enabled' },
     after: { status: 'disabled', disabled_reason: row.disabled_reason },
-  };
+  } as const;
   return recordChange(trx, SYSTEM, { ...target, ...change }, nowMs);
 }
 

@@ -105,7 +105,11 @@ export class TestSend {
       await trx.insertInto('event').values(event).execute();
       await trx.insertInto('webhook_delivery').values(delivery).execute();
       const target = { accountId, targetType: 'webhook_endpoint', targetId: endpointId } as const;
-      const change = { action: 'webhook_endpoint.tested', before: null, after: { type, delivery_id: delivery.id } };
+      const change = {
+        action: 'webhook_endpoint.tested',
+        before: null,
+        after: { type, delivery_id: delivery.id },
+      } as const;
       await recordChange(trx, context, { ...target, ...change }, now);
     });
   }

@@ -1,6 +1,7 @@
 /** Invitations to an account: to one address, in one role, for some days. Sending one again ends the link before. */
 import type { Transaction } from 'kysely';
 import { lockAccount } from '../../accounts/accounts.js';
+import type { AuditAction } from '../../accounts/audit-actions.js';
 import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
 import type { DatabaseHandle } from '../../database/connect.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../../database/cursor.js';
@@ -144,7 +145,7 @@ export class Invitations {
   private async make(
     trx: Transaction<Tables>,
     { accountId, email, role, locale, lastsMs }: NewInvitation,
-    action: string,
+    action: AuditAction,
     context: ChangeContext,
   ): Promise<MadeInvitation> {
     const now = this.clock.now();

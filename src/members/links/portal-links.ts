@@ -75,7 +75,7 @@ export class PortalLinks {
       const sessions = trx.deleteFrom('member_session').where('account_id', '=', accountId);
       const ended = Number((await sessions.where('member_id', 'is', null).executeTakeFirst()).numDeletedRows);
       const target = { accountId, targetType: 'portal_session', targetId: accountId } as const;
-      const change = { action: 'portal_session.all_ended', before: { sessions: ended }, after: null };
+      const change = { action: 'portal_session.all_ended', before: { sessions: ended }, after: null } as const;
       await recordChange(trx, context, { ...target, ...change }, now);
     });
   }

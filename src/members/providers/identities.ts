@@ -1,6 +1,7 @@
 /** Who members are at identity providers: an issuer and a subject, never an address. */
 import { hash } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
+import type { AuditAction } from '../../accounts/audit-actions.js';
 import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
 import type { DatabaseHandle } from '../../database/connect.js';
 import type { MemberIdentityTable } from '../../database/tables/member-tables.js';
@@ -136,6 +137,6 @@ function identityOfRow(row: MemberIdentityTable): MemberIdentity {
   };
 }
 
-function targetOf(memberId: string, action: string) {
+function targetOf(memberId: string, action: AuditAction) {
   return { accountId: null, targetType: 'member', targetId: memberId, action } as const;
 }

@@ -192,7 +192,7 @@ export class LinkTaking {
       // Says whose the actor `portal:ses_…` is: the link, and by it who asked for it.
       const context = contextOf(`portal:${made.session.id}`, browser);
       const target = { accountId, targetType: 'portal_session', targetId: link.id } as const;
-      const change = { action: 'portal_session.begun', before: null, after: { session: made.session.id } };
+      const change = { action: 'portal_session.begun', before: null, after: { session: made.session.id } } as const;
       await recordChange(
         trx,
         { ...context, actorLabel: portal.label || undefined },

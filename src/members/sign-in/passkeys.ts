@@ -173,7 +173,7 @@ export class Passkeys {
       const row = await this.ownRow(trx, memberId, id);
       if (row.name === name) return passkeyOf(row);
       await trx.updateTable('member_passkey').set({ name }).where('id', '=', id).execute();
-      const change = { action: 'member.passkey_renamed', before: { id, name: row.name }, after: { id, name } };
+      const change = { action: 'member.passkey_renamed', before: { id, name: row.name }, after: { id, name } } as const;
       await this.record(trx, memberId, change, context);
       return passkeyOf({ ...row, name });
     });

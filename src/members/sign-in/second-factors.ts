@@ -173,7 +173,7 @@ export class SecondFactors {
     context: ChangeContext,
   ): Promise<void> {
     const target = { accountId: null, targetType: 'member', targetId: memberId } as const;
-    const entry = { ...target, action: `member.${change}`, before: null, after: null };
+    const entry = { ...target, action: `member.${change}`, before: null, after: null } as const;
     await recordChange(trx, context, entry, this.clock.now());
     await this.notices.add(trx, memberId, change, context);
   }

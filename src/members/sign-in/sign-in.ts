@@ -117,7 +117,7 @@ export class SignIn {
       const begun = await this.sessions.begin({ memberId, continuing }, method, browser, replaced, transaction);
       const shown = { method, ...(secondFactor === undefined ? {} : { second_factor: secondFactor }) };
       const after = { ...shown, session: begun.session.id };
-      const change = { action: 'sign_in.succeeded', before: null, after };
+      const change = { action: 'sign_in.succeeded', before: null, after } as const;
       await recordChange(transaction, contextOf(memberId, browser), { ...targetOf(memberId), ...change }, now);
       return begun;
     };
@@ -141,7 +141,7 @@ export class SignIn {
     const now = this.clock.now();
     if (now - (this.refusals.get(memberId) ?? -Infinity) < REFUSAL_INTERVAL_MS) return;
     this.refusals.set(memberId, now);
-    const refused = { ...targetOf(memberId), action: 'sign_in.refused', before: null, after: shown };
+    const refused = { ...targetOf(memberId), action: 'sign_in.refused', before: null, after: shown } as const;
     const context = { ...contextOf(memberId, browser), actor: 'nobody' };
     const record = this.database.db.transaction().execute((trx) => recordChange(trx, context, refused, now));
     record.catch((error: unknown) => {

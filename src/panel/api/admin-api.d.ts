@@ -2100,6 +2100,8 @@ export interface components {
                 /** @enum {string} */
                 type: "account" | "api_key" | "quota_adjustment" | "account_token" | "member" | "session" | "invitation" | "portal_session" | "webhook_endpoint" | "webhook_delivery";
                 id: string;
+                /** @description What it is called now; null where it has no name, or none any more. */
+                name: string | null;
             };
             /** @description The fields that changed, as they were; null where the target is new. */
             before: {

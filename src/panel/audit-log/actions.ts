@@ -20,6 +20,8 @@ export function useActionWords(): (action: string) => string {
     'member.joined': t`Member joined`,
     'member.updated': t`Member changed`,
     'member.removed': t`Member removed`,
+    'member.left': t`Member left`,
+    'member.forgotten': t`Member forgotten`,
     'member.password_changed': t`Password changed`,
     'member.password_link_made': t`Link for a new password made`,
     'member.role_changed': t`Role changed`,
@@ -38,6 +40,7 @@ export function useActionWords(): (action: string) => string {
     'session.ended': t`Session ended`,
     'session.signed_out': t`Signed out`,
     'portal_session.created': t`Link from another site made`,
+    'portal_session.begun': t`Came from another site`,
     'portal_session.all_ended': t`Sessions from another site ended`,
     'webhook_endpoint.created': t`Webhook endpoint created`,
     'webhook_endpoint.updated': t`Webhook endpoint changed`,
@@ -53,34 +56,4 @@ export function useActionWords(): (action: string) => string {
     'sign_in.refused': t`Sign-in refused`,
   };
   return (action) => words[action] ?? action;
-}
-
-/** The words for a field that changed. */
-export function useFieldWords(): (field: string) => string {
-  const { t } = useLingui();
-  const words: Readonly<Record<string, string>> = {
-    name: t`Name`,
-    scopes: t`What it may do`,
-    status: t`State`,
-    expires_at: t`Works until`,
-    allowed_ips: t`Addresses`,
-    limits: t`Limits of its own`,
-    plan: t`Plan`,
-    time_zone: t`Time zone`,
-    billing_day: t`First day of the month`,
-    role: t`Role`,
-    hint: t`Secret`,
-    url: t`URL`,
-    description: t`Description`,
-    event_types: t`Which events`,
-    ordered: t`In order`,
-  };
-  return (field) => words[field] ?? field;
-}
-
-/** The words for who did something; a member or token is called as it was then. */
-export function useActorWords(): (actor: string) => string {
-  const { t } = useLingui();
-  const words: Readonly<Record<string, string>> = { operator: t`The operator`, system: t`Trailgate` };
-  return (actor) => words[actor] ?? actor;
 }

@@ -10,7 +10,9 @@ import { ShowMore } from '../layout/show-more.js';
 import { useAccount } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
-import { useActionWords, useActorWords, useFieldWords } from './actions.js';
+import { useActionWords } from './actions.js';
+import { useActorWords, useFieldWords } from './fields.js';
+import { useValueWords } from './values.js';
 
 type Entry = components['schemas']['AuditEntry'];
 
@@ -50,36 +52,69 @@ export function AuditLogPage() {
   );
 }
 
+/** Of what is new or gone: what it is told apart by. */
+const TELLING = ['email', 'role', 'amount'];
+/** Said beside a change: why, and how long what was before goes on. */
+const BESIDE = ['reason', 'disabled_reason', 'previous_secret_expires_at', 'previous_secrets_expire_at'];
+
+/** A field as the entry has it; `from` is missing where it is told for itself, and not for its change. */
+interface Told {
+  readonly name: string;
+  readonly from?: unknown;
+  readonly to: unknown;
+}
+
+/** What the entry says of fields: how they changed, and what tells the thing apart. */
+function fieldsOf({ before, after }: Entry): readonly Told[] {
+  const there = after ?? before ?? {};
+  const changed = Object.keys(before === null || after === null ? {} : after)
+    .filter((name) => before !== null && name in before && JSON.stringify(before[name]) !== JSON.stringify(there[name]))
+    .map((name) => ({ name, from: before?.[name], to: there[name] }));
+  const telling = (changed.length > 0 ? BESIDE : [...TELLING, ...BESIDE])
+    .filter((name) => changed.every((other) => other.name !== name))
+    .filter((name) => typeof there[name] === 'string' || typeof there[name] === 'number')
+    .map((name) => ({ name, to: there[name] }));
+  return [...changed, ...telling];
+}
+
 function Change({ entry }: { readonly entry: Entry }) {
-  const { time_zone: timeZone } = useAccount();
+  const { time_zone: timeZone, id: accountId } = useAccount();
   const { time } = useFormats(timeZone);
   const action = useActionWords();
   const field = useFieldWords();
+  const value = useValueWords();
   const actorWords = useActorWords();
-  const changed = Object.keys(entry.after ?? {}).filter((name) => entry.before !== null && name in entry.before);
-  const name = entry.after?.['name'] ?? entry.before?.['name'];
+  const { before, after, target } = entry;
+  const then = after?.['name'] ?? before?.['name'];
+  // Of the account itself: its name stands over the page.
+  const now = target.id === accountId ? null : target.name;
+  const name = typeof then === 'string' ? then : now;
   const actor = entry.actor_label ?? actorWords(entry.actor);
   return (
     <li className="line">
       <Text fw={600}>
         {action(entry.action)}
-        {typeof name === 'string' && (
+        {name !== null && (
           <>
             : <bdi className="name">{name}</bdi>
           </>
         )}
       </Text>
       <Text size="sm" c="dimmed">
-        <bdi className="name">{actor}</bdi> · {time(entry.created_at)} · {entry.ip}
+        <bdi className="name">{actor}</bdi> · {time(entry.created_at)}
+        {entry.ip !== '' && ` · ${entry.ip}`}
       </Text>
-      {changed.map((each) => (
-        <Text key={each} size="sm" className="name" pt={4}>
-          {field(each)}: <Code className="name">{shown(entry.before?.[each])}</Code> →{' '}
-          <Code className="name">{shown(entry.after?.[each])}</Code>
+      {fieldsOf(entry).map((each) => (
+        <Text key={each.name} size="sm" className="name" pt={4}>
+          {field(each.name)}:{' '}
+          {'from' in each && (
+            <>
+              <Code className="name">{value(each.name, each.from)}</Code> →{' '}
+            </>
+          )}
+          <Code className="name">{value(each.name, each.to)}</Code>
         </Text>
       ))}
     </li>
   );
 }
-
-const shown = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? '–'));

@@ -24,7 +24,7 @@ export function Shell({ account, children }: ShellProps) {
   return (
     <AppShell
       header={{ height: 64 }}
-      navbar={{ width: 244, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      navbar={{ width: 264, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
       padding={{ base: 'md', sm: 'xl' }}
     >
       <a className="skip" href="#content">

@@ -1,0 +1,57 @@
+/** Fields that change, and who changes them, in words. */
+import { useLingui } from '@lingui/react/macro';
+
+/** The words for a field that changed. */
+export function useFieldWords(): (field: string) => string {
+  const { t } = useLingui();
+  const words: Readonly<Record<string, string>> = {
+    name: t`Name`,
+    scopes: t`What it may do`,
+    status: t`State`,
+    expires_at: t`Works until`,
+    allowed_ips: t`Addresses`,
+    limits: t`Limits of its own`,
+    plan: t`Plan`,
+    time_zone: t`Time zone`,
+    billing_day: t`First day of the month`,
+    role: t`Role`,
+    environment: t`For what`,
+    email: t`Email`,
+    label: t`Who it is for`,
+    amount: t`How many`,
+    used: t`Requests used`,
+    granted: t`Given on top`,
+    reason: t`Why`,
+    disabled_reason: t`Why`,
+    previous_secret_expires_at: t`The old secret works until`,
+    previous_secrets_expire_at: t`The old secret works until`,
+    retry_schedule: t`What fails is sent again`,
+    rate_per_second: t`Most in a second`,
+    concurrency: t`Most at a time`,
+    timeout_ms: t`Seconds to respond`,
+    is_operator: t`Operator`,
+    locale: t`Language`,
+    hint: t`Secret`,
+    url: t`URL`,
+    description: t`Description`,
+    event_types: t`Which events`,
+    ordered: t`In order`,
+  };
+  return (field) => words[field] ?? field;
+}
+
+/** The words for who did something; a member or token is called as it was then. */
+export function useActorWords(): (actor: string) => string {
+  const { t } = useLingui();
+  const words: Readonly<Record<string, string>> = {
+    operator: t`The operator`,
+    system: t`Trailgate`,
+    nobody: t`Nobody who is signed in`,
+  };
+  return (actor) => {
+    if (actor.startsWith('portal:')) return t`Somebody from another site`;
+    // Whoever has no name any more was forgotten; the id says nothing to anybody.
+    if (actor.startsWith('mem_')) return t`Somebody who was removed`;
+    return words[actor] ?? actor;
+  };
+}

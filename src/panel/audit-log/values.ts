@@ -1,0 +1,90 @@
+/** What a field was and is, in words: states, roles, times and lists, and not as the API spells them. */
+import { useLingui } from '@lingui/react/macro';
+import { useScopeWords } from '../api-keys/scopes.js';
+import { useStatusWords } from '../api-keys/status.js';
+import { useRoleWords } from '../members/roles.js';
+import { useDeliveryWords } from '../webhooks/webhook-words.js';
+import { useAccount } from '../session/accounts.js';
+import { LANGUAGES } from '../words/locale.js';
+import { useFormats } from '../words/times.js';
+
+const MS_IN_SECOND = 1_000;
+
+type Words = Readonly<Record<string, string>>;
+
+const textsOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : [String(value)]);
+
+/** The words for a value of a field. */
+export function useValueWords(): (field: string, value: unknown) => string {
+  const { t } = useLingui();
+  const { time_zone: timeZone } = useAccount();
+  const { time, number } = useFormats(timeZone);
+  const scopes = useScopeWords();
+  const statuses: Words = {
+    ...useStatusWords(),
+    ...useDeliveryWords(),
+    enabled: t`In use`,
+    disabled: t`Disabled`,
+    suspended: t`Suspended`,
+    open: t`Open`,
+  };
+  const roles: Words = useRoleWords();
+  const uses: Words = { live: t`Live`, test: t`Test` };
+  const reasons: Words = {
+    operator: t`By the operator`,
+    failing: t`It failed for days`,
+    gone: t`The receiver is gone`,
+  };
+  const limits = (value: Readonly<Record<string, unknown>>): string => {
+    const [minute, month] = ['minute', 'month'].map((window) => {
+      const limit = value[window];
+      return typeof limit === 'number' ? number(limit) : limit === null ? t`none` : t`as your plan`;
+    });
+    return t`${minute} a minute, ${month} a month`;
+  };
+  /** What stands for nothing, where that means something. */
+  const nothing: Words = {
+    expires_at: t`Somebody revokes it`,
+    limits: t`as your plan`,
+    retry_schedule: t`As usual`,
+    rate_per_second: t`As usual`,
+    concurrency: t`As usual`,
+    timeout_ms: t`As usual`,
+    locale: t`As in the browser`,
+  };
+  const empty: Words = { allowed_ips: t`From anywhere`, event_types: t`All events`, retry_schedule: t`Not at all` };
+  return (field, value) => {
+    if (value === null || value === undefined || value === '') return nothing[field] ?? '–';
+    if (typeof value === 'boolean') return value ? t`Yes` : t`No`;
+    if (Array.isArray(value) && value.length === 0) return empty[field] ?? '–';
+    switch (field) {
+      case 'status':
+        return statuses[String(value)] ?? String(value);
+      case 'role':
+        return roles[String(value)] ?? String(value);
+      case 'environment':
+        return uses[String(value)] ?? String(value);
+      case 'disabled_reason':
+        return reasons[String(value)] ?? String(value);
+      case 'locale':
+        return (LANGUAGES as Words)[String(value)] ?? String(value);
+      case 'expires_at':
+      case 'previous_secret_expires_at':
+      case 'previous_secrets_expire_at':
+        return time(String(value));
+      case 'scopes':
+        return textsOf(value).map(scopes.short).join(' · ');
+      case 'limits':
+        return limits(value as Readonly<Record<string, unknown>>);
+      case 'retry_schedule':
+        return textsOf(value)
+          .map((seconds) => `${seconds} s`)
+          .join(', ');
+      case 'timeout_ms':
+        return number(Number(value) / MS_IN_SECOND);
+      default:
+        if (typeof value === 'number') return number(value);
+        return typeof value === 'object' && !Array.isArray(value) ? JSON.stringify(value) : textsOf(value).join(', ');
+    }
+  };
+}

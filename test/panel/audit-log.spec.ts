@@ -1,0 +1,88 @@
+/** The audit log is read by people: it has names for ids, and words for what the API spells its own way, in Spanish too. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { startBrowser, type Browser } from '../support/browser.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+/** As the API spells things; no sentence has one. */
+const RAW = /\b(?:mem|key|acc|tok|inv|ses|adj|whe|psk)_[0-9a-z]{20,}|\b[a-z]+_[a-z]+\b|\{"|\[|\d{4}-\d\d-\d\dT/;
+
+describeWithChromium('the audit log', () => {
+  let trailgate: RunningTrailgate;
+  let browser: Browser;
+  let page: Page;
+
+  beforeAll(async () => {
+    [trailgate, browser] = await Promise.all([startTrailgate(), startBrowser()]);
+    const { admin } = trailgate;
+    const account = await admin.createAccount({ name: 'Isar Rafting', plan: 'starter' });
+    const ana = await newPerson(trailgate, account.id, 'owner', 'Ana');
+    const ben = await newPerson(trailgate, account.id, 'viewer', 'Ben');
+    const { member } = await ben.session.call<{ member: { id: string } }>('GET', '/me');
+    await ana.session.call('PATCH', `/accounts/${account.id}/members/${member.id}`, { role: 'admin' });
+    const key = await admin.createKey(account.id, { name: 'Shop', scopes: ['customers:read'] });
+    await ana.session.call('PATCH', `/api-keys/${key.id}`, {
+      scopes: ['customers:read', 'customers:write'],
+      expires_at: '2030-02-20T23:59:59Z',
+      allowed_ips: ['203.0.113.7'],
+      limits: { minute: 60 },
+    });
+    await ana.session.call('POST', `/api-keys/${key.id}/pause`);
+    await admin.adjustQuota(account.id, { window: 'month', type: 'set', amount: 12_345, reason: 'Feria' });
+    const hooks = `/accounts/${account.id}/webhook-endpoints`;
+    const endpoint = await admin.call<{ id: string }>('POST', hooks, { url: 'https://shop.example.com/hooks' });
+    await admin.call('PATCH', `/webhook-endpoints/${endpoint.id}`, { concurrency: 3, timeout_ms: 4_000 });
+    await admin.call('PATCH', `/webhook-endpoints/${endpoint.id}`, { status: 'paused' });
+    await signInThere(browser.context, ana, panelUrlOf(trailgate));
+    page = await browser.newPage();
+    await page.goto(`${panelUrlOf(trailgate)}/${account.id}/audit-log`);
+    await page.getByText('Key paused').waitFor();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await trailgate?.stop();
+  });
+
+  const entries = () => page.getByRole('main').getByRole('listitem').allInnerTexts();
+
+  it('tells each change in words: who, of what, from what to what', async () => {
+    const lines = (await entries()).map((text) => text.replaceAll(/\s+/g, ' '));
+    const of = (action: string) => lines.find((line) => line.startsWith(action)) ?? '';
+    expect(of('Key paused')).toMatch(/^Key paused: Shop Ana · .*State: Active → Paused$/);
+    expect(of('Key changed')).toMatch(/Works until: Somebody revokes it → 20 Feb 2030, 23:59/);
+    expect(of('Key changed')).toContain('Addresses: From anywhere → 203.0.113.7');
+    expect(of('Key changed')).toContain('Limits of its own: as your plan → 60 a minute, as your plan a month');
+    expect(of('Role changed')).toMatch(/^Role changed: Ben Ana · .*Role: Viewer → Admin$/);
+    expect(of('Limit of the month adjusted')).toMatch(/Requests used: 0 → 12,345 Why: Feria$/);
+    expect(of('Webhook endpoint paused')).toContain('Webhook endpoint paused: https://shop.example.com/hooks');
+    expect(lines.filter((line) => RAW.test(line))).toEqual([]);
+  });
+
+  it('has no word of the API, and none in English, on the Spanish page', async () => {
+    await page.evaluate(`localStorage.setItem('trailgate-locale', 'es')`);
+    await page.reload();
+    await page.getByText('Clave en pausa').first().waitFor();
+    const texts = await entries();
+    expect(texts.length).toBeGreaterThan(8);
+    expect(texts.filter((text) => RAW.test(text))).toEqual([]);
+    const english =
+      /\b(?:active|paused|viewer|admin|owner|live|test|null|true|false|operator|system|created|changed)\b/;
+    expect(texts.filter((text) => english.test(text))).toEqual([]);
+  });
+
+  it('stands on one line of the navigation, in Spanish too', async () => {
+    const heights = await page
+      .getByRole('navigation')
+      .getByRole('link')
+      .evaluateAll((links) => links.map((link) => [link.textContent, link.getBoundingClientRect().height] as const));
+    const usual = Math.min(...heights.map(([, height]) => height));
+    expect(heights.length).toBeGreaterThan(6);
+    expect(heights.filter(([, height]) => height > usual)).toEqual([]);
+  });
+
+  it('threw nothing', () => {
+    expect(browser.faults).toEqual([]);
+  });
+});
