@@ -29,6 +29,8 @@ export interface BrowserOptions {
   readonly locale?: string;
   readonly colorScheme?: 'light' | 'dark';
   readonly viewport?: { readonly width: number; readonly height: number };
+  /** The zone of its clock; that of the machine where none is said. */
+  readonly timezoneId?: string;
 }
 
 export interface Browser {

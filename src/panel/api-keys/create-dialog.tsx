@@ -28,13 +28,14 @@ interface Made {
 
 export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps) {
   const { t } = useLingui();
+  const { time_zone: timeZone } = useAccount();
   const [made, setMade] = useState<Made | null>(null);
-  const [values, setValues] = useState<KeyValues>(() => valuesOf(parameters));
+  const [values, setValues] = useState<KeyValues>(() => valuesOf(parameters, timeZone));
   const given = opened ? parameters.toString() : '';
   const [filled, setFilled] = useState(given);
   if (given !== filled) {
     setFilled(given);
-    if (given !== '') setValues(valuesOf(parameters));
+    if (given !== '') setValues(valuesOf(parameters, timeZone));
   }
   const [isLeaving, setLeaving] = useState(false);
   const ask = useCallback(() => setLeaving(true), []);
@@ -90,11 +91,11 @@ interface CreateFormProps {
 }
 
 function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
-  const { id: accountId } = useAccount();
+  const { id: accountId, time_zone: timeZone } = useAccount();
   const { error, isPending, send, changed } = useSentOnce();
   const create = () =>
     send(async (requestId) => {
-      const { name, secret, scopes } = await createKey(accountId, newKey(values), requestId);
+      const { name, secret, scopes } = await createKey(accountId, newKey(values, timeZone), requestId);
       onMade({ name, secret, scopes });
       void readAgain(accountId);
     });

@@ -5,6 +5,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { hasCode } from '../api/problem.js';
 import { Dialog } from '../layout/dialog.js';
+import { useAccount } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { KeyFields } from './key-fields.js';
 import { changeOf, onTopOf, valuesOfKey, type KeyValues } from './key-values.js';
@@ -29,11 +30,12 @@ export function EditDialog({ shown, etag, opened, onClose }: EditDialogProps) {
 }
 
 function EditForm({ shown, etag, onClose }: Omit<EditDialogProps, 'opened'>) {
+  const { time_zone: timeZone } = useAccount();
   // Of when the form was opened: what others change meanwhile is said, not mixed in.
   const [opening, setOpening] = useState({ key: shown, etag });
   const before = valuesOfKey(opening.key);
   const [values, setValues] = useState(before);
-  const change = changeOf(before, values);
+  const change = changeOf(before, values, timeZone);
   const save = useMutation({
     mutationFn: () => updateKey(shown.id, change, opening.etag),
     onSuccess: async () => {

@@ -7,7 +7,8 @@ import { useAccount } from '../session/accounts.js';
 import { Icon } from '../layout/icons.js';
 import { useFormats } from '../words/times.js';
 import type { Key } from './keys.js';
-import { dayIn, type Expiry, type KeyValues } from './key-values.js';
+import { beginningOf, dayIn } from '../words/zone.js';
+import { lastDay, type Expiry, type KeyValues } from './key-values.js';
 import { ScopePicker } from './scope-picker.js';
 
 interface KeyFieldsProps {
@@ -81,6 +82,8 @@ function ExpiryField({ values, current, error, onChange }: ExpiryFieldProps) {
   const { date } = useFormats(timeZone);
   const kept = current?.expires_at ?? null;
   const keptDay = kept === null ? '' : date(kept);
+  const last = beginningOf(lastDay(values, timeZone), timeZone);
+  const lastWords = last === undefined ? '' : date(last);
   return (
     <Radio.Group
       label={t`Works until`}
@@ -104,10 +107,15 @@ function ExpiryField({ values, current, error, onChange }: ExpiryFieldProps) {
           type="date"
           aria-label={t`Last day`}
           required
-          min={dayIn(1)}
+          min={dayIn(1, timeZone)}
           value={values.day}
           onChange={(event) => onChange({ day: event.currentTarget.value })}
         />
+      )}
+      {lastWords !== '' && (
+        <Text size="sm" c="dimmed" pt={8}>
+          <Trans>Its last day is {lastWords}, in the time zone of the account.</Trans>
+        </Text>
       )}
       {values.expiry === 'never' && (
         <Text size="sm" c="dimmed" pt={8}>

@@ -1,12 +1,10 @@
 /** What is typed into the form of a key, and what the API is sent of it. */
-import { now } from '../words/clock.js';
+import { dayIn, endOf } from '../words/zone.js';
 import type { Key, KeyChange, NewKey } from './keys.js';
 
 /** Choices of how long a key lives, in days. */
 export const EXPIRIES = ['30', '90', '365'] as const;
 export type Expiry = (typeof EXPIRIES)[number] | 'never' | 'date' | 'kept';
-
-const DAY_MS = 86_400_000;
 
 /** The fields of the form. */
 export interface KeyValues {
@@ -36,7 +34,7 @@ export const EMPTY: KeyValues = {
 const listed = (text: string | null): string[] => (text ?? '').split(/[\s,]+/).filter((each) => each !== '');
 
 /** What an address fills in: `?name=…&scopes=a,b&expires_in=90d&environment=test&allowed_ips=…`. */
-export function valuesOf(parameters: URLSearchParams): KeyValues {
+export function valuesOf(parameters: URLSearchParams, timeZone: string): KeyValues {
   const expiresIn = parameters.get('expires_in') ?? '';
   const days = /^(\d{1,4})d?$/.exec(expiresIn)?.[1];
   const isUsual = (EXPIRIES as readonly string[]).includes(days ?? '');
@@ -51,7 +49,7 @@ export function valuesOf(parameters: URLSearchParams): KeyValues {
       ? {}
       : isUsual
         ? { expiry: days as Expiry }
-        : { expiry: 'date' as const, day: dayIn(Number(days)) }),
+        : { expiry: 'date' as const, day: dayIn(Number(days), timeZone) }),
   };
 }
 
@@ -69,20 +67,18 @@ export function valuesOfKey(key: Key): KeyValues {
   };
 }
 
-/** The day so many days from now, as the field for days writes it. */
-export function dayIn(days: number): string {
-  const day = new Date(now().getTime() + days * DAY_MS);
-  return [day.getFullYear(), day.getMonth() + 1, day.getDate()].map((part) => String(part).padStart(2, '0')).join('-');
+/** The last day of a key with these values, where they name one. */
+export function lastDay({ expiry, day }: Pick<KeyValues, 'expiry' | 'day'>, timeZone: string): string {
+  if (expiry === 'never' || expiry === 'kept') return '';
+  return expiry === 'date' ? day : dayIn(Number(expiry), timeZone);
 }
 
 /** When a key with these values ends; undefined leaves it as it is. */
-function expiresAt({ expiry, day }: KeyValues): string | null | undefined {
-  if (expiry === 'never') return null;
-  if (expiry === 'kept') return undefined;
-  // A day is over at its end, where the reader is. Days from now end so, too: what is sent again after a lost response
-  // has to say the same as before.
-  const last = expiry === 'date' ? day : dayIn(Number(expiry));
-  return last === '' ? undefined : new Date(`${last}T23:59:59`).toISOString();
+function expiresAt(values: KeyValues, timeZone: string): string | null | undefined {
+  if (values.expiry === 'never') return null;
+  // With the last day of the account, as which it is shown from then on. Days from now end so, too: what is sent again
+  // after a lost response has to say the same as before.
+  return endOf(lastDay(values, timeZone), timeZone);
 }
 
 function limits({ minute, month }: KeyValues): NonNullable<NewKey['limits']> | null {
@@ -91,11 +87,11 @@ function limits({ minute, month }: KeyValues): NonNullable<NewKey['limits']> | n
 }
 
 /** The body that makes a key. */
-export const newKey = (values: KeyValues): NewKey => ({
+export const newKey = (values: KeyValues, timeZone: string): NewKey => ({
   name: values.name.trim(),
   environment: values.environment,
   scopes: [...values.scopes],
-  expires_at: expiresAt(values) ?? null,
+  expires_at: expiresAt(values, timeZone) ?? null,
   allowed_ips: [...values.addresses],
   limits: limits(values),
 });
@@ -109,8 +105,8 @@ export function onTopOf(now: KeyValues, before: KeyValues, mine: KeyValues): Key
 }
 
 /** The body that changes a key: only what is different from what it was. */
-export function changeOf(before: KeyValues, after: KeyValues): KeyChange {
-  const expires = expiresAt(after);
+export function changeOf(before: KeyValues, after: KeyValues, timeZone: string): KeyChange {
+  const expires = expiresAt(after, timeZone);
   return {
     ...(before.name === after.name.trim() ? {} : { name: after.name.trim() }),
     ...(isSame(before.scopes, after.scopes) ? {} : { scopes: [...after.scopes] }),

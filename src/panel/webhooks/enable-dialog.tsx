@@ -5,7 +5,8 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Dialog } from '../layout/dialog.js';
 import { Failure } from '../words/failure.js';
-import { beginningOf } from './day-field.js';
+import { beginningOf } from '../words/zone.js';
+import { useAccount } from '../session/accounts.js';
 import { readAgain, updateEndpoint, type EndpointDetail } from './webhooks.js';
 
 interface EnableDialogProps {
@@ -25,11 +26,13 @@ export function EnableDialog({ shown, opened, onClose }: EnableDialogProps) {
 
 function EnableForm({ shown, onClose }: Omit<EnableDialogProps, 'opened'>) {
   const { t } = useLingui();
+  const { time_zone: timeZone } = useAccount();
   const [which, setWhich] = useState('all');
   const [day, setDay] = useState('');
   const enable = useMutation({
     mutationFn: () => {
-      const deliver = which === 'since' ? { since: beginningOf(day) } : which === 'none' ? 'none' : 'all';
+      const deliver =
+        which === 'since' ? { since: beginningOf(day, timeZone) ?? day } : which === 'none' ? 'none' : 'all';
       return updateEndpoint(shown.id, { status: 'enabled', deliver }, null);
     },
     onSuccess: async () => {

@@ -6,7 +6,8 @@ import { useState } from 'react';
 import { hasCode } from '../api/problem.js';
 import { Dialog } from '../layout/dialog.js';
 import { Failure } from '../words/failure.js';
-import { beginningOf } from './day-field.js';
+import { beginningOf } from '../words/zone.js';
+import { useAccount } from '../session/accounts.js';
 import { readAgain, replay, type Endpoint } from './webhooks.js';
 
 interface ReplayDialogProps {
@@ -26,15 +27,17 @@ export function ReplayDialog({ shown, opened, onClose }: ReplayDialogProps) {
 
 function ReplayForm({ shown, onClose }: Omit<ReplayDialogProps, 'opened'>) {
   const { t } = useLingui();
+  const { time_zone: timeZone } = useAccount();
   const [status, setStatus] = useState<'failed' | 'all'>('failed');
   const [since, setSince] = useState('');
   const [until, setUntil] = useState('');
+  const [first, last] = [beginningOf(since, timeZone), beginningOf(until, timeZone)];
   const send = useMutation({
     mutationFn: () =>
       replay(shown.id, {
         status,
-        ...(since === '' ? {} : { since: beginningOf(since) }),
-        ...(until === '' ? {} : { until: beginningOf(until) }),
+        ...(first === undefined ? {} : { since: first }),
+        ...(last === undefined ? {} : { until: last }),
       }),
     onSettled: () => readAgain(shown),
   });
