@@ -1,7 +1,8 @@
 /** What was given or taken back by hand, and why. */
-import { Card, Table, Text, Title } from '@mantine/core';
+import { Anchor, Card, Table, Title } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
 import { api, ask } from '../api/client.js';
 import { useAccount } from '../session/accounts.js';
 import { useFormats } from '../words/times.js';
@@ -52,9 +53,9 @@ export function Adjustments() {
               <Table.Td>
                 {words(adjustment)}
                 {adjustment.api_key_id !== null && (
-                  <Text size="xs" c="dimmed" className="name">
-                    {adjustment.api_key_id}
-                  </Text>
+                  <Anchor component={Link} href={`/${id}/api-keys/${adjustment.api_key_id}`} size="xs" display="block">
+                    <Trans>Of one key</Trans>
+                  </Anchor>
                 )}
               </Table.Td>
               <Table.Td className="name">{adjustment.reason}</Table.Td>
