@@ -84,4 +84,35 @@ describeWithSmtp('with a mail server', () => {
     expect(byOperator).toHaveLength(1);
     expect(byOperator[0]).toMatch(/^http:\/\/localhost:\d+\/profile\r?$/m);
   });
+
+  it('a link in a mail leads to the panel, whatever a request says of its host', async () => {
+    const { port, host } = new URL(trailgate.adminUrl);
+    const refused = [{ Host: 'evil.example' }, { Host: `${host}.evil.example` }, { Host: `${host}@evil.example` }];
+    const believed = [
+      { Host: 'localhost:81' },
+      { Host: `localhost:${port}`, 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' },
+      { Host: `localhost:${port}`, Forwarded: 'host=evil.example;proto=https', 'X-Host': 'evil.example' },
+      { Host: `127.0.0.1:${port}`, Referer: 'https://evil.example/forgot' },
+    ];
+    const { id } = await trailgate.admin.createAccount({ plan: 'starter', name: 'Isar Rafting' });
+    for (const [index, lie] of [...refused, ...believed].entries()) {
+      const email = `eva-${index}@example.com`;
+      await trailgate.admin.call('POST', `/accounts/${id}/invitations`, { email, role: 'viewer' });
+      await post('/links/take', { token: await tokenOf(email), name: 'Eva', password: PASSWORD });
+      const url = `${trailgate.adminUrl}/admin/v1/password-resets`;
+      const headers = { 'Sec-Fetch-Site': 'same-origin', ...lie };
+      const { status } = await send(url, { method: 'POST', headers, body: { email } });
+      const isRefused = index < refused.length;
+      expect([lie, isRefused ? [400, 421].includes(status) : status === 202]).toEqual([lie, true]);
+      if (isRefused) continue;
+      await tokenOf(email, 2);
+      const mail = smtp.mails.findLast(({ to }) => to.includes(email));
+      const text = mail === undefined ? '' : textOf(mail);
+      expect(text).toMatch(new RegExp(`^http://localhost:${port}/link#[\\w-]{43}\r?$`, 'm'));
+      expect(text).not.toMatch(/evil|localhost:81\b/);
+    }
+    expect(smtp.mails.filter(({ to }) => to.some((each) => each.startsWith('eva-')))).toHaveLength(
+      refused.length + 2 * believed.length,
+    );
+  });
 });
