@@ -2,7 +2,7 @@
 import { Alert, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ApiProblem } from '../api/problem.js';
-import { useActorWords, useFieldWords } from '../audit-log/fields.js';
+import { useActorWords, useFieldWords } from '../words/fields.js';
 import { useAccount } from '../session/accounts.js';
 import { useProblemWords } from '../words/problems.js';
 import { Ago, useFormats } from '../words/times.js';

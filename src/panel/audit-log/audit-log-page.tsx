@@ -11,7 +11,7 @@ import { useAccount } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { useActionWords } from './actions.js';
-import { useActorWords, useFieldWords } from './fields.js';
+import { useActorWords, useFieldWords } from '../words/fields.js';
 import { useValueWords } from './values.js';
 
 type Entry = components['schemas']['AuditEntry'];
