@@ -1,0 +1,114 @@
+/** A request that is made inside ends as one over HTTP: in counters, usage and log, once for a key, and with its client. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { CachedKey } from '../../src/keys/cached-key.js';
+import type { Backend } from '../support/backend.js';
+import { open, send } from '../support/http.js';
+import { fileRequest, startInnerFiles, type InnerFiles } from '../support/inner-files.js';
+import type { InnerRequest, InnerResult, InnerWorld } from '../support/inner-world.js';
+import { eventually } from '../support/processes.js';
+
+let files: InnerFiles;
+let world: InnerWorld;
+let backend: Backend;
+let secret: string;
+beforeAll(async () => {
+  files = await startInnerFiles();
+  ({ world, backend, secret } = files);
+});
+afterAll(() => files?.stop());
+
+describe('an Idempotency-Key among its fields', () => {
+  const keyed = (name: string, key: string): InnerRequest => ({
+    match: 'POST /files/{name}',
+    url: `/api/v1/files/${name}`,
+    body: '{"a":1}',
+    lines: `content-type: application/json\r\nidempotency-key: ${key}\r\n`,
+  });
+
+  it('lets it be carried out once: what came of it is told again, and costs nothing', async () => {
+    const { secret: few } = await world.newKey('few');
+    const before = backend.requests.length;
+    const results: InnerResult[] = [];
+    for (let at = 0; at < 5; at++) results.push(await world.inner(few, keyed('echo', 'once')));
+    expect(results.map(({ status, body }) => [status, body])).toEqual(
+      Array.from({ length: 5 }, () => [200, '{"a":1}']),
+    );
+    expect(backend.requests.length - before).toBe(1);
+    expect(results.map(({ lines }) => lines.includes('Idempotent-Replayed: true'))).toEqual([
+      false,
+      true,
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it('is the same one over HTTP', async () => {
+    const before = backend.requests.length;
+    await world.inner(secret, keyed('echo', 'both-ways'));
+    const headers = {
+      authorization: `Bearer ${secret}`,
+      'content-type': 'application/json',
+      'idempotency-key': 'both-ways',
+    };
+    const asked = await send(`${world.url}/api/v1/files/echo`, { method: 'POST', headers, body: '{"a":1}' });
+    expect([asked.status, asked.headers['idempotent-replayed']]).toEqual([200, 'true']);
+    expect(backend.requests.length - before).toBe(1);
+  });
+
+  it('tells a refusal of the backend again, too', async () => {
+    const first = await world.inner(secret, keyed('409', 'refused'));
+    expect(first.problem).toMatchObject({ code: 'conflict' });
+    const again = await world.inner(secret, keyed('409', 'refused'));
+    expect([again.status, (JSON.parse(again.body) as { code: string }).code]).toEqual([409, 'conflict']);
+  });
+});
+
+describe('a client that leaves', () => {
+  it('ends its call: the backend is let go of, and the log says 499', async () => {
+    const request = open(`${world.url}/inner`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'x-request-id': 'left' },
+    });
+    request.on('error', () => undefined);
+    request.end(JSON.stringify(fileRequest('trickle')));
+    const isThere = () => backend.requests.at(-1)?.url === '/files/trickle' && !backend.requests.at(-1)!.aborted;
+    await eventually('the backend has it', isThere);
+    request.destroy();
+    await eventually('the backend is let go of', () => backend.requests.at(-1)?.aborted === true);
+    await eventually('the log says so', () => files.linesOf('left').length === 1);
+    expect(files.linesOf('left')[0]).toMatchObject({ status: 499, source: 'mcp', tool: 'a_tool' });
+  });
+});
+
+describe('its end', () => {
+  it('stands in one line of the log, as the request that it stands for, and in usage and the log of requests', async () => {
+    const { secret: of, keyId, accountId } = await world.newKey('some');
+    const headers = { authorization: `Bearer ${of}`, 'x-request-id': 'one-line' };
+    await send(`${world.url}/inner`, { method: 'POST', headers, body: fileRequest('small') });
+    await eventually('the log has it', () => files.linesOf('one-line').length > 0);
+    expect(files.linesOf('one-line')).toEqual([
+      expect.objectContaining({
+        method: 'GET',
+        path: '/api/v1/files/small',
+        status: 200,
+        operation: 'get_files_name',
+        account_id: accountId,
+        api_key_id: keyId,
+        source: 'mcp',
+        tool: 'a_tool',
+        quota: 'admitted',
+      }),
+    ]);
+    const known = (await world.domain.keys.authenticator.authenticate(of, '127.0.0.1')) as CachedKey;
+    const { windows } = await world.domain.usage.readWithRows(known.record, undefined);
+    expect(windows.map(({ policy, used }) => [policy, used])).toEqual([
+      ['key-minute', 1],
+      ['account-month', 1],
+    ]);
+    const rows = world.written(accountId);
+    expect(rows).toEqual([
+      expect.objectContaining({ requestId: 'one-line', source: 'mcp', tool: 'a_tool', status: 200 }),
+    ]);
+  });
+});
