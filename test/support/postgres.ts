@@ -5,7 +5,7 @@ import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { eventually, freePort, spawnOwned, temporaryFolder, type OwnedProcess } from './processes.js';
+import { eventually, freePort, sleep, spawnOwned, temporaryFolder, type OwnedProcess } from './processes.js';
 import { findPostgresBin } from './servers.js';
 
 const USER = 'trailgate';
@@ -75,16 +75,28 @@ async function canConnect(url: string): Promise<boolean> {
   }
 }
 
+/** Sessions of a postmaster that was killed are still there: until the last of them has noticed, there is no new one. */
+const STILL_THERE = 'pre-existing shared memory block';
+
 async function launch(bin: string, data: string, port: number): Promise<OwnedProcess> {
   const settings = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const server = spawnOwned(join(bin, 'postgres'), ['-D', data, ...settings], { ...unprivileged(), cwd: data });
   let output = '';
-  for (const stream of [server.child.stdout, server.child.stderr]) stream?.on('data', (chunk) => (output += chunk));
+  const begin = (): OwnedProcess => {
+    output = '';
+    const begun = spawnOwned(join(bin, 'postgres'), ['-D', data, ...settings], { ...unprivileged(), cwd: data });
+    for (const stream of [begun.child.stdout, begun.child.stderr]) stream?.on('data', (chunk) => (output += chunk));
+    return begun;
+  };
+  let server = begin();
   await eventually(
     `PostgreSQL answers on port ${port}`,
     async () => {
-      if (!server.isRunning()) throw new Error(`PostgreSQL ended at once:\n${output}`);
-      return canConnect(urlOf(port, 'postgres'));
+      if (server.isRunning()) return canConnect(urlOf(port, 'postgres'));
+      // Its last words may come behind its end.
+      await sleep(100);
+      if (!output.includes(STILL_THERE)) throw new Error(`PostgreSQL ended at once:\n${output}`);
+      server = begin();
+      return false;
     },
     60_000,
   );
