@@ -92,14 +92,24 @@ export function spawnOwned(command: string, args: readonly string[], options: Sp
   return { child, pid, exited, isRunning, end };
 }
 
-/** A TCP port of 127.0.0.1 that was free a moment ago. */
+/** Below those that systems give to whoever connects, which would be taken before a program that starts has come to listen. */
+const LOWEST_PORT = 12_000;
+const HIGHEST_PORT = 32_000;
+
+/** A TCP port of 127.0.0.1 that is free, and that nobody is given who does not ask for it by its number. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
+  for (let tries = 0; tries < 100; tries++) {
+    const port = LOWEST_PORT + Math.floor(Math.random() * (HIGHEST_PORT - LOWEST_PORT));
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    await new Promise((done) => server.close(done));
+    return port;
+  }
+  throw new Error('no port');
 }
 
 /** A new temporary folder that other users of the machine (PostgreSQL's) can walk through. Goes with this process. */
