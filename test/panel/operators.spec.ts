@@ -7,7 +7,7 @@ import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { startBrowser, type Browser } from '../support/browser.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithChromium } from '../support/describe-with.js';
-import { pressByKeyboard, tabTo } from '../support/keyboard.js';
+import { pressByKeyboard, tabTo, takeFirst } from '../support/keyboard.js';
 import { eventually } from '../support/processes.js';
 import { GOOD_PASSWORD, memberWithPassword, newMember } from '../support/signed-in.js';
 
@@ -170,8 +170,7 @@ describeWithChromium('an operator', () => {
     await page.keyboard.type('By keyboard');
     await tabTo(page, 'Plan');
     await page.keyboard.press('Enter');
-    await page.getByRole('option').first().waitFor();
-    for (const key of ['ArrowDown', 'Enter']) await page.keyboard.press(key);
+    await takeFirst(page);
     await pressByKeyboard(page, 'Create account');
     await page.getByRole('heading', { name: 'Members', exact: true }).waitFor();
     await page.goto(`${site}/platform/adjustments`);
@@ -180,7 +179,7 @@ describeWithChromium('an operator', () => {
     await tabTo(page, 'Account');
     await page.keyboard.type('by keyb');
     await page.getByRole('option', { name: 'By keyboard' }).waitFor();
-    for (const key of ['ArrowDown', 'Enter']) await page.keyboard.press(key);
+    await takeFirst(page);
     await tabTo(page, 'Give more until the month ends');
     await page.keyboard.press('ArrowDown');
     await tabTo(page, 'How many requests are used');

@@ -22,3 +22,12 @@ export async function pressByKeyboard(page: Page, name: string): Promise<void> {
   await tabTo(page, name);
   await page.keyboard.press('Enter');
 }
+
+/** Takes the first of what a field offers, once it is offered, and waits until the list is gone. */
+export async function takeFirst(page: Page): Promise<void> {
+  await page.getByRole('option').first().waitFor();
+  const chosen = page.locator('[role=option][data-combobox-selected]');
+  for (let step = 0; step < MOST_STEPS && (await chosen.count()) === 0; step++) await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.getByRole('option').first().waitFor({ state: 'hidden' });
+}
