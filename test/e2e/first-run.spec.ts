@@ -28,7 +28,7 @@ interface Demo {
   readonly output: string;
   readonly adminUrl: string;
   stop(): Promise<Exit>;
-  /** Ctrl-C in a terminal: every process of the group gets it. Gives everything that was printed. */
+  /** Ctrl-C in a terminal: every process of the group gets it. Gives what is printed from then on. */
   interrupt(): Promise<{ exit: Exit; output: string }>;
 }
 
@@ -73,9 +73,10 @@ async function run(args: readonly string[], env: Record<string, string>, until: 
   const interrupt = async () => {
     program.child.ref();
     const closed = once(program.child, 'close');
+    const printed = lines.length;
     process.kill(-program.pid, 'SIGINT');
     await closed;
-    return { exit: await program.exited, output: output() };
+    return { exit: await program.exited, output: lines.slice(printed).join('\n') };
   };
   return { output, stop: () => program.end('SIGTERM'), interrupt };
 }
