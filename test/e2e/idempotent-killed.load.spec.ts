@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, it } from '@jest/globals';
 import { describeOnStores, makesCustomer, startKeyedWorld, type KeyedWorld } from '../support/keyed.js';
+import { expectProblem } from '../support/problem.js';
 import { eventually, sleep } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
@@ -86,4 +87,39 @@ describeOnStores('a request whose gateway is killed', (kind) => {
     }
     expect(wrong).toEqual([]);
   }, 60_000);
+
+  it('that comes ten times at once, and ten times again, makes one customer, is charged once, and is told to all', async () => {
+    world = await startKeyedWorld(kind);
+    const key = randomUUID();
+    let isReleased = false;
+    world.says = (request, response, recorded) =>
+      void eventually('it may be done', () => isReleased).then(() => makesCustomer(request, response, recorded));
+    const first = world.post(key);
+    await eventually('the backend has it', () => world.carriedOut(key) === 1);
+    const others = Array.from({ length: 9 }, (_, at) => world.post(key, { at: at + 1 }).catch(() => undefined));
+    // In between: the node that others have asked, or, where there is one only, that one, once all is written down.
+    if (kind !== 'SQLite') {
+      await Promise.race(others);
+      await world.gateways[1]!.kill9();
+    }
+    isReleased = true;
+    const made = await first;
+    expect(made.status).toBe(201);
+    for (const answer of await Promise.all(others)) {
+      if (answer !== undefined && answer.status !== 201) expectProblem(answer, 'idempotency_in_progress');
+    }
+    await eventually('it is charged', async () => (await world.charged()) === 1);
+    if (kind === 'SQLite') {
+      await world.gateways[0]!.kill9();
+      await successor();
+    } else {
+      const { dataDir } = world.gateways[0]!;
+      world.gateways[1] = await startTrailgate({ ...world.options, roles: ['gateway'], dataDir });
+    }
+    const again = await Promise.all(Array.from({ length: 10 }, (_, at) => world.post(key, { at })));
+    expect(new Set(again.map(({ text }) => text))).toEqual(new Set([made.text]));
+    expect(again.map(({ headers }) => headers['idempotent-replayed'])).toEqual(again.map(() => 'true'));
+    expect(world.carriedOut(key)).toBe(1);
+    expect(await world.charged()).toBe(1);
+  }, 90_000);
 });

@@ -110,7 +110,7 @@ export async function startKeyedWorld(kind: StoreKind, options: TrailgateOptions
       // What every node has written; without Redis each counts by itself.
       await sleep(WRITTEN_MS);
       const path = `/accounts/${account.id}/usage?group_by=month`;
-      const { data } = await first.admin.call<{ data: { cost: number }[] }>('GET', path);
+      const { data } = await gateways[0]!.admin.call<{ data: { cost: number }[] }>('GET', path);
       return data.reduce((sum, { cost }) => sum + cost, 0);
     },
     stop: async () => {
