@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { plainConnectionOf, type PlainConnection, type Transaction } from '../../src/http1/client/plain-connection.js';
 import {
@@ -14,7 +13,7 @@ import {
 } from '../../src/http1/client/plain-listener.js';
 import type { PlainRequest } from '../../src/http1/client/plain-request.js';
 import { makeCertificate } from './certificates.js';
-import { temporaryFolder } from './processes.js';
+import { eventually, temporaryFolder } from './processes.js';
 
 /** A request that was read by hand. */
 export class Served implements Transaction {
@@ -84,11 +83,8 @@ export class Client {
 }
 
 /** Waits until something is true. */
-export async function until(isTrue: () => boolean): Promise<void> {
-  for (let waited = 0; !isTrue(); waited += 5) {
-    if (waited > 3_000) throw new Error('not within three seconds');
-    await sleep(5);
-  }
+export function until(isTrue: () => boolean): Promise<void> {
+  return eventually('it is so', isTrue);
 }
 
 /** A listener on a free port, its requests and its clients. */

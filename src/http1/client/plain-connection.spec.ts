@@ -53,7 +53,7 @@ describe.each([
       for (const path of ['/1', '/2']) {
         client.send(`POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n`);
         for (const piece of ['one', 'two', 'six']) {
-          await sleep(20);
+          await sleep(5);
           expect(client.text).not.toContain(`hand ${path}`);
           client.send(piece);
         }
