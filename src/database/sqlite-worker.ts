@@ -117,7 +117,7 @@ function run(
   { statements, begins, commits }: SqliteRequest & { kind: 'run' },
 ): SqliteResult[] {
   try {
-    // Not deferred: two transactions that both read and then both want to write would otherwise fail each other at once.
+    // Not deferred: two transactions that both read and then want to write would otherwise fail each other at once.
     if (begins) prepare(connection, 'begin immediate').statement.run();
     const results = statements.map((statement) => runOne(connection, statement));
     if (commits) prepare(connection, 'commit').statement.run();

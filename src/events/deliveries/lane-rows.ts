@@ -24,10 +24,9 @@ export async function addLane(trx: Kysely<Tables>, endpointId: string): Promise<
  */
 export async function wakeLanes(trx: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): Promise<void> {
   if (endpointIds.length === 0) return;
-  await sql`
-    update webhook_lane set due_at = ${nowMs}
-    where endpoint_id in ${inOrder(trx, sql`endpoint_id in ${textList(kindOf(trx), endpointIds)} and due_at > ${nowMs}`)}
-  `.execute(trx);
+  const ids = textList(kindOf(trx), endpointIds);
+  const asleep = inOrder(trx, sql`endpoint_id in ${ids} and due_at > ${nowMs}`);
+  await sql`update webhook_lane set due_at = ${nowMs} where endpoint_id in ${asleep}`.execute(trx);
 }
 
 /** Puts a lane to sleep whose endpoint is to be told nothing for now; its owner lets go of it when it hears. */
