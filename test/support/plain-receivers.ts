@@ -1,0 +1,143 @@
+/** Receivers of webhooks for many endpoints at once, who cost next to nothing. */
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { times } from './counter-stores.js';
+
+const HEAD_END = '\r\n\r\n';
+const RESPONSE = 'HTTP/1.1 204 No Content\r\nConnection: keep-alive\r\n\r\n';
+
+/** A webhook as the quick one has it: when it was sent, by `performance.now()` in this process, stands in its data. */
+export interface QuickWebhook {
+  readonly sentMs: number;
+}
+
+/** A receiver that says at once that it has got what it got. */
+export interface QuickReceiver {
+  /** One for each host that it is. */
+  readonly urls: readonly string[];
+  /** By how much each came behind its time, since the last reset. */
+  readonly delaysMs: readonly number[];
+  /** Webhooks that came, each to its path. */
+  readonly came: number;
+  /** Webhooks that came to one path a second time: path and id. */
+  readonly twice: readonly string[];
+  reset(): void;
+  stop(): void;
+}
+
+/** Starts one. @param onWebhook is told of each, when it is here. */
+export async function startQuickReceiver(
+  hosts: number,
+  onWebhook: (webhook: QuickWebhook) => void,
+): Promise<QuickReceiver> {
+  const seen = new Set<string>();
+  const twice: string[] = [];
+  const delaysMs: number[] = [];
+
+  function take(request: string): void {
+    const [, path] = /^POST (\S+) /.exec(request) ?? [];
+    const [, id] = /\r\nwebhook-id: (\S+)/i.exec(request) ?? [];
+    const sentMs = Number(/"sentMs":([\d.]+)/.exec(request)?.[1]);
+    const key = `${path} ${id}`;
+    if (seen.has(key)) twice.push(key);
+    seen.add(key);
+    delaysMs.push(performance.now() - sentMs);
+    onWebhook({ sentMs });
+  }
+
+  const handle = (socket: Socket): void =>
+    onRequests(socket, (request) => {
+      take(request);
+      socket.write(RESPONSE);
+    });
+  const receivers = await Promise.all(times(hosts, () => listen(handle)));
+  return {
+    urls: receivers.map(({ url }) => url),
+    delaysMs,
+    twice,
+    get came() {
+      return seen.size;
+    },
+    reset: () => void (delaysMs.length = 0),
+    stop: () => {
+      for (const receiver of receivers) receiver.stop();
+    },
+  };
+}
+
+/** A receiver that is quick, hangs, and is quick again. */
+export interface MoodyReceiver {
+  readonly url: string;
+  /** Requests that it has taken and said nothing to. */
+  readonly unanswered: number;
+  /** From now on it says nothing; or says to all, those that wait too, that it has got what it got. */
+  hang(doesHang: boolean): void;
+  stop(): void;
+}
+
+/** Starts one, which is quick. */
+export async function startMoodyReceiver(): Promise<MoodyReceiver> {
+  const waiting = new Set<Socket>();
+  let doesHang = false;
+  const receiver = await listen((socket) => {
+    socket.on('close', () => waiting.delete(socket));
+    onRequests(socket, () => (doesHang ? void waiting.add(socket) : void socket.write(RESPONSE)));
+  });
+  return {
+    url: receiver.url,
+    get unanswered() {
+      return waiting.size;
+    },
+    hang: (does) => {
+      doesHang = does;
+      if (does) return;
+      for (const socket of waiting) socket.write(RESPONSE);
+      waiting.clear();
+    },
+    stop: receiver.stop,
+  };
+}
+
+interface PlainReceiver {
+  readonly url: string;
+  stop(): void;
+}
+
+async function listen(handle: (socket: Socket) => void): Promise<PlainReceiver> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+    handle(socket);
+  });
+  server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 });
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** Calls a function with each request that comes over a connection. */
+function onRequests(socket: Socket, onRequest: (request: string) => void): void {
+  let text = '';
+  socket.setNoDelay(true).on('data', (piece) => {
+    text += piece.toString('latin1');
+    for (let end = endOf(text); end > 0; end = endOf(text)) {
+      onRequest(text.slice(0, end));
+      text = text.slice(end);
+    }
+  });
+}
+
+/** Where the first request in the text ends; 0 while it is not all there. */
+function endOf(text: string): number {
+  const headEnd = text.indexOf(HEAD_END);
+  if (headEnd < 0) return 0;
+  const [, length = '0'] = /\r\ncontent-length: (\d+)/i.exec(text.slice(0, headEnd)) ?? [];
+  const end = headEnd + HEAD_END.length + Number(length);
+  return text.length < end ? 0 : end;
+}
