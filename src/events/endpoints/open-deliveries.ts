@@ -26,7 +26,7 @@ export async function endOpenDeliveries(
       .selectFrom('webhook_delivery')
       .select('id')
       .where('endpoint_id', '=', endpointId)
-      .where('state', 'in', [sql.lit('pending' as const), sql.lit('held' as const)])
+      .where(sql<boolean>`state in ('pending', 'held')`)
       .limit(ROWS_AT_ONCE);
     if (except !== undefined) {
       const { sinceMs, untilMs } = except;

@@ -57,7 +57,7 @@ export class DeliveryReader {
       .select('event.type')
       .where('delivery.endpoint_id', '=', endpointId);
     // As constants: what waits and what has failed have indexes of their own, which a parameter would not find.
-    if (status === 'pending') select = select.where('delivery.state', 'in', [sql.lit('pending' as const), sql.lit('held' as const)]);
+    if (status === 'pending') select = select.where(sql<boolean>`delivery.state in ('pending', 'held')`);
     else if (status !== undefined) select = select.where('delivery.state', '=', sql.lit(status));
     if (type !== undefined) select = select.where('event.type', '=', type);
     if (sinceMs !== undefined) select = select.where('delivery.created_at', '>=', sinceMs);
@@ -111,7 +111,7 @@ export class DeliveryReader {
       .selectFrom('webhook_delivery')
       .select('id')
       .where('endpoint_id', '=', endpointId)
-      .where('state', 'in', [sql.lit('pending' as const), sql.lit('held' as const)])
+      .where(sql<boolean>`state in ('pending', 'held')`)
       .limit(MOST_COUNTED)
       .execute();
     return rows.length;
