@@ -9,6 +9,7 @@ import type { Tables } from '../../src/database/schema.js';
 import { SqliteClient } from '../../src/database/sqlite-client.js';
 import { sqliteDialect } from '../../src/database/sqlite-dialect.js';
 import { transactTogether } from '../../src/database/together.js';
+import { quietMsSince } from '../support/machine-time.js';
 
 interface Counters {
   counter: { id: number; value: number };
@@ -58,12 +59,13 @@ describe('SQLite in its worker', () => {
   it('gives up at the deadline, and works again once the statement has ended', async () => {
     await db.destroy();
     db = open(150);
-    await db.selectFrom('counter').selectAll().execute();
+    const recovered = async (): Promise<unknown> => db.selectFrom('counter').selectAll().execute().catch(recovered);
+    // On a busy machine the thread may begin later than that.
+    await recovered();
     const start = performance.now();
     await expect(slow(8).execute(db)).rejects.toThrow(DatabaseUnavailable);
     await expect(db.selectFrom('counter').selectAll().execute()).rejects.toThrow(DatabaseUnavailable);
-    expect(performance.now() - start).toBeLessThan(1_000);
-    const recovered = async (): Promise<unknown> => db.selectFrom('counter').selectAll().execute().catch(recovered);
+    expect(quietMsSince(start)).toBeLessThan(1_000);
     expect(await recovered()).toEqual([]);
   });
 
