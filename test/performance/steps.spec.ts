@@ -22,7 +22,7 @@ const LIMITS = {
   'answer-parsed': 400,
   'response-headers': 400,
   call: 1_000,
-  'call-emits': 6_800,
+  'call-emits': 7_000,
   end: 40,
   'end-kept': 80,
   'end-logged': 2_380,
