@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { sql, type Kysely, type RawBuilder, type SqlBool } from 'kysely';
 import { decodeJsonCursor, encodeCursor, invalidCursor, type Page, type PageRequest } from '../database/cursor.js';
-import { likeAnywhere, searchText } from '../database/search-text.js';
+import { likeAnywhere, searchText } from '../database/search/search-text.js';
 import type { AccountTable, Tables } from '../database/schema.js';
 
 export const ACCOUNT_SORTS = ['created', 'name'] as const;

@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import type { Page } from '../database/cursor.js';
 import { newId } from '../database/ids.js';
-import { searchText } from '../database/search-text.js';
+import { searchText } from '../database/search/search-text.js';
 import type { AccountTable, Tables } from '../database/schema.js';
 import type { WorkSignal } from '../events/deliveries/work-signal.js';
 import { Problem } from '../problems/errors.js';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
 import { decodeCursor, encodeCursor, invalidCursor, type Page, type PageRequest } from '../database/cursor.js';
-import { likeAnywhere, searchText } from '../database/search-text.js';
+import { likeAnywhere, searchText } from '../database/search/search-text.js';
 import type { ApiKeyTable } from '../database/schema.js';
 import { effectiveLimits } from '../limits/model/effective-limits.js';
 import { calendarOf } from '../limits/model/month-period.js';

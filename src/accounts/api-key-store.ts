@@ -6,7 +6,7 @@ import type { Transaction } from 'kysely';
 import type { Page } from '../database/cursor.js';
 import { newId } from '../database/ids.js';
 import type { ApiKeyTable, Tables } from '../database/schema.js';
-import { searchText } from '../database/search-text.js';
+import { searchText } from '../database/search/search-text.js';
 import { Problem } from '../problems/errors.js';
 import { lockAccount, type Account, type StoreDependencies } from './accounts.js';
 import { readImpact, type ApiKeyImpact } from './api-key-impact.js';

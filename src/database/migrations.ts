@@ -4,7 +4,7 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration } from 'kysely/migration';
-import { accountSearch } from './account-search-migration.js';
+import { accountSearch } from './migrations/account-search-migration.js';
 import { failedDeliveries } from './migrations/failed-deliveries-migration.js';
 import { heldDeliveries } from './migrations/held-deliveries-migration.js';
 import { idempotentRequests } from './migrations/idempotent-requests-migration.js';
@@ -17,7 +17,7 @@ import { requestLogs } from './migrations/request-logs-migration.js';
 import { requestSources } from './migrations/request-sources-migration.js';
 import { secretUses } from './migrations/secret-uses-migration.js';
 import { webhooks } from './migrations/webhooks-migration.js';
-import { versions } from './versions-migration.js';
+import { versions } from './migrations/versions-migration.js';
 
 const first: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {

@@ -1,7 +1,7 @@
 /** What lists of accounts are searched and sorted by. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
-import { searchText } from './search-text.js';
+import { searchText } from '../search/search-text.js';
 
 const STATEMENTS = [
   `alter table account add column search text not null default ''`,

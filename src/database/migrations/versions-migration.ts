@@ -1,7 +1,7 @@
 /** Versions of what several people may change at once, and what lists of keys are searched and sorted by. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
-import { searchText } from './search-text.js';
+import { searchText } from '../search/search-text.js';
 
 const STATEMENTS = [
   `alter table account add column version integer not null default 1`,
