@@ -150,7 +150,7 @@ it('endpoints that nobody knows share the places of the slow, until the first at
   expect(begun.slice(3)).toEqual(['new30', 'new11']);
 });
 
-it('endpoints that were quick and all hang keep the others waiting for two seconds, not until they give up', async () => {
+it('endpoints that were quick and all hang keep the others waiting for two seconds, no longer', async () => {
   for (const id of ['a', 'b', 'c', 'd', 'e']) await happen(id, 10);
   expect(begun).toEqual(['a0', 'b0', 'c0', 'd0']);
   nowMs = 1_999;
