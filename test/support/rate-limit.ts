@@ -2,6 +2,7 @@
 import { Agent } from 'node:http';
 import { isInnerList, parseList } from 'structured-headers';
 import { send, type Answer, type SendOptions } from './http.js';
+import { eventually } from './processes.js';
 
 /** One policy as both fields describe it. */
 export interface Policy {
@@ -92,4 +93,24 @@ export class Caller {
   close(): void {
     this.agent.destroy();
   }
+}
+
+/**
+ * How many are admitted of `each` requests of every caller at once, and of those that ask on until nobody is. A decision
+ * that came too late is given back a moment later: who was refused meanwhile may ask again, and in the end no place is lost.
+ */
+export async function admittedInAll(callers: readonly Caller[], each: number, limit: number): Promise<number> {
+  const bursts = await Promise.all(callers.map((caller) => caller.decided(each)));
+  let admitted = bursts.reduce((sum, statuses) => sum + (statuses[200] ?? 0), 0);
+  const askOn = async (): Promise<void> => {
+    for (const caller of callers) admitted += (await caller.decided(5))[200] ?? 0;
+  };
+  if (admitted < limit) {
+    await eventually(`${limit} are admitted`, async () => {
+      await askOn();
+      return admitted >= limit;
+    });
+  }
+  await askOn();
+  return admitted;
 }
