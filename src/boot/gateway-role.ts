@@ -15,16 +15,16 @@ import { createGatewayApplication } from '../gateway/listener/gateway.applicatio
 import { LiveStreams } from '../gateway/listener/live-streams.js';
 import { announce, listenQuietly, refuseTakenPort } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
-import { mcpSources } from './mcp-sources.js';
 import type { Admission } from './open-admission.js';
 import type { Domain } from './open-domain.js';
-import { openMcp } from './open-mcp.js';
 import type { Forwarder } from '../proxy/calls/forwarder.js';
 import { ProxyStatus } from '../proxy/calls/proxy-status.js';
 import { PlanSeries } from '../limits/plan-series.js';
+import { errorCatalogueText } from '../reference/error-catalogue.js';
 import { PublicKeysModule } from '../reference/webhooks/public-keys.controller.js';
 import { PublicKeys } from '../reference/webhooks/public-keys.js';
 import { ReferenceModule, referenceDocuments } from '../reference/reference.module.js';
+import { openMcp } from './open-mcp.js';
 import type { Processes } from './roles.js';
 import type { Shutdown } from './shutdown.js';
 import { onSignal } from '../platform/signals.js';
@@ -86,14 +86,14 @@ export async function startGatewayRole(
 
 async function startGateway(
   domain: Domain,
-  admissionParts: Admission,
+  opened: Admission,
   description: ApiDescription | undefined,
   isWorker: boolean,
   log: Log,
   shutdown: Shutdown,
 ): Promise<string> {
   const { config, keys, requestLogs, usage, forwarder, webhooks } = domain;
-  const { publicUrl, ...admission } = admissionParts;
+  const { publicUrl, ...admission } = opened;
   if (forwarder === undefined || description === undefined)
     throw new Error('a process without backends cannot be a gateway');
   const { file } = config.current;
@@ -103,6 +103,7 @@ async function startGateway(
   proxyStatus.use(file.gateway.proxyStatus);
   const planSeries = new PlanSeries(file.plans);
   const documents = referenceDocuments(config.current, description, { publicUrl: () => publicUrl.get() });
+  const mcp = openMcp(domain, opened, { openApi: () => documents.openApi(), errors: errorCatalogueText }, log);
   const deps = {
     config: config.current,
     clock: systemClock,
@@ -115,7 +116,7 @@ async function startGateway(
     proxyStatus,
     draining: { hasBegun: false },
     connections: await openConnections(config.current, log),
-    openDoor: openMcp(domain, admissionParts, mcpSources(config, documents), log, shutdown),
+    openDoor: mcp.openDoor,
   };
   config.onChange(({ config: changed, description: described }) => {
     return () => {
@@ -138,6 +139,7 @@ async function startGateway(
   const drain = (): number => config.current.file.gateway.shutdown.drain;
   const delay = (): number => config.current.file.gateway.shutdown.delay ?? 0;
   shutdown.add('drain gateway', () => drainGateway(gateway, forwarder, deps.connections), drain);
+  shutdown.add('end MCP streams', async () => mcp.endStreams());
   shutdown.add(
     'readiness off',
     () => announceEnd(deps.draining, delay()),

@@ -1,41 +1,43 @@
 /** The MCP server on the public listener: its parts, and what it follows. */
 import type { OpenDoor } from '../admission/doors/door.js';
-import type { RunningTools } from '../config/running-tools.js';
+import type { RunningConfig } from '../config/running-config.js';
+import { RunningTools } from '../config/running-tools.js';
+import type { Tool, ToolSet } from '../config/tools/tool.js';
 import { mcpDoor } from '../mcp/door/mcp-door.js';
 import type { McpReference } from '../mcp/mcp-parts.js';
 import type { McpSettings } from '../mcp/settings.js';
 import { Subscriptions } from '../mcp/subscriptions/subscriptions.js';
 import type { Log } from '../platform/log.js';
 import { VERSION } from '../platform/version.js';
-import type { Admission } from './open-admission.js';
+import type { Admission, PublicUrl } from './open-admission.js';
 import type { Domain } from './open-domain.js';
-import type { Shutdown } from './shutdown.js';
 
-/** What differs from process to process, or follows the configuration. */
-export interface McpSources {
-  readonly settings: () => McpSettings;
-  readonly tools: Pick<RunningTools, 'current'>;
-  readonly reference: McpReference;
+/** McpServer is the server as the listener has it. */
+export interface McpServer {
+  readonly openDoor: OpenDoor;
+  /** Ends the streams of those who listen, and each that somebody opens from now on. */
+  endStreams(): void;
 }
 
-/** Opens the door. Its streams end with the program, and follow keys and tools. */
+/** Opens the server, whose streams follow keys and tools. */
 export function openMcp(
   { config, keys, quotas, usage }: Domain,
-  { steps, routes, quotaReport }: Admission,
-  { settings, tools, reference }: McpSources,
+  { steps, routes, quotaReport, publicUrl }: Admission,
+  reference: McpReference,
   log: Log,
-  shutdown: Shutdown,
-): OpenDoor {
+): McpServer {
   const { authenticator, bus } = keys;
+  const tools = new RunningTools(config);
+  const settings = mcpSettings(config, tools, publicUrl);
   // A client that listens needs no scope.
   const subscriptions = new Subscriptions((hash, address) => authenticator.recheck(hash, address, []));
   bus.subscribe((change) => subscriptions.onChange(change));
   config.onChange(() => {
     const before = tools.current;
-    return () => void queueMicrotask(() => tools.current !== before && subscriptions.tellOfTools());
+    // When all of the change is in force.
+    return () => queueMicrotask(() => areSame(before, tools.current) || subscriptions.tellOfTools());
   });
-  shutdown.add('end MCP streams', async () => subscriptions.stop());
-  return mcpDoor({
+  const openDoor = mcpDoor({
     settings,
     tools,
     keyStep: steps.key,
@@ -48,4 +50,40 @@ export function openMcp(
     subscriptions,
     log: log.logger,
   });
+  return { openDoor, endStreams: () => subscriptions.stop() };
+}
+
+/**
+ * The settings, which follow the configuration and are another object after each change. Without a tool there is no
+ * server.
+ * @param publicUrl whose host is one that the server is asked under.
+ */
+function mcpSettings(config: RunningConfig, tools: RunningTools, publicUrl: PublicUrl): () => McpSettings {
+  let madeOf: unknown;
+  let url = '';
+  let settings: McpSettings | undefined;
+  return () => {
+    const { file } = config.current;
+    const asked = publicUrl.get();
+    if (settings !== undefined && madeOf === file && url === asked) return settings;
+    const { mcp, api } = file;
+    madeOf = file;
+    url = asked;
+    settings = {
+      isOn: mcp.enabled && tools.current.tools.length > 0,
+      name: mcp.name ?? api.title,
+      instructions: mcp.instructions,
+      allowedOrigins: mcp.allowedOrigins,
+      allowedHosts: [new URL(asked).host, ...mcp.allowedHosts],
+      mostListed: mcp.mostListed,
+      mostResponseBytes: mcp.maxResponseBytes,
+    };
+    return settings;
+  };
+}
+
+/** Whether every key sees the same tools. */
+function areSame({ tools: before }: ToolSet, { tools: after }: ToolSet): boolean {
+  const seen = ({ json, operation }: Tool): string => `${operation.scopes.join(' ')} ${json}`;
+  return before.length === after.length && before.every((tool, at) => seen(tool) === seen(after[at]!));
 }

@@ -3,7 +3,7 @@ import type { DoorHost } from '../admission/doors/door.js';
 import type { QuotaReport } from '../admission/quota-report.js';
 import type { Step } from '../admission/step.js';
 import type { SerialisedDocument } from '../config/api-description.js';
-import type { RunningTools } from '../config/running-tools.js';
+import type { ToolSet } from '../config/tools/tool.js';
 import type { CachedKey } from '../keys/cached-key.js';
 import type { Limiter } from '../limits/limiter.js';
 import type { UsageReader } from '../limits/usage.js';
@@ -15,7 +15,8 @@ import type { Subscriptions } from './subscriptions/subscriptions.js';
 /** McpParts are handed in by whoever puts the program together. */
 export interface McpParts {
   readonly settings: () => McpSettings;
-  readonly tools: Pick<RunningTools, 'current'>;
+  /** Those in force. */
+  readonly tools: { readonly current: ToolSet };
   /** The key step of the request path: who is calling is found out in one way. */
   readonly keyStep: Step<CachedKey | Problem>;
   readonly quotas: Pick<Limiter, 'increment'>;

@@ -11,6 +11,8 @@ export interface McpSettings {
   readonly allowedOrigins: readonly string[];
   /** Names under which it may be asked, without a port; a loopback name always may. */
   readonly allowedHosts: readonly string[];
+  /** Tools that a key is shown one by one; beyond, they are searched. */
+  readonly mostListed: number;
   /** Of a response's body, in a tool's result. */
   readonly mostResponseBytes: number;
 }

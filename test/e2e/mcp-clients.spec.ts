@@ -4,7 +4,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { json } from '../support/backend.js';
-import { startMcpWorld, TOOLS, type McpWorld } from '../support/mcp-world.js';
+import { GET_CUSTOMER, manyTools, startMcpWorld, TOOLS, type McpWorld } from '../support/mcp-world.js';
 import { eventually } from '../support/processes.js';
 
 const INFO = { name: 'test', version: '1.0.0' };
@@ -28,7 +28,7 @@ interface AnyClient {
 let world: McpWorld;
 let secret: string;
 beforeAll(async () => {
-  world = await startMcpWorld();
+  world = await startMcpWorld({ mcp: { mostListed: 100 } });
   ({ secret } = await world.newKey('unlimited'));
 });
 afterAll(() => world?.stop());
@@ -91,8 +91,8 @@ describe.each(CLIENTS)('%s', (_name, connect) => {
   });
 
   it('takes an object beside the text where a tool says what shape it has', async () => {
-    const outputSchema = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
-    world.useTools([{ ...TOOLS[1]!, outputSchema }]);
+    const response = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
+    await world.useTools([{ ...GET_CUSTOMER, response }]);
     world.answerWith(json({ id: 'cus_1' }));
     const client = await connect(secret);
     await client.listTools();
@@ -100,17 +100,17 @@ describe.each(CLIENTS)('%s', (_name, connect) => {
     expect(await client.callTool(call)).toMatchObject({ structuredContent: { id: 'cus_1' } });
     world.answerWith(json({ message: 'gone' }, 404));
     expect(await client.callTool(call)).toMatchObject({ isError: true });
-    world.useTools(TOOLS);
+    await world.useTools(TOOLS);
   });
 
   it('pages', async () => {
-    world.useTools(Array.from({ length: 70 }, (_, at) => ({ match: 'GET /open', name: `tool_${at}` })));
+    await world.useTools(manyTools(70));
     const client = await connect(secret);
     const first = await client.listTools({});
     // The newer one walks through the pages by itself.
     const rest = first.nextCursor === undefined ? [] : (await client.listTools({ cursor: first.nextCursor })).tools;
     expect(new Set([...first.tools, ...rest].map(({ name }) => name)).size).toBe(71);
-    world.useTools(TOOLS);
+    await world.useTools(TOOLS);
   });
 
   it('is told of a missing scope and of a limit in words', async () => {
@@ -165,7 +165,7 @@ describe('a client that listens', () => {
     client.setNotificationHandler('notifications/tools/list_changed', () => void told++);
     const subscription = await client.listen({ toolsListChanged: true });
     expect(told).toBe(0);
-    await world.changeTools(TOOLS.slice(0, 2));
+    await world.useTools(TOOLS.slice(0, 2));
     await eventually('it is told', () => told === 1);
     await subscription.close();
   });

@@ -1,28 +1,32 @@
-/** The MCP server in this process, on tools that are made by hand: what its own tests need of tools, and no more. */
+/** The MCP server in this process, on tools that are made of an OpenAPI document as the program makes them. */
 import { openMcp } from '../../src/boot/open-mcp.js';
-import type { Operation } from '../../src/config/model/schema.js';
-import type { ArgumentFaults, BoundRequest, JsonSchema, Tool, ToolSet } from '../../src/config/tools/tool.js';
-import type { McpSettings } from '../../src/mcp/settings.js';
+import { withoutDocuments } from '../../src/config/running-config.js';
 import { startBackend, type Backend, type BackendHandler } from './backend.js';
+import { configOf, type ConfigFiles } from './config-files.js';
 import { send, type Answer, type SendOptions } from './http.js';
 import { startWorld, type World, type WorldOptions } from './inner-world.js';
+import { temporaryFolder } from './processes.js';
+
+type Json = Readonly<Record<string, unknown>>;
 
 /** A tool as a test says it; arguments that stand in no `{…}` of the path go into the query, or into the body. */
 export interface ToolWords {
   readonly match: string;
   readonly name: string;
+  readonly scopes?: readonly string[];
   readonly description?: string;
   readonly required?: readonly string[];
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-  readonly outputSchema?: JsonSchema;
-  readonly structure?: Tool['structure'];
+  readonly properties?: Readonly<Record<string, Json>>;
+  /** Of a response; without one results are text alone. */
+  readonly response?: Json;
 }
 
 export interface McpWorldOptions extends WorldOptions {
-  readonly config?: Readonly<Record<string, unknown>>;
+  /** Merged over the file. */
+  readonly config?: Json;
   readonly tools?: readonly ToolWords[];
-  readonly settings?: Partial<McpSettings>;
-  readonly isSearched?: boolean;
+  /** Merged over `mcp` of the file. */
+  readonly mcp?: Json;
 }
 
 export interface McpWorld extends World {
@@ -31,10 +35,8 @@ export interface McpWorld extends World {
   readonly mcpUrl: string;
   /** What the backend does from now on; forgets what it has received. */
   answerWith(handler: BackendHandler): void;
-  /** Other tools from now on. */
-  useTools(tools: readonly ToolWords[]): void;
-  /** The configuration is changed, and with it the tools. */
-  changeTools(tools: readonly ToolWords[]): Promise<void>;
+  /** The configuration is changed, and has these tools from now on. */
+  useTools(tools: readonly ToolWords[]): Promise<void>;
   /** A message as a modern client sends it, with all that it owes; what is given takes its place. */
   modern(secret: string, method: string, params?: object, options?: SendOptions): Promise<Answer>;
   /** As a legacy client sends it. */
@@ -44,64 +46,77 @@ export interface McpWorld extends World {
 export const MODERN = '2026-07-28';
 export const LEGACY = '2025-06-18';
 
-const operation = (match: string, ...scopes: string[]) => ({ match, service: 'backend', scopes });
-
 const FILE = {
   gateway: { host: '127.0.0.1', port: 0, failedAuthentication: { perMinute: 0 } },
-  operations: [
-    operation('GET /customers', 'customers:read'),
-    operation('GET /customers/{id}', 'customers:read'),
-    operation('POST /customers', 'customers:write'),
-    operation('DELETE /customers/{id}', 'customers:write'),
-    operation('GET /open'),
-  ],
+  api: { title: 'Customers API', publicUrl: 'https://api.example.com' },
   plans: { unlimited: {}, hundred: { account: { minute: 100 } }, few: { key: { minute: 2 } } },
+  mcp: { allowedOrigins: ['https://assistant.example'], allowedHosts: ['internal.example'] },
 };
 
 const TEXT = { type: 'string' };
+const READ = ['customers:read'];
+const WRITE = ['customers:write'];
 
+/** In the order of their document. */
 export const TOOLS: readonly ToolWords[] = [
-  { match: 'GET /customers', name: 'list_customers', properties: { limit: { type: 'integer' }, cursor: TEXT } },
-  { match: 'GET /customers/{id}', name: 'get_customer', required: ['id'], properties: { id: TEXT } },
-  { match: 'POST /customers', name: 'create_customer', required: ['name'], properties: { name: TEXT } },
-  { match: 'DELETE /customers/{id}', name: 'delete_customer', required: ['id'], properties: { id: TEXT } },
+  {
+    match: 'GET /customers',
+    name: 'list_customers',
+    scopes: READ,
+    properties: { limit: { type: 'integer' }, cursor: TEXT },
+  },
+  { match: 'POST /customers', name: 'create_customer', scopes: WRITE, required: ['name'], properties: { name: TEXT } },
+  { match: 'GET /customers/{id}', name: 'get_customer', scopes: READ, required: ['id'], properties: { id: TEXT } },
+  {
+    match: 'DELETE /customers/{id}',
+    name: 'delete_customer',
+    scopes: WRITE,
+    required: ['id'],
+    properties: { id: TEXT },
+  },
 ];
+
+export const GET_CUSTOMER = TOOLS[2]!;
+
+/** So many tools that read, beside each other. */
+export function manyTools(count: number, scopes: readonly string[] = ['reports:read']): ToolWords[] {
+  return Array.from({ length: count }, (_, at) => ({
+    match: `GET /reports_${at}`,
+    name: `report_${at}`,
+    scopes,
+    description: `Reads report number ${at} on invoices.`,
+  }));
+}
 
 /** Starts it, with a backend of its own. */
 export async function startMcpWorld(options: McpWorldOptions = {}): Promise<McpWorld> {
-  const { config = {}, tools = TOOLS, settings = {}, isSearched = false, ...rest } = options;
+  const { config = {}, tools = TOOLS, mcp = {}, env = {}, ...rest } = options;
   let handler: BackendHandler = (request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ url: request.url }));
   };
   const backend = await startBackend((...args) => handler(...args));
-  const file = { ...FILE, services: { backend: { targets: [backend.url] } }, ...config };
-  const running = { current: { tools: [], byName: new Map(), isSearched } as ToolSet };
-  let operations: readonly Operation[] = [];
-  const useTools = (words: readonly ToolWords[]): void => {
-    const made = words.map((each) => toolOf(each, operations));
-    running.current = { tools: made, byName: new Map(made.map((tool) => [tool.name, tool])), isSearched };
-  };
-  const inForce: McpSettings = {
-    isOn: true,
-    name: 'Customers API',
-    instructions: undefined,
-    allowedOrigins: ['https://assistant.example'],
-    allowedHosts: ['api.example.com'],
-    mostResponseBytes: 64 * 1_024,
-    ...settings,
-  };
+  const filesOf = (words: readonly ToolWords[]): ConfigFiles => ({
+    'gateway.yaml': JSON.stringify({
+      ...FILE,
+      mcp: { ...FILE.mcp, ...mcp },
+      services: { backend: { targets: [backend.url], openapi: './backend.yaml' } },
+      ...config,
+    }),
+    'backend.yaml': JSON.stringify(documentOf(words)),
+  });
   const reference = {
     openApi: () => ({ publicUrl: 'https://api.example.com', body: Buffer.from('{"openapi":"3.1.0"}'), etag: '"1"' }),
     errors: () => '{"errors":[]}',
   };
+  const variables = { TRAILGATE_DATA_DIR: temporaryFolder('mcp'), ...env };
   const world = await startWorld(
-    { 'gateway.yaml': JSON.stringify(file) },
+    filesOf(tools),
     ({ domain, admission, log, shutdown }) => {
-      ({ operations } = domain.config.current);
-      useTools(tools);
-      return openMcp(domain, admission, { settings: () => inForce, tools: running, reference }, log, shutdown);
+      const { openDoor, endStreams } = openMcp(domain, admission, reference, log);
+      shutdown.add('end MCP streams', async () => endStreams());
+      return openDoor;
     },
-    rest,
+    { ...rest, env: variables },
   );
   const mcpUrl = `${world.url}/mcp`;
   const post = (
@@ -126,11 +141,9 @@ export async function startMcpWorld(options: McpWorldOptions = {}): Promise<McpW
     ...world,
     backend,
     mcpUrl,
-    useTools,
-    async changeTools(next) {
-      const { config: configuration } = world.domain;
-      configuration.onChange(() => () => useTools(next));
-      await configuration.replace({ config: configuration.current });
+    async useTools(next) {
+      const loaded = await configOf(filesOf(next), variables);
+      await world.domain.config.replace({ config: withoutDocuments(loaded) });
     },
     answerWith(next) {
       handler = next;
@@ -168,66 +181,39 @@ export function modernMessage(method: string, params: Readonly<Record<string, un
   };
 }
 
-function toolOf(words: ToolWords, operations: readonly Operation[]): Tool {
-  const { match, name, description = `Does ${match}.`, required = [], properties = {}, outputSchema } = words;
-  const found = operations.find((each) => `${each.method} ${each.template}` === match);
-  if (found === undefined) throw new Error(`no operation ${match}`);
-  const { method } = found;
-  const inputSchema = { type: 'object', properties, required, additionalProperties: false };
-  const annotations = {
-    readOnlyHint: method === 'GET',
-    destructiveHint: method === 'DELETE',
-    idempotentHint: method !== 'POST',
-    openWorldHint: false,
-  };
-  const json = JSON.stringify({ name, description, inputSchema, outputSchema, annotations });
-  return {
-    name,
-    title: undefined,
-    description,
-    operation: found,
-    inputSchema,
-    outputSchema,
-    annotations,
-    json,
-    tokens: json.length / 4,
-    pagingArguments: Object.keys(properties).filter((each) => each === 'limit' || each === 'cursor'),
-    bind: (args) => bound(found, args, required, properties),
-    structure:
-      words.structure ?? ((body) => (outputSchema === undefined ? undefined : (body as Record<string, unknown>))),
-  };
-}
-
-function bound(
-  { method, template }: Operation,
-  args: Readonly<Record<string, unknown>>,
-  required: readonly string[],
-  properties: Readonly<Record<string, JsonSchema>>,
-): BoundRequest | ArgumentFaults {
-  const faults = [
-    ...required.filter((name) => !Object.hasOwn(args, name)).map((field) => ({ field, detail: 'is missing' })),
-    ...Object.keys(args)
-      .filter((name) => !Object.hasOwn(properties, name))
-      .map((field) => ({ field, detail: 'is unknown' })),
-    ...Object.entries(args)
-      .filter(([name, value]) => Object.hasOwn(properties, name) && !fits(properties[name]!, value))
-      .map(([field]) => ({ field, detail: 'has the wrong type' })),
-  ];
-  if (faults.length > 0) return { faults };
-  const rest = new Map(Object.entries(args));
-  const path = template.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
-    const value = encodeURIComponent(String(args[name]));
-    rest.delete(name);
-    return value;
-  });
-  if (method === 'POST') {
-    const body = Buffer.from(JSON.stringify(Object.fromEntries(rest)));
-    return { url: path, lines: 'accept: application/json\r\ncontent-type: application/json\r\n', body };
+/** The document of a service that has these tools. */
+function documentOf(tools: readonly ToolWords[]): Json {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const words of tools) {
+    const [method = '', path = ''] = words.match.split(' ');
+    (paths[path] ??= {})[method.toLowerCase()] = operationOf(words, method, path);
   }
-  const query = new URLSearchParams([...rest].map(([name, value]) => [name, String(value)])).toString();
-  return { url: query === '' ? path : `${path}?${query}`, lines: 'accept: application/json\r\n', body: undefined };
+  const securitySchemes = { key: { type: 'http', scheme: 'bearer' } };
+  return { openapi: '3.1.0', info: { title: 'Backend', version: '1' }, components: { securitySchemes }, paths };
 }
 
-function fits({ type }: JsonSchema, value: unknown): boolean {
-  return type === 'integer' ? Number.isInteger(value) : typeof value === 'string';
+function operationOf(words: ToolWords, method: string, path: string): Json {
+  const { name, scopes = [], description = `Does ${words.match}, and nothing else.`, required = [] } = words;
+  const { properties = {}, response } = words;
+  const isInPath = (argument: string) => path.includes(`{${argument}}`);
+  const hasBody = method === 'POST';
+  const parameters = Object.entries(properties)
+    .filter(([argument]) => isInPath(argument) || !hasBody)
+    .map(([argument, schema]) => ({
+      name: argument,
+      in: isInPath(argument) ? 'path' : 'query',
+      required: isInPath(argument) || required.includes(argument),
+      schema,
+    }));
+  const schema = { type: 'object', properties, required };
+  const json = (of: Json) => ({ content: { 'application/json': { schema: of } } });
+  return {
+    operationId: name,
+    description,
+    'x-mcp': response === undefined ? { response: 'text' } : true,
+    security: [{ key: scopes }],
+    parameters,
+    ...(hasBody ? { requestBody: { required: true, ...json(schema) } } : {}),
+    responses: { 200: { description: 'As the backend says.', ...json(response ?? {}) } },
+  };
 }

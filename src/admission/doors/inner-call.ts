@@ -14,8 +14,8 @@ export interface InnerCall {
   /** Path and query, with the base path. */
   readonly url: string;
   /**
-   * Field lines for the backend, names in lower case, each with CRLF: without `Content-Length`, and without what the
-   * gateway sets. An `idempotency-key` among them is one.
+   * Field lines for the backend, names in lower case, each with its CRLF: without `Content-Length`, and without what
+   * the gateway sets. An `idempotency-key` among them is one.
    */
   readonly lines: string;
   readonly body: Buffer | undefined;

@@ -1,6 +1,6 @@
 /** What `gateway.yaml` and OpenAPI documents say of the MCP server and of its tools. */
 import { z } from 'zod';
-import { origin } from './address-values.js';
+import { host, origin } from './address-values.js';
 import { size } from './values.js';
 
 /** What tools are called: what every client takes, also behind the name of a server. */
@@ -10,6 +10,7 @@ export const TOOL_MESSAGE =
   'must be true, false, or a map of `name`, `title`, `description` and what else a tool is told';
 
 const LONGEST_DESCRIPTION = 2_000;
+const MOST_TOOLS = 2_000;
 const LEAST_RESPONSE_BYTES = 1024;
 const MOST_RESPONSE_BYTES = 1024 ** 2;
 
@@ -60,6 +61,16 @@ export const mcp = z
       .array(origin)
       .default([])
       .describe('Pages that may speak to the MCP server from a browser, as origins; `"*"`: every one.'),
+    allowedHosts: z
+      .array(host)
+      .default([])
+      .describe('Names under which it may be asked beside that of api.publicUrl, without a port.'),
+    mostListed: z
+      .int()
+      .min(1)
+      .max(MOST_TOOLS)
+      .default(25)
+      .describe('Most tools that a key is shown one by one; beyond, assistants search them.'),
     maxResponseBytes: size
       .refine((bytes) => bytes >= LEAST_RESPONSE_BYTES && bytes <= MOST_RESPONSE_BYTES, 'must be from 1KiB to 1MiB')
       .prefault('64KiB')

@@ -5,7 +5,7 @@ import type { Operation } from '../model/schema.js';
 /** A JSON Schema (2020-12) that names nothing outside of itself. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** More tools than these are searched: every one that is listed costs an assistant tokens in each conversation. */
+/** More tools than these are searched, unless said: each that is listed costs tokens in every conversation. */
 export const MOST_LISTED = 25;
 /** Where a result stands that is a list or a single value: clients of 2025 take objects only as structured content. */
 export const WRAPPED_UNDER = 'result';
@@ -73,8 +73,6 @@ export interface ToolSet {
   /** In the order of the operations. */
   readonly tools: readonly Tool[];
   readonly byName: ReadonlyMap<string, Tool>;
-  /** Whether there are so many that assistants search them instead of having all of them in view. */
-  readonly isSearched: boolean;
 }
 
 /** Whether arguments were refused. */

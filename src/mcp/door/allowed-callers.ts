@@ -1,6 +1,6 @@
 /**
- * Under which names the server may be asked, and from which pages: the browser of somebody with a key must not be led
- * here by a page of others, under a name of theirs that leads to this machine (DNS rebinding) or under ours.
+ * Under which names the server may be asked, and from which pages: the browser of somebody who has a key must not be
+ * led here by a page of others, under a name of theirs that leads to this machine (DNS rebinding) or under ours.
  */
 import { isIP } from 'node:net';
 import { isLoopbackHost } from '../../config/model/address-values.js';
@@ -21,10 +21,10 @@ export function callerProblem(
 ): Problem | undefined {
   if (origin === undefined && host === lastHost && allowedHosts === lastAllowed) return undefined;
   const name = nameOf(host);
-  // Whoever leads a browser here needs a name: an address alone says where it is.
+  // Whoever leads a browser here needs a name: an address is where it is.
   const isUnnamed = isLoopbackHost(name) || isIP(name) !== 0;
   if (!isUnnamed && !allowedHosts.some((allowed) => nameOf(allowed) === name)) {
-    return refusal(`The MCP server is not asked under ${JSON.stringify(name.slice(0, 100))}: see api.publicUrl.`);
+    return refusal(`The MCP server is not asked under ${JSON.stringify(name.slice(0, 100))}: see mcp.allowedHosts.`);
   }
   lastHost = host;
   lastAllowed = allowedHosts;

@@ -3,8 +3,8 @@
  *
  * - The gateway's entrance (`gateway/listener/entrance.ts`) gives a request its name and refuses what is framed badly.
  * - `mcp-request.ts` leads it: host and page, key, body, message, era, method.
- * - `methods/` has a file for each method; `tools/operation-call.ts` makes the request of the API that it stands for,
- *   by `admission/doors/inner-call.ts`: that goes the way of every other one.
+ * - `methods/` has a file for each method; `tools/operation-call.ts` makes the request of the API that a call stands
+ *   for, by `admission/doors/inner-call.ts`: that goes the way of every other one.
  */
 import type { Door, OpenDoor } from '../../admission/doors/door.js';
 import type { DoorRequest } from '../../admission/doors/door-request.js';

@@ -8,7 +8,7 @@ export const listTools: Method = {
   isCacheable: true,
   result({ key, parts, message }) {
     const { cursor } = message.params;
-    const page = visibleTools(parts.tools.current, key.scopeSet).page(cursor);
+    const page = visibleTools(parts, key.scopeSet).page(cursor);
     return page ?? invalidParams('The cursor is none that a list has given.');
   },
 };

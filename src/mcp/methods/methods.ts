@@ -1,4 +1,4 @@
-/** The methods of the protocol that are served. What is not here is not found: completions, what changes state. */
+/** The methods of the protocol that are served. What is not here is not found: completions, whatever has state. */
 import type { Method } from '../method-call.js';
 import { callTool } from './call-tool.js';
 import { discover } from './discover.js';

@@ -26,11 +26,9 @@ const PROMPTS: readonly Prompt[] = [
       ],
     },
     text: ({ refusal = '' }) =>
-      'A request to this API was refused with the following. Read the resource "errors" for what its code means, ' +
-      'what ' +
-      'to do; where a limit ran out, call get_usage. Then tell me in a few sentences why it was refused, whose ' +
-      'fault it ' +
-      `is, and what to change or how long to wait.\n\n${refusal}`,
+      'A request to this API was refused with the following. Read the resource "errors" for what its code means and ' +
+      'what to do; where a limit ran out, call get_usage. Then tell me in a few sentences why it was refused, whose ' +
+      `fault it is, and what to change or how long to wait.\n\n${refusal}`,
   },
   {
     description: {
@@ -39,8 +37,8 @@ const PROMPTS: readonly Prompt[] = [
       description: 'Says what is left of the limits of this API key and its account, and when they come back.',
     },
     text: () =>
-      'Call get_usage. Then tell me, limit by limit, how much is used, how much is left, and when it comes back; ' +
-      'and which one I will reach first if I go on as I do.',
+      'Call get_usage. Then tell me, limit by limit, how much of it is used, how much is left, and when it comes ' +
+      'back; and which one I will reach first if I go on as I do.',
   },
 ];
 

@@ -8,9 +8,10 @@ const MODERN_CAPABILITIES = '{"tools":{"listChanged":true},"resources":{},"promp
 const LEGACY_CAPABILITIES = '{"tools":{},"resources":{},"prompts":{}}';
 
 const USUAL_INSTRUCTIONS =
-  'Each tool is an operation of this API, called with this connection’s API key: they count against its limits and ' +
-  'see only what it may see. A refusal says in its text what ran out or is missing, how long to wait; get_usage says ' +
-  'what is left and costs nothing. Long lists come in pages: ask for the next one with what the last one gave.';
+  'Each tool is an operation of this API, called with the API key of this connection: calls count against its ' +
+  'limits, and see only what it may see. A refusal says in its text what ran out or is missing, and how long to ' +
+  'wait; get_usage says what is left and costs nothing. Long lists come in pages: ask for the next one with what ' +
+  'the last one gave.';
 
 /** Members of the result by which a client learns whom it talks to, and what there is. */
 export function serverMembers({ era, parts }: MethodCall): string {

@@ -1,6 +1,6 @@
 /**
- * JSON that a stranger has sent, read within bounds: so deep and no deeper, and without names by which a program can
- * be led to change what all its objects have in common.
+ * JSON that a stranger has sent, read within bounds: so deep and no deeper, and without the names by which a program
+ * can be led to change what all its objects have in common.
  */
 import { isUtf8 } from 'node:buffer';
 import { parseError, type RpcError } from './rpc-error.js';

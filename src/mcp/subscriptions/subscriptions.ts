@@ -7,7 +7,7 @@ import type { Problem } from '../../problems/errors.js';
 import type { RequestId } from '../protocol/message.js';
 import { SUBSCRIPTION_MEMBER } from '../protocol/versions.js';
 
-/** Of one key; the oldest makes room. A client that lost its connection opens another, unseen. */
+/** Of one key; the oldest makes room: a client that has lost its connection, unseen, opens another. */
 const MOST_OF_KEY = 8;
 /** Of this process. */
 const MOST_STREAMS = 2_000;
@@ -28,6 +28,7 @@ export type RecheckKey = (hash: string, address: string) => Promise<Problem | un
 export class Subscriptions {
   private readonly streams = new Set<EventStream>();
   private timer: NodeJS.Timeout | undefined;
+  private hasEnded = false;
 
   constructor(
     private readonly recheck: RecheckKey,
@@ -46,8 +47,9 @@ export class Subscriptions {
     const stream = new EventStream(request, id, key, ofTools, this.nowMs() + LONGEST_MS);
     this.streams.add(stream);
     request.closeListener = { onClose: () => void this.streams.delete(stream) };
-    this.timer ??= setInterval(() => this.keepAlive(), KEEP_ALIVE_MS).unref();
+    if (!this.hasEnded) this.timer ??= setInterval(() => this.keepAlive(), KEEP_ALIVE_MS).unref();
     stream.begin();
+    if (this.hasEnded) this.end(stream);
   }
 
   /** The tools are other ones: whoever listens is told. */
@@ -67,8 +69,12 @@ export class Subscriptions {
     }
   }
 
-  /** Ends all of them, as the specification wants it: with the response to what they were opened by. */
+  /**
+   * Ends all of them, and each that is opened from now on, as the specification wants it: with the response to what
+   * they were opened by.
+   */
   stop(): void {
+    this.hasEnded = true;
     clearInterval(this.timer);
     this.timer = undefined;
     for (const stream of this.streams) this.end(stream);

@@ -16,8 +16,7 @@ export const GET_USAGE = listed({
   title: 'Limits and usage',
   description:
     'What is used and what is left of every limit of this API key and its account, and when each comes back. Costs ' +
-    'nothing: ' +
-    'call it before many calls, and after a refusal with rate_limited or quota_exceeded.',
+    'nothing: call it before many calls, and after a refusal with rate_limited or quota_exceeded.',
   inputSchema: { type: 'object', additionalProperties: false },
   annotations: READS,
 });

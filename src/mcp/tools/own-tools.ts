@@ -79,7 +79,7 @@ function searchResult({ key, parts, request }: MethodCall, args: JsonObject): st
       : [{ field: 'limit', detail: `must be a whole number from 1 to ${MOST_RESULTS}` }]),
   ];
   if (faults.length > 0) return errorResult(faultsText({ faults }, request.requestId));
-  const { tools } = visibleTools(parts.tools.current, key.scopeSet);
+  const { tools } = visibleTools(parts, key.scopeSet);
   const found = foundTools(tools, query as string, limit as number);
   if (found.length > 0) return textResult(`{"operations":[${found.map(({ json }) => json).join(',')}]}`);
   const names = tools.slice(0, MOST_NAMES).map(({ name }) => name);

@@ -7,8 +7,8 @@ import { fieldValue } from '../../http1/grammar/fields.js';
 import type { ErrorCode, Problem } from '../../problems/errors.js';
 
 const GRANT =
-  'Whoever manages the API keys of this account can give it this scope, or hand out a key that has it. Asking again ' +
-  'with this key gives the same refusal.';
+  'Whoever manages the API keys of this account can give the key this scope, or hand out a key that has it. Asking ' +
+  'again with this key gives the same refusal.';
 const NEW_KEY =
   'The API key of this connection cannot be used. The person who set it up has to put another one in its place.';
 const LATER = 'The fault is not in the call. Try the same again after the wait, a few times at the most.';

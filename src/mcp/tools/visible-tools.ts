@@ -2,8 +2,9 @@
  * What of the tools a key sees: those that its scopes allow, and the server's own. Made once for each set of scopes
  * and each configuration; keys with the same scopes share it.
  */
-import { MOST_LISTED, type Tool, type ToolSet } from '../../config/tools/tool.js';
+import type { Tool, ToolSet } from '../../config/tools/tool.js';
 import type { ScopeSet } from '../../keys/scopes.js';
+import type { McpParts } from '../mcp-parts.js';
 import { GET_USAGE, SEARCH_OPERATIONS, callOperationTool, type ListedTool } from './own-descriptions.js';
 
 const PAGE_TOOLS = 50;
@@ -18,9 +19,9 @@ export class VisibleTools {
   private readonly listed: readonly ListedTool[];
   private readonly pages = new Map<number, string>();
 
-  constructor(toolSet: ToolSet, scopeSet: ScopeSet) {
+  constructor(toolSet: ToolSet, scopeSet: ScopeSet, mostListed: number) {
     this.tools = toolSet.tools.filter(({ operation }) => scopeSet.allows(operation));
-    this.isSearched = toolSet.isSearched && this.tools.length > MOST_LISTED;
+    this.isSearched = this.tools.length > mostListed;
     this.listed = this.isSearched
       ? [GET_USAGE, SEARCH_OPERATIONS, callOperationTool(this.tools)]
       : [GET_USAGE, ...this.tools];
@@ -59,13 +60,18 @@ export class VisibleTools {
 let current: ToolSet | undefined;
 let byScopes = new WeakMap<ScopeSet, VisibleTools>();
 
-/** Those of a set of scopes, by the tools in force. */
-export function visibleTools(toolSet: ToolSet, scopeSet: ScopeSet): VisibleTools {
+/** Those of a set of scopes, by the tools and settings in force, which change together. */
+export function visibleTools(
+  { tools, settings }: Pick<McpParts, 'tools' | 'settings'>,
+  scopeSet: ScopeSet,
+): VisibleTools {
+  const toolSet = tools.current;
   if (toolSet !== current) {
     current = toolSet;
     byScopes = new WeakMap();
   }
   let visible = byScopes.get(scopeSet);
-  if (visible === undefined) byScopes.set(scopeSet, (visible = new VisibleTools(toolSet, scopeSet)));
+  if (visible === undefined)
+    byScopes.set(scopeSet, (visible = new VisibleTools(toolSet, scopeSet, settings().mostListed)));
   return visible;
 }

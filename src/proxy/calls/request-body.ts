@@ -28,8 +28,8 @@ export function expectsContinue({ headers: { expect }, httpVersion }: ClientMess
 }
 
 /**
- * The body of a request for its backend: the bytes that are at hand, or a stream of what the client sends; it is told
- * to where it waits for that.
+ * The body of a request for its backend: the bytes that are at hand, or a stream of what the client sends, which is
+ * told to where it waits for that.
  * @param maxBytes and `onProgress` of the stream.
  */
 export function bodyOf(

@@ -5,14 +5,7 @@ import type { Operation } from '../../model/schema.js';
 import { checkArguments } from './argument-check.js';
 import { bindArguments } from './bind-arguments.js';
 import { structuredResult } from './structured-result.js';
-import {
-  type BoundRequest,
-  type ArgumentFaults,
-  type JsonSchema,
-  MOST_LISTED,
-  type Tool,
-  type ToolSet,
-} from '../tool.js';
+import { type BoundRequest, type ArgumentFaults, type JsonSchema, type Tool, type ToolSet } from '../tool.js';
 
 /** Of tools that are called the schemas are kept as objects, which take some times as much as their JSON. */
 const MOST_PARSED = 200;
@@ -30,7 +23,7 @@ export function makeToolSet(described: readonly DescribedTool[], operations: rea
     const operation = byId.get(each.operation);
     return operation === undefined ? [] : [new OperationTool(each, operation, schemas)];
   });
-  return { tools, byName: new Map(tools.map((tool) => [tool.name, tool])), isSearched: tools.length > MOST_LISTED };
+  return { tools, byName: new Map(tools.map((tool) => [tool.name, tool])) };
 }
 
 class OperationTool implements Tool {

@@ -1,0 +1,183 @@
+/** What a tool call comes to: results of many kinds, and refusals in words. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ServerResponse } from 'node:http';
+import { json } from '../support/backend.js';
+import { GET_CUSTOMER, startMcpWorld, TOOLS, type McpWorld } from '../support/mcp-world.js';
+import { callTool, refusalOf } from '../support/tool-results.js';
+
+let world: McpWorld;
+let secret: string;
+beforeAll(async () => {
+  world = await startMcpWorld();
+  ({ secret } = await world.newKey('unlimited'));
+});
+afterAll(() => world?.stop());
+
+const call = (name: string, args: object = {}, of = secret) => callTool(world, of, name, args);
+const refusal = (name: string, args: object = {}, of = secret) => refusalOf(world, of, name, args);
+
+const says = (status: number, body: string | Buffer, type = 'application/json', more: Record<string, string> = {}) =>
+  world.answerWith((_request, response: ServerResponse) => {
+    response.writeHead(status, { 'content-type': type, ...more }).end(body);
+  });
+
+describe('a call that succeeds', () => {
+  it('is the request that it stands for, and its text the body of the response', async () => {
+    world.answerWith(json({ data: [1, 'ü'] }));
+    const result = await call('list_customers', { limit: 2, cursor: 'a b' });
+    expect(result).toMatchObject({ resultType: 'complete', content: [{ type: 'text', text: '{"data":[1,"ü"]}' }] });
+    expect(result).not.toHaveProperty('isError');
+    expect(result).not.toHaveProperty('structuredContent');
+    const [received] = world.backend.requests;
+    expect(received).toMatchObject({ method: 'GET', url: '/customers?limit=2&cursor=a%20b' });
+    expect(received?.headers).toMatchObject({ accept: 'application/json', 'x-api-scopes': '*' });
+    expect(received?.headers['accept-encoding']).toBeUndefined();
+  });
+
+  it('may have a body', async () => {
+    says(201, '{"id":"cus_1"}');
+    await call('create_customer', { name: 'Ünal "X"' });
+    const [received] = world.backend.requests;
+    expect([received?.method, received?.body.toString()]).toEqual(['POST', '{"name":"Ünal \\"X\\""}']);
+    expect(received?.headers).toMatchObject({ 'content-type': 'application/json', 'content-length': '22' });
+  });
+
+  it('puts what goes into a path there, and nowhere else', async () => {
+    world.answerWith(json({}));
+    await call('get_customer', { id: 'a/../b?c#d' });
+    expect(world.backend.requests.map(({ url }) => url)).toEqual([]);
+    await call('get_customer', { id: 'a b?c#d' });
+    expect(world.backend.requests.map(({ url }) => url)).toEqual(['/customers/a%20b%3Fc%23d']);
+  });
+
+  it('says what was laid out for people without its spaces', async () => {
+    says(200, JSON.stringify({ a: [1, { b: 'x, "y": z' }] }, null, 2));
+    expect((await call('list_customers')).content).toEqual([{ type: 'text', text: '{"a":[1,{"b":"x, \\"y\\": z"}]}' }]);
+  });
+
+  it('without a body says that it went well, and where what it made is', async () => {
+    says(204, '');
+    expect((await call('delete_customer', { id: 'x' })).content[0]?.text).toBe('{"status":204}');
+    says(201, '', 'text/plain', { location: '/customers/cus_9' });
+    expect((await call('create_customer', { name: 'x' })).content[0]?.text).toBe(
+      '{"status":201,"location":"/customers/cus_9"}',
+    );
+  });
+
+  it('hands over text and images, and says of the rest what it is', async () => {
+    says(200, 'a,b\n1,2', 'text/csv; charset=utf-8');
+    expect((await call('list_customers')).content).toEqual([{ type: 'text', text: 'a,b\n1,2' }]);
+    says(200, Buffer.from([1, 2, 3]), 'image/png');
+    expect((await call('list_customers')).content).toEqual([{ type: 'image', data: 'AQID', mimeType: 'image/png' }]);
+    says(200, Buffer.from([1, 2, 3]), 'application/pdf');
+    expect(await call('list_customers')).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('application/pdf of 3 bytes') }],
+    });
+  });
+
+  it('that would be a redirect is told as what it is', async () => {
+    says(302, '', 'text/plain', { location: 'https://elsewhere.example/' });
+    expect(await call('list_customers')).toMatchObject({
+      isError: true,
+      content: [{ text: '{"status":302,"location":"https://elsewhere.example/"}' }],
+    });
+  });
+
+  it('has an object beside its text only where the tool says what shape it has', async () => {
+    const response = { type: 'object', properties: { id: { type: 'string' } } };
+    await world.useTools([{ ...GET_CUSTOMER, response }]);
+    says(200, '{"id":"cus_1","inner":true}');
+    expect(await call('get_customer', { id: 'cus_1' })).toMatchObject({
+      content: [{ type: 'text', text: '{"id":"cus_1","inner":true}' }],
+      structuredContent: { id: 'cus_1' },
+    });
+    says(200, 'not JSON');
+    expect((await call('get_customer', { id: 'cus_1' })).isError).toBe(true);
+    await world.useTools(TOOLS);
+  });
+
+  it('that is larger than an assistant can use is cut at a character, and says how to get the rest', async () => {
+    says(200, `{"data":"${'ü'.repeat(50_000)}"}`);
+    const { content, isError } = await call('list_customers');
+    expect([isError, content.length]).toEqual([true, 2]);
+    expect(content[0]?.text).toMatch(/^\{"data":"ü+$/);
+    expect(content[1]?.text).toBe(
+      'The response is larger than 65536 bytes, and was cut there. ' +
+        'Ask for less at once, or for the next part, with: limit, cursor.',
+    );
+    expect((await call('get_customer', { id: 'x' })).content[1]?.text).toContain('no arguments that ask for less');
+  });
+});
+
+describe('a call that is refused says', () => {
+  it('which scope is missing, and who can give it', async () => {
+    const { secret: reader } = await world.newKey('unlimited', ['customers:read']);
+    world.backend.requests.length = 0;
+    expect(await refusal('create_customer', { name: 'x' }, reader)).toEqual({
+      error: 'insufficient_scope',
+      status: 403,
+      detail: 'This API key lacks the scope customers:write.',
+      missing_scopes: ['customers:write'],
+      what_to_do: expect.stringContaining('Whoever manages the API keys'),
+      request_id: expect.stringMatching(/^req_/),
+    });
+    expect(world.backend.requests).toEqual([]);
+  });
+
+  it('what ran out, and how long to wait', async () => {
+    world.answerWith(json({}));
+    const { secret: few } = await world.newKey('few');
+    for (let at = 0; at < 2; at++) expect((await call('list_customers', {}, few)).isError).toBeUndefined();
+    const words = await refusal('list_customers', {}, few);
+    expect(words).toMatchObject({ error: 'rate_limited', status: 429, used_up: ['key-minute'] });
+    expect(words['retry_after']).toBeGreaterThan(0);
+    expect(world.backend.requests).toHaveLength(2);
+  });
+
+  it('what the backend says, field by field', async () => {
+    says(422, '{"errors":[{"field":"name","message":"is too short"}]}');
+    expect(await refusal('create_customer', { name: '' })).toMatchObject({
+      error: 'validation_failed',
+      status: 422,
+      errors: [{ detail: 'is too short', pointer: '#/name' }],
+    });
+    says(404, '{"message":"gone"}');
+    expect(await refusal('get_customer', { id: 'x' })).toMatchObject({ error: 'resource_not_found', status: 404 });
+  });
+
+  it('that the fault is not its own where a backend fails', async () => {
+    world.answerWith((_request, response) => void response.destroy());
+    expect(await refusal('create_customer', { name: 'x' })).toMatchObject({
+      error: 'backend_bad_response',
+      status: 502,
+      what_to_do: expect.stringContaining('not in the call'),
+    });
+  });
+
+  it('which arguments are wrong; nothing is sent, and nothing counted', async () => {
+    const { secret: few } = await world.newKey('few');
+    world.answerWith(json({}));
+    for (let at = 0; at < 3; at++) {
+      expect(await refusal('get_customer', { nr: 1 }, few)).toEqual({
+        error: 'validation_failed',
+        detail: 'Some arguments cannot be taken. Nothing was sent, and nothing was counted.',
+        errors: [
+          { field: 'id', detail: 'is required' },
+          { field: 'nr', detail: 'is no argument of this tool' },
+        ],
+        what_to_do: expect.any(String),
+        request_id: expect.any(String),
+      });
+    }
+    expect(world.backend.requests).toEqual([]);
+    expect((await call('list_customers', {}, few)).isError).toBeUndefined();
+  });
+
+  it('that there is no such tool by an error of the protocol', async () => {
+    for (const params of [{ name: 'drop_customers' }, { name: '__proto__' }, { name: 'constructor' }]) {
+      const answer = await world.modern(secret, 'tools/call', params);
+      expect([answer.status, answer.json<{ error: { code: number } }>().error.code]).toEqual([200, -32602]);
+    }
+  });
+});

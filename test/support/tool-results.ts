@@ -1,0 +1,34 @@
+/** Calls of tools in tests, and what comes of them. */
+import { expect } from '@jest/globals';
+import type { Answer } from './http.js';
+import type { McpWorld } from './mcp-world.js';
+
+export interface ToolResult {
+  readonly content: readonly { readonly type: string; readonly text: string }[];
+  readonly isError?: boolean;
+  readonly structuredContent?: unknown;
+  readonly resultType: string;
+}
+
+/** The result in a response. */
+export function resultOf(answer: Answer): ToolResult {
+  expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"result"')]);
+  return answer.json<{ result: ToolResult }>().result;
+}
+
+/** Calls a tool. */
+export async function callTool(world: McpWorld, secret: string, name: string, args: object = {}): Promise<ToolResult> {
+  return resultOf(await world.modern(secret, 'tools/call', { name, arguments: args }));
+}
+
+/** The words with which a call is refused. */
+export async function refusalOf(
+  world: McpWorld,
+  secret: string,
+  name: string,
+  args: object = {},
+): Promise<Record<string, unknown>> {
+  const { isError, content, structuredContent } = await callTool(world, secret, name, args);
+  expect([isError, content.length, structuredContent]).toEqual([true, 1, undefined]);
+  return JSON.parse(content[0]!.text) as Record<string, unknown>;
+}
