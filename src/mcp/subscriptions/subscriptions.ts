@@ -80,6 +80,7 @@ export class Subscriptions {
     for (const stream of this.streams) this.end(stream);
   }
 
+  /** Once: of a change the bus may tell twice, and both times its key is looked at. */
   private end(stream: EventStream): void {
     this.streams.delete(stream);
     stream.end();
@@ -111,6 +112,7 @@ export class Subscriptions {
 /** One stream. */
 class EventStream {
   private readonly meta: string;
+  private isOver = false;
 
   constructor(
     readonly request: DoorRequest,
@@ -138,14 +140,16 @@ class EventStream {
   }
 
   end(): void {
+    if (this.isOver) return;
     const id = JSON.stringify(this.id);
     this.say(`{"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete",${this.meta}}}`);
+    this.isOver = true;
     this.request.nodeResponse.end();
   }
 
   write(text: string): void {
     const { nodeResponse, response } = this.request;
-    if (response.isGone) return;
+    if (this.isOver || response.isGone) return;
     // Nobody reads it: its end is that of its connection.
     if (nodeResponse.writableLength > MOST_UNREAD_BYTES) response.destroy();
     else nodeResponse.write(text);

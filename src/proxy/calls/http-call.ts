@@ -74,7 +74,7 @@ export class HttpCall extends BackendCall implements Call {
     return this.isWholeOnly;
   }
 
-  /** Whether nothing of it can be streamed. */
+  /** Whether nothing of it can be streamed. It may be under way as long, and is cut short as a stream is. */
   private get isWholeOnly(): boolean {
     return this.request.client.response.mostWholeBytes !== undefined;
   }
@@ -113,7 +113,7 @@ export class HttpCall extends BackendCall implements Call {
   }
 
   protected cutShort(): CutKind | undefined {
-    const isStream = this.state >= CallState.Streaming;
+    const isStream = this.isWholeOnly || this.state >= CallState.Streaming;
     const isUpload = !isStream && this.body !== null && !this.request.message.complete;
     if (!isStream && !isUpload) return undefined;
     this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
