@@ -10,6 +10,9 @@ import { sharedRedisUrl } from '../support/redis.js';
 
 const LIMIT = 100;
 const AT_ONCE = 500;
+/** How often those ask again that could not be decided in time: a busy machine is no lost limit. */
+const PATIENCE_ROUNDS = 100;
+const UNDECIDED = 503;
 
 function suite(env: () => Promise<Record<string, string>>): void {
   let world: McpWorld;
@@ -37,8 +40,12 @@ function suite(env: () => Promise<Record<string, string>>): void {
   it(`of ${AT_ONCE} requests at once, by REST and by tools in turn, exactly ${LIMIT} pass`, async () => {
     const { secret } = await world.newKey('hundred');
     const before = world.backend.requests.length;
-    const asked = Array.from({ length: AT_ONCE }, (_, at) => (at % 2 === 0 ? rest(secret) : tool(secret)));
-    const statuses = await Promise.all(asked);
+    const ask = (at: number): Promise<number> => (at % 2 === 0 ? rest(secret) : tool(secret));
+    const statuses = await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => ask(at)));
+    for (let left = PATIENCE_ROUNDS; left > 0 && statuses.includes(UNDECIDED); left--) {
+      const again = statuses.map((status, at) => (status === UNDECIDED ? ask(at) : status));
+      statuses.splice(0, AT_ONCE, ...(await Promise.all(again)));
+    }
     expect(statuses.filter((status) => status === 200)).toHaveLength(LIMIT);
     expect(statuses.filter((status) => status === 429)).toHaveLength(AT_ONCE - LIMIT);
     expect(world.backend.requests.length - before).toBe(LIMIT);

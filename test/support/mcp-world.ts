@@ -46,10 +46,13 @@ export interface McpWorld extends World {
 export const MODERN = '2026-07-28';
 export const LEGACY = '2025-06-18';
 
+/** Client, gateway and backend share a process, which on a busy machine may stand still for a second. */
+const PATIENT = { connect: '20s', firstByte: '60s' };
+
 const FILE = {
   gateway: { host: '127.0.0.1', port: 0, failedAuthentication: { perMinute: 0 } },
   api: { title: 'Customers API', publicUrl: 'https://api.example.com' },
-  plans: { unlimited: {}, hundred: { account: { minute: 100 } }, few: { key: { minute: 2 } } },
+  plans: { unlimited: {}, hundred: { account: { minute: 100 }, onRedisLoss: 'closed' }, few: { key: { minute: 2 } } },
   mcp: { allowedOrigins: ['https://assistant.example'], allowedHosts: ['internal.example'] },
 };
 
@@ -99,7 +102,7 @@ export async function startMcpWorld(options: McpWorldOptions = {}): Promise<McpW
     'gateway.yaml': JSON.stringify({
       ...FILE,
       mcp: { ...FILE.mcp, ...mcp },
-      services: { backend: { targets: [backend.url], openapi: './backend.yaml' } },
+      services: { backend: { targets: [backend.url], openapi: './backend.yaml', timeouts: PATIENT } },
       ...config,
     }),
     'backend.yaml': JSON.stringify(documentOf(words)),
