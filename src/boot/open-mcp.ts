@@ -5,6 +5,7 @@ import { RunningTools } from '../config/running-tools.js';
 import type { Tool, ToolSet } from '../config/tools/tool.js';
 import { mcpDoor } from '../mcp/door/mcp-door.js';
 import type { McpReference } from '../mcp/mcp-parts.js';
+import type { ServedMethods } from '../mcp/method-call.js';
 import type { McpSettings } from '../mcp/settings.js';
 import { Subscriptions } from '../mcp/subscriptions/subscriptions.js';
 import type { Log } from '../platform/log.js';
@@ -19,12 +20,13 @@ export interface McpServer {
   endStreams(): void;
 }
 
-/** Opens the server, whose streams follow keys and tools. */
+/** Opens the server, whose streams follow keys and tools. @param methods instead of those of the program. */
 export function openMcp(
   { config, keys, quotas, usage }: Domain,
   { steps, routes, quotaReport, publicUrl }: Admission,
   reference: McpReference,
   log: Log,
+  methods?: ServedMethods,
 ): McpServer {
   const { authenticator, bus } = keys;
   const tools = new RunningTools(config);
@@ -37,19 +39,22 @@ export function openMcp(
     // When all of the change is in force.
     return () => queueMicrotask(() => areSame(before, tools.current) || subscriptions.tellOfTools());
   });
-  const openDoor = mcpDoor({
-    settings,
-    tools,
-    keyStep: steps.key,
-    quotas: quotas.limiter,
-    quotaReport,
-    usage,
-    basePath: routes.basePath,
-    version: VERSION,
-    reference,
-    subscriptions,
-    log: log.logger,
-  });
+  const openDoor = mcpDoor(
+    {
+      settings,
+      tools,
+      keyStep: steps.key,
+      quotas: quotas.limiter,
+      quotaReport,
+      usage,
+      basePath: routes.basePath,
+      version: VERSION,
+      reference,
+      subscriptions,
+      log: log.logger,
+    },
+    methods,
+  );
   return { openDoor, endStreams: () => subscriptions.stop() };
 }
 

@@ -3,7 +3,8 @@ import type { DoorRequest } from '../admission/doors/door-request.js';
 import type { CachedKey } from '../keys/cached-key.js';
 import type { Problem } from '../problems/errors.js';
 import type { OpenedParts } from './mcp-parts.js';
-import type { RpcRequest } from './protocol/message.js';
+import type { JsonObject, RpcRequest } from './protocol/message.js';
+import type { ResultType } from './protocol/response-text.js';
 import type { RpcError } from './protocol/rpc-error.js';
 import type { Era } from './protocol/versions.js';
 
@@ -14,8 +15,12 @@ export interface MethodCall {
   readonly era: Era;
   readonly key: CachedKey;
   readonly parts: OpenedParts;
-  /** Responds with a result. @param members of it, as JSON without braces. */
-  respond(members: string): void;
+  /**
+   * Responds with a result.
+   * @param members of it, as JSON without braces.
+   * @param resultType to a modern client (2026-07-28, Multi round-trip requests); `complete` unless said.
+   */
+  respond(members: string, resultType?: ResultType): void;
   /** Responds with an error of the protocol. */
   fail(error: RpcError): void;
   /** Responds with a status of HTTP and a problem: of the request as a whole. */
@@ -35,4 +40,14 @@ export interface Method {
   result?(call: MethodCall): string | RpcError | Promise<string | RpcError>;
   /** Serves a request otherwise: counts, responds, and never throws. */
   serve?(call: MethodCall): void;
+}
+
+/** ServedMethods are what a server serves. The program has one set of them; a test may have more. */
+export interface ServedMethods {
+  readonly byName: ReadonlyMap<string, Method>;
+  /**
+   * Takes what a client says to a request that the server has made of it. Whether there was such a request; without
+   * this, the server makes none.
+   */
+  takeReply?(reply: JsonObject): boolean;
 }

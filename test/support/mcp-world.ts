@@ -1,6 +1,7 @@
 /** The MCP server in this process, on tools that are made of an OpenAPI document as the program makes them. */
 import { openMcp } from '../../src/boot/open-mcp.js';
 import { withoutDocuments } from '../../src/config/running-config.js';
+import type { ServedMethods } from '../../src/mcp/method-call.js';
 import { startBackend, type Backend, type BackendHandler } from './backend.js';
 import { configOf, type ConfigFiles } from './config-files.js';
 import { send, type Answer, type SendOptions } from './http.js';
@@ -27,6 +28,8 @@ export interface McpWorldOptions extends WorldOptions {
   readonly tools?: readonly ToolWords[];
   /** Merged over `mcp` of the file. */
   readonly mcp?: Json;
+  /** Instead of those of the program. */
+  readonly methods?: ServedMethods;
 }
 
 export interface McpWorld extends World {
@@ -93,7 +96,7 @@ export function manyTools(count: number, scopes: readonly string[] = ['reports:r
 
 /** Starts it, with a backend of its own. */
 export async function startMcpWorld(options: McpWorldOptions = {}): Promise<McpWorld> {
-  const { config = {}, tools = TOOLS, mcp = {}, env = {}, ...rest } = options;
+  const { config = {}, tools = TOOLS, mcp = {}, env = {}, methods, ...rest } = options;
   let handler: BackendHandler = (request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ url: request.url }));
   };
@@ -115,7 +118,7 @@ export async function startMcpWorld(options: McpWorldOptions = {}): Promise<McpW
   const world = await startWorld(
     filesOf(tools),
     ({ domain, admission, log, shutdown }) => {
-      const { openDoor, endStreams } = openMcp(domain, admission, reference, log);
+      const { openDoor, endStreams } = openMcp(domain, admission, reference, log, methods);
       shutdown.add('end MCP streams', async () => endStreams());
       return openDoor;
     },

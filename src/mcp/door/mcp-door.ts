@@ -9,20 +9,22 @@
 import type { Door, OpenDoor } from '../../admission/doors/door.js';
 import type { DoorRequest } from '../../admission/doors/door-request.js';
 import type { McpParts } from '../mcp-parts.js';
+import type { ServedMethods } from '../method-call.js';
+import { SERVED_METHODS } from '../methods/methods.js';
 import { FreeCalls } from './free-calls.js';
 import { McpRequest } from './mcp-request.js';
 
 /** Where the server is, on the public listener. */
 export const MCP_PATH = '/mcp';
 
-/** Opens the door on its parts. */
-export function mcpDoor(parts: McpParts): OpenDoor {
+/** Opens the door on its parts. @param methods that are served; those of the program unless said. */
+export function mcpDoor(parts: McpParts, methods: ServedMethods = SERVED_METHODS): OpenDoor {
   return (host): Door => {
     const opened = { ...parts, host };
     const freeCalls = new FreeCalls(parts.quotas);
     return {
       takes: (path) => path === MCP_PATH && parts.settings().isOn,
-      serve: (request: DoorRequest) => new McpRequest(opened, request, freeCalls).begin(),
+      serve: (request: DoorRequest) => new McpRequest(opened, methods, request, freeCalls).begin(),
     };
   };
 }

@@ -9,16 +9,15 @@ import type { CachedKey } from '../../keys/cached-key.js';
 import type { McpMethod, McpOutcome } from '../../platform/metrics/mcp-metrics.js';
 import type { Waiting } from '../../platform/waiting.js';
 import { Problem } from '../../problems/errors.js';
-import type { Method, MethodCall } from '../method-call.js';
+import type { Method, MethodCall, ServedMethods } from '../method-call.js';
 import { noteCall } from '../mcp-metrics.js';
 import type { OpenedParts } from '../mcp-parts.js';
 import { serverInfo } from '../methods/server-words.js';
-import { METHODS_BY_NAME } from '../methods/methods.js';
 import { eraOf } from '../protocol/era.js';
 import { mcpFieldsOf, type McpFields } from '../protocol/mcp-fields.js';
-import { idIn, messageIn, type RpcMessage, type RpcRequest } from '../protocol/message.js';
+import { idIn, isReply, messageIn, type RpcMessage, type RpcRequest } from '../protocol/message.js';
 import { parseJson } from '../protocol/parse-json.js';
-import { errorText, resultText } from '../protocol/response-text.js';
+import { errorText, resultText, type ResultType } from '../protocol/response-text.js';
 import { methodNotFound, RpcError } from '../protocol/rpc-error.js';
 import type { Era } from '../protocol/versions.js';
 import { callerProblem } from './allowed-callers.js';
@@ -57,6 +56,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
 
   constructor(
     readonly parts: OpenedParts,
+    private readonly methods: ServedMethods,
     readonly request: DoorRequest,
     private readonly freeCalls: FreeCalls,
   ) {}
@@ -86,9 +86,9 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     this.refuse(error);
   }
 
-  respond(members: string): void {
+  respond(members: string, resultType?: ResultType): void {
     const { request, era, message, method } = this;
-    const text = resultText(era, message.id, members, serverInfo(this), method?.isCacheable === true);
+    const text = resultText(era, message.id, members, serverInfo(this), method?.isCacheable === true, resultType);
     respondJson(request, 200, text);
   }
 
@@ -131,6 +131,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     this.request.bytesIn = body.length;
     const parsed = parseJson(body);
     if (parsed instanceof RpcError) return this.failUnread(parsed, undefined);
+    if (this.isReply(parsed.value)) return this.free(() => respondAccepted(this.request));
     const message = messageIn(parsed.value);
     if (message instanceof RpcError) return this.failUnread(message, parsed.value);
     const era = eraOf(fields, message);
@@ -139,13 +140,18 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     this.onMessage(message);
   }
 
+  /** Whether it is what a client says to a request of the server. */
+  private isReply(body: unknown): boolean {
+    return this.methods.takeReply !== undefined && isReply(body) && this.methods.takeReply(body);
+  }
+
   private onMessage(message: RpcMessage): void {
     if (message.id === undefined) {
       this.isNotification = true;
       return this.free(() => respondAccepted(this.request));
     }
     this.message = message;
-    const method = METHODS_BY_NAME.get(message.method);
+    const method = this.methods.byName.get(message.method);
     if (method === undefined || (method.era !== undefined && method.era !== this.era)) {
       return this.fail(methodNotFound(message.method));
     }

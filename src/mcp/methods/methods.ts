@@ -1,5 +1,5 @@
 /** The methods of the protocol that are served. What is not here is not found: completions, whatever has state. */
-import type { Method } from '../method-call.js';
+import type { Method, ServedMethods } from '../method-call.js';
 import { callTool } from './call-tool.js';
 import { discover } from './discover.js';
 import { initialize } from './initialize.js';
@@ -24,5 +24,5 @@ const METHODS: readonly Method[] = [
   listen,
 ];
 
-/** By their names. */
-export const METHODS_BY_NAME: ReadonlyMap<string, Method> = new Map(METHODS.map((method) => [method.name, method]));
+/** What the program serves. Its server asks nothing of its clients. */
+export const SERVED_METHODS: ServedMethods = { byName: new Map(METHODS.map((method) => [method.name, method])) };

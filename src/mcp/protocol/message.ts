@@ -30,7 +30,7 @@ export function messageIn(body: unknown): RpcMessage | RpcError {
   if (!isObject(body)) return invalidRequest('The body is not an object of JSON-RPC.');
   if (body['jsonrpc'] !== '2.0') return invalidRequest('"jsonrpc" must be "2.0".');
   const { method, id, params = NO_PARAMS } = body;
-  if (method === undefined && ('result' in body || 'error' in body)) {
+  if (isReply(body)) {
     return invalidRequest('Nothing was asked that this could be a response to.');
   }
   if (typeof method !== 'string' || method === '' || method.length > LONGEST_METHOD) {
@@ -40,6 +40,11 @@ export function messageIn(body: unknown): RpcMessage | RpcError {
   if (!Object.hasOwn(body, 'id')) return { id: undefined, method, params };
   if (!isId(id)) return invalidRequest('"id" must be a text, or a whole number.');
   return { id, method, params };
+}
+
+/** Whether a body is what a client says to a request of a server. */
+export function isReply(body: unknown): body is JsonObject {
+  return isObject(body) && body['method'] === undefined && ('result' in body || 'error' in body);
 }
 
 /** The id that an error can be told with; undefined where there is none that can be read. */

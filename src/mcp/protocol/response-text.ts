@@ -8,6 +8,9 @@ export const CACHE_MS = 60_000;
 /** What a key may see is not for another's. */
 const CACHE_MEMBERS = `"ttlMs":${CACHE_MS},"cacheScope":"private"`;
 
+/** What a modern result is: all that there is, or a question to the client, who asks again with what it says. */
+export type ResultType = 'complete' | 'input_required';
+
 /** Who serves, as every modern result says it: JSON. */
 export function serverInfoText(name: string, version: string): string {
   return JSON.stringify({ name, version });
@@ -19,12 +22,19 @@ export function serverInfoText(name: string, version: string): string {
  * @param serverInfo JSON.
  * @param isCacheable whether the specification wants it to say how long it may be kept.
  */
-export function resultText(era: Era, id: RequestId, members: string, serverInfo: string, isCacheable: boolean): string {
+export function resultText(
+  era: Era,
+  id: RequestId,
+  members: string,
+  serverInfo: string,
+  isCacheable: boolean,
+  resultType: ResultType = 'complete',
+): string {
   const begin = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{`;
   if (era === 'legacy') return `${begin}${members}}}`;
   const own = members === '' ? '' : `,${members}`;
   const cache = isCacheable ? `,${CACHE_MEMBERS}` : '';
-  return `${begin}"resultType":"complete"${own}${cache},"_meta":{"${SERVER_INFO_MEMBER}":${serverInfo}}}}`;
+  return `${begin}"resultType":"${resultType}"${own}${cache},"_meta":{"${SERVER_INFO_MEMBER}":${serverInfo}}}}`;
 }
 
 /** An error. @param id undefined where none could be read. */

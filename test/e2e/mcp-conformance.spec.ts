@@ -1,0 +1,103 @@
+/**
+ * The official conformance suite against the MCP server, in both of its protocols. What it calls by name comes of `test/mcp-conformance/`,
+ * through the same door as all else; a forwarder adds the key, which the suite cannot send. `npm run mcp:conformance` installs and runs it.
+ */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { CONFORMANCE_METHODS } from '../mcp-conformance/profile.js';
+import { describeUnless } from '../support/describe-with.js';
+import { installNpmPackages, runForeign } from '../support/foreign-packages.js';
+import { startKeyAdder, type KeyAdder } from '../support/key-adder.js';
+import { startMcpWorld, type McpWorld } from '../support/mcp-world.js';
+import { temporaryFolder } from '../support/processes.js';
+
+const FOLDER = 'test/mcp-conformance';
+const PACKAGE = 'node_modules/@modelcontextprotocol/conformance';
+const SUITE = `${PACKAGE}/dist/index.js`;
+const OLDEST_NODE = 22;
+const KEYS = 12;
+/** Of one scenario; most take less than one second. */
+const SCENARIO_TIMEOUT_MS = 30_000;
+
+const isOld = Number(process.versions.node.split('.')[0]) < OLDEST_NODE;
+const missing = isOld ? `needs Node ${OLDEST_NODE}` : installNpmPackages(FOLDER);
+
+interface Check {
+  readonly id: string;
+  readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
+  readonly errorMessage?: string;
+}
+
+/** Warnings that are as we want it: there is no session, and responses to lists are no streams. */
+const WANTED = ['server-sse-multiple-streams server-sse-multiple-streams-session WARNING'];
+
+/** The scenarios that a revision requires of servers; the suite runs more, of extensions and of what it cannot pass itself. */
+function requiredBy(revision: string): readonly string[] {
+  const text = readFileSync(join(FOLDER, PACKAGE, 'requirements', `${revision}.yaml`), 'utf8');
+  return (parse(text) as { readonly server: readonly string[] }).server;
+}
+
+/** The checks of each scenario that was run. */
+function checksIn(folder: string): Map<string, Check[]> {
+  const scenarios = new Map<string, Check[]>();
+  for (const name of readdirSync(folder)) {
+    const scenario = name.replace(/^server-/, '').replace(/-\d{4}-\d{2}-\d{2}T.*$/, '');
+    scenarios.set(scenario, JSON.parse(readFileSync(join(folder, name, 'checks.json'), 'utf8')) as Check[]);
+  }
+  return scenarios;
+}
+
+describeUnless(missing)('the conformance suite', () => {
+  let world: McpWorld;
+  let forwarder: KeyAdder;
+  beforeAll(async () => {
+    world = await startMcpWorld({ methods: CONFORMANCE_METHODS });
+    const keys = await Promise.all(Array.from({ length: KEYS }, () => world.newKey('unlimited')));
+    forwarder = await startKeyAdder(
+      world.url,
+      keys.map(({ secret }) => secret),
+    );
+  });
+  afterAll(async () => {
+    await forwarder?.stop();
+    await world?.stop();
+  });
+
+  /** Runs the suite. @returns how it ended, and what it found. */
+  async function run(...args: readonly string[]) {
+    const results = temporaryFolder('conformance');
+    const all = [SUITE, 'server', '--url', `${forwarder.url}/mcp`, '--timeout', String(SCENARIO_TIMEOUT_MS)];
+    const { code, stdout, stderr } = await runForeign(FOLDER, process.execPath, [...all, '-o', results, ...args]);
+    return { code, scenarios: checksIn(results), said: code === 0 ? '' : `${stdout}${stderr}`.slice(-4_000) };
+  }
+
+  /** What is wrong with a scenario. */
+  const faultsOf = (scenario: string, checks: readonly Check[] = []): readonly string[] =>
+    checks.some(({ status }) => status === 'SUCCESS')
+      ? checks
+          .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+          .map(({ id, status, errorMessage = '' }) => `${scenario} ${id} ${status} ${errorMessage}`.trim())
+      : checks.length > 0 && WANTED.includes(`${scenario} ${checks[0]!.id} ${checks[0]!.status}`)
+        ? []
+        : [`${scenario} has found nothing good`];
+
+  it.each([
+    ['2026-07-28', 37],
+    ['2025-11-25', 30],
+  ])('finds in order all that %s requires: %d scenarios', async (revision, count) => {
+    const required = requiredBy(revision);
+    expect(required).toHaveLength(count);
+    const { code, scenarios, said } = await run('--requirements', revision);
+    expect({ code, said }).toEqual({ code: 0, said: '' });
+    expect(required.flatMap((scenario) => faultsOf(scenario, scenarios.get(scenario)))).toEqual([]);
+  });
+
+  it('finds that headers are held to the body', async () => {
+    const scenario = 'http-header-validation';
+    const { code, scenarios, said } = await run('--spec-version', '2026-07-28', '--scenario', scenario);
+    expect({ code, said }).toEqual({ code: 0, said: '' });
+    expect(faultsOf(scenario, scenarios.get(scenario))).toEqual([]);
+  });
+});
