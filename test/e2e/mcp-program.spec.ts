@@ -137,14 +137,14 @@ describe('an API with a tool', () => {
     await eventually('the client is told', () => told === 1, 20_000);
     expect(await toolsOf(trailgate, secret)).toEqual(['get_usage', 'list_customers', 'get_customer']);
     writeFileSync(trailgate.configPath, stringify({ ...file, mcp: { enabled: false } }));
-    await eventually(
-      'the server is gone',
-      async () => (await call(trailgate, secret, 'tools/list')).status === 404,
-      20_000,
-    );
+    // Asked in a way that is not counted: what is free is limited, and a busy machine takes its time.
+    const statusOfGet = async () => (await send(`${trailgate.gatewayUrl}/mcp`)).status;
+    await eventually('the server is gone', async () => (await statusOfGet()) === 404, 20_000);
+    expect((await call(trailgate, secret, 'tools/list')).status).toBe(404);
     await client.close();
     writeFileSync(trailgate.configPath, stringify(file));
-    await eventually('it is back', async () => (await call(trailgate, secret, 'tools/list')).status === 200, 20_000);
+    await eventually('it is back', async () => (await statusOfGet()) === 405, 20_000);
+    expect((await call(trailgate, secret, 'tools/list')).status).toBe(200);
   });
 
   it('ends with its clients told: a stream with its result, and no call lost', async () => {
