@@ -1,7 +1,10 @@
 /**
  * What the running configuration offers to accounts and keys: its plans, and the scopes that its operations ask for.
  */
+import type { DescribedTool } from '../config/model/described-tool.js';
 import type { Config, Operation, PlanConfig, ScopeWords } from '../config/model/schema.js';
+import { MOST_LISTED } from '../config/tools/tool.js';
+import { missingScopes } from '../keys/scopes.js';
 
 /** Safe methods (RFC 9110 section 9.2.1). */
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -29,6 +32,25 @@ export interface PublishedOperation {
   readonly scopes: readonly string[];
 }
 
+/** What AI assistants may call, and where. */
+export interface ToolCatalogue {
+  /** Whether there is an MCP server: it is on, and there is a tool. */
+  readonly isEnabled: boolean;
+  readonly serverName: string;
+  /** Of the server. */
+  readonly url: string;
+  /** How many tools there are, whatever a key may do. */
+  readonly total: number;
+  /** Whether the tools are searched instead of listed. */
+  readonly isSearched: boolean;
+  readonly tools: readonly CatalogueTool[];
+}
+
+/** A tool, and the operation that it calls. */
+export interface CatalogueTool extends Omit<DescribedTool, 'operation'> {
+  readonly operation: Operation;
+}
+
 export interface NamedPlan {
   readonly name: string;
   readonly limits: PlanConfig;
@@ -36,7 +58,9 @@ export interface NamedPlan {
 
 /** Reads the configuration anew on each question, so that a reload is in force at once. */
 export class Catalogue {
-  constructor(private readonly config: () => Pick<Config, 'file' | 'operations' | 'publicUrl' | 'scopeWords'>) {}
+  constructor(
+    private readonly config: () => Pick<Config, 'file' | 'operations' | 'publicUrl' | 'scopeWords' | 'tools'>,
+  ) {}
 
   plans(): readonly NamedPlan[] {
     return Object.entries(this.config().file.plans).map(([name, limits]) => ({ name, limits }));
@@ -59,6 +83,26 @@ export class Catalogue {
       const path = file.api.basePath + template;
       return { operation: id, method, path, url: publicUrl + path, scopes };
     });
+  }
+
+  /** The tools that a key with these scopes shows to assistants. @param scopes undefined: all that there are. */
+  tools(scopes?: readonly string[]): ToolCatalogue {
+    const { tools: all = [], operations, file, publicUrl } = this.config();
+    const byId = new Map(operations.map((operation) => [operation.id, operation]));
+    const tools = all.flatMap((tool) => {
+      const operation = byId.get(tool.operation);
+      const isShown =
+        operation !== undefined && (scopes === undefined || missingScopes(scopes, operation.scopes).length === 0);
+      return isShown ? [{ ...tool, operation }] : [];
+    });
+    return {
+      isEnabled: file.mcp.enabled && all.length > 0,
+      serverName: file.mcp.name ?? file.api.title,
+      url: `${publicUrl}/mcp`,
+      total: all.length,
+      isSearched: tools.length > MOST_LISTED,
+      tools,
+    };
   }
 
   /** Every scope of an operation, `resource:*` for each resource, and `*`; sorted, the widest first. */

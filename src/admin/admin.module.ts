@@ -37,6 +37,7 @@ import { NetworkGuard } from './access/network.guard.js';
 import { PermissionGuard } from './access/permission.guard.js';
 import { isPublic } from './access/public.js';
 import { Site } from './access/site.js';
+import { McpToolsController } from './mcp-tools/mcp-tools.controller.js';
 import { OperationsController } from './operations/operations.controller.js';
 import { INSTALLATION_CONTROLLERS } from './installation-parts.js';
 import { PlansController } from './plans/plans.controller.js';
@@ -63,6 +64,7 @@ const API_CONTROLLERS: readonly Type[] = [
   ScopesController,
   PlansController,
   OperationsController,
+  McpToolsController,
   ...INSTALLATION_CONTROLLERS,
   AuditLogController,
   ...MEMBER_CONTROLLERS,

@@ -26,7 +26,7 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
   `,
   'account owner admin viewer token portal': `
     getAccount listApiKeys getApiKey getApiKeyImpact getUsage listQuotaAdjustments listWebhookEndpoints
-    getWebhookEndpoint explain
+    getWebhookEndpoint explain listMcpTools
   `,
   installation: `
     createAccount updateAccount createQuotaAdjustment createPortalSession endPortalSessions listMembers getMember

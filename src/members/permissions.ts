@@ -112,6 +112,7 @@ export const PERMISSIONS = {
   getWebhookDelivery: { ...read, roles: MANAGERS },
 
   explain: read,
+  listMcpTools: read,
   // Where people were is not for everybody.
   listRequests: { ...read, roles: MANAGERS },
   getRequest: { ...read, roles: MANAGERS },

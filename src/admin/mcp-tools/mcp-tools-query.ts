@@ -1,0 +1,21 @@
+/** Whose tools are asked for: those that a key with some scopes shows. */
+import { z } from 'zod';
+
+const LONGEST_SCOPES = 8_000;
+const SCOPES_WORDS = 'must be scopes such as customers:read, with commas between them';
+const SCOPES = /^[^\s,\p{Cc}]{1,200}(?:,[^\s,\p{Cc}]{1,200})*$/u;
+
+export const mcpToolsQuerySchema = z.strictObject({
+  scopes: z
+    .string()
+    .max(LONGEST_SCOPES, SCOPES_WORDS)
+    .regex(SCOPES, SCOPES_WORDS)
+    .transform((text) => text.split(','))
+    .optional()
+    .meta({
+      description: 'Only tools that a key with these scopes shows; some of them with commas between them.',
+      schema: { type: 'string', minLength: 1, maxLength: LONGEST_SCOPES, pattern: '^[a-z*][a-z0-9:*_,-]*$' },
+    }),
+});
+
+export type McpToolsQuery = z.output<typeof mcpToolsQuerySchema>;

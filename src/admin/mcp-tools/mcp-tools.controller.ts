@@ -1,0 +1,77 @@
+/** What AI assistants may call of the public API: all tools, or those that a key with some scopes shows them. */
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { z } from 'zod';
+import { AccountStore } from '../../accounts/accounts.js';
+import { Catalogue } from '../../accounts/catalogue.js';
+import { Documented } from '../openapi/documented.js';
+import { countField } from '../openapi/fields.js';
+import { mcpToolsQuerySchema, type McpToolsQuery } from './mcp-tools-query.js';
+
+const toolSchema = z
+  .object({
+    name: z.string().max(40).meta({ example: 'list_customers' }),
+    title: z.string().max(100).nullable(),
+    description: z.string().max(2_000).meta({ description: 'All that an assistant chooses by.' }),
+    operation: z
+      .string()
+      .max(200)
+      .meta({ description: 'Id of the operation that it calls.', example: 'listCustomers' }),
+    scopes: z.array(z.string().max(200)).meta({ description: 'All of them are needed; empty: any key.' }),
+    read_only: z.boolean().meta({ description: 'Whether it changes nothing.' }),
+    destructive: z.boolean().meta({ description: 'Whether it may overwrite or remove something.' }),
+    tokens: countField.meta({ description: 'About what it costs an assistant to have it in view.' }),
+  })
+  .meta({ id: 'McpTool' });
+
+const toolsSchema = z
+  .object({
+    enabled: z.boolean().meta({ description: 'Whether there is an MCP server: it is on, and an operation is a tool.' }),
+    server_name: z.string().max(10_000),
+    url: z.string().max(4_096).meta({ description: 'Of the server.', example: 'https://api.example.com/mcp' }),
+    total: countField.meta({ description: 'How many tools there are, whatever a key may do.' }),
+    searched: z.boolean().meta({
+      description: 'Whether there are so many that an assistant sees `search_operations` and `call_operation` instead.',
+    }),
+    data: z.array(toolSchema),
+  })
+  .meta({ id: 'McpTools' });
+
+@Controller('admin/v1/accounts/:id/mcp-tools')
+export class McpToolsController {
+  constructor(
+    private readonly accounts: AccountStore,
+    private readonly catalogue: Catalogue,
+  ) {}
+
+  @Get()
+  @Documented({
+    id: 'listMcpTools',
+    summary: 'List the tools that AI assistants see, by what their key may do',
+    response: toolsSchema,
+    problems: ['resource_not_found'],
+  })
+  async list(
+    @Param('id') accountId: string,
+    @Query({ schema: mcpToolsQuerySchema }) { scopes }: McpToolsQuery,
+  ): Promise<z.output<typeof toolsSchema>> {
+    await this.accounts.get(accountId);
+    const { isEnabled, serverName, url, total, isSearched, tools } = this.catalogue.tools(scopes);
+    return {
+      enabled: isEnabled,
+      server_name: serverName,
+      url,
+      total,
+      searched: isSearched,
+      data: tools.map(({ name, title = null, description, operation, annotations, tokens }) => ({
+        name,
+        title,
+        description,
+        operation: operation.id,
+        scopes: [...operation.scopes],
+        read_only: annotations.readOnlyHint,
+        destructive: annotations.destructiveHint,
+        tokens,
+      })),
+    };
+  }
+}
