@@ -7,6 +7,7 @@ import { Command } from 'commander';
 import { parse, stringify } from 'yaml';
 import { addClientCommands } from '../src/cli/client-commands.js';
 import { addOpenApiCommand } from '../src/cli/openapi-command.js';
+import { addServerJsonCommand } from '../src/cli/server-json-command.js';
 import { CLIENT_VARIABLES } from '../src/config/client-environment.js';
 import { ENVIRONMENT_VARIABLES } from '../src/config/model/environment.js';
 import { METRICS } from '../src/platform/metrics.js';
@@ -114,6 +115,7 @@ describe('commands', () => {
   const client = new Command();
   addClientCommands(client);
   addOpenApiCommand(client);
+  addServerJsonCommand(client);
   const own = matches(readFileSync('src/boot/program.ts', 'utf8'), /\.command\('(\w+)'\)/g);
   const commands = new Map([
     ...own.map((name): [string, string[]] => [name, []]),

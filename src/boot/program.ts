@@ -6,6 +6,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { checkCommand } from '../cli/check.js';
 import { addClientCommands } from '../cli/client-commands.js';
 import { addOpenApiCommand } from '../cli/openapi-command.js';
+import { addServerJsonCommand } from '../cli/server-json-command.js';
 import { formatProblems } from '../config/check.js';
 import { EnvironmentError, provideVariable, readEnvironment } from '../config/model/environment.js';
 import { gatewayJsonSchemaText } from '../config/model/json-schema.js';
@@ -74,6 +75,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     .description('print the JSON Schema of gateway.yaml')
     .action(() => void process.stdout.write(gatewayJsonSchemaText()));
   addOpenApiCommand(program);
+  addServerJsonCommand(program);
   addClientCommands(program);
   // `| head` has read enough: the end of a command, not a fault. What runs on has a log that knows of it.
   program.hook('preAction', (_program, command) => {
