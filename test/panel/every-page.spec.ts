@@ -25,6 +25,7 @@ const PAGES = [
   '/platform/health',
 ];
 const PHONE = { width: 390, height: 844 };
+const SMALL_PHONE = { width: 360, height: 780 };
 const DESK = { width: 1_280, height: 860 };
 
 /** English texts of the catalogue whose Spanish is another one: a page in Spanish has none of them as a whole text. */
@@ -108,6 +109,20 @@ describeWithChromium('every page of the panel', () => {
       );
       expect(texts.length).toBeGreaterThan(20);
       expect({ path, english: texts.filter((text) => english.has(text)) }).toEqual({ path, english: [] });
+    }
+  });
+
+  /** Of inputs and tables: what is wider than its place, and cannot be moved there. */
+  const CUT_OFF = `[...document.querySelectorAll('main input[readonly], main table')].filter((element) => {
+    const place = element.matches('input') ? element : element.parentElement;
+    return place.scrollWidth > place.clientWidth && getComputedStyle(place).overflowX !== 'auto';
+  }).map(({ value, textContent }) => value ?? textContent)`;
+
+  it('cuts no words off on a small phone, in Spanish, which needs more room', async () => {
+    await page.setViewportSize(SMALL_PHONE);
+    for (const path of PAGES) {
+      await open(path);
+      expect({ path, cutOff: await page.evaluate(CUT_OFF) }).toEqual({ path, cutOff: [] });
     }
     await choose({ 'trailgate-locale': 'en' });
   });

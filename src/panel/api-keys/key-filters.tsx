@@ -48,7 +48,7 @@ export function KeyFilters({ chosen, onChoose }: KeyFiltersProps) {
         onChange={(event) => onChoose({ search: event.currentTarget.value })}
       />
       <Select
-        flex={{ base: '1 1 140px', md: '0 0 150px' }}
+        flex={{ base: '1 1 180px', md: '0 0 150px' }}
         aria-label={t`State`}
         allowDeselect={false}
         data={[
@@ -63,7 +63,7 @@ export function KeyFilters({ chosen, onChoose }: KeyFiltersProps) {
         onChange={(status) => status !== null && onChoose({ status })}
       />
       <Select
-        flex={{ base: '1 1 140px', md: '0 0 200px' }}
+        flex={{ base: '1 1 180px', md: '0 0 200px' }}
         aria-label={t`Environment`}
         allowDeselect={false}
         data={[
@@ -75,7 +75,7 @@ export function KeyFilters({ chosen, onChoose }: KeyFiltersProps) {
         onChange={(value) => onChoose({ environment: value === 'live' || value === 'test' ? value : 'both' })}
       />
       <Select
-        flex={{ base: '1 1 140px', md: '0 0 225px' }}
+        flex={{ base: '1 1 180px', md: '0 0 225px' }}
         aria-label={t`Order`}
         allowDeselect={false}
         data={[

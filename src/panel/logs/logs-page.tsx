@@ -69,14 +69,14 @@ function Filters({ chosen, onChoose }: FiltersProps) {
         flex={{ base: '1 1 100%', md: '1 1 260px' }}
         type="search"
         aria-label={t`Search by request number`}
-        placeholder={t`Request number, such as req_… or the number of a key`}
+        placeholder={t`Number of a request or key`}
         leftSection={<Icon name="search" size={16} />}
         maxLength={128}
         value={chosen.search}
         onChange={(event) => onChoose({ search: event.currentTarget.value })}
       />
       <Select
-        flex={{ base: '1 1 140px', md: '0 0 210px' }}
+        flex={{ base: '1 1 180px', md: '0 0 210px' }}
         aria-label={t`Responses`}
         allowDeselect={false}
         data={[
@@ -90,7 +90,7 @@ function Filters({ chosen, onChoose }: FiltersProps) {
         onChange={(status) => onChoose({ status: status ?? '' })}
       />
       <Select
-        flex={{ base: '1 1 140px', md: '0 0 220px' }}
+        flex={{ base: '1 1 180px', md: '0 0 220px' }}
         aria-label={t`Operation`}
         placeholder={t`All operations`}
         clearable

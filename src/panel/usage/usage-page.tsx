@@ -199,31 +199,33 @@ function SumsTable({ what, sums, label = (name) => name, asGiven = false }: Sums
   const { number } = useFormats();
   const rows = asGiven ? [...sums] : [...sums].toSorted(([, one], [, other]) => total(other) - total(one));
   return (
-    <Table fz="sm" verticalSpacing="xs">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>{what}</Table.Th>
-          <Table.Th ta="end">
-            <Trans>Requests</Trans>
-          </Table.Th>
-          <Table.Th ta="end">
-            <Trans>Failed</Trans>
-          </Table.Th>
-          <Table.Th ta="end">
-            <Trans>Refused</Trans>
-          </Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {rows.map(([name, each]) => (
-          <Table.Tr key={name}>
-            <Table.Td className="name">{label(name)}</Table.Td>
-            <Table.Td ta="end">{number(total(each))}</Table.Td>
-            <Table.Td ta="end">{number(each.failed)}</Table.Td>
-            <Table.Td ta="end">{number(each.refused)}</Table.Td>
+    <Box className="sums" tabIndex={0} role="region" aria-label={what}>
+      <Table fz="sm" verticalSpacing="xs">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{what}</Table.Th>
+            <Table.Th ta="end">
+              <Trans>Requests</Trans>
+            </Table.Th>
+            <Table.Th ta="end">
+              <Trans>Failed</Trans>
+            </Table.Th>
+            <Table.Th ta="end">
+              <Trans>Refused</Trans>
+            </Table.Th>
           </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </Table>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map(([name, each]) => (
+            <Table.Tr key={name}>
+              <Table.Td className="name">{label(name)}</Table.Td>
+              <Table.Td ta="end">{number(total(each))}</Table.Td>
+              <Table.Td ta="end">{number(each.failed)}</Table.Td>
+              <Table.Td ta="end">{number(each.refused)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Box>
   );
 }

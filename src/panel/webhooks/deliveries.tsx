@@ -34,7 +34,7 @@ export function Deliveries({ of: endpoint }: { readonly of: Endpoint }) {
       actions={
         <>
           <Select
-            w={180}
+            w={220}
             aria-label={t`State`}
             allowDeselect={false}
             data={[
