@@ -1,10 +1,13 @@
 /** API keys as rows, as the control plane shows them, and as the audit log keeps them. */
 import type { Transaction } from 'kysely';
 import type { DatabaseHandle } from '../database/connect.js';
+import { newId } from '../database/ids.js';
 import type { ApiKeyTable, Tables } from '../database/schema.js';
+import { searchText } from '../database/search/search-text.js';
 import { Problem } from '../problems/errors.js';
 import type { KeyLimits, MonthGrant } from '../limits/model/effective-limits.js';
-import { parseLimits, parseStrings } from '../keys/api-key-columns.js';
+import { limitsJson, parseLimits, parseStrings } from '../keys/api-key-columns.js';
+import type { CreateApiKey } from './api-key-fields.js';
 import type { AuditedFields } from './audit-log.js';
 
 /** A key as it is managed: everything but its secret. */
@@ -28,6 +31,54 @@ export interface ApiKey {
   readonly revokedAt: number | null;
   /** Grows with every change that a person makes. */
   readonly version: number;
+  /** Whose it is, where a person has let an OAuth client in by it; null: whoever has its secret. */
+  readonly oauthClient: OAuthClientName | null;
+}
+
+/** OAuthClientName is what an OAuth client is known by. */
+export interface OAuthClientName {
+  /** A URL, or what it was called when it registered. */
+  readonly id: string;
+  /** What it says of itself. */
+  readonly name: string;
+}
+
+/** LetInClient is an OAuth client, and who let it in; null: the operators' token. */
+export interface LetInClient extends OAuthClientName {
+  readonly memberId: string | null;
+}
+
+/** The row of a new key. @param client whose it is; null: whoever has its secret. */
+export function newApiKeyRow(
+  accountId: string,
+  input: CreateApiKey,
+  hint: string,
+  client: LetInClient | null,
+  nowMs: number,
+): ApiKeyTable {
+  return {
+    id: newId('key', nowMs),
+    account_id: accountId,
+    name: input.name,
+    scopes: JSON.stringify(input.scopes),
+    environment: input.environment,
+    status: 'active',
+    expires_at: input.expires_at === null ? null : Date.parse(input.expires_at),
+    allowed_ips: JSON.stringify(input.allowed_ips),
+    hint,
+    limits: limitsJson(input.limits),
+    grant_period: 0,
+    grant_amount: 0,
+    last_used_at: null,
+    created_at: nowMs,
+    updated_at: nowMs,
+    revoked_at: null,
+    version: 1,
+    search: searchText(input.name),
+    oauth_client_id: client?.id ?? null,
+    oauth_client_name: client?.name ?? null,
+    oauth_member_id: client?.memberId ?? null,
+  };
 }
 
 /** The key as it is at this moment: one that is not revoked and whose time has come is `expired`, paused or not. */
@@ -50,7 +101,12 @@ export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
     updatedAt: row.updated_at,
     revokedAt: row.revoked_at,
     version: row.version,
+    oauthClient: oauthClientOf(row),
   };
+}
+
+function oauthClientOf({ oauth_client_id: id, oauth_client_name: name }: ApiKeyTable): OAuthClientName | null {
+  return id === null ? null : { id, name: name ?? id };
 }
 
 /**
@@ -67,6 +123,7 @@ export function auditedKey(row: ApiKeyTable): AuditedFields {
     allowed_ips: parseStrings(row.allowed_ips),
     hint: row.hint,
     limits: parseLimits(row.limits),
+    ...(row.oauth_client_id === null ? {} : { oauth_client: oauthClientOf(row) }),
   };
 }
 

@@ -4,7 +4,6 @@
  */
 import type { Transaction } from 'kysely';
 import type { Page } from '../database/cursor.js';
-import { newId } from '../database/ids.js';
 import type { ApiKeyTable, Tables } from '../database/schema.js';
 import { searchText } from '../database/search/search-text.js';
 import { Problem } from '../problems/errors.js';
@@ -13,9 +12,18 @@ import { readImpact, type ApiKeyImpact } from './api-key-impact.js';
 import { ApiKeyList, type ApiKeyQuery, type ListedApiKey } from './api-key-list.js';
 import { limitsJson } from '../keys/api-key-columns.js';
 import type { CreateApiKey, OverlapSeconds, UpdateApiKey } from './api-key-fields.js';
-import { createSecret, hashSecret, hintOf } from '../keys/api-key-format.js';
+import { ACCESS_TOKEN_HINT, createSecret, hashSecret, hintOf } from '../keys/api-key-format.js';
 import { DatabaseKeyLookup } from '../keys/api-key-lookup.js';
-import { apiKeyNotFound, apiKeyOf, auditedKey, lockApiKey, timestamp, type ApiKey } from './api-key-rows.js';
+import {
+  apiKeyNotFound,
+  apiKeyOf,
+  auditedKey,
+  lockApiKey,
+  newApiKeyRow,
+  timestamp,
+  type ApiKey,
+  type LetInClient,
+} from './api-key-rows.js';
 import { checkVersion, type ExpectedVersions } from './versions.js';
 import { ChangeEvents } from './change-events.js';
 import type { AuditAction } from './audit-actions.js';
@@ -47,38 +55,39 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   async create(accountId: string, input: CreateApiKey, context: ChangeContext): Promise<ApiKeyWithSecret> {
+    const secret = createSecret(input.environment);
+    return { key: await this.insert(accountId, input, secret, null, context), secret };
+  }
+
+  /** Makes a key that has no secret but the access tokens of an OAuth client: see `oauth/client-keys.ts`. */
+  createForClient(
+    accountId: string,
+    input: CreateApiKey,
+    client: LetInClient,
+    context: ChangeContext,
+  ): Promise<ApiKey> {
+    return this.insert(accountId, input, null, client, context);
+  }
+
+  private async insert(
+    accountId: string,
+    input: CreateApiKey,
+    secret: string | null,
+    client: LetInClient | null,
+    context: ChangeContext,
+  ): Promise<ApiKey> {
     this.check(input);
     const now = this.deps.clock.now();
-    const secret = createSecret(input.environment);
-    const row: ApiKeyTable = {
-      id: newId('key', now),
-      account_id: accountId,
-      name: input.name,
-      scopes: JSON.stringify(input.scopes),
-      environment: input.environment,
-      status: 'active',
-      expires_at: milliseconds(input.expires_at),
-      allowed_ips: JSON.stringify(input.allowed_ips),
-      hint: hintOf(secret),
-      limits: limitsJson(input.limits),
-      grant_period: 0,
-      grant_amount: 0,
-      last_used_at: null,
-      created_at: now,
-      updated_at: now,
-      revoked_at: null,
-      version: 1,
-      search: searchText(input.name),
-    };
+    const row = newApiKeyRow(accountId, input, secret === null ? ACCESS_TOKEN_HINT : hintOf(secret), client, now);
     await this.db.transaction().execute(async (trx) => {
       await lockAccount(trx, this.deps.database.kind, accountId);
       await trx.insertInto('api_key').values(row).execute();
-      await insertSecret(trx, row.id, secret, now);
+      if (secret !== null) await insertSecret(trx, row.id, secret, now);
       await this.record(trx, context, row, 'api_key.created', { before: null, after: auditedKey(row) });
     });
     // No node can know this key yet; the message is sent so that every change is announced alike.
     await this.publish(row);
-    return { key: apiKeyOf(row, now), secret };
+    return apiKeyOf(row, now);
   }
 
   /** Rejects with `resource_not_found`. */
@@ -149,6 +158,8 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       const before = await lockApiKey(trx, this.deps.database.kind, id);
       checkScopes(apiKeyOf(before, now).scopes);
       if (before.status === 'revoked') throw conflict('The key is revoked. Create a new one.');
+      if (before.oauth_client_id !== null)
+        throw conflict("The key is an OAuth client's, whose tokens are new each time.");
       if (before.expires_at !== null && before.expires_at <= now) {
         throw conflict('The key has expired. Give it a later expiry first, or create a new one.');
       }

@@ -7,6 +7,7 @@ import type { QuotaSubject } from '../limits/model/subject.js';
 import type { CountedRequest } from '../limits/model/usage-cell.js';
 import type { ENDING_PHASES } from '../platform/metrics.js';
 import type { Problem } from '../problems/errors.js';
+import type { TokenDoor } from '../keys/clients/token-door.js';
 import type { RouteMatch } from '../proxy/routing/operation-table.js';
 
 /** EndingPhase says how far the end of what was asked for has come; a value of a metric. */
@@ -27,6 +28,8 @@ export interface AdmissionRequest extends CountedRequest {
   /** The `Idempotency-Key`, as received; several are joined. */
   readonly idempotencyField: string | undefined;
   readonly contentType: string | undefined;
+  /** Where access tokens are taken in the place of keys; undefined: keys are, as nearly everywhere. */
+  readonly tokenDoor?: TokenDoor | undefined;
   /** Whether the address is that of a proxy of ours that nobody has named to us. */
   readonly isFromUnknownProxy: boolean;
 

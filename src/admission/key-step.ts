@@ -39,8 +39,12 @@ export class KeyStep implements Step<CachedKey | Problem> {
       request.refusal = throttled;
       return false;
     }
-    const secret = bearerSecret(request.authorization, request.rawHeaders, request.url);
-    if (typeof secret !== 'string') return this.refuse(request, secret);
+    let secret = bearerSecret(request.authorization, request.rawHeaders, request.url);
+    if (typeof secret !== 'string') {
+      // Where access tokens are taken, there is no key: `authorization/mcp-door.ts`.
+      secret = request.tokenDoor?.read(request.authorization) ?? secret;
+      if (typeof secret !== 'string') return this.refuse(request, secret);
+    }
     const verdict = nowOrTold(this.authenticator.authenticate(secret, clientAddress), waiting);
     return verdict === undefined ? undefined : this.conclude(request, verdict);
   }
@@ -60,7 +64,7 @@ export class KeyStep implements Step<CachedKey | Problem> {
 
   private refuse(request: AdmissionRequest, problem: Problem): false {
     const { clientAddress, operation } = request;
-    request.refusal = problem;
+    request.refusal = request.tokenDoor?.refusal(problem) ?? problem;
     if (isFailedAttempt(problem.code)) this.failedAttempts.note(clientAddress, request.isFromUnknownProxy);
     // A refusal of a known key stands in its usage.
     else if (problem instanceof DeniedKey && problem.key.subject !== undefined && operation !== undefined) {

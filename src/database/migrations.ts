@@ -11,6 +11,7 @@ import { idempotentRequests } from './migrations/idempotent-requests-migration.j
 import { mails } from './migrations/mail-migration.js';
 import { notices } from './migrations/notices-migration.js';
 import { members } from './migrations/members-migration.js';
+import { oauth } from './migrations/oauth-migration.js';
 import { nodeStatements } from './migrations/node-statements-migration.js';
 import { openDeliveries } from './migrations/open-deliveries-migration.js';
 import { requestLogs } from './migrations/request-logs-migration.js';
@@ -276,6 +277,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0019_idempotent_requests': idempotentRequests,
   '0020_request_sources': requestSources,
   '0021_open_deliveries': openDeliveries,
+  '0022_oauth': oauth,
 };
 
 /**

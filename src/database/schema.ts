@@ -4,6 +4,7 @@
  */
 import type { MailTable } from './tables/mail-table.js';
 import type { Generated } from 'kysely';
+import type { OAuthObjectTable } from './tables/oauth-table.js';
 import type { MemberTables } from './tables/member-tables.js';
 import type { WebhookTables } from './tables/webhook-tables.js';
 
@@ -54,6 +55,11 @@ export interface ApiKeyTable {
   version: number;
   /** The name as lists are searched and sorted by it; see `searchText`. */
   search: string;
+  /** The OAuth client whose access tokens are its secrets; null: it has secrets of its own, as nearly all. */
+  oauth_client_id: string | null;
+  oauth_client_name: string | null;
+  /** Who let the client in; null: the operators' token. */
+  oauth_member_id: string | null;
 }
 
 /** One live secret of a key, during a rotation two. Only the hash is stored. */
@@ -257,4 +263,5 @@ export interface Tables extends MemberTables, WebhookTables {
   request_log: RequestLogTable;
   idempotent_request: IdempotentRequestTable;
   mail: MailTable;
+  oauth_object: OAuthObjectTable;
 }

@@ -110,8 +110,9 @@ export function hintOf(secret: string): string {
   return `${secret.slice(0, PREFIX_LENGTH)}…${secret.slice(-4)}`;
 }
 
-const SECRET = /tg_(?:live|test)_[0-9A-Za-z]{36}/;
-const SECRETS = /tg_(live|test)_[0-9A-Za-z]{36}/g;
+/** Access tokens have the same form: see below. */
+const SECRET = /tg_(?:live|test|mcpt)_[0-9A-Za-z]{36}/;
+const SECRETS = /tg_(live|test|mcpt)_[0-9A-Za-z]{36}/g;
 
 /** Whether an API key stands in a text, as it is or percent-encoded. */
 export function holdsSecret(text: string): boolean {
@@ -127,4 +128,26 @@ export function withoutSecrets(text: string): string {
 /** Decoded once, whatever else is wrong with it. */
 function decoded(text: string): string {
   return text.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}
+
+/**
+ * An access token of an OAuth client has the form of a key's secret, with a prefix of its own: it is told apart from a
+ * key without a look-up, and where keys are taken it is none.
+ */
+const ACCESS_TOKEN_PREFIX = 'tg_mcpt_';
+
+/** What stands in the place of a hint, where a key's secrets are access tokens. */
+export const ACCESS_TOKEN_HINT = `${ACCESS_TOKEN_PREFIX}…`;
+
+/** A new token with 178 bits from the system's random source. */
+export function createAccessToken(): string {
+  const random = randomBase62(RANDOM_LENGTH);
+  return `${ACCESS_TOKEN_PREFIX}${random}${checksum(random)}`;
+}
+
+/** Whether the text has the shape of an access token and its checksum fits. Costs no look-up. */
+export function isAccessToken(text: string): boolean {
+  return (
+    text.startsWith(ACCESS_TOKEN_PREFIX) && isWellFormedSecret(`tg_live_${text.slice(ACCESS_TOKEN_PREFIX.length)}`)
+  );
 }

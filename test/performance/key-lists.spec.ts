@@ -155,6 +155,9 @@ async function insertKeys({ db }: DatabaseHandle, accountId: string): Promise<vo
         revoked_at: null,
         version: 1,
         search: searchText(name),
+        oauth_client_id: null,
+        oauth_client_name: null,
+        oauth_member_id: null,
       };
     });
     await db.insertInto('api_key').values(rows).execute();

@@ -1,6 +1,7 @@
 /** The request of an inner call, as the steps and the call to its backend read it. */
 import type { Socket } from 'node:net';
 import type { InnerCall } from '../../admission/doors/inner-call.js';
+import { enterBy, tokenDoorOf } from '../../keys/clients/token-door.js';
 import type { ClientFields, ClientMessage } from '../../http1/client/client-response.js';
 import { fieldsOfLines, trimmed } from '../../http1/grammar/fields.js';
 
@@ -51,6 +52,8 @@ export class InnerMessage implements ClientMessage {
     this.headers = new InnerFields(call);
     this.socket = call.carrier.message.socket;
     this.body = body;
+    const tokenDoor = tokenDoorOf(call.carrier.message);
+    if (tokenDoor !== undefined) enterBy(tokenDoor, this);
   }
 
   get rawHeaders(): string[] {

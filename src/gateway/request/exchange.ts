@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EndingPhase } from '../../admission/admission-request.js';
 import type { DoorRequest } from '../../admission/doors/door-request.js';
 import type { RequestSource } from '../../admission/doors/request-source.js';
+import { tokenDoorOf, type TokenDoor } from '../../keys/clients/token-door.js';
 import { isUnknownProxy } from '../../admission/unknown-proxy.js';
 import type { Operation } from '../../config/model/schema.js';
 import type { Keyed } from '../../idempotency/key-claim.js';
@@ -183,6 +184,10 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
     return message instanceof PlainRequest
       ? fieldValue(message.rawHeaders, 'content-type')
       : message.headers['content-type'];
+  }
+
+  get tokenDoor(): TokenDoor | undefined {
+    return tokenDoorOf(this.message);
   }
 
   get isFromUnknownProxy(): boolean {

@@ -1,0 +1,153 @@
+/**
+ * The keys of OAuth clients. When a person lets a client in, a key is made, with the scopes and the end that they
+ * chose; each access token of the client is a secret of that key with an end of its own. So a token costs the request
+ * path what a key costs, counts where a key counts, and ends when its key is revoked.
+ */
+import type { Kysely } from 'kysely';
+import type { ChangeContext } from '../accounts/audit-log.js';
+import type { CreateApiKey } from '../accounts/api-key-fields.js';
+import type { ApiKey, LetInClient } from '../accounts/api-key-rows.js';
+import type { ApiKeyStore } from '../accounts/api-key-store.js';
+import type { Tables } from '../database/schema.js';
+import type { InvalidationBus } from '../keys/api-key.js';
+import { parseStrings } from '../keys/api-key-columns.js';
+import { hashSecret } from '../keys/api-key-format.js';
+import type { Clock } from '../platform/clock.js';
+import { Problem } from '../problems/errors.js';
+
+/** Tokens of one key that work at the same time: a client has one, and the next before the last has ended. */
+const MOST_TOKENS = 10;
+/** So long it can still be said of a token that it has expired. */
+const DEAD_TOKEN_RETENTION_MS = 86_400_000;
+
+/** ClientKey is the key of a client that is let in at this moment. */
+export interface ClientKey {
+  readonly id: string;
+  readonly accountId: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  /** Milliseconds since the epoch, as all times here; null: it ends when it is revoked. */
+  readonly expiresAt: number | null;
+  readonly createdAt: number;
+}
+
+/** ClientToken is an access token that works at this moment. */
+export interface ClientToken {
+  readonly key: ClientKey;
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+}
+
+export interface ClientKeyParts {
+  readonly db: Kysely<Tables>;
+  readonly clock: Clock;
+  readonly bus: Pick<InvalidationBus, 'publish'>;
+  readonly keys: Pick<ApiKeyStore, 'createForClient' | 'revoke'>;
+}
+
+/** ClientKeys makes, reads and ends them. Rejects with the database's error. */
+export class ClientKeys {
+  constructor(private readonly parts: ClientKeyParts) {}
+
+  /** Makes the key of a client. Rejects with a `Problem` for what was chosen wrongly. */
+  create(accountId: string, input: CreateApiKey, client: LetInClient, context: ChangeContext): Promise<ApiKey> {
+    return this.parts.keys.createForClient(accountId, input, client, context);
+  }
+
+  /** Undefined where it is no client's, or may not be used now. */
+  async find(keyId: string): Promise<ClientKey | undefined> {
+    const row = await this.parts.db
+      .selectFrom('api_key')
+      .select(['id', 'account_id', 'oauth_client_id', 'scopes', 'status', 'expires_at', 'created_at'])
+      .where('id', '=', keyId)
+      .executeTakeFirst();
+    return row && usableKey(row, this.parts.clock.now());
+  }
+
+  /**
+   * Makes a text that was drawn by chance an access token of a key until a time. What an earlier one leaves is cleared
+   * away; of too many that work, the oldest ends.
+   */
+  async addToken(keyId: string, token: string, expiresAtMs: number): Promise<void> {
+    const { db, clock } = this.parts;
+    const now = clock.now();
+    const superfluous = await db.transaction().execute(async (trx) => {
+      const dead = trx.deleteFrom('api_key_secret').where('api_key_id', '=', keyId);
+      await dead.where('expires_at', '<', now - DEAD_TOKEN_RETENTION_MS).execute();
+      const value = { hash: hashSecret(token), api_key_id: keyId, created_at: now, expires_at: expiresAtMs };
+      await trx
+        .insertInto('api_key_secret')
+        .values({ ...value, last_used_at: null, last_used_ip: null })
+        .execute();
+      const live = await trx
+        .selectFrom('api_key_secret')
+        .select('hash')
+        .where('api_key_id', '=', keyId)
+        .where('expires_at', '>', now)
+        .orderBy('created_at', 'desc')
+        .orderBy('hash')
+        .limit(MOST_TOKENS + 1)
+        .execute();
+      const oldest = live[MOST_TOKENS];
+      if (oldest !== undefined) await trx.deleteFrom('api_key_secret').where('hash', '=', oldest.hash).execute();
+      return oldest !== undefined;
+    });
+    if (superfluous) await this.tell(keyId);
+  }
+
+  /** Undefined for a text that is no token, or none any more. */
+  async findToken(token: string): Promise<ClientToken | undefined> {
+    const { db, clock } = this.parts;
+    const now = clock.now();
+    const row = await db
+      .selectFrom('api_key_secret as secret')
+      .innerJoin('api_key as key', 'key.id', 'secret.api_key_id')
+      .select(['key.id', 'key.account_id', 'key.oauth_client_id', 'key.scopes', 'key.status', 'key.created_at'])
+      .select(['key.expires_at', 'secret.created_at as issued_at', 'secret.expires_at as token_expires_at'])
+      .where('secret.hash', '=', hashSecret(token))
+      .executeTakeFirst();
+    if (row === undefined || row.token_expires_at === null || row.token_expires_at <= now) return undefined;
+    const key = usableKey(row, now);
+    return key && { key, issuedAt: row.issued_at, expiresAt: row.token_expires_at };
+  }
+
+  /** Ends an access token, on every node within a second. */
+  async endToken(token: string): Promise<void> {
+    const hash = hashSecret(token);
+    const { db } = this.parts;
+    const row = await db.selectFrom('api_key_secret').select('api_key_id').where('hash', '=', hash).executeTakeFirst();
+    if (row === undefined) return;
+    await db.deleteFrom('api_key_secret').where('hash', '=', hash).execute();
+    await this.tell(row.api_key_id);
+  }
+
+  /** Takes back what a client was let in by. Does nothing where that has been done, or there is no such key. */
+  async revoke(keyId: string, context: ChangeContext): Promise<void> {
+    await this.parts.keys.revoke(keyId, context).catch((error: unknown) => {
+      if (!(error instanceof Problem && error.code === 'resource_not_found')) throw error;
+    });
+  }
+
+  private async tell(keyId: string): Promise<void> {
+    const { db, bus } = this.parts;
+    const row = await db.selectFrom('api_key').select('account_id').where('id', '=', keyId).executeTakeFirst();
+    if (row !== undefined) await bus.publish({ type: 'api_key', accountId: row.account_id, keyId });
+  }
+}
+
+interface KeyRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly oauth_client_id: string | null;
+  readonly scopes: string;
+  readonly status: string;
+  readonly expires_at: number | null;
+  readonly created_at: number;
+}
+
+function usableKey(row: KeyRow, nowMs: number): ClientKey | undefined {
+  const { id, oauth_client_id: clientId, status, expires_at: expiresAt } = row;
+  if (clientId === null || status !== 'active' || (expiresAt !== null && expiresAt <= nowMs)) return undefined;
+  const { account_id: accountId, created_at: createdAt } = row;
+  return { id, accountId, clientId, scopes: parseStrings(row.scopes), expiresAt, createdAt };
+}

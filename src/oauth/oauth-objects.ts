@@ -1,0 +1,125 @@
+/**
+ * What the authorization server keeps for a while, in our own database: each by the SHA-256 of what it is presented by,
+ * so that whoever reads the table can present nothing.
+ */
+import { createHash } from 'node:crypto';
+import { sql, type Kysely } from 'kysely';
+import type { Tables } from '../database/schema.js';
+import type { Clock } from '../platform/clock.js';
+
+const ROWS_AT_ONCE = 1_000;
+
+/** StoredPayload is what is kept of an object: JSON. */
+export type StoredPayload = Readonly<Record<string, unknown>>;
+
+/** StoredObject is an object that has not expired. */
+export interface StoredObject {
+  readonly payload: StoredPayload;
+  /** Milliseconds since the epoch; null: it was not used. */
+  readonly consumedAt: number | null;
+}
+
+/** OAuthObjects reads and writes them. Rejects with the database's error. */
+export class OAuthObjects {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Keeps an object until a time, ms since the epoch; one of the same kind and id is replaced, used or not. */
+  async put(kind: string, id: string, payload: StoredPayload, expiresAtMs: number, keyId?: string): Promise<void> {
+    const values = { api_key_id: keyId ?? null, payload: JSON.stringify(payload), expires_at: expiresAtMs };
+    await this.db
+      .insertInto('oauth_object')
+      .values({ kind, hash: hashOf(id), consumed_at: null, ...values })
+      .onConflict((conflict) => conflict.columns(['kind', 'hash']).doUpdateSet(values))
+      .execute();
+  }
+
+  /** Undefined where there is none, or none any more. */
+  async find(kind: string, id: string): Promise<StoredObject | undefined> {
+    const row = await this.db
+      .selectFrom('oauth_object')
+      .select(['payload', 'consumed_at'])
+      .where('kind', '=', kind)
+      .where('hash', '=', hashOf(id))
+      .where('expires_at', '>', this.clock.now())
+      .executeTakeFirst();
+    return row && { payload: JSON.parse(row.payload) as StoredPayload, consumedAt: row.consumed_at };
+  }
+
+  /** Changes what is kept of an object that has not expired. @returns whether there is one. */
+  async change(kind: string, id: string, payload: StoredPayload): Promise<boolean> {
+    const { numUpdatedRows } = await this.db
+      .updateTable('oauth_object')
+      .set({ payload: JSON.stringify(payload) })
+      .where('kind', '=', kind)
+      .where('hash', '=', hashOf(id))
+      .where('expires_at', '>', this.clock.now())
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+
+  /** Keeps an object that has not expired until a later time. */
+  async keepUntil(kind: string, id: string, expiresAtMs: number): Promise<void> {
+    await this.db
+      .updateTable('oauth_object')
+      .set({ expires_at: expiresAtMs })
+      .where('kind', '=', kind)
+      .where('hash', '=', hashOf(id))
+      .where('expires_at', '>', this.clock.now())
+      .where('expires_at', '<', expiresAtMs)
+      .execute();
+  }
+
+  /** Uses what works once. @returns false: somebody has, at the same time perhaps. */
+  async consume(kind: string, id: string): Promise<boolean> {
+    const now = this.clock.now();
+    const { numUpdatedRows } = await this.db
+      .updateTable('oauth_object')
+      .set({ consumed_at: now })
+      .where('kind', '=', kind)
+      .where('hash', '=', hashOf(id))
+      .where('consumed_at', 'is', null)
+      .where('expires_at', '>', now)
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+
+  /** Forgets one. */
+  async forget(kind: string, id: string): Promise<void> {
+    await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('hash', '=', hashOf(id)).execute();
+  }
+
+  /** Forgets those of a kind that lead to a key. */
+  async forgetOfKey(kind: string, keyId: string): Promise<void> {
+    await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('api_key_id', '=', keyId).execute();
+  }
+
+  /** How many of a kind there are that have not expired. */
+  async count(kind: string): Promise<number> {
+    const { count } = await this.db
+      .selectFrom('oauth_object')
+      .select(({ fn }) => fn.countAll<number | string>().as('count'))
+      .where('kind', '=', kind)
+      .where('expires_at', '>', this.clock.now())
+      .executeTakeFirstOrThrow();
+    return Number(count);
+  }
+
+  /** Forgets what has expired, a thousand rows at a time; resolves with how many. Run by the worker role. */
+  async forgetExpired(): Promise<number> {
+    const now = this.clock.now();
+    let forgotten = 0;
+    for (let count = ROWS_AT_ONCE; count === ROWS_AT_ONCE; forgotten += count) {
+      const over = sql`select hash from oauth_object where expires_at <= ${now} limit ${sql.lit(ROWS_AT_ONCE)}`;
+      const ended = sql`delete from oauth_object where hash in (${over}) and expires_at <= ${now}`;
+      count = Number((await ended.execute(this.db)).numAffectedRows ?? 0n);
+    }
+    return forgotten;
+  }
+}
+
+function hashOf(id: string): string {
+  return createHash('sha256').update(id).digest('hex');
+}
