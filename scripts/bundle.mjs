@@ -18,6 +18,7 @@ const NOT_BUNDLED = [
   '@scalar/fastify-api-reference',
   '@simplewebauthn/server',
   'nodemailer',
+  'oidc-provider',
   'openid-client',
 ];
 const FOLDER = 'bundled';

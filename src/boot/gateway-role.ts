@@ -2,11 +2,13 @@
  * The gateway role: the public listener in this process, or in as many workers as were asked
  * for; and its end without a lost request.
  */
+import type { Server } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { ApiDescription } from '../config/api-description.js';
 import type { Config } from '../config/model/schema.js';
 import { systemClock } from '../platform/clock.js';
 import { FileDescriptors } from '../platform/resources/file-descriptors.js';
+import { startOAuthServer } from '../authorization/oauth-listener.js';
 import { HEAD_TIMEOUT_MS } from '../gateway/request/connection-timeouts.js';
 import { Connections } from '../gateway/listener/connections.js';
 import { Cors } from '../gateway/request/cors.js';
@@ -150,6 +152,7 @@ async function startGateway(
   const shared = isWorker && process.platform === 'linux';
   const { url, port } = await listenQuietly(gateway, 'gateway', file.gateway, scheme, shared);
   publicUrl.bind(port);
+  await startOAuthServer(domain, gateway.getHttpServer() as Server, shared, drain, log, shutdown);
   return url;
 }
 

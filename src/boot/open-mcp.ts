@@ -79,12 +79,16 @@ function mcpSettings(config: RunningConfig, tools: RunningTools, publicUrl: Publ
       name: mcp.name ?? api.title,
       instructions: mcp.instructions,
       allowedOrigins: mcp.allowedOrigins,
-      allowedHosts: [new URL(asked).host, ...mcp.allowedHosts],
+      allowedHosts: [asked, mcp.oauth?.publicUrl].flatMap(hostOf).concat(mcp.allowedHosts),
       mostListed: mcp.mostListed,
       mostResponseBytes: mcp.maxResponseBytes,
     };
     return settings;
   };
+}
+
+function hostOf(url: string | undefined): readonly string[] {
+  return url === undefined ? [] : [new URL(url).host];
 }
 
 /** Whether every key sees the same tools. */

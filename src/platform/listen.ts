@@ -1,5 +1,6 @@
 /** Opens a listener and says where it is; a port that cannot be had becomes one line that says what to do. */
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { systemClock } from './clock.js';
 import type { Log } from './log.js';
@@ -10,7 +11,7 @@ export interface Where {
   readonly port: number;
 }
 
-type ListeningRole = 'gateway' | 'admin' | 'health';
+type ListeningRole = 'gateway' | 'admin' | 'health' | 'oauth';
 
 /** Makes an application listen, and announces it. Rejects with `StartError`. */
 export async function listen(
@@ -43,9 +44,30 @@ export async function listenQuietly(
   } catch (error) {
     throw new StartError(listenError(error, role, host, port));
   }
-  const address = application.getHttpServer().address() as { readonly port: number };
+  return boundAt(application.getHttpServer() as Server, host, scheme);
+}
+
+function boundAt(server: Server, host: string, scheme: string): { readonly url: string; readonly port: number } {
+  const address = server.address() as { readonly port: number };
   const shown = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
   return { url: `${scheme}://${shown}:${address.port}`, port: address.port };
+}
+
+/** Makes a bare server listen, without a word. Rejects with `StartError`. @param shared as for `listenQuietly`. */
+export async function listenBare(
+  server: Server,
+  role: ListeningRole,
+  { host, port }: Where,
+  scheme: string,
+  shared: boolean,
+): Promise<{ readonly url: string; readonly port: number }> {
+  try {
+    server.listen({ host, port, reusePort: shared });
+    await once(server, 'listening');
+  } catch (error) {
+    throw new StartError(listenError(error, role, host, port));
+  }
+  return boundAt(server, host, scheme);
 }
 
 /** Says where a role listens, and what else there is to know of that. */
@@ -81,8 +103,8 @@ function listenError(error: unknown, role: ListeningRole, host: string, port: nu
   const { code = '', message } = error as NodeJS.ErrnoException;
   const where = `${host}:${port}`;
   const setting =
-    role === 'health'
-      ? 'admin.health.port in gateway.yaml'
+    role === 'health' || role === 'oauth'
+      ? `${role === 'health' ? 'admin.health' : 'mcp.oauth'}.port in gateway.yaml`
       : `${role}.port in gateway.yaml or TRAILGATE_${role.toUpperCase()}_PORT`;
   if (code === 'EADDRINUSE')
     return `Port ${port} is in use, so the ${role} cannot listen on ${where}. Stop what uses it, or set ${setting}.`;

@@ -138,7 +138,7 @@ export const METRICS = {
     'trailgate_certificate_reloads_total',
     'Changes of the certificate files, by listener and result: applied, or refused while the one in use stays.',
     [
-      ['listener', ['gateway', 'admin']],
+      ['listener', ['gateway', 'admin', 'oauth']],
       ['result', ['applied', 'refused']],
     ],
   ),

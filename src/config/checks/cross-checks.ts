@@ -3,12 +3,13 @@ import { isIP } from 'node:net';
 import { adminProblems } from './admin-checks.js';
 import { lifeCycleProblems } from './life-cycle-checks.js';
 import { isObject } from '../openapi/openapi-traversal.js';
+import { oauthProblems } from './oauth-checks.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import type { Environment } from '../model/schema.js';
 import { valueAt } from './schema-problems.js';
 import type { SourceDocument } from '../source/source-document.js';
 
-const DEFAULT_PORTS = { gateway: 8080, admin: 8081 } as const;
+const DEFAULT_PORTS = { gateway: 8080, admin: 8081, oauth: 8082 } as const;
 const DEFAULT_HOSTS = { gateway: '0.0.0.0', admin: '127.0.0.1' } as const;
 const ANY_HOSTS = new Set(['0.0.0.0', '::']);
 const LOCAL_HOSTS = new Set(['localhost', '0.0.0.0', '::', '::1']);
@@ -18,6 +19,7 @@ export function crossProblems(source: SourceDocument, value: unknown, environmen
   return [
     ...adminProblems(source, value),
     ...lifeCycleProblems(source, value),
+    ...oauthProblems(source, value),
     ...listenerProblems(source, value, environment),
   ];
 }
@@ -36,11 +38,14 @@ function listenersOf(value: unknown, environment: Environment): Listener[] {
     const port = environment[`${name}Port`] ?? valueAt(value, [name, 'port']) ?? DEFAULT_PORTS[name];
     return { name, path: [name, 'port'], host: typeof host === 'string' ? host : DEFAULT_HOSTS[name], port };
   };
-  const health = valueAt(value, ['admin', 'health']);
-  if (!isObject(health)) return [of('gateway'), of('admin')];
-  const host = typeof health['host'] === 'string' ? health['host'] : DEFAULT_HOSTS.admin;
-  const path = ['admin', 'health', 'port'];
-  return [of('gateway'), of('admin'), { name: 'admin.health', path, host, port: health['port'] }];
+  const among = (name: string, path: readonly string[], usualPort?: number): Listener[] => {
+    const settings = valueAt(value, path);
+    if (!isObject(settings)) return [];
+    const host = typeof settings['host'] === 'string' ? settings['host'] : DEFAULT_HOSTS.admin;
+    return [{ name, path: [...path, 'port'], host, port: settings['port'] ?? usualPort }];
+  };
+  const health = among('admin.health', ['admin', 'health']);
+  return [of('gateway'), of('admin'), ...health, ...among('mcp.oauth', ['mcp', 'oauth'], DEFAULT_PORTS.oauth)];
 }
 
 function listenerProblems(source: SourceDocument, value: unknown, environment: Environment): ConfigProblem[] {

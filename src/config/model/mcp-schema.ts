@@ -1,7 +1,9 @@
 /** What `gateway.yaml` and OpenAPI documents say of the MCP server and of its tools. */
 import { z } from 'zod';
-import { host, origin } from './address-values.js';
-import { size } from './values.js';
+import { host, isLoopbackHost, origin } from './address-values.js';
+import { port, tlsPair } from './listener-schema.js';
+import { untilRestart } from './until-restart.js';
+import { duration, size } from './values.js';
 
 /** What tools are called: what every client takes, also behind the name of a server. */
 export const TOOL_NAME_PATTERN = /^[a-z][a-z0-9_]{0,39}$/;
@@ -44,6 +46,43 @@ export const operationTool = z.union([z.boolean(), toolSettings], TOOL_MESSAGE);
 /** What is said of one tool. */
 export type ToolSettings = z.output<typeof toolSettings>;
 
+export const OAUTH_URL_MESSAGE =
+  'must be an origin such as https://mcp.example.com, in lower case and without a slash behind it';
+export const OAUTH_PLAIN_URL_MESSAGE = 'must be https: over http, codes and tokens could be read on the way';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** Checks `mcp.oauth`: without it there is no authorization server. */
+const oauth = z
+  .strictObject({
+    publicUrl: z
+      .string()
+      .refine((text) => text !== '*' && origin.safeParse(text).success && /^https?:/.test(text), {
+        error: OAUTH_URL_MESSAGE,
+        abort: true,
+      })
+      .refine((text) => text.startsWith('https:') || isLoopbackHost(new URL(text).hostname), OAUTH_PLAIN_URL_MESSAGE)
+      .describe('Origin under which clients reach it; another one than that of the API. /mcp is below it.'),
+    host: host.default('127.0.0.1').describe('Address to listen on.'),
+    port: port.default(8082).describe('Port to listen on; 0: any free one.'),
+    tls: tlsPair.describe('Certificate and key files (PEM), read again when they change. Without it: plain HTTP.'),
+    registration: z
+      .boolean()
+      .default(false)
+      .describe('Whether clients may register themselves (RFC 7591), as those do that have no document of themselves.'),
+    tokenLifetime: duration
+      .refine((ms) => ms >= MINUTE_MS && ms <= DAY_MS, 'must be from 1m to 24h')
+      .prefault('1h')
+      .describe('How long an access token works before its client has to ask for the next.'),
+    longestAccess: z.int().min(1).max(3_650).default(90).describe('How many days a person may let a client in for.'),
+  })
+  .optional()
+  .describe('The authorization server (OAuth 2.1), on an origin of its own. Without it: keys alone.');
+
+/** Checked settings of the authorization server. */
+export type OAuthConfig = NonNullable<z.output<typeof oauth>>;
+
 /** Checks `mcp`. */
 export const mcp = z
   .strictObject({
@@ -75,6 +114,7 @@ export const mcp = z
       .refine((bytes) => bytes >= LEAST_RESPONSE_BYTES && bytes <= MOST_RESPONSE_BYTES, 'must be from 1KiB to 1MiB')
       .prefault('64KiB')
       .describe('Most of a response that an assistant is given; the rest is asked for page by page.'),
+    oauth: untilRestart(oauth),
   })
   .prefault({})
   .describe('The MCP server, by which AI assistants call operations as tools.');

@@ -33,13 +33,13 @@ const TLS_POLICY: SecureContextOptions = {
 };
 
 /** Listeners that may speak TLS. */
-export type TlsListener = 'gateway' | 'admin';
+export type TlsListener = 'gateway' | 'admin' | 'oauth';
 
 /** ListenerCertificate reads and follows the files of one listener. */
 export class ListenerCertificate {
   private readonly paths: TlsPaths;
 
-  /** @param tls `gateway.tls` or `admin.tls`, with paths relative to the configuration file `configPath`. */
+  /** @param tls `tls` of `gateway`, `admin` or `mcp.oauth`, with paths relative to the file `configPath`. */
   constructor(
     private readonly listener: TlsListener,
     tls: { readonly cert: string; readonly key: string },

@@ -1,0 +1,53 @@
+/**
+ * The MCP server behind access tokens: its requests are the gateway's, and go its way. What is different is how a
+ * caller shows who it is, and what it is told where that fails: where the documents are by which it can be let in (RFC
+ * 9728 section 5.1).
+ */
+import type { IncomingMessage } from 'node:http';
+import { enterBy, type TokenDoor } from '../keys/clients/token-door.js';
+import { isAccessToken } from '../keys/api-key-format.js';
+import { FixedProblem, type Problem } from '../problems/errors.js';
+import { resourceMetadataUrl } from './metadata.js';
+
+const BEARER = /^bearer +(\S+) *$/i;
+
+const DETAILS: Readonly<Record<string, string>> = {
+  missing_api_key: 'Connect, and be let in by a person: this address takes access tokens (OAuth 2.1) and no API keys.',
+  invalid_api_key: 'There is no such access token, or it is over.',
+  revoked_api_key: 'What this client was let in by has been taken back.',
+  expired_api_key: 'The access token has expired. Ask for the next one with the refresh token.',
+};
+
+/** McpTokenDoor reads tokens and words refusals. */
+export class McpTokenDoor implements TokenDoor {
+  private readonly refusals = new Map<string, Problem>();
+
+  constructor(private readonly issuer: string) {}
+
+  /** Lets a message in by this door. An API key that it carries is taken off it: here it is none. */
+  enter(message: IncomingMessage): void {
+    enterBy(this, message);
+    const [, token = ''] = BEARER.exec(message.headers.authorization ?? '') ?? [];
+    if (!isAccessToken(token)) delete message.headers.authorization;
+  }
+
+  read(authorization: string | undefined): string | Problem {
+    const [, token = ''] = BEARER.exec(authorization ?? '') ?? [];
+    return isAccessToken(token) ? token : this.told('missing_api_key');
+  }
+
+  refusal(problem: Problem): Problem {
+    return problem.status === 401 ? this.told(problem.code) : problem;
+  }
+
+  private told(code: Problem['code']): Problem {
+    const known = this.refusals.get(code);
+    if (known !== undefined) return known;
+    const detail = DETAILS[code] ?? DETAILS['invalid_api_key'] ?? '';
+    const error = code === 'missing_api_key' ? '' : ` error="invalid_token", error_description="${detail}",`;
+    const challenge = `Bearer realm="mcp",${error} resource_metadata="${resourceMetadataUrl(this.issuer)}"`;
+    const made = new FixedProblem(code, { detail, headers: ['WWW-Authenticate', challenge] });
+    this.refusals.set(code, made);
+    return made;
+  }
+}

@@ -1,0 +1,121 @@
+/** The authorization server's listener: its parts, its bounds, and its end. */
+import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { ClientDocuments } from './client-documents.js';
+import { McpTokenDoor } from './mcp-door.js';
+import { RESOURCE_PATH } from './metadata.js';
+import { OAuthServer } from './oauth-server.js';
+import { openProvider } from './provider.js';
+import { Registration } from './registration.js';
+import { adminUrlOf } from '../config/model/admin-url.js';
+import type { Config } from '../config/model/schema.js';
+import { ListenerCertificate } from '../config/source/listener-certificate.js';
+import { trustsOf } from '../keys/clients/client-address.js';
+import { resumeUrlAt } from '../oauth/authorization-requests.js';
+import { openOAuth, type OAuthDomain } from '../oauth/open-oauth.js';
+import type { ThrottleWindows } from '../limits/throttle-windows.js';
+import { systemClock } from '../platform/clock.js';
+import { announce, listenBare } from '../platform/listen.js';
+import type { Log } from '../platform/log.js';
+
+const HEAD_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 20_000;
+const KEEP_ALIVE_TIMEOUT_MS = 60_000;
+const MOST_CONNECTIONS = 4_096;
+const LARGEST_HEAD_BYTES = 16 * 1_024;
+const PHASE_MARGIN_MS = 1_000;
+
+/** ListenerParts are what it stands on. */
+export interface ListenerParts extends OAuthDomain {
+  readonly quotas: { throttleWindows(): ThrottleWindows };
+}
+
+/** Ends is where it says how it ends. */
+export interface Ends {
+  add(name: string, end: () => Promise<void>, timeoutMs: () => number): void;
+}
+
+/**
+ * Starts the authorization server where the configuration has one. Rejects with `StartError`.
+ * @param gateway whose requests those to `/mcp` are.
+ * @param isShared other processes listen on the same port.
+ * @param drainMs how long responses that are under way may take at the end.
+ */
+export async function startOAuthServer(
+  domain: ListenerParts,
+  gateway: Server,
+  isShared: boolean,
+  drainMs: () => number,
+  log: Log,
+  shutdown: Ends,
+): Promise<void> {
+  const { config, quotas } = domain;
+  const { file, path } = config.current;
+  const settings = file.mcp.oauth;
+  if (settings === undefined) return;
+  const { publicUrl: issuer, registration, tls, host, port, tokenLifetime } = settings;
+  const { objects, keys, requests } = openOAuth(domain);
+  const windows = quotas.throttleWindows();
+  const scopes = (): readonly string[] => scopesOf(config.current);
+  const serve = await openProvider({
+    issuer,
+    resource: `${issuer}${RESOURCE_PATH}`,
+    tokenLifetimeMs: tokenLifetime,
+    objects,
+    keys,
+    requests,
+    documents: new ClientDocuments(),
+    scopes,
+    clock: systemClock,
+    panelUrl: (id) => `${adminUrlOf(config.current.file.admin)}/oauth/${id}`,
+    mayFetch: (address) => OAuthServer.mayFetch(windows, address),
+    resumeUrl: (id) => resumeUrlAt(issuer, id),
+    log: log.logger,
+  });
+  const { mcp, api } = file;
+  const { handle } = new OAuthServer({
+    metadata: { issuer, name: () => mcp.name ?? api.title, scopes, hasRegistration: registration },
+    serve,
+    registration: registration ? new Registration(objects, systemClock) : undefined,
+    door: new McpTokenDoor(issuer),
+    toGateway: (message, response) => void gateway.emit('request', message, response),
+    windows,
+    trusts: trustsOf(file.gateway.trustedProxies),
+    log: log.logger,
+  });
+  const certificate = tls && new ListenerCertificate('oauth', tls, path, log.logger);
+  const bounds = {
+    maxHeaderSize: LARGEST_HEAD_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: HEAD_TIMEOUT_MS,
+  };
+  const secure = certificate && createTlsServer({ ...bounds, ...(await certificate.read()) }, handle);
+  const server = secure ?? createServer(bounds, handle);
+  server.maxConnections = MOST_CONNECTIONS;
+  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
+  const stopFollowing = secure && certificate.follow(secure);
+  const scheme = tls === undefined ? 'http' : 'https';
+  const { url } = await listenBare(server, 'oauth', { host, port }, scheme, isShared);
+  const end = async (): Promise<void> => {
+    stopFollowing?.();
+    await closed(server, drainMs());
+  };
+  shutdown.add('close authorization server', end, () => drainMs() + PHASE_MARGIN_MS);
+  announce('oauth', url, log);
+}
+
+/** Ends with the last response, or cuts what is left of them. */
+function closed(server: Server, drainMs: number): Promise<void> {
+  setTimeout(() => server.closeAllConnections(), drainMs).unref();
+  return new Promise((resolve) => void server.close(() => resolve()));
+}
+
+let known: { readonly config: Config; readonly scopes: readonly string[] } | undefined;
+
+/** Every scope that an operation asks for, as it is; wildcards are for people who make keys. */
+function scopesOf(config: Config): readonly string[] {
+  if (known?.config !== config) {
+    known = { config, scopes: [...new Set(config.operations.flatMap(({ scopes }) => scopes))].toSorted() };
+  }
+  return known.scopes;
+}

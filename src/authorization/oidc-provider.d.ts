@@ -1,0 +1,58 @@
+/** The part of `oidc-provider` that is used here; the package has no types of its own. */
+declare module 'oidc-provider' {
+  import type { IncomingMessage, ServerResponse } from 'node:http';
+
+  export interface Interaction {
+    readonly uid: string;
+    readonly params: Readonly<Record<string, string | undefined>>;
+  }
+
+  export interface Client {
+    readonly clientId: string;
+    readonly clientName?: string;
+    readonly clientIdMetadataDocument?: boolean;
+    grantTypeAllowed(type: string): boolean;
+  }
+
+  export interface Context {
+    ip: string;
+    type: string;
+    body: unknown;
+    readonly req: IncomingMessage;
+    readonly oidc: {
+      readonly client?: Client;
+      readonly result?: { readonly consent?: { readonly grantId?: string } };
+      readonly provider: Provider;
+    };
+  }
+
+  export interface Token {
+    kind: string;
+    generateTokenId(): string;
+  }
+
+  export class Check {
+    static readonly REQUEST_PROMPT: boolean;
+    static readonly NO_NEED_TO_PROMPT: boolean;
+    constructor(reason: string, description: string, error: string, check: (ctx: Context) => boolean);
+  }
+
+  export interface Policy {
+    get(name: string): { readonly checks: { add(check: Check): void; clear(): void } };
+  }
+
+  export const interactionPolicy: { readonly Check: typeof Check; base(): Policy };
+  export const errors: {
+    readonly InvalidGrant: new (detail: string) => Error;
+    readonly InvalidTarget: new () => Error;
+  };
+
+  export default class Provider {
+    constructor(issuer: string, configuration: object);
+    proxy: boolean;
+    readonly AccessToken: { readonly prototype: Token };
+    readonly Grant: { find(id: string): Promise<object | undefined> };
+    callback(): (request: IncomingMessage, response: ServerResponse) => void;
+    on(event: string, listener: (...values: unknown[]) => void): this;
+  }
+}

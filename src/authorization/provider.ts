@@ -1,0 +1,196 @@
+/**
+ * The library that speaks OAuth (`oidc-provider`), with no more of it than is needed: a code with PKCE for a public
+ * client, refresh tokens that change with each use, one resource. Loaded with the first authorization server.
+ */
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Client, Context, Interaction, Token } from 'oidc-provider';
+import { createAccessToken } from '../keys/api-key-format.js';
+import { SUBJECT, REQUEST_LIFETIME_MS, type AuthorizationRequests } from '../oauth/authorization-requests.js';
+import type { ClientKeys } from '../oauth/client-keys.js';
+import type { OAuthObjects } from '../oauth/oauth-objects.js';
+import type { Clock } from '../platform/clock.js';
+import type { Logger } from '../platform/log.js';
+import { placeOf } from './client-metadata.js';
+import type { ClientDocuments } from './client-documents.js';
+import { ROUTES } from './metadata.js';
+import { adapterOf } from './stored-objects.js';
+
+/** The session of a browser at the authorization server: for the way to the panel and back. */
+const SESSION_SECONDS = 600;
+const CODE_SECONDS = 60;
+/** A refresh token that is not used so long is over; its key is not, and the person is asked again. */
+const REFRESH_TOKEN_SECONDS = 30 * 86_400;
+const DOCUMENT_CACHE_SECONDS = { min: 60, max: 3_600 };
+
+/** ProviderParts are what it stands on. */
+export interface ProviderParts {
+  /** `mcp.oauth.publicUrl` */
+  readonly issuer: string;
+  /** What tokens are for. */
+  readonly resource: string;
+  readonly tokenLifetimeMs: number;
+  readonly objects: OAuthObjects;
+  readonly keys: ClientKeys;
+  readonly clock: Clock;
+  readonly requests: AuthorizationRequests;
+  readonly documents: ClientDocuments;
+  /** Every scope that an operation asks for. */
+  readonly scopes: () => readonly string[];
+  /** Where the panel asks a person, given a request's id. */
+  readonly panelUrl: (id: string) => string;
+  /** Whether this address may have a document fetched now. */
+  readonly mayFetch: (address: string) => Promise<boolean>;
+  readonly resumeUrl: (id: string) => string;
+  readonly log: Logger;
+}
+
+/** What serves a request to one of the library's routes. */
+export type ServeOAuth = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Builds it. */
+export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
+  const { default: Provider, interactionPolicy, errors } = await import('oidc-provider');
+  const { issuer, resource, tokenLifetimeMs, scopes } = parts;
+  const policy = interactionPolicy.base();
+  const { Check } = interactionPolicy;
+  // Whoever was let in once is asked again: what was granted then has a key and an end of its own.
+  policy
+    .get('consent')
+    .checks.add(
+      new Check('asked_each_time', 'a person has to say so', 'consent_required', ({ oidc: { result } }) =>
+        result?.consent === undefined ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
+      ),
+    );
+  const stored = { ...parts, usedTwice: () => new errors.InvalidGrant('it has been used already') };
+  const provider = new Provider(issuer, {
+    adapter: (kind: string) => adapterOf(kind, stored),
+    clients: [],
+    jwks: unusedKeys(),
+    cookies: cookiesOf(issuer),
+    routes: ROUTES,
+    scopes: [],
+    claims: {},
+    responseTypes: ['code'],
+    clientAuthMethods: ['none'],
+    clientDefaults: { id_token_signed_response_alg: 'ES256' },
+    enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
+    pkce: { required: () => true },
+    interactions: {
+      policy,
+      url: async (ctx: Context, interaction: Interaction) => {
+        await addRequest(parts, ctx.oidc.client, interaction);
+        return parts.panelUrl(interaction.uid);
+      },
+    },
+    // Of what the person has just said, and nothing that was said before.
+    loadExistingGrant: async (ctx: Context) => {
+      const keyId = ctx.oidc.result?.consent?.grantId;
+      return keyId === undefined ? undefined : ctx.oidc.provider.Grant.find(keyId);
+    },
+    findAccount: (_ctx: Context, id: string) =>
+      id === SUBJECT ? { accountId: id, claims: async () => ({ sub: id }) } : undefined,
+    issueRefreshToken: async () => true,
+    rotateRefreshToken: () => true,
+    expiresWithSession: async () => false,
+    revokeGrantPolicy: () => true,
+    clientBasedCORS: () => true,
+    fetch: (url: string | URL) => parts.documents.fetch(String(url)),
+    renderError: showError,
+    ttl: {
+      AccessToken: () => Math.floor(tokenLifetimeMs / 1_000),
+      AuthorizationCode: () => CODE_SECONDS,
+      Grant: () => REFRESH_TOKEN_SECONDS,
+      IdToken: () => CODE_SECONDS,
+      Interaction: () => REQUEST_LIFETIME_MS / 1_000,
+      RefreshToken: () => REFRESH_TOKEN_SECONDS,
+      Session: () => SESSION_SECONDS,
+    },
+    features: {
+      devInteractions: { enabled: false },
+      userinfo: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      revocation: { enabled: true, allowedPolicy: mayRevoke },
+      clientIdMetadataDocument: {
+        enabled: true,
+        ack: 'draft-02',
+        allowFetch: (ctx: Context) => parts.mayFetch(ctx.ip),
+        allowClient: async () => true,
+        cacheDuration: DOCUMENT_CACHE_SECONDS,
+      },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: async () => resource,
+        useGrantedResource: async () => true,
+        getResourceServerInfo: async (_ctx: Context, indicator: string) => {
+          if (indicator !== resource) throw new errors.InvalidTarget();
+          return { scope: scopes().join(' '), audience: resource, accessTokenFormat: 'opaque' };
+        },
+      },
+    },
+  });
+  // What it is told of host and scheme is told by `oauth-server.ts`, and by no client.
+  provider.proxy = true;
+  const { prototype } = provider.AccessToken;
+  const { generateTokenId: chooseFormat } = prototype;
+  prototype.generateTokenId = function generateTokenId(this: Token): string {
+    chooseFormat.call(this);
+    return createAccessToken();
+  };
+  provider.on('server_error', (_ctx, error) => {
+    parts.log.error(
+      { event: 'authorization_failed', err: error },
+      'The authorization server could not serve a request',
+    );
+  });
+  return provider.callback();
+}
+
+/** Puts down what the person is asked. */
+function addRequest(
+  { requests, scopes }: ProviderParts,
+  client: Client | undefined,
+  { uid, params }: Interaction,
+): Promise<void> {
+  if (client === undefined) throw new Error('a request of no client');
+  const { clientId, clientName = clientId, clientIdMetadataDocument } = client;
+  const asked = new Set((params['scope'] ?? '').split(' '));
+  return requests.add(uid, {
+    clientId,
+    clientName,
+    clientHost: clientIdMetadataDocument === true ? new URL(clientId).host : null,
+    redirectHost: placeOf(params['redirect_uri'] ?? ''),
+    scopes: scopes().filter((scope) => asked.has(scope)),
+  });
+}
+
+/** A client takes back what is its own. */
+function mayRevoke(_ctx: Context, client: Client, token: { readonly clientId: string }): boolean {
+  return token.clientId === client.clientId;
+}
+
+/** No token of ours is signed, but the library wants a key. */
+function unusedKeys(): object {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'ES256' }] };
+}
+
+/**
+ * Cookies hold nothing but random ids, which are looked up: signing them would add nothing, and want a key that all
+ * machines have.
+ */
+function cookiesOf(issuer: string): object {
+  const secure = issuer.startsWith('https:');
+  const each = { httpOnly: true, sameSite: 'lax', secure, signed: false };
+  return { keys: [randomBytes(32).toString('base64url')], long: each, short: each };
+}
+
+/** For people: what cannot be told the client, since nobody knows whether it is one. */
+function showError(ctx: Context, out: Readonly<Record<string, unknown>>): void {
+  const { error, error_description: detail } = out;
+  ctx.type = 'text/plain';
+  ctx.body =
+    `This request cannot be served: ${String(detail ?? error)}.\n\n` +
+    'Go back to the application that you came from, and connect once more.\n';
+}

@@ -1,0 +1,156 @@
+/**
+ * Requests of OAuth clients to be let in, as the panel shows and decides them. The authorization server puts them here
+ * and sends the browser to the panel; what was decided there it reads when the browser comes back, which has to be the
+ * one that it sent.
+ */
+import type { ChangeContext } from '../accounts/audit-log.js';
+import type { Clock } from '../platform/clock.js';
+import { Problem } from '../problems/errors.js';
+import type { ClientKeys } from './client-keys.js';
+import type { OAuthObjects, StoredPayload } from './oauth-objects.js';
+
+/** Kinds of objects that both sides know. */
+export const INTERACTION = 'Interaction';
+export const CLIENT = 'Client';
+const REQUEST = 'Request';
+
+/** Where clients send the browser, below the origin of the authorization server. */
+export const AUTHORIZATION_PATH = '/authorize';
+
+/** Where the browser goes on with a request that has been decided. */
+export const resumeUrlAt = (issuer: string, id: string): string => `${issuer}${AUTHORIZATION_PATH}/${id}`;
+
+/**
+ * Who signs in at the authorization server: it knows nobody but the panel. Whoever was let in by whom stands in the
+ * key.
+ */
+export const SUBJECT = 'panel';
+
+/** How long a person may take. */
+export const REQUEST_LIFETIME_MS = 10 * 60_000;
+const DAY_MS = 86_400_000;
+/** A key ends later than its last token; a client that is let in with it is known as long. */
+const CLIENT_KEPT_MS = DAY_MS;
+
+/** AuthorizationRequest is what a person is asked. */
+export interface AuthorizationRequest {
+  readonly clientId: string;
+  /** What the client says of itself: nobody has checked it. */
+  readonly clientName: string;
+  /** Where it is at home: of a client whose id is a URL that is served there, else null. */
+  readonly clientHost: string | null;
+  /** Where its code is sent to. */
+  readonly redirectHost: string;
+  /** What it asks for, of what there is. */
+  readonly scopes: readonly string[];
+}
+
+/** Approval is what a person has chosen. */
+export interface Approval {
+  readonly accountId: string;
+  readonly scopes: readonly string[];
+  /** RFC 3339. */
+  readonly expiresAt: string;
+}
+
+export interface AuthorizationRequestParts {
+  readonly objects: OAuthObjects;
+  readonly keys: ClientKeys;
+  readonly clock: Clock;
+  /** Where the authorization server resumes a request: its URL, given the request's id. */
+  readonly resumeUrl: (id: string) => string;
+  /** The longest that a client may be let in for, ms. */
+  readonly longestMs: () => number;
+}
+
+/** AuthorizationRequests keeps them. Rejects with `resource_not_found` for one that is over. */
+export class AuthorizationRequests {
+  constructor(private readonly parts: AuthorizationRequestParts) {}
+
+  /** The longest that a client may be let in for, ms. */
+  get longestMs(): number {
+    return this.parts.longestMs();
+  }
+
+  /** Keeps a request that the authorization server has received. */
+  add(id: string, request: AuthorizationRequest): Promise<void> {
+    const { objects, clock } = this.parts;
+    return objects.put(REQUEST, id, { ...request }, clock.now() + REQUEST_LIFETIME_MS);
+  }
+
+  async get(id: string): Promise<AuthorizationRequest> {
+    const found = await this.parts.objects.find(REQUEST, id);
+    if (found === undefined || found.consumedAt !== null) throw notFound();
+    return found.payload as unknown as AuthorizationRequest;
+  }
+
+  /**
+   * Lets the client in.
+   * @param memberId who says so; null: the operators' token.
+   * @returns where the browser goes on.
+   */
+  async approve(id: string, approval: Approval, memberId: string | null, context: ChangeContext): Promise<string> {
+    const { keys, objects } = this.parts;
+    const { clientId, clientName, scopes } = await this.get(id);
+    const expiresAt = this.checked(approval, scopes);
+    await this.take(id);
+    const input = {
+      name: clientName,
+      scopes: [...approval.scopes],
+      environment: 'live' as const,
+      expires_at: new Date(expiresAt).toISOString(),
+      allowed_ips: [],
+      limits: null,
+    };
+    const client = { id: clientId, name: clientName, memberId };
+    const key = await keys.create(approval.accountId, input, client, context);
+    await objects.keepUntil(CLIENT, clientId, expiresAt + CLIENT_KEPT_MS);
+    await this.conclude(id, {
+      login: { accountId: SUBJECT, remember: false },
+      consent: { grantId: key.id },
+    });
+    return this.parts.resumeUrl(id);
+  }
+
+  /** Turns the client away. @returns where the browser goes on. */
+  async deny(id: string): Promise<string> {
+    await this.get(id);
+    await this.take(id);
+    await this.conclude(id, { error: 'access_denied', error_description: 'The request was declined.' });
+    return this.parts.resumeUrl(id);
+  }
+
+  private checked({ scopes, expiresAt }: Approval, asked: readonly string[]): number {
+    const errors = scopes.flatMap((scope, index) =>
+      asked.includes(scope) ? [] : [{ pointer: `#/scopes/${index}`, detail: 'is not what the client asks for' }],
+    );
+    const end = Date.parse(expiresAt);
+    const latest = this.parts.clock.now() + this.longestMs;
+    if (end > latest) {
+      errors.push({
+        pointer: '#/expires_at',
+        detail: `must be at most ${Math.floor(this.longestMs / DAY_MS)} days away`,
+      });
+    }
+    if (errors.length > 0) throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
+    return end;
+  }
+
+  /** Of two who decide, one. */
+  private async take(id: string): Promise<void> {
+    if (!(await this.parts.objects.consume(REQUEST, id))) throw notFound();
+  }
+
+  private async conclude(id: string, result: StoredPayload): Promise<void> {
+    const { objects } = this.parts;
+    const interaction = await objects.find(INTERACTION, id);
+    if (interaction === undefined) throw notFound();
+    await objects.change(INTERACTION, id, { ...interaction.payload, result });
+  }
+}
+
+function notFound(): Problem {
+  return new Problem('resource_not_found', {
+    detail: 'There is no such request, or it is over. Connect once more in the application that you came from.',
+  });
+}

@@ -1,0 +1,40 @@
+/** What the authorization server and the panel have in common, put together. */
+import type { ApiKeyStore } from '../accounts/api-key-store.js';
+import type { RunningConfig } from '../config/running-config.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import type { InvalidationBus } from '../keys/api-key.js';
+import { systemClock } from '../platform/clock.js';
+import { AuthorizationRequests, resumeUrlAt } from './authorization-requests.js';
+import { ClientKeys } from './client-keys.js';
+import { OAuthObjects } from './oauth-objects.js';
+
+const DAY_MS = 86_400_000;
+
+/** OAuthDomain is what it stands on. */
+export interface OAuthDomain {
+  readonly config: RunningConfig;
+  readonly database: DatabaseHandle;
+  readonly keys: { readonly bus: InvalidationBus };
+  readonly keyStore: ApiKeyStore;
+}
+
+/** OAuthParts are what came of it. */
+export interface OAuthParts {
+  readonly objects: OAuthObjects;
+  readonly keys: ClientKeys;
+  readonly requests: AuthorizationRequests;
+}
+
+/** Opens it, on the tables that every process has. */
+export function openOAuth({ config, database: { db }, keys: { bus }, keyStore }: OAuthDomain): OAuthParts {
+  const objects = new OAuthObjects(db, systemClock);
+  const keys = new ClientKeys({ db, clock: systemClock, bus, keys: keyStore });
+  const requests = new AuthorizationRequests({
+    objects,
+    keys,
+    clock: systemClock,
+    resumeUrl: (id) => resumeUrlAt(config.current.file.mcp.oauth?.publicUrl ?? '', id),
+    longestMs: () => (config.current.file.mcp.oauth?.longestAccess ?? 0) * DAY_MS,
+  });
+  return { objects, keys, requests };
+}
