@@ -38,6 +38,11 @@ import { PermissionGuard } from './access/permission.guard.js';
 import { isPublic } from './access/public.js';
 import { Site } from './access/site.js';
 import { McpToolsController } from './mcp-tools/mcp-tools.controller.js';
+import { AuthorizationRequests } from '../oauth/authorization-requests.js';
+import {
+  AuthorizationApprovalsController,
+  AuthorizationRequestsController,
+} from './oauth/authorization-requests.controller.js';
 import { OperationsController } from './operations/operations.controller.js';
 import { INSTALLATION_CONTROLLERS } from './installation-parts.js';
 import { PlansController } from './plans/plans.controller.js';
@@ -70,6 +75,8 @@ const API_CONTROLLERS: readonly Type[] = [
   ...MEMBER_CONTROLLERS,
   ...PROVIDER_CONTROLLERS,
   ...WEBHOOK_CONTROLLERS,
+  AuthorizationRequestsController,
+  AuthorizationApprovalsController,
   OpenApiController,
 ];
 
@@ -132,6 +139,7 @@ function apiProviders(api: AdminApiDependencies, deps: AdminDependencies): Provi
     ...memberProviders(api.members, deps),
     ...providerProviders(api.members, deps),
     ...webhookProviders(api.webhooks),
+    { provide: AuthorizationRequests, useValue: api.authorizationRequests },
     { provide: Site, useValue: new Site(url) },
     { provide: CLOCK, useValue: clock },
     // In this order, all before every handler that is not public: from where, too many, who, through which page,

@@ -14,7 +14,7 @@ import { trustsOf } from '../keys/clients/client-address.js';
 import { resumeUrlAt } from '../oauth/authorization-requests.js';
 import { openOAuth, type OAuthDomain } from '../oauth/open-oauth.js';
 import type { ThrottleWindows } from '../limits/throttle-windows.js';
-import { systemClock } from '../platform/clock.js';
+import type { Clock } from '../platform/clock.js';
 import { announce, listenBare } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
 
@@ -46,6 +46,7 @@ export async function startOAuthServer(
   gateway: Server,
   isShared: boolean,
   drainMs: () => number,
+  clock: Clock,
   log: Log,
   shutdown: Ends,
 ): Promise<void> {
@@ -54,7 +55,7 @@ export async function startOAuthServer(
   const settings = file.mcp.oauth;
   if (settings === undefined) return;
   const { publicUrl: issuer, registration, tls, host, port, tokenLifetime } = settings;
-  const { objects, keys, requests } = openOAuth(domain);
+  const { objects, keys, requests } = openOAuth(domain, clock);
   const windows = quotas.throttleWindows();
   const scopes = (): readonly string[] => scopesOf(config.current);
   const serve = await openProvider({
@@ -66,7 +67,7 @@ export async function startOAuthServer(
     requests,
     documents: new ClientDocuments(),
     scopes,
-    clock: systemClock,
+    clock,
     panelUrl: (id) => `${adminUrlOf(config.current.file.admin)}/oauth/${id}`,
     mayFetch: (address) => OAuthServer.mayFetch(windows, address),
     resumeUrl: (id) => resumeUrlAt(issuer, id),
@@ -76,7 +77,7 @@ export async function startOAuthServer(
   const { handle } = new OAuthServer({
     metadata: { issuer, name: () => mcp.name ?? api.title, scopes, hasRegistration: registration },
     serve,
-    registration: registration ? new Registration(objects, systemClock) : undefined,
+    registration: registration ? new Registration(objects, clock) : undefined,
     door: new McpTokenDoor(issuer),
     toGateway: (message, response) => void gateway.emit('request', message, response),
     windows,

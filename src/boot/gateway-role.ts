@@ -152,7 +152,7 @@ async function startGateway(
   const shared = isWorker && process.platform === 'linux';
   const { url, port } = await listenQuietly(gateway, 'gateway', file.gateway, scheme, shared);
   publicUrl.bind(port);
-  await startOAuthServer(domain, gateway.getHttpServer() as Server, shared, drain, log, shutdown);
+  await startOAuthServer(domain, gateway.getHttpServer() as Server, shared, drain, systemClock, log, shutdown);
   return url;
 }
 

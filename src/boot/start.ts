@@ -32,6 +32,8 @@ import { portOf } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
 import { forgetEndedSignIns } from '../members/housekeeping.js';
 import type { Members } from '../members/sign-in/open-members.js';
+import { OAuthObjects } from '../oauth/oauth-objects.js';
+import { openOAuth } from '../oauth/open-oauth.js';
 import { METRICS } from '../platform/metrics.js';
 import { metricsText } from '../platform/metrics-text.js';
 import { NodeStatements } from '../nodes/node-statements.js';
@@ -201,6 +203,7 @@ function startWorker(domain: Domain, log: Log, shutdown: Shutdown): void {
       usage.deleteOld(),
       requests.deleteOld(),
       forgetEndedSignIns(database, systemClock),
+      new OAuthObjects(database.db, systemClock).forgetExpired(),
     ]) {
       forget.catch((error: unknown) => {
         if (isStopped) return; // the database has been closed meanwhile
@@ -273,6 +276,7 @@ async function startAdmin(
           panel: readPanelFiles(PANEL_FOLDER),
           members,
           webhooks: domain.webhooks,
+          authorizationRequests: openOAuth(domain, systemClock).requests,
         };
   const parts = {
     api,

@@ -20,6 +20,7 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
   oneself: `
     updateMe confirm listMySessions endSession endMyOtherSessions leaveAccount beginPasskeyConfirmation
     listMyIdentities listMyPasskeys renamePasskey getMySecondFactor confirmTotp
+    getAuthorizationRequest denyAuthorizationRequest
   `,
   'oneself confirm': `
     changePassword deleteMyIdentity beginPasskey addPasskey deletePasskey beginTotp deleteTotp createRecoveryCodes
@@ -47,6 +48,7 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
     listAccountMembers
   `,
   'account owner admin confirm': `
+    approveAuthorizationRequest
     updateAccountMember removeAccountMember createInvitation resendInvitation createAccountToken
   `,
   'account owner admin': `

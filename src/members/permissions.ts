@@ -91,6 +91,11 @@ export const PERMISSIONS = {
   // Taking away must be quick.
   revokeApiKey: manage,
 
+  // A person says so, to whom a browser was sent.
+  getAuthorizationRequest: self,
+  denyAuthorizationRequest: self,
+  approveAuthorizationRequest: { ...secret, tokens: false, portal: false },
+
   getUsage: read,
   listQuotaAdjustments: read,
   createQuotaAdjustment: operate,

@@ -3,7 +3,7 @@ import type { ApiKeyStore } from '../accounts/api-key-store.js';
 import type { RunningConfig } from '../config/running-config.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import type { InvalidationBus } from '../keys/api-key.js';
-import { systemClock } from '../platform/clock.js';
+import type { Clock } from '../platform/clock.js';
 import { AuthorizationRequests, resumeUrlAt } from './authorization-requests.js';
 import { ClientKeys } from './client-keys.js';
 import { OAuthObjects } from './oauth-objects.js';
@@ -26,13 +26,16 @@ export interface OAuthParts {
 }
 
 /** Opens it, on the tables that every process has. */
-export function openOAuth({ config, database: { db }, keys: { bus }, keyStore }: OAuthDomain): OAuthParts {
-  const objects = new OAuthObjects(db, systemClock);
-  const keys = new ClientKeys({ db, clock: systemClock, bus, keys: keyStore });
+export function openOAuth(domain: OAuthDomain, clock: Clock): OAuthParts {
+  const { config, database, keyStore } = domain;
+  const { db } = database;
+  const { bus } = domain.keys;
+  const objects = new OAuthObjects(db, clock);
+  const keys = new ClientKeys({ db, clock, bus, keys: keyStore });
   const requests = new AuthorizationRequests({
     objects,
     keys,
-    clock: systemClock,
+    clock,
     resumeUrl: (id) => resumeUrlAt(config.current.file.mcp.oauth?.publicUrl ?? '', id),
     longestMs: () => (config.current.file.mcp.oauth?.longestAccess ?? 0) * DAY_MS,
   });

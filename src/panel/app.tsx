@@ -1,6 +1,7 @@
 /** Which page is shown at which address: `/acc_…/api-keys`. Without an account it is the last one's. */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
+import { lazy, Suspense } from 'react';
 import { Redirect, useLocation, useSearch } from 'wouter';
 import { AccountPages } from './account-pages.js';
 import { isOwnPath, OwnPages } from './own-pages.js';
@@ -15,6 +16,9 @@ import { Empty } from './layout/empty.js';
 import { Waiting } from './pages.js';
 import { Shell } from './shell/shell.js';
 import { Failure } from './words/failure.js';
+
+/** Where the authorization server sends the browser of somebody who is asked. */
+const ConsentPage = lazy(async () => ({ default: (await import('./oauth/consent-page.js')).ConsentPage }));
 
 export function App() {
   const [location] = useLocation();
@@ -35,6 +39,13 @@ export function App() {
 
 function SignedIn() {
   const [location] = useLocation();
+  const requestId = /^\/oauth\/([A-Za-z0-9_-]+)$/.exec(location)?.[1];
+  if (requestId !== undefined)
+    return (
+      <Suspense fallback={<Waiting />}>
+        <ConsentPage id={requestId} />
+      </Suspense>
+    );
   const id = /^\/(acc_[0-9a-z]+)(?:\/|$)/.exec(location)?.[1];
   if (id !== undefined) return <AccountPages key={id} id={id} />;
   return isOwnPath(location) ? <OwnPages /> : <ToAnAccount />;

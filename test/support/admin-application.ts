@@ -43,6 +43,9 @@ import { UsageRows } from '../../src/usage/usage-rows.js';
 import { ErrorPages } from '../../src/problems/error-pages.js';
 import { admissionOn } from './admission.js';
 import { AdminClient } from './admin.js';
+import { AuthorizationRequests } from '../../src/oauth/authorization-requests.js';
+import { ClientKeys } from '../../src/oauth/client-keys.js';
+import { OAuthObjects } from '../../src/oauth/oauth-objects.js';
 import { storesOn, TEST_CONFIG } from './stores.js';
 
 /** To receivers of webhooks. */
@@ -131,6 +134,7 @@ export async function startAdmin(
     hasMail: () => settings.mail !== undefined,
     returnOrigins: () => settings.portal.returnOrigins,
   });
+  const objects = new OAuthObjects(database.db, clock);
   const api = {
     operatorToken: ADMIN_TOKEN,
     accounts: stores.accounts,
@@ -149,6 +153,13 @@ export async function startAdmin(
     throttlerStorage: limiter,
     panel: options.panel ?? null,
     members,
+    authorizationRequests: new AuthorizationRequests({
+      objects,
+      keys: new ClientKeys({ db: database.db, clock, bus: stores.bus, keys: stores.keys }),
+      clock,
+      resumeUrl: (id) => `https://mcp.example.com/authorize/${id}`,
+      longestMs: () => 90 * 86_400_000,
+    }),
     webhooks: openWebhooks({
       database,
       clock,

@@ -38,6 +38,15 @@ export const apiKeySchema = z
     updated_at: time,
     revoked_at: time.nullable(),
     version: versionField,
+    oauth_client: z
+      .object({
+        id: z.string().max(2_048),
+        name: z.string().max(200).meta({ description: 'What it says of itself: nobody has checked it.' }),
+      })
+      .nullable()
+      .meta({
+        description: 'The OAuth client that was let in by it, and alone has its access tokens; null: it has a secret.',
+      }),
   })
   .meta({ id: 'ApiKey' });
 
@@ -88,6 +97,7 @@ export function apiKeyResource(key: ApiKey, timeZone: string): ApiKeyResource {
     updated_at: formatWithOffset(key.updatedAt, timeZone),
     revoked_at: at(key.revokedAt),
     version: key.version,
+    oauth_client: key.oauthClient,
   };
 }
 

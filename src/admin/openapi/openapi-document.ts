@@ -231,6 +231,13 @@ function fieldParameters(version: OperationDescription['version'], makes: boolea
 
 /** As the configuration takes it. */
 const PROVIDER_NAME = { type: 'string', maxLength: 40, pattern: '^[a-z][a-z0-9-]{0,39}$' };
+/** As the authorization server makes them. */
+const REQUEST_ID = { type: 'string', maxLength: 43, pattern: '^[A-Za-z0-9_-]{21,43}$' };
+/** What is not named as our rows are. */
+const NAMED: Readonly<Record<string, Json>> = {
+  providers: PROVIDER_NAME,
+  'authorization-requests': REQUEST_ID,
+};
 
 function idSchema(collection: string): Json {
   return { type: 'string', maxLength: 30, pattern: idPattern(ID_PREFIXES[collection] ?? '[a-z]+').source };
@@ -241,6 +248,6 @@ function pathParameters(path: string): Json[] {
     name,
     in: 'path',
     required: true,
-    schema: collection === 'providers' ? PROVIDER_NAME : idSchema(collection),
+    schema: NAMED[collection] ?? idSchema(collection),
   }));
 }

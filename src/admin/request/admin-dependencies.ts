@@ -19,6 +19,7 @@ import type { Logger } from '../../platform/log.js';
 import type { Members } from '../../members/sign-in/open-members.js';
 import type { HeardStatement } from '../../nodes/node-statement.js';
 import type { NodeTarget } from '../../nodes/node-targets.js';
+import type { AuthorizationRequests } from '../../oauth/authorization-requests.js';
 import type { RequestLogs } from '../../request-logs/request-logs.js';
 import type { UsageReader } from '../../limits/usage.js';
 import type { DeprecatedCalls } from '../../usage/deprecated-calls.js';
@@ -57,6 +58,7 @@ export interface AdminApiDependencies {
   readonly panel: PanelFiles | null;
   readonly members: Members;
   readonly webhooks: Webhooks;
+  readonly authorizationRequests: AuthorizationRequests;
 }
 
 export interface AdminDependencies {

@@ -11,7 +11,7 @@ it.each([
   ['{ publicUrl: "http://mcp.example.com" }', '', 'mcp.oauth.publicUrl', 'must be https'],
   ['{ publicUrl: "https://mcp.example.com/" }', '', 'mcp.oauth.publicUrl', 'without a slash behind it'],
   ['{ publicUrl: "*" }', '', 'mcp.oauth.publicUrl', 'must be an origin'],
-  ['{}', '', 'mcp.oauth.publicUrl', ''],
+  ['{}', '', 'mcp.oauth', 'publicUrl'],
   [
     '{ publicUrl: "https://api.example.com" }',
     'api: { publicUrl: "https://api.example.com/" }\n',

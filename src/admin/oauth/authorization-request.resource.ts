@@ -1,0 +1,61 @@
+/** A request of an OAuth client to be let in, as the panel shows it, and what a person decides. */
+import { z } from 'zod';
+import { SCOPE_PATTERN } from '../../config/model/operation-schema.js';
+import type { AuthorizationRequest } from '../../oauth/authorization-requests.js';
+
+const accountId = z.string().max(100).meta({ description: 'The account on whose quota the client works.' });
+
+export const authorizationRequestSchema = z
+  .object({
+    client_id: z.string().max(2_048),
+    client_name: z.string().max(200).meta({ description: 'What it says of itself: nobody has checked it.' }),
+    client_host: z
+      .string()
+      .max(255)
+      .nullable()
+      .meta({ description: 'Where it is at home, as far as that is known; null: anybody may have registered it.' }),
+    redirect_host: z.string().max(255).meta({ description: 'Where the browser goes on to.' }),
+    scopes: z.array(z.string().max(200)).max(10_000).meta({ description: 'What it asks for.' }),
+    longest_access_days: z.int().min(0).meta({ description: 'The longest that it may be let in for.' }),
+  })
+  .meta({ id: 'AuthorizationRequest' });
+
+export const approveAuthorizationRequestSchema = z
+  .strictObject({
+    account_id: accountId,
+    scopes: z
+      .array(z.string().max(200).regex(SCOPE_PATTERN, 'must be resource:verb, for example customers:read'))
+      .min(1, 'must name at least one scope')
+      .max(100)
+      .overwrite((list) => [...new Set(list)])
+      .meta({ description: 'What the client may do, of what it asks for.', example: ['customers:read'] }),
+    expires_at: z.iso
+      .datetime({ offset: true, error: 'must be a time such as 2027-01-31T23:59:59+01:00' })
+      .max(40)
+      .meta({ description: 'When the client is out again (RFC 3339).' }),
+  })
+  .meta({ id: 'ApproveAuthorizationRequest' });
+
+export const authorizationDecisionSchema = z
+  .object({ redirect_url: z.string().max(4_096).meta({ description: 'Where the browser goes on.' }) })
+  .meta({ id: 'AuthorizationDecision' });
+
+export type AuthorizationRequestResource = z.output<typeof authorizationRequestSchema>;
+export type ApproveAuthorizationRequest = z.output<typeof approveAuthorizationRequestSchema>;
+export type AuthorizationDecision = z.output<typeof authorizationDecisionSchema>;
+
+const DAY_MS = 86_400_000;
+
+export function authorizationRequestResource(
+  request: AuthorizationRequest,
+  longestMs: number,
+): AuthorizationRequestResource {
+  return {
+    client_id: request.clientId,
+    client_name: request.clientName,
+    client_host: request.clientHost,
+    redirect_host: request.redirectHost,
+    scopes: [...request.scopes],
+    longest_access_days: Math.floor(longestMs / DAY_MS),
+  };
+}

@@ -1,0 +1,216 @@
+/**
+ * Where a person lets an application in, or turns it away: who asks, on which account, what it may do, until when. What
+ * an application says of itself is shown as that.
+ */
+import { Alert, Button, Checkbox, Group, Radio, Select, Skeleton, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { components } from '../api/admin-api.js';
+import { api, ask } from '../api/client.js';
+import { AccountPicker } from '../platform/account-picker.js';
+import { useScopeWords } from '../api-keys/scopes.js';
+import { useHomeId } from '../session/accounts.js';
+import { Frame } from '../session/frame.js';
+import { mayCall } from '../session/permissions.js';
+import { useMe } from '../session/session.js';
+import { now } from '../words/clock.js';
+import { Failure } from '../words/failure.js';
+import { isolated } from '../words/isolated.js';
+
+type AuthorizationRequest = components['schemas']['AuthorizationRequest'];
+
+const DAY_MS = 86_400_000;
+const ENDS_DAYS = [1, 7, 30, 90] as const;
+/** It may be some seconds until the API reads the end. */
+const MARGIN_MS = 60_000;
+
+export function ConsentPage({ id }: { readonly id: string }) {
+  const { t } = useLingui();
+  const request = useQuery({
+    queryKey: ['authorization-request', id],
+    gcTime: 0,
+    queryFn: () => ask(api.GET('/admin/v1/authorization-requests/{id}', { params: { path: { id } } })),
+  });
+  if (request.data !== undefined) return <Consent id={id} request={request.data} />;
+  if (request.error === null)
+    return (
+      <Frame title={t`One moment`}>
+        <Skeleton h={120} />
+      </Frame>
+    );
+  return (
+    <Frame title={t`This request is over`}>
+      <Text>
+        <Trans>Go back to the application that you came from, and connect once more.</Trans>
+      </Text>
+      <Failure error={request.error} again={() => void request.refetch()} />
+    </Frame>
+  );
+}
+
+function useDecision(id: string) {
+  const params = { path: { id } };
+  const goOn = ({ redirect_url: url }: { readonly redirect_url: string }): void => location.assign(url);
+  const approval = useMutation({
+    mutationFn: (body: components['schemas']['ApproveAuthorizationRequest']) =>
+      ask(api.POST('/admin/v1/authorization-requests/{id}/approval', { params, body })),
+    onSuccess: goOn,
+  });
+  const denial = useMutation({
+    mutationFn: () => ask(api.POST('/admin/v1/authorization-requests/{id}/denial', { params })),
+    onSuccess: goOn,
+  });
+  return { approval, denial };
+}
+
+function Consent({ id, request }: { readonly id: string; readonly request: AuthorizationRequest }) {
+  const { t } = useLingui();
+  const me = useMe();
+  const home = useHomeId();
+  const { approval, denial } = useDecision(id);
+  const [account, setAccount] = useState<string | null>(
+    home !== undefined && mayCall(me, 'approveAuthorizationRequest', home) ? home : null,
+  );
+  const [scopes, setScopes] = useState<readonly string[]>(request.scopes);
+  const longest = request.longest_access_days;
+  const [days, setDays] = useState(String(Math.min(30, longest)));
+  const name = isolated(request.client_name);
+  const isGone = approval.isSuccess || denial.isSuccess;
+  const approve = (): void => {
+    if (account === null) return;
+    const expiresAt = new Date(now().getTime() + Number(days) * DAY_MS - MARGIN_MS).toISOString();
+    approval.mutate({ account_id: account, scopes: [...scopes], expires_at: expiresAt });
+  };
+  const failed = approval.error ?? denial.error;
+  return (
+    <Frame title={t`Let ${name} in?`} about={<WhoAsks request={request} />}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          approve();
+        }}
+      >
+        <Stack gap="lg">
+          <AccountField value={account} onChange={setAccount} />
+          <ScopesField asked={request.scopes} value={scopes} onChange={setScopes} />
+          <EndField longest={longest} value={days} onChange={setDays} />
+          <Text size="sm" c="dimmed">
+            <Trans>
+              It uses the quota of the account, and stands beside its API keys, where you can take it back at any time.
+            </Trans>
+          </Text>
+          {failed !== null && <Failure error={failed} />}
+          <Group justify="flex-end">
+            <Button variant="default" loading={denial.isPending} disabled={isGone} onClick={() => denial.mutate()}>
+              <Trans>Turn away</Trans>
+            </Button>
+            <Button
+              type="submit"
+              loading={approval.isPending}
+              disabled={account === null || scopes.length === 0 || isGone}
+            >
+              <Trans>Let it in</Trans>
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Frame>
+  );
+}
+
+function WhoAsks({ request }: { readonly request: AuthorizationRequest }) {
+  const { client_host: host, redirect_host: redirect } = request;
+  return (
+    <>
+      {host === null ? (
+        <Trans>An application calls itself so; anybody can take that name.</Trans>
+      ) : (
+        <Trans>
+          An application of <b>{host}</b> calls itself so.
+        </Trans>
+      )}{' '}
+      <Trans>
+        Go on only if you have just connected it yourself. You will be sent on to <b>{redirect}</b>.
+      </Trans>
+    </>
+  );
+}
+
+interface AccountFieldProps {
+  readonly value: string | null;
+  readonly onChange: (id: string | null) => void;
+}
+
+/** The accounts in which the person may make keys. */
+function AccountField({ value, onChange }: AccountFieldProps) {
+  const { t } = useLingui();
+  const me = useMe();
+  if (me.has_more_accounts || me.member?.is_operator === true)
+    return <AccountPicker value={value} onChange={onChange} />;
+  const theirs = me.accounts.filter((account) => mayCall(me, 'approveAuthorizationRequest', account.id));
+  if (theirs.length === 0)
+    return (
+      <Alert>
+        <Trans>You may make keys in no account. Ask an owner or an admin of yours to connect the application.</Trans>
+      </Alert>
+    );
+  return (
+    <Select
+      label={t`Account`}
+      data={theirs.map((account) => ({ value: account.id, label: account.name }))}
+      value={theirs.some((account) => account.id === value) ? value : null}
+      onChange={onChange}
+      allowDeselect={false}
+    />
+  );
+}
+
+interface ScopesFieldProps {
+  readonly asked: readonly string[];
+  readonly value: readonly string[];
+  readonly onChange: (scopes: readonly string[]) => void;
+}
+
+/** What it asks for, each of which can be left out. */
+function ScopesField({ asked, value, onChange }: ScopesFieldProps) {
+  const { t } = useLingui();
+  const words = useScopeWords();
+  return (
+    <Checkbox.Group label={t`What it may do`} value={[...value]} onChange={onChange}>
+      <Stack gap={10} pt={6}>
+        {asked.map((scope) => (
+          <Checkbox key={scope} value={scope} label={words.long(scope)} description={scope} />
+        ))}
+      </Stack>
+    </Checkbox.Group>
+  );
+}
+
+interface EndFieldProps {
+  readonly longest: number;
+  readonly value: string;
+  readonly onChange: (days: string) => void;
+}
+
+/** Until when, as far as the configuration goes. */
+function EndField({ longest, value, onChange }: EndFieldProps) {
+  const { t } = useLingui();
+  const words: Readonly<Record<number, string>> = {
+    1: t`A day`,
+    7: t`A week`,
+    30: t`30 days`,
+    90: t`90 days`,
+  };
+  const offered = ENDS_DAYS.filter((days) => days <= longest);
+  const all = offered.includes(longest as (typeof ENDS_DAYS)[number]) ? offered : [...offered, longest];
+  return (
+    <Radio.Group label={t`For how long`} value={value} onChange={onChange}>
+      <Group gap="lg" pt={6}>
+        {all.map((days) => (
+          <Radio key={days} value={String(days)} label={words[days] ?? t`${days} days`} />
+        ))}
+      </Group>
+    </Radio.Group>
+  );
+}

@@ -1,0 +1,187 @@
+/** What an attacker does to the authorization server comes to nothing, step by step. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Browser, newVerifier, OAuthWorld, REDIRECT, stranger } from '../support/oauth-world.js';
+import { eventually } from '../support/processes.js';
+
+let world: OAuthWorld;
+let accountId: string;
+let clientId: string;
+beforeAll(async () => {
+  world = await OAuthWorld.start();
+  accountId = await world.newAccount();
+  clientId = String((await world.register()).body['client_id']);
+});
+afterAll(() => world?.stop());
+
+const { challenge } = newVerifier();
+
+describe('an authorization request', () => {
+  it.each([
+    ['without PKCE', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+    ['with the plain method of PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['for another resource', { resource: 'https://other.example.com/mcp' }, 'invalid_target'],
+    ['for a token in the address', { response_type: 'token' }, 'unsupported_response_type'],
+  ])('%s is sent back with an error and asks nobody', async (_name, change, error) => {
+    const response = await world.ask(new Browser(), world.authorizeUrl(clientId, challenge, change));
+    expect(response).toBeInstanceOf(Response);
+    const location = (response as Response).headers.get('location') ?? '';
+    expect(location.startsWith(REDIRECT)).toBe(true);
+    expect(
+      new URL(location).searchParams.get('error') ?? new URLSearchParams(new URL(location).hash.slice(1)).get('error'),
+    ).toBe(error);
+  });
+
+  it.each([
+    ['another address', { redirect_uri: 'https://evil.example.com/callback' }],
+    ['another path', { redirect_uri: `${REDIRECT}/more` }],
+    ['another host that begins alike', { redirect_uri: REDIRECT.replace('127.0.0.1', '127.0.0.1.evil.example') }],
+    ['an unknown client', { client_id: 'nobody' }],
+  ])('to %s is sent nowhere', async (_name, change) => {
+    const response = await world.ask(new Browser(), world.authorizeUrl(clientId, challenge, change));
+    expect(response).toBeInstanceOf(Response);
+    expect([(response as Response).status, (response as Response).headers.get('location')]).toEqual([400, null]);
+  });
+
+  it('that somebody else has begun gives its code to nobody', async () => {
+    const attacker = new Browser();
+    const id = await world.ask(attacker, world.authorizeUrl(clientId, challenge));
+    const back = await world.comeBack(new Browser(), await world.approve(String(id), accountId));
+    expect(back).toBeInstanceOf(Response);
+    expect((back as Response).status).toBe(400);
+  });
+
+  it('is decided once, and not for more than was asked', async () => {
+    const browser = new Browser();
+    const id = String(await world.ask(browser, world.authorizeUrl(clientId, challenge)));
+    await expect(world.approve(id, accountId, { scopes: ['customers:write'] })).rejects.toThrow(
+      /validation_failed|422/,
+    );
+    const late = new Date(Date.now() + 91 * 86_400_000).toISOString();
+    await expect(world.approve(id, accountId, { expires_at: late })).rejects.toThrow(/validation_failed|422/);
+    await world.approve(id, accountId);
+    await expect(world.approve(id, accountId)).rejects.toThrow(/not_found|404/);
+  });
+});
+
+describe('a code', () => {
+  it('is of no use without its verifier, with another one, or to another client', async () => {
+    const { clientId: owner, code, verifier } = await world.code(accountId);
+    const wrong = newVerifier().verifier;
+    for (const form of [
+      world.exchange(owner, code, undefined),
+      world.exchange(owner, code, wrong),
+      world.exchange(clientId, code, verifier),
+      { ...world.exchange(owner, code, verifier), redirect_uri: 'http://127.0.0.1:4711/other' },
+      { ...world.exchange(owner, code, verifier), resource: 'https://other.example.com/mcp' },
+    ]) {
+      expect((await world.token(form)).status).toBe(400);
+    }
+  });
+
+  it('that is used twice ends what came of it', async () => {
+    const { clientId: owner, code, verifier } = await world.code(accountId);
+    const first = await world.token(world.exchange(owner, code, verifier));
+    expect((await world.listTools(first.body.access_token)).status).toBe(200);
+    expect(await world.token(world.exchange(owner, code, verifier))).toMatchObject({ status: 400 });
+    await eventually('it is out', async () => (await world.listTools(first.body.access_token)).status === 401, 1_000);
+  });
+
+  it('that is used ten times at once gives one token at most', async () => {
+    const { clientId: owner, code, verifier } = await world.code(accountId);
+    const form = world.exchange(owner, code, verifier);
+    const all = await Promise.all(Array.from({ length: 10 }, () => world.token(form)));
+    expect(all.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('an access token', () => {
+  it('is none where keys are taken, and a key is none where tokens are', async () => {
+    const { access_token: token } = await world.letIn(accountId);
+    for (const path of ['/api/v1/customers', '/mcp']) {
+      const response = await fetch(`${world.trailgate.gatewayUrl}${path}`, {
+        method: path === '/mcp' ? 'POST' : 'GET',
+        headers: { authorization: `Bearer ${token}` },
+      });
+      expect([path, response.status]).toEqual([path, 401]);
+    }
+    const { secret } = await world.trailgate.admin.createKey(accountId, { scopes: ['customers:read'] });
+    const refused = await world.listTools(secret);
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get('www-authenticate')).toContain(
+      `resource_metadata="${world.issuer}/.well-known/oauth-protected-resource/mcp"`,
+    );
+    for (const other of ['', 'x', `tg_mcpt_${'a'.repeat(36)}`]) {
+      expect((await world.listTools(other)).status).toBe(401);
+    }
+  });
+
+  it('opens nothing else on its origin', async () => {
+    const { access_token: token } = await world.letIn(accountId);
+    for (const path of [
+      '/api/v1/customers',
+      '/docs',
+      '/admin/v1/me',
+      '/jwks',
+      '/me',
+      '/.well-known/openid-configuration',
+    ]) {
+      const response = await fetch(`${world.issuer}${path}`, { headers: { authorization: `Bearer ${token}` } });
+      expect([path, response.status]).toEqual([path, 404]);
+    }
+  });
+
+  it('of one account shows nothing of another', async () => {
+    const other = await world.newAccount();
+    const { access_token: token } = await world.letIn(other);
+    expect((await world.listTools(token)).status).toBe(200);
+    const { data } = await world.trailgate.admin.call<{ data: { id: string }[] }>('GET', `/accounts/${other}/api-keys`);
+    expect(data).toHaveLength(1);
+  });
+});
+
+describe('a client', () => {
+  it.each([
+    ['no address to be sent back to', { redirect_uris: [] }],
+    ['a plain address of others', { redirect_uris: ['http://evil.example.com/callback'] }],
+    ['a script', { redirect_uris: ['javascript:alert(1)'] }],
+    ['a fragment', { redirect_uris: ['https://a.example.com/#x'] }],
+    ['a name of an object', { redirect_uris: [REDIRECT], client_name: {} }],
+  ])('with %s is not registered', async (_name, metadata) => {
+    expect((await world.register(metadata)).status).toBe(400);
+  });
+
+  it('gets no secret, whatever it asks for, and its name turns no text around', async () => {
+    const { body } = await world.register({
+      token_endpoint_auth_method: 'client_secret_basic',
+      client_name: '\u202eevil\n',
+    });
+    expect(body).toMatchObject({ token_endpoint_auth_method: 'none', client_name: 'evil' });
+    expect(body).not.toHaveProperty('client_secret');
+  });
+
+  it.each([
+    'https://127.0.0.1/client.json',
+    'https://[::1]/client.json',
+    'https://169.254.169.254/latest/meta-data/',
+    'https://localhost/client.json',
+    'https://internal/client.json',
+    'https://10.0.0.1:8443/client.json',
+    'https://user:pass@example.com/client.json',
+    'http://example.com/client.json',
+  ])('whose document would be at %s has nothing fetched', async (id) => {
+    const startedMs = performance.now();
+    const response = await world.ask(new Browser(), world.authorizeUrl(id, challenge));
+    expect(response).toBeInstanceOf(Response);
+    expect((response as Response).status).toBe(400);
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+});
+
+it('a network that asks too often is told to wait, and the others are served', async () => {
+  const headers = stranger();
+  const ask = (from: Record<string, string>) =>
+    fetch(`${world.issuer}/token`, { method: 'POST', headers: from, body: new URLSearchParams({ client_id: 'x' }) });
+  const statuses = await Promise.all(Array.from({ length: 70 }, async () => (await ask(headers)).status));
+  expect(statuses.filter((status) => status === 429)).toHaveLength(10);
+  expect((await ask(stranger())).status).not.toBe(429);
+});
