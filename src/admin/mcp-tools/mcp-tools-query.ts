@@ -11,6 +11,7 @@ export const mcpToolsQuerySchema = z.strictObject({
     .max(LONGEST_SCOPES, SCOPES_WORDS)
     .regex(SCOPES, SCOPES_WORDS)
     .transform((text) => text.split(','))
+    .pipe(z.array(z.string()))
     .optional()
     .meta({
       description: 'Only tools that a key with these scopes shows; some of them with commas between them.',
