@@ -16,6 +16,7 @@ const RequestPage = lazyPage(() => import('./logs/request-page.js'), 'RequestPag
 const WebhooksPage = lazyPage(() => import('./webhooks/webhooks-page.js'), 'WebhooksPage');
 const EndpointPage = lazyPage(() => import('./webhooks/endpoint-page.js'), 'EndpointPage');
 const DeliveryPage = lazyPage(() => import('./webhooks/delivery-page.js'), 'DeliveryPage');
+const AssistantsPage = lazyPage(() => import('./assistants/assistants-page.js'), 'AssistantsPage');
 const ExplainPage = lazyPage(() => import('./explain/explain-page.js'), 'ExplainPage');
 const AuditLogPage = lazyPage(() => import('./audit-log/audit-log-page.js'), 'AuditLogPage');
 const AccountPage = lazyPage(() => import('./account/account-page.js'), 'AccountPage');
@@ -33,6 +34,8 @@ const PAGES: readonly (readonly [path: string, needs: OperationId, page: typeof 
   ['webhooks', 'listWebhookEndpoints', WebhooksPage],
   ['webhooks/:endpoint', 'getWebhookEndpoint', EndpointPage],
   ['webhooks/:endpoint/deliveries/:delivery', 'getWebhookDelivery', DeliveryPage],
+  ['assistants/new', 'listMcpTools', AssistantsPage],
+  ['assistants', 'listMcpTools', AssistantsPage],
   ['explain', 'explain', ExplainPage],
   ['members', 'listAccountMembers', MembersPage],
   ['audit-log', 'listAuditLog', AuditLogPage],

@@ -14,6 +14,8 @@ const PAGES = [
   'logs',
   'webhooks',
   'webhooks/new',
+  'assistants',
+  'assistants/new',
   'explain',
   'audit-log',
   'members',

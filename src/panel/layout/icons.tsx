@@ -30,6 +30,7 @@ const PATHS = {
   left: 'M15 6l-6 6 6 6',
   warn: 'M12 4l9 16H3zM12 10v4.500M12 17.500h.01',
   lock: 'M6 11h12v9H6zM8.5 11V8a3.5 3.5 0 0 1 7 0v3',
+  assistant: 'M5 9h14v10H5zM12 9V5M12 5h.01M9 13.500v1M15 13.500v1M2.500 13v3M21.500 13v3',
   download: 'M12 4v11M7.5 11l4.5 4.5 4.5-4.500M5 20h14',
 } as const;
 

@@ -32,6 +32,7 @@ function useSettings(): readonly Section[] {
         { path: 'api-keys', icon: 'key', label: t`API keys`, needs: 'listApiKeys' },
         { path: 'usage', icon: 'usage', label: t`Usage`, needs: 'getUsage' },
         { path: 'webhooks', icon: 'webhook', label: t`Webhooks`, needs: 'listWebhookEndpoints' },
+        { path: 'assistants', icon: 'assistant', label: t`AI assistants`, needs: 'listMcpTools' },
         { path: 'logs', icon: 'logs', label: t`Logs`, needs: 'listRequests' },
         { path: 'explain', icon: 'explain', label: t`Explain`, needs: 'explain' },
       ],

@@ -1,0 +1,101 @@
+/** Where an account connects AI assistants: with which key, how, what they see, and what they called. */
+import { Button, Skeleton } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { Empty } from '../layout/empty.js';
+import { Icon } from '../layout/icons.js';
+import { Page } from '../layout/page.js';
+import { Section } from '../layout/section.js';
+import { useAccount, useMay } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
+import { useTools, type McpTools } from './assistants.js';
+import { CLIENTS, PLACEHOLDER, serverNameOf, type Client } from './clients.js';
+import { Connect } from './connect.js';
+import { KeyDialog } from './key-dialog.js';
+import { LatestCalls } from './latest-calls.js';
+import { ToolList } from './tool-list.js';
+
+export function AssistantsPage() {
+  const { t } = useLingui();
+  const account = useAccount();
+  const may = useMay();
+  const tools = useTools(account.id, null);
+  const mayCreate = may('createApiKey') && account.status === 'active' && tools.data?.enabled === true;
+  return (
+    <Page
+      title={t`AI assistants`}
+      about={
+        <Trans>
+          Claude, Cursor, Codex and others can work with your account: with a key, within what it may do, and on the
+          same limits as your programs.
+        </Trans>
+      }
+      actions={
+        mayCreate && (
+          <Button component={Link} href={`/${account.id}/assistants/new`} leftSection={<Icon name="plus" />}>
+            <Trans>Create a key for an assistant</Trans>
+          </Button>
+        )
+      }
+    >
+      {tools.data === undefined ? (
+        tools.error === null ? (
+          <Skeleton h={260} radius="lg" />
+        ) : (
+          <Failure error={tools.error} again={() => void tools.refetch()} />
+        )
+      ) : tools.data.enabled ? (
+        <Connected of={tools.data} mayCreate={mayCreate} />
+      ) : (
+        <Empty
+          icon="assistant"
+          title={t`Nothing is offered to assistants yet`}
+          text={t`Whoever runs this API chooses which operations assistants may call. So far there is none.`}
+        />
+      )}
+    </Page>
+  );
+}
+
+interface ConnectedProps {
+  readonly of: McpTools;
+  readonly mayCreate: boolean;
+}
+
+function Connected({ of: tools, mayCreate }: ConnectedProps) {
+  const { t } = useLingui();
+  const { id } = useAccount();
+  const may = useMay();
+  const [location, go] = useLocation();
+  const [client, setClient] = useState<Client>(CLIENTS[0]);
+  const [keyId, setKeyId] = useState<string | null>(null);
+  const connection = { url: tools.url, server: serverNameOf(tools.server_name) };
+  const home = `/${id}/assistants`;
+  const readingScopes = tools.data.filter((tool) => tool.read_only).flatMap(({ scopes }) => scopes);
+  return (
+    <>
+      <Section
+        title={t`Connect`}
+        about={
+          <Trans>What to copy depends on the assistant. Put the secret of a key where it says {PLACEHOLDER}.</Trans>
+        }
+      >
+        <Connect client={client} connection={{ ...connection, secret: PLACEHOLDER }} onChoose={setClient} />
+      </Section>
+      <ToolList keyId={keyId} onChoose={setKeyId} />
+      {may('listRequests') && <LatestCalls />}
+      {mayCreate && (
+        <KeyDialog
+          opened={location === `${home}/new`}
+          connection={connection}
+          client={client}
+          readingScopes={[...new Set(readingScopes)]}
+          onChoose={setClient}
+          onMade={setKeyId}
+          onClose={() => go(home, { replace: true })}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,38 @@
+/** What assistants see of the API, and what they called: what the page asks of the API. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import type { components } from '../api/admin-api.js';
+import { api, ask } from '../api/client.js';
+
+export type McpTools = components['schemas']['McpTools'];
+export type McpTool = components['schemas']['McpTool'];
+
+const MOST_MESSAGES = 50;
+const FOLLOW_MS = 5_000;
+
+/** The tools that a key with these scopes shows; null: all that there are. */
+export const useTools = (accountId: string, scopes: readonly string[] | null) =>
+  useQuery({
+    queryKey: ['account', accountId, 'mcp-tools', scopes],
+    queryFn: () =>
+      ask(
+        api.GET('/admin/v1/accounts/{id}/mcp-tools', {
+          params: { path: { id: accountId }, query: scopes === null ? {} : { scopes: scopes.join(',') } },
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+
+/** What assistants sent lately, with whichever key: calls, and messages that call nothing. */
+export const useLatestCalls = (accountId: string) =>
+  useQuery({
+    queryKey: ['account', accountId, 'mcp-calls'],
+    queryFn: ({ signal }) =>
+      ask(
+        api.GET('/admin/v1/accounts/{id}/requests', {
+          params: { path: { id: accountId }, query: { source: 'mcp', limit: MOST_MESSAGES } },
+          signal,
+        }),
+      ),
+    refetchInterval: FOLLOW_MS,
+    staleTime: 0,
+  });

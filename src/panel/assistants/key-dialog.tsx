@@ -1,0 +1,129 @@
+/** Makes a key for an assistant: one that only reads and ends soon, unless said. Then its secret, where it belongs. */
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useCallback, useState } from 'react';
+import { KeyFields } from '../api-keys/key-fields.js';
+import { EMPTY, newKey, type KeyValues } from '../api-keys/key-values.js';
+import { createKey, readAgain, useScopes } from '../api-keys/keys.js';
+import { useLeaveGuard } from '../api-keys/leave-guard.js';
+import { useSentOnce } from '../api-keys/sent-once.js';
+import { Dialog } from '../layout/dialog.js';
+import { SecretFrame, SecretLine } from '../layout/secret-frame.js';
+import { useAccount } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
+import { asksForKey, type Client, type Connection } from './clients.js';
+import { Connect } from './connect.js';
+
+interface KeyDialogProps {
+  readonly opened: boolean;
+  readonly connection: Omit<Connection, 'secret'>;
+  readonly client: Client;
+  /** The scopes by which every tool that only reads can be called. */
+  readonly readingScopes: readonly string[];
+  readonly onChoose: (client: Client) => void;
+  readonly onMade: (keyId: string) => void;
+  readonly onClose: () => void;
+}
+
+/** The secret that was made, and for whom. Nothing but this dialog holds it. */
+interface Made {
+  readonly name: string;
+  readonly secret: string;
+}
+
+export function KeyDialog(props: KeyDialogProps) {
+  const { opened, connection, client, onChoose, onClose } = props;
+  const { t } = useLingui();
+  const [made, setMade] = useState<Made | null>(null);
+  const [isLeaving, setLeaving] = useState(false);
+  const ask = useCallback(() => setLeaving(true), []);
+  const forget = useCallback(() => {
+    setMade(null);
+    setLeaving(false);
+  }, []);
+  useLeaveGuard(made !== null, ask, forget);
+  const lost = t`When this is closed, the secret is gone. You would have to give the key a new one.`;
+  return (
+    <Dialog
+      opened={opened || made !== null}
+      onClose={made === null ? onClose : ask}
+      closeOnClickOutside={false}
+      title={made === null ? t`Create a key for an assistant` : t`The key is made`}
+      size={640}
+    >
+      {made === null ? (
+        <KeyForm {...props} onMade={setMade} onKey={props.onMade} />
+      ) : (
+        <SecretFrame lost={lost} isLeaving={isLeaving} onStay={() => setLeaving(false)} onDone={forget}>
+          <Text>
+            <Trans>
+              This is the secret of <b className="name">{made.name}</b>. Give it to the assistant that shall use it.
+            </Trans>
+          </Text>
+          <Connect client={client} connection={{ ...connection, secret: made.secret }} onChoose={onChoose} />
+          {asksForKey(client) && <SecretLine label={t`Secret`} text={made.secret} />}
+        </SecretFrame>
+      )}
+    </Dialog>
+  );
+}
+
+interface KeyFormProps extends Pick<KeyDialogProps, 'readingScopes' | 'onClose'> {
+  readonly onMade: (made: Made) => void;
+  readonly onKey: (keyId: string) => void;
+}
+
+function KeyForm({ readingScopes, onMade, onKey, onClose }: KeyFormProps) {
+  const { id: accountId, time_zone: timeZone } = useAccount();
+  const grantable = useScopes().data?.data.map(({ scope }) => scope) ?? [];
+  const [typed, setTyped] = useState<Partial<KeyValues>>({});
+  const { error, isPending, send, changed } = useSentOnce();
+  const values: KeyValues = {
+    ...EMPTY,
+    expiry: '30',
+    scopes: readingScopes.filter((scope) => grantable.includes(scope)),
+    ...typed,
+  };
+  const create = () =>
+    send(async (requestId) => {
+      const { id, name, secret } = await createKey(accountId, newKey(values, timeZone), requestId);
+      onMade({ name, secret });
+      // So that going back later does not lead to an empty form.
+      onClose();
+      onKey(id);
+      void readAgain(accountId);
+    });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void create();
+      }}
+    >
+      <Stack gap="lg">
+        <Text size="sm" c="dimmed">
+          <Trans>
+            It only reads, and ends after 30 days, unless you choose otherwise. Give each assistant its own.
+          </Trans>
+        </Text>
+        <KeyFields
+          values={values}
+          error={error}
+          onChange={(change) => {
+            changed();
+            setTyped({ ...typed, ...change });
+          }}
+        />
+        {error !== null && <Failure error={error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            <Trans>Cancel</Trans>
+          </Button>
+          <Button type="submit" loading={isPending} disabled={values.scopes.length === 0}>
+            <Trans>Create key</Trans>
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

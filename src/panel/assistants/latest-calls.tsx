@@ -1,0 +1,80 @@
+/** What assistants called lately, and the way to why a call failed. */
+import { Anchor, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { Link } from 'wouter';
+import { Section } from '../layout/section.js';
+import type { LoggedRequest } from '../logs/logs.js';
+import { useAccount } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
+import { ResponseStatus } from '../words/response-status.js';
+import { Ago } from '../words/times.js';
+import { useLatestCalls } from './assistants.js';
+
+const MOST_CALLS = 10;
+
+export function LatestCalls() {
+  const { t } = useLingui();
+  const { id } = useAccount();
+  const calls = useLatestCalls(id);
+  return (
+    <Section title={t`Latest calls`} about={<Trans>Each is counted and kept as the request that it stands for.</Trans>}>
+      {calls.data === undefined ? (
+        calls.error === null ? (
+          <Skeleton h={80} />
+        ) : (
+          <Failure error={calls.error} again={() => void calls.refetch()} />
+        )
+      ) : (
+        <Calls messages={calls.data.data} />
+      )}
+    </Section>
+  );
+}
+
+function Calls({ messages }: { readonly messages: readonly LoggedRequest[] }) {
+  // An assistant also connects, and asks what there is.
+  const calls = messages.filter(({ tool }) => tool !== null).slice(0, MOST_CALLS);
+  if (calls.length === 0)
+    return (
+      <Text c="dimmed">
+        {messages.length === 0 ? (
+          <Trans>No assistant has called anything yet.</Trans>
+        ) : (
+          <Trans>An assistant has connected, and called nothing lately.</Trans>
+        )}
+      </Text>
+    );
+  return (
+    <Stack gap={0} component="ul" className="plain-list">
+      {calls.map((call) => (
+        <Row key={call.id} of={call} />
+      ))}
+    </Stack>
+  );
+}
+
+function Row({ of: call }: { readonly of: LoggedRequest }) {
+  const { id, time_zone: timeZone } = useAccount();
+  return (
+    <li className="line">
+      <Group justify="space-between" wrap="nowrap" align="flex-start">
+        <div>
+          <Anchor
+            component={Link}
+            href={`/${id}/logs/${encodeURIComponent(call.request_id)}`}
+            size="sm"
+            fw={600}
+            className="name"
+            translate="no"
+          >
+            {call.tool}
+          </Anchor>
+          <Text size="sm" c="dimmed" className="name">
+            <bdi>{call.api_key_name ?? '–'}</bdi> · <Ago at={call.at} timeZone={timeZone} />
+          </Text>
+        </div>
+        <ResponseStatus status={call.status} />
+      </Group>
+    </li>
+  );
+}

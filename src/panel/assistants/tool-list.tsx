@@ -1,0 +1,122 @@
+/** The tools that an assistant sees with a key, and what having them in view costs it. */
+import { Alert, Badge, Group, Select, Skeleton, Stack, Text } from '@mantine/core';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
+import { useKeys } from '../api-keys/keys.js';
+import { Icon } from '../layout/icons.js';
+import { Section } from '../layout/section.js';
+import { useAccount } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
+import { isolated } from '../words/isolated.js';
+import { useFormats } from '../words/times.js';
+import { useTools, type McpTool, type McpTools } from './assistants.js';
+
+interface ToolListProps {
+  /** The key that is chosen; null: all tools are shown. */
+  readonly keyId: string | null;
+  readonly onChoose: (keyId: string | null) => void;
+}
+
+export function ToolList({ keyId, onChoose }: ToolListProps) {
+  const { t } = useLingui();
+  const { id } = useAccount();
+  const keys = useKeys(id, { sort: 'created', order: 'desc', status: 'active' });
+  const known = keys.data?.pages.flatMap(({ data }) => data) ?? [];
+  const chosen = known.find((key) => key.id === keyId);
+  const tools = useTools(id, chosen?.scopes ?? null);
+  return (
+    <Section
+      title={t`What an assistant sees`}
+      about={<Trans>A key shows the tools that it may call, and no others.</Trans>}
+    >
+      <Stack gap="md">
+        <Select
+          label={t`With the key`}
+          placeholder={t`All tools that there are`}
+          maw={360}
+          searchable
+          clearable
+          clearButtonProps={{ 'aria-label': t`All tools that there are` }}
+          data={known.map(({ id: value, name, hint }) => ({ value, label: `${isolated(name)} (${hint})` }))}
+          value={chosen?.id ?? null}
+          onChange={onChoose}
+        />
+        {tools.data === undefined ? (
+          tools.error === null ? (
+            <Skeleton h={160} />
+          ) : (
+            <Failure error={tools.error} again={() => void tools.refetch()} />
+          )
+        ) : (
+          <Tools of={tools.data} />
+        )}
+      </Stack>
+    </Section>
+  );
+}
+
+function Tools({ of: { data, total, searched } }: { readonly of: McpTools }) {
+  const { t } = useLingui();
+  const { number } = useFormats();
+  if (data.length === 0)
+    return (
+      <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={t`This key shows no tool`}>
+        <Trans>
+          Nothing that it may do is offered to assistants. Choose another key, or give this one more scopes.
+        </Trans>
+      </Alert>
+    );
+  const count = number(data.length);
+  const tokens = number(data.reduce((sum, tool) => sum + tool.tokens, 0));
+  return (
+    <>
+      <Text size="sm" c="dimmed">
+        <Plural value={total} one={`${count} of # tool`} other={`${count} of # tools`} />
+        {' · '}
+        {searched ? (
+          <Trans>So many are not listed: the assistant searches them, and calls what it has found.</Trans>
+        ) : (
+          <Trans>about {tokens} tokens in each conversation</Trans>
+        )}
+      </Text>
+      <Stack gap={0} component="ul" className="plain-list">
+        {data.map((tool) => (
+          <Row key={tool.name} of={tool} />
+        ))}
+      </Stack>
+    </>
+  );
+}
+
+function Row({ of: tool }: { readonly of: McpTool }) {
+  return (
+    <li className="line">
+      <Group justify="space-between" gap="xs">
+        <Text fw={600} className="name" translate="no">
+          {tool.name}
+        </Text>
+        <Effect of={tool} />
+      </Group>
+      <Text size="sm" className="name" lineClamp={3}>
+        {tool.description}
+      </Text>
+      <Text size="xs" c="dimmed" className="name" translate="no">
+        {tool.scopes.join(' ')}
+      </Text>
+    </li>
+  );
+}
+
+function Effect({ of: tool }: { readonly of: McpTool }) {
+  const color = tool.read_only ? 'river' : tool.destructive ? 'red' : 'orange';
+  return (
+    <Badge variant="light" color={color} style={{ flexShrink: 0 }}>
+      {tool.read_only ? (
+        <Trans>Reads</Trans>
+      ) : tool.destructive ? (
+        <Trans>May remove or overwrite</Trans>
+      ) : (
+        <Trans>Adds</Trans>
+      )}
+    </Badge>
+  );
+}

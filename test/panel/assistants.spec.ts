@@ -1,0 +1,203 @@
+/** An integrator connects an AI assistant: in a real browser, on the built program, with what the page hands out. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import type { Account } from '../support/admin.js';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { axeFindings, startBrowser, type Browser } from '../support/browser.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
+import { freePort } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+const tool = (description: string) => ({ mcp: { description, destructive: false } });
+const CONFIG = {
+  api: { title: 'Tourism API' },
+  operations: [
+    { match: 'GET /customers', ...tool('Lists the customers of the account, newest first.') },
+    { match: 'POST /customers', ...tool('Makes a customer of a name and an address.') },
+  ],
+};
+const SECRET = /tg_live_\w{36}/;
+const PHONE = { width: 390, height: 844 };
+const DESK = { width: 1_280, height: 860 };
+
+interface Result {
+  readonly result: { readonly tools: readonly { readonly name: string }[]; readonly isError?: boolean };
+}
+
+describeWithChromium('the page of AI assistants', () => {
+  let backend: Backend;
+  let trailgate: RunningTrailgate;
+  let browser: Browser;
+  let account: Account;
+  let page: Page;
+  let url = '';
+  let secret = '';
+
+  beforeAll(async () => {
+    backend = await startBackend(json({ data: [] }));
+    [trailgate, browser] = await Promise.all([
+      // The page says where the API is: a port that is known before.
+      startTrailgate({ backend: backend.url, config: { ...CONFIG, gateway: { port: await freePort() } } }),
+      startBrowser(),
+    ]);
+    account = await trailgate.admin.createAccount({ name: 'Isar Rafting' });
+    await signInThere(browser.context, await newPerson(trailgate, account.id, 'owner'), panelUrlOf(trailgate));
+    page = await browser.newPage();
+    page.setDefaultTimeout(12_000);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await trailgate?.stop();
+    await backend?.stop();
+  });
+
+  const at = (path: string) => `${panelUrlOf(trailgate)}/${account.id}/${path}`;
+  const dialog = () => page.getByRole('dialog');
+  const section = (name: string) => page.getByRole('region', { name });
+  const choose = async (within: ReturnType<typeof section>, label: string, option: string): Promise<void> => {
+    await within.getByRole('combobox', { name: label }).click();
+    await page.getByRole('option', { name: option }).click();
+  };
+  const call = async (method: string, params: object): Promise<Result['result']> => {
+    const response = await send(url, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${secret}`,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        'mcp-protocol-version': '2025-06-18',
+      },
+      body: { jsonrpc: '2.0', id: 1, method, params },
+    });
+    return response.json<Result>().result;
+  };
+
+  it('stands under Settings and Developers, and says what each assistant takes', async () => {
+    await page.goto(at('api-keys'));
+    const developers = page.getByRole('group', { name: 'Settings' }).getByRole('group', { name: 'Developers' });
+    await developers.getByRole('link', { name: 'AI assistants' }).click();
+    const connect = section('Connect');
+    await connect.getByText('claude mcp add --transport http tourism-api').waitFor();
+    for (const [name, text] of [
+      ['Claude Desktop', 'mcp-remote'],
+      ['claude.ai', 'Bearer YOUR_API_KEY'],
+      ['ChatGPT', 'server_url'],
+      ['Cursor', '"mcpServers"'],
+      ['VS Code', '"promptString"'],
+      ['Another one', '"type": "http"'],
+      ['Codex', 'http_headers = { Authorization = "Bearer YOUR_API_KEY" }'],
+    ] as const) {
+      await choose(connect, 'Assistant', name);
+      await connect.locator('pre', { hasText: text }).waitFor();
+    }
+  });
+
+  it('shows all tools, and what each does', async () => {
+    const tools = section('What an assistant sees');
+    await tools.getByText('2 of 2 tools').waitFor();
+    await tools.getByRole('listitem').filter({ hasText: 'list_customers' }).getByText('Reads').waitFor();
+    await tools.getByRole('listitem').filter({ hasText: 'Makes a customer' }).getByText('Adds').waitFor();
+    await section('Latest calls').getByText('No assistant has called anything yet.').waitFor();
+  });
+
+  it('makes a key that only reads and ends after 30 days, and puts its secret where it belongs', async () => {
+    await page.getByRole('link', { name: 'Create a key for an assistant' }).click();
+    expect(await dialog().getByRole('checkbox', { name: 'Read customers' }).isChecked()).toBe(true);
+    expect(await dialog().getByRole('checkbox', { name: 'Change customers' }).isChecked()).toBe(false);
+    expect(await dialog().getByLabel('30 days from now').isChecked()).toBe(true);
+    await dialog().getByLabel('Name').fill('Codex of Ana');
+    await dialog().getByRole('button', { name: 'Create key' }).click();
+    await dialog().getByText('Copy it now').waitFor();
+    const text = (await dialog().locator('pre').textContent()) ?? '';
+    expect(text).toContain('http_headers');
+    secret = SECRET.exec(text)?.[0] ?? '';
+    url = /url = "([^"]+)"/.exec(text)?.[1] ?? '';
+    // One that asks for the key by itself is given it apart.
+    await choose(dialog(), 'Assistant', 'VS Code');
+    await dialog()
+      .locator('pre', { hasText: /^tg_live_/ })
+      .waitFor();
+    expect(await dialog().locator('pre', { hasText: 'promptString' }).textContent()).not.toContain(secret);
+    await page.getByLabel('I have stored it in a safe place').check();
+    await dialog().getByRole('button', { name: 'Done' }).click();
+    await dialog().waitFor({ state: 'hidden' });
+    expect(await page.content()).not.toContain(secret);
+    const { data } = await trailgate.admin.call<{ data: { name: string; scopes: string[] }[] }>(
+      'GET',
+      `/accounts/${account.id}/api-keys`,
+    );
+    expect(data).toMatchObject([{ name: 'Codex of Ana', scopes: ['customers:read'] }]);
+  });
+
+  it('shows what that key shows, which is what the server lists to it', async () => {
+    const tools = section('What an assistant sees');
+    await tools.getByText('1 of 2 tools').waitFor();
+    const { tools: listed } = await call('tools/list', {});
+    expect(listed.map(({ name }) => name)).toEqual(['get_usage', 'list_customers']);
+    expect(await tools.getByRole('listitem').count()).toBe(1);
+  });
+
+  it('shows the calls that were made with what it handed out', async () => {
+    expect((await call('tools/call', { name: 'list_customers', arguments: {} })).isError ?? false).toBe(false);
+    const calls = section('Latest calls');
+    await calls.getByRole('listitem').filter({ hasText: 'Codex of Ana' }).getByText('200').waitFor();
+    await calls.getByRole('link', { name: 'list_customers' }).click();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    expect(page.url()).toContain('/logs/');
+  });
+
+  it('can be read by everybody, in both languages, and throws nothing', async () => {
+    const looks = [
+      ['light', 'en', DESK],
+      ['dark', 'es', PHONE],
+    ] as const;
+    for (const [scheme, locale, viewport] of looks) {
+      await page.evaluate(
+        `Object.assign(localStorage, { 'trailgate-color-scheme': '${scheme}', 'trailgate-locale': '${locale}' })`,
+      );
+      await page.setViewportSize(viewport);
+      for (const path of ['assistants', 'assistants/new']) {
+        await page.goto(at(path));
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.waitForLoadState('networkidle');
+        expect({ path, found: await axeFindings(page) }).toEqual({ path, found: [] });
+        const [content, room] = await page.evaluate<[number, number]>(
+          '[document.documentElement.scrollWidth, innerWidth]',
+        );
+        expect({ path, scrollsSideways: content > room }).toEqual({ path, scrollsSideways: false });
+      }
+    }
+    await page.getByRole('heading', { name: 'Crear una clave para un asistente' }).waitFor();
+    expect(browser.faults).toEqual([]);
+  });
+
+  it('shows a viewer how to connect, and neither the calls nor a way to make a key', async () => {
+    const context = await browser.newContext();
+    await signInThere(context, await newPerson(trailgate, account.id, 'viewer'), panelUrlOf(trailgate));
+    const theirs = await context.newPage();
+    await theirs.goto(at('assistants'));
+    await theirs.getByText('2 of 2 tools').waitFor();
+    expect(await theirs.getByText('Latest calls').count()).toBe(0);
+    expect(await theirs.getByText('Create a key for an assistant').count()).toBe(0);
+    await context.close();
+  });
+});
+
+describeWithChromium('where no operation is a tool', () => {
+  it('the page says so, and offers no key', async () => {
+    const [trailgate, browser] = await Promise.all([startTrailgate({}), startBrowser()]);
+    try {
+      const { id } = await trailgate.admin.createAccount({ name: 'Isar Rafting' });
+      await signInThere(browser.context, await newPerson(trailgate, id, 'owner'), panelUrlOf(trailgate));
+      const page = await browser.newPage();
+      await page.goto(`${panelUrlOf(trailgate)}/${id}/assistants`);
+      await page.getByText('Nothing is offered to assistants yet').waitFor();
+      expect(await page.getByText('Create a key for an assistant').count()).toBe(0);
+    } finally {
+      await browser.close();
+      await trailgate.stop();
+    }
+  });
+});
