@@ -160,6 +160,25 @@ describe('on a machine with nothing but Node', () => {
     expect([accounts.status, accounts.json<{ data: unknown[] }>().data.length]).toEqual([200, 1]);
   });
 
+  it('assistants see the operations of the example as tools, and can call them', async () => {
+    const call = async (method: string, params: object) => {
+      const headers = {
+        authorization: `Bearer ${first.key}`,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        'mcp-protocol-version': '2025-06-18',
+      };
+      const body = { jsonrpc: '2.0', id: 1, method, params };
+      const answer = await send(new URL('/mcp', first.url).href, { method: 'POST', headers, body });
+      return answer.json<{ result: { tools: { name: string }[]; structuredContent: CustomerPage } }>().result;
+    };
+    const names = (await call('tools/list', {})).tools.map(({ name }) => name);
+    const tools = ['create_customer', 'delete_customer', 'get_customer', 'list_customers', 'update_customer'];
+    expect(names.toSorted()).toEqual([...tools, 'get_usage'].toSorted());
+    const { structuredContent } = await call('tools/call', { name: 'list_customers', arguments: { limit: 1 } });
+    expect(structuredContent.data).toHaveLength(1);
+  });
+
   it('the key stands in the output once, and in no file', () => {
     expect(first.output.split(first.key)).toHaveLength(2);
     const files = globSync(`${dataDir}/**/*`).filter((file) => statSync(file).isFile());
