@@ -122,8 +122,8 @@ function Days({ usage }: { readonly usage: Usage }) {
 
 function Legend({ color, label }: { readonly color: string; readonly label: string }) {
   return (
-    <Group gap={6}>
-      <Box w={10} h={10} bg={color} bdrs={3} />
+    <Group gap={6} wrap="nowrap">
+      <Box w={10} h={10} bg={color} bdrs={3} style={{ flexShrink: 0 }} />
       <Text size="sm">{label}</Text>
     </Group>
   );
