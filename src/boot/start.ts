@@ -9,7 +9,6 @@ import { EventIntake } from '../events/intake/intake.js';
 import { eventsTokensOf } from '../config/model/service-schema.js';
 import { addExpiringKeys } from '../accounts/change-events.js';
 import { Explainer } from '../admin/explain/explainer.js';
-import { inOrder } from '../admission/steps.js';
 import { operatorToken } from '../admin/access/operator-token.js';
 import { systemClock } from '../platform/clock.js';
 import { RunningConfig, withoutDocuments } from '../config/running-config.js';
@@ -252,7 +251,7 @@ async function startAdmin(
   const { config, database, databaseHealth, quotas, keys, catalogue, accounts, quotaAdjustments } = domain;
   const reader = new RequestLogReader(database.db, () => systemClock.now());
   const requestLogs = new RequestLogs(reader, () => config.current.file.usage.requestLogRetention, systemClock);
-  const explainer = new Explainer(inOrder(admission.steps), keys.build, () => config.current);
+  const explainer = new Explainer(admission.steps, keys.build, () => config.current);
   const members = token === undefined ? undefined : openMembersOf(domain, token, log);
   const api: AdminApiDependencies | null =
     token === undefined || members === undefined

@@ -4,6 +4,7 @@ import { path, type Fields } from './admin-client.js';
 import { fieldsTable, rowsTable } from './table.js';
 import { clientAction, type CommonOptions, type Terminal } from './terminal.js';
 
+const STEP_COLUMNS = ['step', 'verdict', 'status', 'code'];
 const LIMIT_COLUMNS = ['policy', 'limit', 'source', 'granted', 'used', 'remaining', 'resets_at', 'refuses'];
 
 interface ExplainOptions extends CommonOptions {
@@ -47,6 +48,7 @@ function describe(explanation: Fields): string {
       charge: explanation['charge'],
       on_redis_loss: explanation['on_redis_loss'],
     }),
+    `steps\n${rowsTable(STEP_COLUMNS, explanation['steps'] as readonly Fields[])}`,
     `limits\n${rowsTable(LIMIT_COLUMNS, limits)}`,
   ];
   if (shadow.length > 0) blocks.push(`shadow limits, which refuse nothing\n${rowsTable(LIMIT_COLUMNS, shadow)}`);

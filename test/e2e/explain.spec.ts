@@ -20,6 +20,7 @@ interface Explanation {
   readonly cost: number;
   readonly charge: string;
   readonly on_redis_loss: string;
+  readonly steps: readonly { readonly step: string; readonly verdict: string; readonly code: string | null }[];
   readonly limits: readonly Limit[];
   readonly shadow: readonly Limit[];
   readonly answer: {
@@ -113,6 +114,31 @@ function suite(env: () => Promise<Record<string, string>>): void {
     expect(answer.detail).toContain('3 of 3 requests this month');
     const { headers } = await caller.get();
     expect(String(answer.retry_after_seconds)).toBe(String(headers['retry-after'] ?? null));
+    caller.close();
+  });
+
+  it('says of each step what it finds, also behind the one that refuses', async () => {
+    const wanted = { scopes: ['files:read'], allowed_ips: ['10.0.0.0/8'] };
+    const { key } = await gateway.admin.newKey('small', wanted);
+    const steps = async (asked: object) =>
+      (await explain(key.id, asked)).steps.map(({ step, verdict, code }) => [step, verdict, code]);
+    expect(await steps({ ...get('/api/v1/customers'), client_address: '192.0.2.1' })).toEqual([
+      ['route', 'passes', null],
+      ['key', 'refuses', 'ip_not_allowed'],
+      ['scope', 'refuses', 'insufficient_scope'],
+      ['quota', 'passes', null],
+    ]);
+    expect(await steps(get('/api/v1/nowhere'))).toEqual([
+      ['route', 'refuses', 'route_not_found'],
+      ['key', 'passes', null],
+      ['scope', 'unknown', null],
+      ['quota', 'unknown', null],
+    ]);
+    const { key: small } = await gateway.admin.newKey('small');
+    const caller = new Caller(gateway.gatewayUrl, small.secret);
+    await caller.burst(2);
+    const { steps: full } = await explain(small.id, get('/api/v1/costly'));
+    expect(full.at(-1)).toMatchObject({ step: 'quota', verdict: 'refuses', code: 'rate_limited' });
     caller.close();
   });
 

@@ -7,7 +7,6 @@ import { createAdminApplication } from '../../src/admin/admin.application.js';
 import type { PanelFiles } from '../../src/admin/panel/panel-files.js';
 import type { AdminDependencies, Readiness } from '../../src/admin/request/admin-dependencies.js';
 import { Explainer } from '../../src/admin/explain/explainer.js';
-import { inOrder } from '../../src/admission/steps.js';
 import { admin as adminSchema } from '../../src/config/model/admin-schema.js';
 import { webhooks as webhooksSchema } from '../../src/config/model/webhooks-schema.js';
 import { adminUrlOf } from '../../src/config/model/admin-url.js';
@@ -146,7 +145,7 @@ export async function startAdmin(
     intake: new EventIntake(database.db, clock, signal, eventTypes),
     serviceTokens: () => options.eventsTokens ?? new Map(),
     catalogue: stores.catalogue,
-    explainer: new Explainer(inOrder(steps), known, () => TEST_CONFIG),
+    explainer: new Explainer(steps, known, () => TEST_CONFIG),
     deprecatedCalls: new DeprecatedCalls(database.db, config, clock),
     usageReader: new UsageReader(TEST_CONFIG.file.plans, limiter, new UsageRows(database.db), clock),
     requestLogs: new RequestLogs(new RequestLogReader(database.db, () => clock.now()), () => LOG_DAYS, clock),

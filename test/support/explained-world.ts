@@ -9,7 +9,6 @@ import type { ApiKey } from '../../src/accounts/api-key-rows.js';
 import { ApiKeyStore } from '../../src/accounts/api-key-store.js';
 import { Catalogue } from '../../src/accounts/catalogue.js';
 import { Explainer, type Explanation } from '../../src/admin/explain/explainer.js';
-import { inOrder } from '../../src/admission/steps.js';
 import { loadConfig } from '../../src/config/load.js';
 import { readEnvironment } from '../../src/config/model/environment.js';
 import type { Config } from '../../src/config/model/schema.js';
@@ -127,7 +126,7 @@ export class ExplainedWorld {
     const log = pino({ level: 'silent' });
     const admission = admissionOn(config, database, this.quotas.storage, { clock, bus, log });
     this.gateway = await startGateway(config, database, admission, clock);
-    this.explainer = new Explainer(inOrder(admission.steps), admission.known, () => config);
+    this.explainer = new Explainer(admission.steps, admission.known, () => config);
     for (const name of PLANS) for (let each = 0; each < 4; each++) await this.addAccount(name);
     for (let each = 0; each < 60; each++) await this.addCaller();
   }

@@ -4,9 +4,9 @@
  */
 import type { Account } from '../../accounts/accounts.js';
 import type { ApiKey } from '../../accounts/api-key-rows.js';
-import { previewSteps } from '../../admission/preview.js';
+import { previewSteps, type StepPreview } from '../../admission/preview.js';
 import { PreviewedRequest } from '../../admission/previewed-request.js';
-import type { Step } from '../../admission/step.js';
+import type { Steps } from '../../admission/steps.js';
 import type { Config, Operation } from '../../config/model/schema.js';
 import { plainAddress } from '../../keys/address-list.js';
 import type { ApiKeyRecord } from '../../keys/api-key.js';
@@ -31,6 +31,8 @@ export interface Explanation {
   /** Undefined where the account's plan is not in the configuration, and where nobody knows the counts. */
   readonly live: Preview | undefined;
   readonly shadow: Preview | undefined;
+  /** What each step finds, in their order, also behind one that refuses. */
+  readonly steps: readonly StepPreview[];
   /** The refusal; undefined where the backend, or the gateway itself, would answer. */
   readonly problem: Problem | undefined;
 }
@@ -38,11 +40,11 @@ export interface Explanation {
 /** Explainer previews requests of keys. */
 export class Explainer {
   /**
-   * @param steps of the request path, in their order.
+   * @param steps of the request path.
    * @param known the key of a record as requests would find it.
    */
   constructor(
-    private readonly steps: readonly Step[],
+    private readonly steps: Steps,
     private readonly known: (record: ApiKeyRecord) => CachedKey,
     private readonly config: () => Pick<Config, 'file' | 'operations'>,
   ) {}
@@ -62,9 +64,10 @@ export class Explainer {
     const known = this.known(record);
     const address = asked.clientAddress === undefined ? undefined : plainAddress(asked.clientAddress);
     const request = new PreviewedRequest(this.askedFor(asked), known, address);
-    const problem = await previewSteps(this.steps, request);
+    const steps = await previewSteps(this.steps, request);
+    const problem = steps.find((step) => step.problem !== undefined)?.problem;
     const { operation, live, shadow } = request;
-    return { known, record, operation, live, shadow, problem };
+    return { known, record, operation, live, shadow, steps, problem };
   }
 
   private askedFor({

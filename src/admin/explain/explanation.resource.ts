@@ -1,5 +1,6 @@
 /** An explanation as the admin API shows it. */
 import { z } from 'zod';
+import type { StepPreview } from '../../admission/preview.js';
 import { grantedIn, type LimitChanges } from '../../limits/model/effective-limits.js';
 import { limitedWindows, remaining } from '../../limits/model/headers.js';
 import { ACCOUNT_MONTH, KEY_MONTH, POLICY_NAMES } from '../../limits/model/policies.js';
@@ -7,6 +8,22 @@ import type { Preview } from '../../limits/preview.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { countField, idField, policyField as policy, timeField } from '../openapi/fields.js';
 import type { Explanation } from './explainer.js';
+
+/** Steps that judge an operation: where none was found they have nothing to judge. */
+const OF_OPERATIONS: ReadonlySet<StepPreview['name']> = new Set(['scope', 'quota']);
+
+const step = z.object({
+  step: z.enum(['route', 'key', 'scope', 'quota']).meta({
+    description:
+      'Which operation is asked for; who is calling, from where; what the key may do; whether there is room.',
+  }),
+  verdict: z.enum(['passes', 'refuses', 'unknown']).meta({
+    description: '`unknown` where the request finds no operation that could be judged.',
+  }),
+  status: z.int().min(400).max(599).nullable(),
+  code: z.string().max(100).nullable(),
+  detail: z.string().max(8_192).nullable(),
+});
 
 const limit = z.object({
   policy,
@@ -39,6 +56,10 @@ export const explanationSchema = z
     cost: countField,
     charge: z.enum(['all', 'successes']).nullable(),
     on_redis_loss: z.enum(['local', 'open', 'closed']).nullable(),
+    steps: z.array(step).max(10).meta({
+      description:
+        'What each step of the request path finds, in their order, also behind the one whose refusal is the answer.',
+    }),
     limits: z.array(limit).max(4),
     shadow: z.array(limit).max(4).meta({ description: 'The shadow limits of the plan: they refuse nothing.' }),
     answer: z.object({
@@ -85,10 +106,22 @@ export function explanationResource(explanation: Explanation, basePath: string):
     cost: operation?.cost ?? 0,
     charge: known.subject?.charge ?? null,
     on_redis_loss: known.subject?.onStoreLoss ?? null,
+    steps: stepResources(explanation),
     limits: limitResources(live, limitChanges, timeZone),
     shadow: limitResources(shadow, limitChanges, timeZone),
     answer: verdictOf(explanation),
   };
+}
+
+function stepResources({ steps }: Explanation): ExplanationResource['steps'] {
+  const isLost = steps.some(({ name, problem }) => name === 'route' && problem !== undefined);
+  return steps.map(({ name, problem }) => ({
+    step: name as ExplanationResource['steps'][number]['step'],
+    verdict: problem !== undefined ? 'refuses' : isLost && OF_OPERATIONS.has(name) ? 'unknown' : 'passes',
+    status: problem?.status ?? null,
+    code: problem?.code ?? null,
+    detail: problem?.options.detail ?? null,
+  }));
 }
 
 function verdictOf({ problem }: Explanation): ExplanationResource['answer'] {

@@ -1832,6 +1832,22 @@ export interface components {
             cost: number;
             charge: ("all" | "successes") | null;
             on_redis_loss: ("local" | "open" | "closed") | null;
+            /** @description What each step of the request path finds, in their order, also behind the one whose refusal is the answer. */
+            steps: {
+                /**
+                 * @description Which operation is asked for; who is calling, from where; what the key may do; whether there is room.
+                 * @enum {string}
+                 */
+                step: "route" | "key" | "scope" | "quota";
+                /**
+                 * @description `unknown` where the request finds no operation that could be judged.
+                 * @enum {string}
+                 */
+                verdict: "passes" | "refuses" | "unknown";
+                status: number | null;
+                code: string | null;
+                detail: string | null;
+            }[];
             limits: {
                 /** @enum {string} */
                 policy: "key-minute" | "account-minute" | "account-month" | "key-month";

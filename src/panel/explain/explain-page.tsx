@@ -1,6 +1,7 @@
 /** What a request of a key would be answered now, and why. */
 import {
   Alert,
+  Badge,
   Button,
   Card,
   Code,
@@ -138,9 +139,52 @@ function Verdict({ explanation }: { readonly explanation: Explanation }) {
             </Stack>
           </Alert>
         )}
+        <Steps steps={explanation.steps} />
         {limits.length > 0 && <Limits limits={limits} />}
       </Stack>
     </Card>
+  );
+}
+
+/** Each thing that the gateway asks of the request, in its order: also what it would meet behind the first refusal. */
+function Steps({ steps }: { readonly steps: Explanation['steps'] }) {
+  const { t } = useLingui();
+  const words = useCodeWords();
+  const names = {
+    route: t`There is such an operation`,
+    key: t`The key works, from this address`,
+    scope: t`The key may do it`,
+    quota: t`The limits have room`,
+  };
+  const verdicts = { passes: t`Yes`, refuses: t`No`, unknown: t`Cannot be said` };
+  return (
+    <div>
+      <Title order={2} pb="xs">
+        <Trans>What is asked, in this order</Trans>
+      </Title>
+      <Stack gap={10} component="ol" className="plain-list">
+        {steps.map(({ step, verdict, code }) => (
+          <Group key={step} component="li" gap="sm" wrap="nowrap" align="flex-start">
+            <Badge
+              variant="light"
+              color={{ passes: 'river', refuses: 'orange', unknown: 'gray' }[verdict]}
+              style={{ flexShrink: 0 }}
+            >
+              {verdicts[verdict]}
+            </Badge>
+            <Text size="sm">
+              {names[step]}
+              {code !== null && (
+                <Text span c="dimmed" size="sm">
+                  {' '}
+                  · {words(code)?.means ?? code}
+                </Text>
+              )}
+            </Text>
+          </Group>
+        ))}
+      </Stack>
+    </div>
   );
 }
 

@@ -1,0 +1,112 @@
+/** "Why did I get a 403": from the number of a request to its reason, and what each step would say of it now. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { startBrowser, type Browser } from '../support/browser.js';
+import { startDemo, type RunningDemo } from '../support/demo.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { AdminClient } from '../support/admin.js';
+import { send } from '../support/http.js';
+
+describeWithChromium('somebody who looks after a key', () => {
+  let demo: RunningDemo;
+  let browser: Browser;
+  let page: Page;
+  let home: string;
+  let key: { readonly id: string; readonly secret: string };
+
+  beforeAll(async () => {
+    [demo, browser] = await Promise.all([startDemo(), startBrowser()]);
+    page = await browser.newPage();
+    await page.goto(demo.link);
+    await page.getByRole('button', { name: 'Open the panel' }).click();
+    await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
+    home = page.url().replace('/api-keys', '');
+    const admin = new AdminClient(demo.adminUrl, readFileSync(`${demo.dataDir}/admin-token`, 'utf8').trim());
+    key = await admin.createKey(home.split('/').at(-1) ?? '', { name: 'Widget', scopes: ['customers:read'] });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await demo?.stop();
+  });
+
+  const call = (method: string, path: string, secret = key.secret) =>
+    send(`${demo.gatewayUrl}/api/v1/${path}`, { method, headers: { authorization: `Bearer ${secret}` } });
+  const press = (name: string) => page.getByRole('main').getByRole('button', { name, exact: true }).click();
+
+  it('pauses it and lets it go on: calls are 403 key_paused at once, and go through again', async () => {
+    expect((await call('GET', 'customers?limit=1')).status).toBe(200);
+    await page.goto(`${home}/api-keys/${key.id}`);
+    await press('Pause');
+    await page.getByRole('button', { name: 'Let it go on' }).waitFor();
+    const refused = await call('GET', 'customers?limit=1');
+    expect([refused.status, refused.json()['code']]).toEqual([403, 'key_paused']);
+    await press('Let it go on');
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    expect((await call('GET', 'customers?limit=1')).status).toBe(200);
+  });
+
+  it('sees requests come in without asking again, finds one by its number, and reads why it was refused', async () => {
+    await page.goto(`${home}/logs`);
+    await page.getByRole('link', { name: /^GET/ }).first().waitFor();
+    const before = await page.getByText('403').count();
+    const refused = await call('DELETE', 'customers/cus_1');
+    expect(refused.status).toBe(403);
+    await page
+      .getByRole('link', { name: /^DELETE/ })
+      .first()
+      .waitFor();
+    expect(await page.getByText('403').count()).toBeGreaterThan(before);
+    await page.getByLabel('Search by request number').fill(String(refused.headers['x-request-id']));
+    await page.getByRole('link', { name: /^GET/ }).first().waitFor({ state: 'hidden' });
+    await page.getByRole('link', { name: /^DELETE/ }).click();
+    await page.getByText('The key may not do this.').waitFor();
+    await page.getByText('The same request would be refused now, too.').waitFor();
+    await page.getByText('insufficient_scope').waitFor();
+  });
+
+  it('asks what would come of a request, and is told of each step what it says', async () => {
+    const verdicts = async (operation: RegExp): Promise<readonly (string | null)[]> => {
+      await page.goto(`${home}/explain`);
+      await page.getByRole('combobox', { name: 'Key' }).click();
+      await page.getByRole('option', { name: /Widget/ }).click();
+      await page.getByRole('combobox', { name: 'What it asks for' }).click();
+      await page.getByRole('option', { name: operation }).click();
+      await press('Explain');
+      const steps = page.getByRole('status').getByRole('listitem');
+      await steps.first().waitFor();
+      return steps.evaluateAll((items) => items.map(({ textContent }) => textContent));
+    };
+    expect(await verdicts(/^GET \/api\/v1\/customers$/)).toEqual([
+      'YesThere is such an operation',
+      'YesThe key works, from this address',
+      'YesThe key may do it',
+      'YesThe limits have room',
+    ]);
+    await page.getByText('It would be let through').waitFor();
+    expect(await verdicts(/^DELETE/)).toEqual([
+      'YesThere is such an operation',
+      'YesThe key works, from this address',
+      'NoThe key may do it · The key may not do this.',
+      'YesThe limits have room',
+    ]);
+  });
+
+  it('reads where the month is heading, and takes its numbers away as a spreadsheet', async () => {
+    await page.goto(`${home}/usage`);
+    await page.getByText(/^At this pace about [\d,]+ by the end of the month: enough\.$/).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'All as a spreadsheet' }).click(),
+    ]);
+    const lines = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split(/\r?\n/);
+    expect(lines[0]).toContain('day');
+    expect(lines.slice(1).some((line) => line.includes('listCustomers'))).toBe(true);
+  });
+
+  it('threw nothing on the way', () => {
+    expect(browser.faults).toEqual([]);
+  });
+});
