@@ -16,8 +16,8 @@ const NOT_WHOLE = 'must not contain half a character (a lone surrogate)';
 
 /** What leaves no mark by itself: spaces, joiners, fillers, marks on no letter, Braille without a dot. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/gu;
-/** A name that nobody sees is a link that nobody finds. */
-const isVisible = (text: string): boolean => text.replaceAll(INVISIBLE, '') !== '';
+/** A name that nobody sees is a link that nobody finds. Of one that is empty its length is told. */
+const isVisible = (text: string): boolean => text === '' || text.replaceAll(INVISIBLE, '') !== '';
 
 /** Text of one line; no name or id of ours has a control character. */
 export function plainText(maxLength: number): z.ZodString {
