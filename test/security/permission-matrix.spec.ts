@@ -144,7 +144,11 @@ describeOnDatabases('every operation of the admin API', (kind) => {
       .replaceAll(/\{\w+\}/g, 'nothing');
     const isAuditLog = parameters.some(({ name }) => name === 'account_id');
     const query = isAuditLog ? `?account_id=${account}` : '';
-    const about = operationId === 'explain' ? { api_key_id: key } : {};
+    const abouts: Partial<Record<string, object>> = {
+      explain: { api_key_id: key },
+      approveAuthorizationRequest: { account_id: account },
+    };
+    const about = abouts[operationId] ?? {};
     const body =
       method === 'POST' || method === 'PATCH' || method === 'PUT' ? { ...about, 'no such field': 1 } : undefined;
     const headers = { 'Sec-Fetch-Site': 'same-origin', ...(own ?? (await credentials.get(caller)!())) };
