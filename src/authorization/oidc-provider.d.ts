@@ -19,9 +19,10 @@ declare module 'oidc-provider' {
     type: string;
     body: unknown;
     readonly req: IncomingMessage;
+    readonly query: Readonly<Record<string, unknown>>;
     readonly oidc: {
       readonly client?: Client;
-      readonly result?: { readonly consent?: { readonly grantId?: string } };
+      readonly result?: { readonly consent?: { readonly grantId?: string; readonly ticketHash?: string } };
       readonly provider: Provider;
     };
   }
@@ -43,6 +44,7 @@ declare module 'oidc-provider' {
 
   export const interactionPolicy: { readonly Check: typeof Check; base(): Policy };
   export const errors: {
+    readonly AccessDenied: new (detail: string) => Error;
     readonly InvalidGrant: new (detail: string) => Error;
     readonly InvalidTarget: new () => Error;
   };

@@ -5,8 +5,8 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Context, Interaction, Token } from 'oidc-provider';
-import { createAccessToken } from '../keys/api-key-format.js';
-import { SUBJECT, REQUEST_LIFETIME_MS, type AuthorizationRequests } from '../oauth/authorization-requests.js';
+import { createAccessToken, hashSecret } from '../keys/api-key-format.js';
+import { REQUEST_LIFETIME_MS, SUBJECT, TICKET, type AuthorizationRequests } from '../oauth/authorization-requests.js';
 import type { ClientKeys } from '../oauth/client-keys.js';
 import type { OAuthObjects } from '../oauth/oauth-objects.js';
 import type { Clock } from '../platform/clock.js';
@@ -83,10 +83,13 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
         return parts.panelUrl(interaction.uid);
       },
     },
-    // Of what the person has just said, and nothing that was said before.
+    // Of what the person has just said, in this browser, and nothing that was said before.
     loadExistingGrant: async (ctx: Context) => {
-      const keyId = ctx.oidc.result?.consent?.grantId;
-      return keyId === undefined ? undefined : ctx.oidc.provider.Grant.find(keyId);
+      const { grantId: keyId, ticketHash } = ctx.oidc.result?.consent ?? {};
+      if (keyId === undefined) return undefined;
+      if (hashSecret(String(ctx.query[TICKET])) !== ticketHash)
+        throw new errors.AccessDenied('the request was allowed in another browser');
+      return ctx.oidc.provider.Grant.find(keyId);
     },
     findAccount: (_ctx: Context, id: string) =>
       id === SUBJECT ? { accountId: id, claims: async () => ({ sub: id }) } : undefined,

@@ -1,9 +1,12 @@
 /**
  * Requests of OAuth clients to be let in, as the panel shows and decides them. The authorization server puts them here
  * and sends the browser to the panel; what was decided there it reads when the browser comes back, which has to be the
- * one that it sent.
+ * one that it sent, and the one that somebody has decided in: else whoever sends a link to a request of his own would
+ * be let in by whoever follows it.
  */
+import { randomBytes } from 'node:crypto';
 import type { ChangeContext } from '../accounts/audit-log.js';
+import { hashSecret } from '../keys/api-key-format.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
 import type { ClientKeys } from './client-keys.js';
@@ -16,6 +19,10 @@ const REQUEST = 'Request';
 
 /** Where clients send the browser, below the origin of the authorization server. */
 export const AUTHORIZATION_PATH = '/authorize';
+
+/** What shows, in the query of the way back, that this browser is the one in which somebody said yes. */
+export const TICKET = 'ticket';
+const TICKET_BYTES = 32;
 
 /** Where the browser goes on with a request that has been decided. */
 export const resumeUrlAt = (issuer: string, id: string): string => `${issuer}${AUTHORIZATION_PATH}/${id}`;
@@ -105,11 +112,12 @@ export class AuthorizationRequests {
     const client = { id: clientId, name: clientName, memberId };
     const key = await keys.create(approval.accountId, input, client, context);
     await objects.keepUntil(CLIENT, clientId, expiresAt + CLIENT_KEPT_MS);
+    const ticket = randomBytes(TICKET_BYTES).toString('base64url');
     await this.conclude(id, {
       login: { accountId: SUBJECT, remember: false },
-      consent: { grantId: key.id },
+      consent: { grantId: key.id, ticketHash: hashSecret(ticket) },
     });
-    return this.parts.resumeUrl(id);
+    return `${this.parts.resumeUrl(id)}?${TICKET}=${ticket}`;
   }
 
   /** Turns the client away. @returns where the browser goes on. */

@@ -50,6 +50,22 @@ describe('an authorization request', () => {
     expect((back as Response).status).toBe(400);
   });
 
+  it('that is allowed in another browser lets in nobody who began it, either', async () => {
+    const attacker = new Browser();
+    const { verifier, challenge: own } = newVerifier();
+    const id = String(await world.ask(attacker, world.authorizeUrl(clientId, own)));
+    const url = await world.approve(id, accountId);
+    const { origin, pathname } = new URL(url);
+    const back = await world.comeBack(attacker, `${origin}${pathname}?ticket=${verifier}`);
+    expect(back).toBeInstanceOf(URLSearchParams);
+    expect([(back as URLSearchParams).get('error'), (back as URLSearchParams).get('code')]).toEqual([
+      'access_denied',
+      null,
+    ]);
+    // Nor does it with what the other browser was given, afterwards.
+    expect(await world.comeBack(attacker, url)).toBeInstanceOf(Response);
+  });
+
   it('is decided once, and not for more than was asked', async () => {
     const browser = new Browser();
     const id = String(await world.ask(browser, world.authorizeUrl(clientId, challenge)));
