@@ -1,6 +1,7 @@
 /** What an attacker does to the authorization server comes to nothing, step by step. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Browser, newVerifier, OAuthWorld, REDIRECT, stranger } from '../support/oauth-world.js';
+import { send } from '../support/http.js';
 import { eventually } from '../support/processes.js';
 
 let world: OAuthWorld;
@@ -129,6 +130,14 @@ describe('an access token', () => {
     for (const other of ['', 'x', `tg_mcpt_${'a'.repeat(36)}`]) {
       expect((await world.listTools(other)).status).toBe(401);
     }
+  });
+
+  it('is sent once and in its header, as a key is', async () => {
+    const { access_token: token } = await world.letIn(accountId);
+    expect((await world.listTools(token)).status).toBe(200);
+    expect((await world.listTools(token, `${world.mcpUrl}?access_token=${token}`)).status).toBe(400);
+    const twice = ['Authorization', `Bearer ${token}`, 'Authorization', 'Bearer another'];
+    expect((await send(world.mcpUrl, { method: 'POST', headers: twice, body: '{}' })).status).toBe(400);
   });
 
   it('opens nothing else on its origin', async () => {
