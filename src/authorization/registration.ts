@@ -22,6 +22,7 @@ export class Registration {
   constructor(
     private readonly objects: OAuthObjects,
     private readonly clock: Clock,
+    private readonly mostUnused: number = MOST_CLIENTS,
   ) {}
 
   /** Registers one. Rejects with the database's error. */
@@ -32,11 +33,12 @@ export class Registration {
       const error = isRedirect ? 'invalid_redirect_uri' : 'invalid_client_metadata';
       return { status: 400, body: { error, error_description: z.prettifyError(parsed.error).slice(0, 500) } };
     }
-    if ((await this.objects.count(CLIENT)) >= MOST_CLIENTS) {
-      return { status: 503, body: { error: 'temporarily_unavailable', error_description: 'Too many clients.' } };
-    }
     const id = randomUUID();
     const now = this.clock.now();
+    // Those that somebody has let in are kept longer, and are no reason to refuse another.
+    if ((await this.objects.countUntil(CLIENT, now + UNUSED_LIFETIME_MS)) >= this.mostUnused) {
+      return { status: 503, body: { error: 'temporarily_unavailable', error_description: 'Too many clients.' } };
+    }
     // Whatever way it wants to show who it is: there is none but PKCE, and the response says so (section 3.2.1).
     const properties = clientProperties(id, parsed.data);
     await this.objects.put(CLIENT, id, { ...properties }, now + UNUSED_LIFETIME_MS);

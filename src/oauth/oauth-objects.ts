@@ -96,13 +96,14 @@ export class OAuthObjects {
     await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('api_key_id', '=', keyId).execute();
   }
 
-  /** How many of a kind there are that have not expired. */
-  async count(kind: string): Promise<number> {
+  /** How many of a kind there are that have not expired, and will have by a time, ms since the epoch. */
+  async countUntil(kind: string, untilMs: number): Promise<number> {
     const { count } = await this.db
       .selectFrom('oauth_object')
       .select(({ fn }) => fn.countAll<number | string>().as('count'))
       .where('kind', '=', kind)
       .where('expires_at', '>', this.clock.now())
+      .where('expires_at', '<=', untilMs)
       .executeTakeFirstOrThrow();
     return Number(count);
   }
