@@ -32,6 +32,7 @@ import type { Log } from '../platform/log.js';
 import { forgetEndedSignIns } from '../members/housekeeping.js';
 import type { Members } from '../members/sign-in/open-members.js';
 import { OAuthObjects } from '../oauth/oauth-objects.js';
+import { ObjectSweep } from '../oauth/object-sweep.js';
 import { openOAuth } from '../oauth/open-oauth.js';
 import { METRICS } from '../platform/metrics.js';
 import { metricsText } from '../platform/metrics-text.js';
@@ -202,7 +203,6 @@ function startWorker(domain: Domain, log: Log, shutdown: Shutdown): void {
       usage.deleteOld(),
       requests.deleteOld(),
       forgetEndedSignIns(database, systemClock),
-      new OAuthObjects(database.db, systemClock).forgetExpired(),
     ]) {
       forget.catch((error: unknown) => {
         if (isStopped) return; // the database has been closed meanwhile
@@ -221,12 +221,14 @@ function startWorker(domain: Domain, log: Log, shutdown: Shutdown): void {
   requestLogs.start();
   const records = new RecordSweep(database.db, recordTime(database.kind, systemClock), log.logger);
   records.start();
+  const objects = new ObjectSweep(new OAuthObjects(database.db, systemClock), log.logger);
+  objects.start();
   quotas.sweep?.start(flushInterval);
   topAccounts.start();
   shutdown.add('stop worker', async () => {
     isStopped = true;
     clearInterval(timer);
-    await Promise.all([quotas.sweep?.stop(), topAccounts.stop(), requestLogs.stop(), records.stop()]);
+    await Promise.all([quotas.sweep?.stop(), topAccounts.stop(), requestLogs.stop(), records.stop(), objects.stop()]);
   });
 }
 
