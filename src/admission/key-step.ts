@@ -41,7 +41,8 @@ export class KeyStep implements Step<CachedKey | Problem> {
     }
     let secret = bearerSecret(request.authorization, request.rawHeaders, request.url);
     if (typeof secret !== 'string') {
-      // Where access tokens are taken, there is no key: `authorization/mcp-door.ts`. What is malformed is so there, too.
+      // Where access tokens are taken, there is no key: `authorization/mcp-door.ts`. What is malformed is malformed
+      // there as well.
       if (secret.code !== 'malformed_authorization') secret = request.tokenDoor?.read(request.authorization) ?? secret;
       if (typeof secret !== 'string') return this.refuse(request, secret);
     }

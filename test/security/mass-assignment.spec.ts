@@ -132,7 +132,11 @@ describeOnDatabases('a body', (kind) => {
       const known = new Set(Object.keys((schemaOf(operation)['properties'] as Schema | undefined) ?? {}));
       const smuggled = Object.entries(SMUGGLED).filter(([name]) => !known.has(name));
       // Whose the request is stands in its body.
-      const whose = operationId === 'explain' ? { api_key_id: paths.get('api-keys') } : {};
+      const whoses: Partial<Record<string, object>> = {
+        explain: { api_key_id: paths.get('api-keys') },
+        approveAuthorizationRequest: { account_id: paths.get('accounts') },
+      };
+      const whose = whoses[operationId] ?? {};
       const body = { ...whose, ...Object.fromEntries(smuggled) };
       const url =
         running.url +

@@ -112,7 +112,7 @@ export const FILES: readonly BrokenConfig[] = [
     'many events',
     plus(`events: [${'a.b,'.repeat(20_000)}]`),
     '8:1',
-    'at most 1,000 names',
+    'at most 1000 entries, not 20000',
     'Event types that backends may hand in',
   ],
   [
