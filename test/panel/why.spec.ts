@@ -7,12 +7,15 @@ import { startDemo, type RunningDemo } from '../support/demo.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { AdminClient } from '../support/admin.js';
 import { send } from '../support/http.js';
+import { eventually } from '../support/processes.js';
 
 describeWithChromium('somebody who looks after a key', () => {
   let demo: RunningDemo;
   let browser: Browser;
   let page: Page;
   let home: string;
+  let admin: AdminClient;
+  let accountId: string;
   let key: { readonly id: string; readonly secret: string };
 
   beforeAll(async () => {
@@ -22,8 +25,9 @@ describeWithChromium('somebody who looks after a key', () => {
     await page.getByRole('button', { name: 'Open the panel' }).click();
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     home = page.url().replace('/api-keys', '');
-    const admin = new AdminClient(demo.adminUrl, readFileSync(`${demo.dataDir}/admin-token`, 'utf8').trim());
-    key = await admin.createKey(home.split('/').at(-1) ?? '', { name: 'Widget', scopes: ['customers:read'] });
+    admin = new AdminClient(demo.adminUrl, readFileSync(`${demo.dataDir}/admin-token`, 'utf8').trim());
+    accountId = home.split('/').at(-1) ?? '';
+    key = await admin.createKey(accountId, { name: 'Widget', scopes: ['customers:read'] });
   });
   afterAll(async () => {
     await browser?.close();
@@ -90,6 +94,41 @@ describeWithChromium('somebody who looks after a key', () => {
       'NoThe key may do it · The key may not do this.',
       'YesThe limits have room',
     ]);
+  });
+
+  it('hears that the old secret is still used, from where, and what a revocation would break', async () => {
+    await page.goto(`${home}/api-keys/${key.id}`);
+    await press('New secret');
+    await page.getByRole('button', { name: 'Make a new secret' }).click();
+    await page.getByText('Copy it now').waitFor();
+    await page.getByLabel('I have stored it in a safe place').check();
+    await page.getByRole('button', { name: 'Done' }).click();
+    expect((await call('GET', 'customers?limit=1')).status).toBe(200);
+    await eventually('the page says so', async () => {
+      await page.reload();
+      await page.getByText('The old secret works until').waitFor();
+      return (await page.getByText(/It was last used .* from 127\.0\.0\.1\./).count()) === 1;
+    });
+    await press('Revoke');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(/^listCustomers: \d+$/).waitFor();
+    await dialog.getByRole('button', { name: 'Keep it' }).click();
+  });
+
+  it('takes away what a key did not need, in one click', async () => {
+    const wide = await admin.createKey(accountId, { name: 'Too much', scopes: ['customers:read', 'customers:write'] });
+    expect((await call('GET', 'customers?limit=1', wide.secret)).status).toBe(200);
+    // A key that is younger than a week is not judged.
+    await page.clock.setSystemTime(Date.now() + 8 * 86_400_000);
+    await eventually('its use was counted', async () => {
+      await page.goto(`${home}/api-keys/${wide.id}`);
+      await page.getByText('What it does not need, nobody can misuse.').waitFor();
+      return (await page.getByText(/Not used since .*Read customers/).count()) === 0;
+    });
+    await press('Take it away');
+    await page.getByText('What it does not need, nobody can misuse.').waitFor({ state: 'hidden' });
+    expect((await admin.getKey(wide.id)).scopes).toEqual(['customers:read']);
+    await page.clock.setSystemTime(Date.now());
   });
 
   it('reads where the month is heading, and takes its numbers away as a spreadsheet', async () => {

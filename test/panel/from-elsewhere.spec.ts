@@ -1,0 +1,69 @@
+/** No second sign-in: whoever is signed in at a company's own site comes into their account by a link, once, and back. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { startBrowser, type Browser } from '../support/browser.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { freePort } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+const SITE = 'https://app.example.com';
+
+describeWithChromium('somebody from another site', () => {
+  let trailgate: RunningTrailgate;
+  let browser: Browser;
+  let accountId: string;
+  let url: string;
+  let page: Page;
+
+  beforeAll(async () => {
+    const admin = { port: await freePort(), portal: { returnOrigins: [SITE] } };
+    [trailgate, browser] = await Promise.all([startTrailgate({ config: { admin } }), startBrowser()]);
+    accountId = (await trailgate.admin.createAccount({ name: 'Isar Rafting', plan: 'starter' })).id;
+    await trailgate.admin.createAccount({ name: 'Of somebody else', plan: 'starter' });
+    await trailgate.admin.createKey(accountId, { name: 'Shop', scopes: ['customers:read'] });
+    const wanted = { account_id: accountId, role: 'admin', scopes: ['customers:read'], return_url: `${SITE}/settings` };
+    ({ url } = await trailgate.admin.call<{ url: string }>('POST', '/portal-sessions', wanted));
+    page = await browser.newPage();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await trailgate?.stop();
+  });
+
+  it('comes in by a link without a password, into one account, and finds the way back', async () => {
+    await page.goto(url);
+    await page.getByRole('button', { name: 'Open the panel' }).click();
+    await page.getByRole('link', { name: 'Shop' }).first().waitFor();
+    expect(await page.textContent('header')).toContain('Isar Rafting');
+    expect(await page.getByRole('button', { name: /Change the account/ }).count()).toBe(0);
+    await page.getByRole('button', { name: 'You and this page' }).click();
+    const back = page.getByRole('menuitem').filter({ hasText: 'app.example.com' });
+    expect(await back.getAttribute('href')).toBe(`${SITE}/settings`);
+  });
+
+  it('gives a new key no more than the site allowed', async () => {
+    await page.goto(`${new URL(page.url()).origin}/${accountId}/api-keys/new?name=Widget`);
+    await page.locator('input[value="customers:read"]').check();
+    const write = page.locator('input[value="customers:write"]');
+    if ((await write.count()) > 0) await write.check();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const made = page.getByText('Copy it now');
+    await made.or(page.getByRole('alert')).first().waitFor();
+    const { data } = await trailgate.admin.listKeys(accountId);
+    expect(data.every(({ scopes }) => !scopes.includes('customers:write'))).toBe(true);
+  });
+
+  it('is told that the link is over, whoever finds it', async () => {
+    const other = await (await browser.newContext()).newPage();
+    await other.goto(url);
+    await other
+      .getByText(/works? no more|was used|is over|ended/i)
+      .first()
+      .waitFor();
+    expect(await other.getByRole('link', { name: 'Shop' }).count()).toBe(0);
+  });
+
+  it('meets no breach of the policy and no error', () => {
+    expect(browser.faults).toEqual([]);
+  });
+});
