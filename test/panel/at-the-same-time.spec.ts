@@ -233,6 +233,7 @@ describeWithChromium('while others use the panel', () => {
 
   it('a key of one’s other account in an address is shown where it belongs', async () => {
     const { account: other, key: elsewhere } = await trailgate.admin.newKey('starter', { name: 'Key elsewhere' });
+    await trailgate.admin.updateAccount(other.id, { name: 'Mur Canoes' });
     const invited = await trailgate.admin.call<{ link: string }>('POST', `/accounts/${other.id}/invitations`, {
       email: ana.email,
       role: 'viewer',
@@ -242,6 +243,11 @@ describeWithChromium('while others use the panel', () => {
     await page.goto(at(`api-keys/${elsewhere.id}`));
     await page.getByRole('heading', { name: 'Key elsewhere' }).waitFor();
     expect(page.url()).toContain(other.id);
+    // And the way from one of them to the other.
+    await page.getByRole('button', { name: /Change the account/ }).click();
+    await page.getByRole('option', { name: 'Isar Rafting' }).click();
+    await page.getByRole('button', { name: 'Account: Isar Rafting. Change the account' }).waitFor();
+    await page.getByRole('link', { name: 'Shop' }).first().waitFor();
   });
 
   it('an invitation is handed over by its link, taken in a browser, and works once', async () => {

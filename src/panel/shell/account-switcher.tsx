@@ -18,14 +18,14 @@ const SHOWN = 50;
 /** Typing is done when it rests this long. */
 const REST_MS = 200;
 
-interface Choice {
+interface Choosable {
   readonly id: string;
   readonly name: string;
   readonly status: string;
 }
 
 interface Choices {
-  readonly found: readonly Choice[];
+  readonly found: readonly Choosable[];
   /** Whether there is more to be found than is listed. */
   readonly hasMore: boolean;
   readonly hasSearch: boolean;
@@ -54,6 +54,17 @@ function useChoices(isOpen: boolean, search: string): Choices {
 }
 
 export function AccountSwitcher({ account }: { readonly account: Account }) {
+  const { member, accounts, has_more_accounts: hasMore } = useMe();
+  const hasOthers = member?.is_operator === true || hasMore || accounts.length > 1;
+  if (hasOthers) return <Choice account={account} />;
+  return (
+    <Text fw={600} truncate maw={{ base: 220, sm: 340 }} className="name">
+      {account.name}
+    </Text>
+  );
+}
+
+function Choice({ account }: { readonly account: Account }) {
   const { t } = useLingui();
   const [, go] = useLocation();
   const [search, setSearch] = useState('');
