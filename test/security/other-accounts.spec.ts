@@ -80,7 +80,11 @@ describeOnDatabases('what belongs to another account', (kind) => {
         const answers = [];
         for (const ids of [foreign, nobodys]) {
           const query = operationId === 'listAuditLog' ? `?account_id=${ids.get('acc')}` : '';
-          const body = operationId === 'explain' ? { api_key_id: ids.get('key'), operation: 'listCustomers' } : {};
+          const bodies: Partial<Record<string, object>> = {
+            explain: { api_key_id: ids.get('key'), operation: 'listCustomers' },
+            approveAuthorizationRequest: { account_id: ids.get('acc') },
+          };
+          const body = bodies[operationId] ?? {};
           running.stores.clock.advance(100);
           const answer = await send(`${running.url}${fill(path, ids)}${query}`, {
             method: method.toUpperCase(),
