@@ -218,7 +218,7 @@ describeWithChromium('an operator', () => {
     await dialog.getByText('The server cannot be reached').waitFor();
     await browser.context.setOffline(false);
     await dialog.getByRole('button', { name: 'Adjust', exact: true }).click();
-    await page.getByText('Typed before the network went').waitFor();
+    await page.getByText('Set to nothing used · Typed before the network went').waitFor();
   });
 
   it('is nobody else: an owner sees none of these pages, neither in the navigation nor at their addresses', async () => {
