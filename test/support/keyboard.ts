@@ -3,6 +3,8 @@ import type { Page } from 'playwright-core';
 
 /** More than any page of the panel has to be gone through. */
 const MOST_STEPS = 60;
+/** A key that was not heeded by then is pressed again. */
+const HEEDED_MS = 2_000;
 
 /** Goes on with the Tab key until something with this name has the focus. */
 export async function tabTo(page: Page, name: string): Promise<void> {
@@ -23,11 +25,27 @@ export async function pressByKeyboard(page: Page, name: string): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-/** Takes the first of what a field offers, once it is offered, and waits until the list is gone. */
+/**
+ * Takes what a field offers first, once it is offered, and waits until the list is gone. Keys that come in the instant in which a list opens
+ * are not heeded: they are pressed again, as a person would.
+ */
 export async function takeFirst(page: Page): Promise<void> {
-  await page.getByRole('option').first().waitFor();
+  const offered = page.getByRole('option');
+  await offered.first().waitFor();
   const chosen = page.locator('[role=option][data-combobox-selected]');
-  for (let step = 0; step < MOST_STEPS && (await chosen.count()) === 0; step++) await page.keyboard.press('ArrowDown');
+  for (let step = 0; step < MOST_STEPS && (await offered.count()) > 0; step++) {
+    if ((await chosen.count()) > 0 && (await isTaken(page))) return;
+    await page.keyboard.press('ArrowDown');
+  }
+  await offered.first().waitFor({ state: 'hidden' });
+}
+
+/** Presses Enter; whether the list is gone then. */
+async function isTaken(page: Page): Promise<boolean> {
   await page.keyboard.press('Enter');
-  await page.getByRole('option').first().waitFor({ state: 'hidden' });
+  const gone = page.getByRole('option').first().waitFor({ state: 'hidden', timeout: HEEDED_MS });
+  return gone.then(
+    () => true,
+    () => false,
+  );
 }
