@@ -210,8 +210,9 @@ describeOnDatabases('the worker', (kind) => {
     await happens('ana');
     await arrived(many);
     await eventually('all is recorded', async () => (await states()).every((state) => state === 'succeeded'));
-    // Claims of 64, pages of 64, payloads of 64, results of 64 at least, and now and then a round of the worker.
-    expect(asked).toBeLessThan(many);
+    // Claims, pages and payloads are of 64. Results are written as they come, at worst one by one where the machine is busy with sending. Were each
+    // endpoint read for itself as well, it would take three at least.
+    expect(asked).toBeLessThan(2 * many);
   });
 
   it('has bodies of 32 MiB under way and no more, whoever they are for, and sends the rest behind them', async () => {

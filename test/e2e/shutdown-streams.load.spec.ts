@@ -217,9 +217,10 @@ describeWithOpenssl('with HTTP/2 and WebSockets', () => {
     await expect(exit).resolves.toEqual({ code: 0, signal: null });
     expect(quietMsSince(startedMs)).toBeLessThan(DELAY_MS + DRAIN_MS + REST_MS);
     const phases = trailgate.logs().filter(({ event }) => event === 'shutdown_phase');
-    expect(phases.slice(1, 4)).toMatchObject([
+    expect(phases.slice(1, 5)).toMatchObject([
       { phase: 'rest webhooks', level: 'info' },
       { phase: 'readiness off', level: 'info' },
+      { phase: 'end MCP streams', level: 'info' },
       { phase: 'drain gateway', level: 'error' },
     ]);
   });
