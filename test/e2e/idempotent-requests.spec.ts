@@ -40,7 +40,8 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
       void setTimeout(() => void makesCustomer(request, response, recorded), 200);
     const answers = await Promise.all(Array.from({ length: 10 }, (_, at) => world.post(key, { at })));
     const made = answers.filter(({ status }) => status === 201);
-    expect(made).toHaveLength(1);
+    // What comes late on a busy machine is told what came of it.
+    expect(made.filter(({ headers }) => headers['idempotent-replayed'] === undefined)).toHaveLength(1);
     for (const answer of answers) {
       if (answer.status === 201) continue;
       expectProblem(answer, 'idempotency_in_progress');
